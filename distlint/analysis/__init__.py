@@ -1,0 +1,1 @@
+"""From syntax to traces: what each class of ranks does. Knows no rule."""

@@ -1,0 +1,24 @@
+"""One parsed file, as the analysis takes it."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """A file of the analysed tree.
+
+    `path` is how findings name it (relative to where distlint was run), `module` its dotted name
+    (``trl.trainer.grpo_trainer``; a package's ``__init__`` has the package's name and `is_package`).
+    `text` is the decoded text from which `tree` was parsed. Findings are reported only where
+    `reported`; the other files are there so that names resolve.
+    """
+
+    path: str
+    module: str
+    text: str
+    tree: ast.Module
+    is_package: bool = False
+    reported: bool = True

@@ -1,0 +1,96 @@
+"""What a rule reports: a finding, the places related to it, the fix it offers, its witness."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+from distlint.fixing.edits import Edit
+
+
+class Severity(enum.Enum):
+    """How bad it is: ERROR breaks or corrupts a run, WARNING may, INFO is advice (off by default)."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+class Applicability(enum.Enum):
+    """Whether a fix may be applied by machine; decided for each finding, never for a whole rule."""
+
+    SAFE = "safe"
+    """Same meaning on one process, and on many ranks only the defect is gone."""
+    UNSAFE = "unsafe"
+    """Numbers, timing or files may change: applied only when asked for."""
+    DISPLAY = "display"
+    """Shown, never applied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A range of a file. Lines count from 1; columns count from 0 in UTF-8 bytes, as `ast` does."""
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A place that explains a finding (the wrap, the guard, the other write) and why."""
+
+    place: Place
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A repair: what it does, whether it may be applied, and the edits that carry it out.
+
+    `edits` is empty only for DISPLAY fixes that are advice in words.
+    """
+
+    applicability: Applicability
+    message: str
+    edits: tuple[Edit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessStep:
+    """One line of one rank class's trace: where, and what it does there."""
+
+    place: Place
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """What each rank class still does, up to the point where they part.
+
+    `columns` pairs the name of a rank class ("rank 0", "other ranks") with its steps.
+    `chain` is the call chain from where the ranks divide to the collective.
+    """
+
+    columns: tuple[tuple[str, tuple[WitnessStep, ...]], ...]
+    chain: tuple[WitnessStep, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One defect at one place.
+
+    `message` is a sentence about what happens at run time, then one about what to do.
+    `severity` may differ from the rule's own where the evidence is weaker or stronger.
+    """
+
+    code: str
+    name: str
+    severity: Severity
+    message: str
+    place: Place
+    related: tuple[Related, ...] = ()
+    fix: Fix | None = None
+    witness: Witness | None = field(default=None, compare=False)

@@ -1,0 +1,1 @@
+"""Carrying out fixes: edits as data (`edits`), applied with LibCST (`engine`), written atomically."""

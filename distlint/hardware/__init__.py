@@ -1,0 +1,1 @@
+"""The machine itself: doctor, accelerate config, memory plan, rank sanitizer."""

@@ -1,0 +1,1 @@
+"""Tables of facts about libraries, each row with its source."""

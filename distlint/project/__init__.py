@@ -1,0 +1,1 @@
+"""Which files, which settings, suppressions, baseline, cache, notebooks."""

@@ -1,0 +1,1 @@
+"""Findings on paper: one file for each output format."""

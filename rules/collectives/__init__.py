@@ -1,0 +1,1 @@
+"""Ranks that wait for each other for ever (DL1xx)."""

@@ -1,0 +1,1 @@
+"""Launcher and library configuration files (DL8xx)."""

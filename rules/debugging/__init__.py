@@ -1,0 +1,1 @@
+"""Debugging aids left in code that several ranks run (DL7xx)."""

@@ -1,0 +1,1 @@
+"""Devices and the environment that chooses them (DL5xx)."""

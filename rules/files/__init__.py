@@ -1,0 +1,1 @@
+"""Races on the file system (DL3xx)."""

@@ -1,0 +1,1 @@
+"""Decisions, losses and gradients that the ranks do not share (DL6xx)."""

@@ -1,0 +1,1 @@
+"""Models inside DDP, FSDP, DeepSpeed and torch.compile (DL2xx)."""
