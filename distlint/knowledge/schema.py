@@ -1,0 +1,129 @@
+"""The shape of the rows: what a call does when several ranks run it."""
+
+from __future__ import annotations
+
+import enum
+from typing import NamedTuple
+
+
+class Effect(enum.Enum):
+    """What happens at run time when the call is reached."""
+
+    COLLECTIVE = "collective"
+    """Every rank of the group has to make the call, else those that did wait."""
+    SHARDED_COLLECTIVE = "sharded-collective"
+    """A collective only when the model is sharded: FSDP, ZeRO-3, tensor parallel."""
+    WRAPPED_COLLECTIVE = "wrapped-collective"
+    """A collective under plain DDP too: forward and backward of a wrapped model in training."""
+    WAIT = "wait"
+    """Blocks until one peer has sent or a handle is done."""
+    SEND = "send"
+    """Hands data to one peer."""
+    WRITE = "write"
+    """Writes a file or a directory tree, on every rank that makes the call."""
+    READ = "read"
+    """Reads a file."""
+    DELETE = "delete"
+    """Removes or renames away a path."""
+    CREATE_DIR = "create-dir"
+    """Creates a directory."""
+    PROMPT = "prompt"
+    """Waits for a person at the terminal."""
+    SEED = "seed"
+    """Sets the state of a random number generator."""
+    RANDOM = "random"
+    """Draws random numbers."""
+    DOWNLOAD = "download"
+    """Fetches from the network into a path that ranks of a machine share."""
+    GUARDED_WRITE = "guarded-write"
+    """Writes, but chooses the writing rank itself: meant to be called on all ranks."""
+    EXIT = "exit"
+    """Does not return: ends this process."""
+
+
+class Call(NamedTuple):
+    """One function, method, constructor or context manager, and what calling it does.
+
+    A method's positions do not count ``self``.
+    """
+
+    name: str
+    """Canonical qualified name: the public path where there is one."""
+    effect: Effect
+    op: str = ""
+    """Identity for comparing ranks: two rows with one `op` meet each other at run time."""
+    group: int | None = None
+    """Position of the process-group argument."""
+    group_keyword: str = "group"
+    """Its keyword; empty where the call takes no group."""
+    fills: tuple[int, ...] = ()
+    """Positions of arguments whose contents are equal on all ranks afterwards."""
+    fills_keywords: tuple[str, ...] = ()
+    result: str = "uniform"
+    """What is returned: "uniform" (same on all ranks), "rank" (differs by who asks: reduce, gather to
+    one rank, scatter), "local" (differs, unrelated to the rank number), "same-as-arg", "none",
+    "wrapped" (the model or models, wrapped), "group" (a process group or device mesh),
+    "work" (a handle to wait for)."""
+    path: int | str | None = None
+    """Which argument is the path: position, or keyword where it can only be given by keyword.
+    "self" where the receiver is the path."""
+    path_keyword: str = ""
+    first: str = ""
+    """For context managers that let some ranks run their body before the others: "main" (global
+    rank 0), "local_main" (local rank 0 of each machine)."""
+    source: str = ""
+    """Library, version, file and line of the definition that was read."""
+    also: tuple[Effect, ...] = ()
+    """Further effects of the same call, for instance a collective that also writes."""
+    context: bool = False
+    """Used as a context manager: the effect belongs to entering (and, see `exit_too`, leaving)."""
+    exit_too: bool = False
+    """Leaving the context performs the effect again."""
+    root: int | None = None
+    """Position of the source or destination rank."""
+    root_keyword: str = ""
+    when: str = ""
+    """Condition on an argument, in words of Python: "download=True", "destination=True"; the effect
+    holds only where the argument may have that value. Empty: always."""
+    writers: str = ""
+    """For GUARDED_WRITE: which ranks write: "main", "local_main", "each" (own file per rank)."""
+    atomic: bool = False
+    """For writes: through a temporary name and a rename, so that readers never see half a file."""
+    locked: bool = False
+    """For downloads and writes: serialised by a file lock, so that several ranks may call it."""
+    note: str = ""
+    """Why, where the name alone does not say it."""
+
+
+class Kind(enum.Enum):
+    """What an expression tells about the rank."""
+
+    RANK = "rank"
+    LOCAL_RANK = "local_rank"
+    IS_MAIN = "is_main"
+    IS_LOCAL_MAIN = "is_local_main"
+    IS_LAST = "is_last"
+    WORLD_SIZE = "world_size"
+    LOCAL_WORLD_SIZE = "local_world_size"
+    NODE_RANK = "node_rank"
+    INITIALIZED = "initialized"
+    """True on every rank of a distributed run, false on a single process."""
+    SHARDED_MODE = "sharded_mode"
+    """The same on all ranks: says whether FSDP, ZeRO or tensor parallel is on."""
+    GROUP_RANK = "group_rank"
+    """A position inside a subgroup (tensor, pipeline, data parallel), not the global rank."""
+    GROUP_SIZE = "group_size"
+    """The size of a subgroup; the same on all ranks."""
+    NOT_RANK = "not_rank"
+    """Looks like a rank predicate and is the same on all ranks."""
+
+
+class RankFact(NamedTuple):
+    """A function, attribute, environment variable or decorator that depends on the rank."""
+
+    name: str
+    kind: Kind
+    source: str = ""
+    rank: int | str = 0
+    """For decorators and contexts whose ranks are not 0: the argument that names them."""
+    note: str = ""
