@@ -1,0 +1,131 @@
+"""Starting N processes with torchrun's variables on this machine, and ending them for certain."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+# Below Linux's range of ephemeral ports (32768–60999), so that no outgoing connection takes the
+# port between the moment it is found free and the moment rank 0 listens on it.
+_FIRST_PORT, _LAST_PORT = 20_000, 32_000
+_LOOPBACK = {"linux": "lo", "darwin": "lo0"}
+
+
+@dataclass(frozen=True, slots=True)
+class RankProcess:
+    """One started process and the file that receives its standard output and error."""
+
+    rank: int
+    process: subprocess.Popen[bytes]
+    output: Path | None
+
+
+def free_port() -> int:
+    """A TCP port of this machine that nothing listens on."""
+    for port in random.SystemRandom().sample(range(_FIRST_PORT, _LAST_PORT), 200):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise OSError(f"no free TCP port among 200 tried between {_FIRST_PORT} and {_LAST_PORT}")
+
+
+def one_machine_environment(base: Mapping[str, str]) -> dict[str, str]:
+    """`base` without the variables of an outer launcher, with what ranks on one machine want.
+
+    Leftover launcher variables would make the ranks join somebody else's group. Threads as torchrun
+    sets them (one, unless OMP_NUM_THREADS says otherwise). gloo over loopback, so that a host name
+    that does not resolve cannot break the run.
+    """
+    launcher = (
+        "RANK",
+        "LOCAL_RANK",
+        "WORLD_SIZE",
+        "LOCAL_WORLD_SIZE",
+        "MASTER_ADDR",
+        "MASTER_PORT",
+    )
+    prefixes = (
+        "GROUP_",
+        "ROLE_",
+        "TORCHELASTIC_",
+        "ACCELERATE_",
+        "FSDP_",
+        "OMPI_COMM_WORLD_",
+        "PMI_",
+    )
+    env = {k: v for k, v in base.items() if k not in launcher and not k.startswith(prefixes)}
+    env.setdefault("OMP_NUM_THREADS", "1")
+    if sys.platform in _LOOPBACK:
+        env.setdefault("GLOO_SOCKET_IFNAME", _LOOPBACK[sys.platform])
+    return env
+
+
+def rank_environment(base: Mapping[str, str], rank: int, ranks: int, port: int) -> dict[str, str]:
+    """`base` with the variables that torchrun sets for one rank of a single node."""
+    return {
+        **base,
+        "RANK": str(rank),
+        "LOCAL_RANK": str(rank),
+        "WORLD_SIZE": str(ranks),
+        "LOCAL_WORLD_SIZE": str(ranks),
+        "GROUP_RANK": "0",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+    }
+
+
+def start(
+    command: Sequence[str], rank: int, env: Mapping[str, str], cwd: Path, output: Path | None
+) -> RankProcess:
+    """Start one process in a session of its own, so that `end` reaches its children too.
+
+    `output` receives standard output and error; None leaves the caller's.
+    """
+    with contextlib.ExitStack() as stack:
+        stream = stack.enter_context(output.open("wb")) if output is not None else None
+        process = subprocess.Popen(
+            list(command),
+            env=dict(env),
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT if stream is not None else None,
+            start_new_session=True,
+        )
+    return RankProcess(rank, process, output)
+
+
+def end(processes: Sequence[RankProcess], grace: float = 0.0) -> None:
+    """End the processes and all that they started; returns when they are gone.
+
+    With `grace` seconds above zero they get SIGTERM first and SIGKILL after.
+    """
+    alive = [one.process for one in processes if one.process.poll() is None]
+    if grace > 0:
+        for process in alive:
+            _signal_session(process, signal.SIGTERM)
+        for process in alive:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(grace)
+    # Also where the rank itself is gone: what it started may live on in its session.
+    for one in processes:
+        _signal_session(one.process, signal.SIGKILL)
+    for one in processes:
+        one.process.wait()
+
+
+def _signal_session(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    # The session's id stays ours until the leader is waited for and its last member is gone.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
