@@ -80,4 +80,16 @@ class AddImport:
     name: str = ""
 
 
-Edit = Replace | Delete | Insert | WrapInWith | Move | AddImport
+@dataclass(frozen=True, slots=True)
+class ReplaceComment:
+    """Put `text` where a part of a comment stands, for instance the directive it holds.
+
+    A comment that is left empty goes, with the spaces before it, and with its line where it stood
+    alone.
+    """
+
+    span: Span
+    text: str = ""
+
+
+Edit = Replace | Delete | Insert | WrapInWith | Move | AddImport | ReplaceComment
