@@ -1,0 +1,81 @@
+"""The NVIDIA GPUs of this machine, asked of nvidia-smi: no torch, no CUDA context."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+
+_QUERY = "index,uuid,name,memory.total,compute_cap,driver_version"
+_LIMIT_S = 5.0
+
+
+class GpuQueryError(Exception):
+    """nvidia-smi is there and gave no answer; the message is its own, or says that it hung."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One GPU as the driver numbers it, whatever CUDA_VISIBLE_DEVICES says.
+
+    `memory` is in bytes; `compute` is the compute capability, (0, 0) where unknown.
+    """
+
+    index: int
+    uuid: str
+    name: str
+    memory: int
+    compute: tuple[int, int]
+    driver: str
+
+
+def installed_gpus(limit_s: float = _LIMIT_S) -> tuple[Gpu, ...]:
+    """All GPUs that the driver shows; none where nvidia-smi is not installed.
+
+    Raises:
+        GpuQueryError: nvidia-smi failed or did not answer within `limit_s` seconds (it hangs when
+            a GPU has fallen off the bus).
+    """
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return ()
+    command = [program, f"--query-gpu={_QUERY}", "--format=csv,noheader,nounits"]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        raise GpuQueryError(f"nvidia-smi did not answer within {limit_s:.0f} s") from None
+    except OSError as error:
+        raise GpuQueryError(f"nvidia-smi cannot be run: {error.strerror or error}") from error
+    if answer.returncode != 0:
+        said = (answer.stdout.strip() or answer.stderr.strip()).splitlines()
+        if said and "No devices were found" in said[0]:
+            return ()
+        raise GpuQueryError(f"nvidia-smi failed: {said[0] if said else answer.returncode}")
+    return parse_query(answer.stdout)
+
+
+def parse_query(text: str) -> tuple[Gpu, ...]:
+    """GPUs from the lines of `nvidia-smi --query-gpu=... --format=csv,noheader,nounits`.
+
+    Raises:
+        GpuQueryError: a line has another shape.
+    """
+    gpus = []
+    for line in filter(None, map(str.strip, text.splitlines())):
+        fields = [field.strip() for field in line.split(",")]
+        if len(fields) != 6 or not fields[0].isdigit():
+            raise GpuQueryError(f"nvidia-smi answered in an unknown form: {line}")
+        index, uuid, name, memory, compute, driver = fields
+        major, _, minor = compute.partition(".")
+        gpus.append(
+            Gpu(
+                index=int(index),
+                uuid=uuid,
+                name=name,
+                # Grace and Spark have no memory of their own: nvidia-smi prints [N/A].
+                memory=int(memory) << 20 if memory.isdigit() else 0,
+                compute=(int(major), int(minor)) if major.isdigit() and minor.isdigit() else (0, 0),
+                driver=driver,
+            )
+        )
+    return tuple(gpus)
