@@ -1,0 +1,34 @@
+"""Lines and columns: from what `ast` counts (UTF-8 bytes from 0) to what people read (characters from 1)."""
+
+from __future__ import annotations
+
+import re
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+def split_lines(text: str) -> list[str]:
+    """The physical lines of `text` as Python's tokenizer counts them, without their line ends.
+
+    `str.splitlines` also splits at form feeds, U+2028 and others, which Python does not.
+    """
+    if "\r" in text:
+        return _LINE_END.split(text)
+    return text.split("\n")
+
+
+def display_column(line: str, column: int) -> int:
+    """The 1-based column in code points of the 0-based UTF-8 byte offset `column` of `line`.
+
+    An offset inside a character belongs to that character; one past the end, to the end.
+    """
+    if line.isascii():
+        return min(column, len(line)) + 1
+    return len(line.encode("utf-8", "surrogatepass")[:column].decode("utf-8", "ignore")) + 1
+
+
+def byte_column(line: str, column: int) -> int:
+    """The 0-based UTF-8 byte offset of the 0-based code point `column` of `line`."""
+    if line.isascii():
+        return min(column, len(line))
+    return len(line[:column].encode("utf-8", "surrogatepass"))

@@ -1,0 +1,286 @@
+"""Which files are checked: the named ones, and what lies in the named directories."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from distlint.project.settings import Settings
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+LEFT_OUT = frozenset(
+    {
+        ".bzr", ".direnv", ".distlint_cache", ".eggs", ".git", ".hg", ".hypothesis",
+        ".ipynb_checkpoints", ".mypy_cache", ".nox", ".pytest_cache", ".pytype", ".ruff_cache",
+        ".svn", ".tox", ".venv", ".vscode", "__pycache__", "__pypackages__", "_build",
+        "node_modules", "site-packages", "venv", "wandb",
+    }
+)  # fmt: skip
+"""Folders that hold no code of the project. Naming one of them on the command line checks it."""
+
+OUTPUT_FOLDERS = frozenset({"build", "dist"})
+"""Left out like LEFT_OUT unless they are packages: some projects have a package of that name."""
+
+PYTHON_SUFFIXES = (".py", ".pyw")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Work that could not be done: where, why, what to do."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFile:
+    """A file to be checked: its absolute path, how findings name it, and its identity on disk.
+
+    `stamp` is (mtime in ns, size in bytes, inode): while it is the same, so is the content.
+    """
+
+    path: str
+    shown: str
+    stamp: tuple[int, int, int]
+
+
+@dataclass(slots=True)
+class FileSet:
+    """The files found, without duplicates and sorted, and what could not be looked at."""
+
+    files: list[ProjectFile] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def discover(
+    paths: Sequence[str | Path],
+    settings: Settings,
+    *,
+    overlays: Iterable[str] = (),
+    limit: int | None = None,
+) -> FileSet:
+    """The Python files that `paths` (files and directories) stand for.
+
+    `overlays` are absolute paths of files whose text is at hand, so that they need not exist.
+    With `limit`, the search ends after that many files; the set then has `limit` + 1 of them.
+    """
+    found: dict[str, ProjectFile] = {}
+    result = FileSet()
+    walker = _Walker(settings, result)
+    at_hand = frozenset(overlays)
+    for named in paths:
+        path = os.path.abspath(named)
+        if path in at_hand:
+            found[path] = ProjectFile(path, shown_as(path), (0, 0, 0))
+            continue
+        try:
+            status = os.stat(path)
+        except OSError as error:
+            result.problems.append(Problem(str(named), _reason(error)))
+            continue
+        if stat.S_ISDIR(status.st_mode):
+            before = len(found)
+            for file in walker.walk(path):
+                found.setdefault(file.path, file)
+                if limit is not None and len(found) > limit:
+                    break
+            if len(found) == before and not walker.left_out and limit is None:
+                problem = Problem(str(named), "there is no Python file in this folder")
+                if problem not in result.problems:
+                    result.problems.append(problem)
+        elif settings.force_exclude and walker.excludes_named(path):
+            result.notes.append(f"{named}: left out by the settings")
+        elif not stat.S_ISREG(status.st_mode):
+            result.problems.append(Problem(str(named), "neither a file nor a folder"))
+        elif not path.endswith(PYTHON_SUFFIXES) and not _is_script(path):
+            result.problems.append(
+                Problem(str(named), "not a Python file (its name does not end in .py)")
+            )
+        else:
+            found[path] = ProjectFile(path, shown_as(path), _stamp(status))
+    result.files = sorted(found.values(), key=lambda file: file.shown)
+    return result
+
+
+def shown_as(path: str) -> str:
+    """The absolute `path` relative to the working directory, with `/` between the parts."""
+    try:
+        shown = os.path.relpath(path)
+    except ValueError:  # another drive
+        shown = path
+    return shown.replace(os.sep, "/")
+
+
+class _Walker:
+    """Walks directories, leaving out what the settings and .gitignore files leave out."""
+
+    def __init__(self, settings: Settings, result: FileSet) -> None:
+        self._settings = settings
+        self._result = result
+        self.left_out = False
+        self._excluded: GitIgnoreSpec | None = None
+        self._root = os.path.abspath(settings.root)
+        if settings.exclude:
+            self._excluded = _spec(settings.exclude)
+
+    def walk(self, top: str) -> Iterator[ProjectFile]:
+        """Every Python file below the directory `top`, which is looked at whatever its name."""
+        self.left_out = False
+        specs = self._specs_above(top) if self._settings.respect_gitignore else ()
+        stack = [(top, shown_as(top), specs)]
+        while stack:
+            directory, shown, specs = stack.pop()
+            try:
+                entries = list(os.scandir(directory))
+            except OSError as error:
+                self._result.problems.append(Problem(shown, _reason(error)))
+                continue
+            prefix = "" if shown == "." else shown + "/"
+            names = {entry.name for entry in entries}
+            if self._settings.respect_gitignore and ".gitignore" in names:
+                specs = (*specs, *_read_spec(directory))
+            for entry in entries:
+                name = entry.name
+                python = name.endswith(PYTHON_SUFFIXES)
+                is_directory = not python and entry.is_dir(follow_symlinks=False)
+                if not python and not is_directory:
+                    if entry.is_symlink() and entry.is_dir():
+                        self._result.notes.append(
+                            f"{prefix}{name}: a link to a folder, not followed"
+                        )
+                    continue
+                if self._excludes(entry.path, is_directory, specs, name):
+                    self.left_out = True
+                    continue
+                if is_directory:
+                    stack.append((entry.path, prefix + name, specs))
+                    continue
+                try:
+                    status = entry.stat()
+                except OSError as error:
+                    self._result.problems.append(Problem(prefix + name, _reason(error)))
+                    continue
+                if stat.S_ISDIR(status.st_mode):
+                    if not entry.is_symlink():
+                        stack.append((entry.path, prefix + name, specs))
+                elif stat.S_ISREG(status.st_mode):
+                    yield ProjectFile(entry.path, prefix + name, _stamp(status))
+
+    def excludes_named(self, path: str) -> bool:
+        """Whether a walk from the settings' root would leave out the file `path`."""
+        top = self._root
+        relative = os.path.relpath(path, top)
+        if relative.startswith(os.pardir):
+            return False
+        current, parts = top, relative.split(os.sep)
+        specs = self._specs_above(top) if self._settings.respect_gitignore else ()
+        for index, part in enumerate(parts):
+            if self._settings.respect_gitignore:
+                specs = (*specs, *_read_spec(current))
+            current = os.path.join(current, part)
+            if self._excludes(current, index + 1 < len(parts), specs, part):
+                return True
+        return False
+
+    def _excludes(
+        self, path: str, is_directory: bool, specs: Sequence[tuple[str, GitIgnoreSpec]], name: str
+    ) -> bool:
+        if is_directory:
+            if name in LEFT_OUT or name.endswith(".egg-info"):
+                return True
+            if name in OUTPUT_FOLDERS and not os.path.isfile(os.path.join(path, "__init__.py")):
+                return True
+            if os.path.isfile(os.path.join(path, "pyvenv.cfg")):
+                return True
+        if self._excluded is not None and _matches(self._excluded, self._root, path, is_directory):
+            return True
+        # The nearest .gitignore that says anything about the path decides.
+        for base, spec in reversed(specs):
+            verdict = spec.check_file(_relative(base, path, is_directory)).include
+            if verdict is not None:
+                return verdict
+        return False
+
+    def _specs_above(self, top: str) -> tuple[tuple[str, GitIgnoreSpec], ...]:
+        """The .gitignore files above `top`, outermost first, up to the root of the repository."""
+        chain: list[str] = []
+        directory = top
+        while not os.path.exists(os.path.join(directory, ".git")):
+            parent = os.path.dirname(directory)
+            if parent == directory:
+                return ()  # not a git repository: files above do not apply
+            chain.append(parent)
+            directory = parent
+        specs: list[tuple[str, GitIgnoreSpec]] = []
+        for directory in reversed(chain):
+            specs.extend(_read_spec(directory))
+        # What the user names is wanted, even where a file above ignores it.
+        return tuple((base, spec) for base, spec in specs if not _matches(spec, base, top, True))
+
+
+def _read_spec(directory: str) -> list[tuple[str, GitIgnoreSpec]]:
+    try:
+        with open(
+            os.path.join(directory, ".gitignore"), encoding="utf-8", errors="replace"
+        ) as file:
+            lines = file.read().splitlines()
+    except OSError:  # absent, or unreadable: git itself goes on without it
+        return []
+    lines = [line for line in lines if line.strip() and not line.startswith("#")]
+    return [(directory, _spec(lines))] if lines else []
+
+
+def _spec(patterns: Sequence[str]) -> GitIgnoreSpec:
+    import pathspec  # 20 ms that a project without patterns need not pay
+
+    return pathspec.GitIgnoreSpec.from_lines(patterns)
+
+
+def matches_patterns(patterns: Sequence[str], root: str, path: str) -> bool:
+    """Whether the absolute `path` of a file fits one of the .gitignore-like `patterns` of `root`."""
+    return _matches(_spec(patterns), root, path, False)
+
+
+def _matches(spec: GitIgnoreSpec, base: str, path: str, is_directory: bool) -> bool:
+    relative = _relative(base, path, is_directory)
+    return not relative.startswith("../") and spec.match_file(relative)
+
+
+def _relative(base: str, path: str, is_directory: bool) -> str:
+    prefix = base if base.endswith(os.sep) else base + os.sep
+    relative = path[len(prefix) :] if path.startswith(prefix) else os.path.relpath(path, base)
+    relative = relative.replace(os.sep, "/")
+    return relative + "/" if is_directory else relative
+
+
+def _is_script(path: str) -> bool:
+    """Whether a file without a suffix starts with a `#!` line that names Python."""
+    if os.path.splitext(path)[1]:
+        return False
+    try:
+        with open(path, "rb") as file:
+            first = file.readline(200)
+    except OSError:  # said when it is read
+        return True
+    return first.startswith(b"#!") and b"python" in first
+
+
+def _stamp(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def _reason(error: OSError) -> str:
+    match error:
+        case FileNotFoundError():
+            return "no such file or folder"
+        case PermissionError():
+            return "cannot be read: permission denied"
+        case _:
+            return f"cannot be read: {(error.strerror or str(error)).lower()}"

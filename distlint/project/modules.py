@@ -1,0 +1,59 @@
+"""Dotted module names, and the root of the project that a file belongs to."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+
+ROOT_MARKERS = ("pyproject.toml", "distlint.toml", "setup.py", "setup.cfg", ".git", ".hg")
+
+
+@cache
+def is_package(directory: str) -> bool:
+    """Whether `directory` is a regular package."""
+    return os.path.isfile(os.path.join(directory, "__init__.py"))
+
+
+@cache
+def package_root(directory: str) -> str:
+    """The directory that imports of what lies in `directory` start from.
+
+    The first one upwards without an `__init__.py`: src layouts fall out of this.
+    """
+    while is_package(directory):
+        parent = os.path.dirname(directory)
+        if parent == directory:
+            break
+        directory = parent
+    return directory
+
+
+def module_name(path: str) -> tuple[str, bool]:
+    """The dotted name of the file at the absolute `path`, and whether it is a package's `__init__`.
+
+    A script outside of any package has its bare name: that is how its neighbours import it.
+    """
+    directory, filename = os.path.split(path)
+    stem = filename.rpartition(".")[0] or filename
+    root = package_root(directory)
+    parts = [part for part in os.path.relpath(directory, root).split(os.sep) if part != "."]
+    if stem == "__init__":
+        return ".".join(parts) or os.path.basename(directory), True
+    return ".".join([*parts, stem]), False
+
+
+def project_root(path: Path) -> Path:
+    """The root of the project around the absolute `path` (a file or a directory).
+
+    The nearest directory upwards with a project marker, else the parent of the top package, else
+    the directory itself. The home directory and what lies above it are nobody's project.
+    """
+    start = path if path.is_dir() else path.parent
+    home = Path.home()
+    for directory in (start, *start.parents):
+        if directory == home or directory.parent == directory:
+            break
+        if any((directory / marker).exists() for marker in ROOT_MARKERS):
+            return directory
+    return Path(package_root(str(start)))

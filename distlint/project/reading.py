@@ -1,0 +1,78 @@
+"""From bytes to a syntax tree, or to the one sentence that says why there is none."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+import warnings
+
+from distlint.project.columns import byte_column, split_lines
+
+SIZE_LIMIT = 10 * 1024 * 1024
+"""Bytes. A Python file beyond this is generated data; parsing it costs gigabytes."""
+
+_COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=]", re.MULTILINE)
+
+
+class Unreadable(Exception):
+    """Why a file has no tree, and where in it (line from 1, column from 0 in UTF-8 bytes)."""
+
+    def __init__(self, reason: str, line: int = 1, column: int = 0) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.line = line
+        self.column = column
+
+
+def decode(data: bytes) -> str:
+    """The text of a Python file, decoded as Python would (BOM, coding line, else UTF-8).
+
+    Raises Unreadable where Python itself could not read it.
+    """
+    if len(data) > SIZE_LIMIT:
+        raise Unreadable(
+            f"the file holds {len(data) / 2**20:.0f} MiB, more than the {SIZE_LIMIT // 2**20} MiB "
+            "that distlint parses; name it in the setting `exclude`"
+        )
+    if (nul := data.find(b"\0")) >= 0:
+        line = data.count(b"\n", 0, nul) + 1
+        raise Unreadable("the file holds NUL bytes, so it is not Python text", line)
+    encoding = "utf-8"
+    if data.startswith(b"\xef\xbb\xbf") or _COOKIE.search(b"\n".join(data.split(b"\n", 2)[:2])):
+        try:
+            encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        except SyntaxError as error:
+            raise Unreadable(f"the coding line is wrong: {error.msg}") from None
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        start = data.rfind(b"\n", 0, error.start) + 1
+        line = data.count(b"\n", 0, error.start) + 1
+        raise Unreadable(
+            f"byte 0x{data[error.start]:02x} is not valid {encoding}; save the file as UTF-8, or "
+            "name its encoding in the first line (`# -*- coding: latin-1 -*-`)",
+            line,
+            error.start - start,
+        ) from None
+
+
+def parse(text: str) -> ast.Module:
+    """The syntax tree of `text`. Raises Unreadable where Python's own parser gives up."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # "\d" in a string is the author's, not the user's
+            return ast.parse(text)
+    except SyntaxError as error:
+        line, column = error.lineno or 1, max((error.offset or 1) - 1, 0)
+        lines = split_lines(text)
+        if line > len(lines):  # "unexpected end" points behind the last line
+            line, column = max(len(lines), 1), 0
+        elif lines:
+            column = byte_column(lines[line - 1], column)
+        raise Unreadable(f"syntax error: {error.msg}", line, column) from None
+    except (RecursionError, MemoryError):
+        raise Unreadable("the code is nested too deeply for Python's parser") from None
+    except ValueError as error:  # NUL in the text, from a decoder that produces one
+        raise Unreadable(f"not Python text: {error}") from None

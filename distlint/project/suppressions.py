@@ -1,0 +1,139 @@
+"""Comments that silence findings: `# distlint: ignore[…]`, `# distlint: file-ignore[…]`, `# noqa`."""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from distlint.findings import Finding
+from distlint.fixing.edits import Span
+from distlint.project.columns import byte_column, split_lines
+
+MARK = "distlint:"
+
+_COMMENT = re.compile(
+    r"#\s*distlint:\s*(?P<kind>file-ignore|ignore)\b\s*(?:\[(?P<codes>[^\]]*)\])?", re.IGNORECASE
+)
+_NOQA = re.compile(r"#\s*noqa\b(?:\s*:\s*(?P<codes>[A-Z]+\d+(?:[\s,]+[A-Z]+\d+)*))?", re.IGNORECASE)
+_SEPARATOR = re.compile(r"[\s,]+")
+
+
+@dataclass(slots=True)
+class Suppression:
+    """One comment: what it names, which lines it covers (both ends included), what it silenced.
+
+    `codes` are written as in `select`: codes, prefixes, names; empty means every rule.
+    `span` is the directive's place, `comment` the whole comment it stands in.
+    """
+
+    codes: tuple[str, ...]
+    first: int
+    last: int
+    span: Span
+    text: str
+    whole_file: bool = False
+    noqa: bool = False
+    used: set[str] = field(default_factory=set)
+
+    def covers(self, line: int) -> bool:
+        return self.whole_file or self.first <= line <= self.last
+
+
+def mentions_suppression(text: str) -> bool:
+    """Whether it is worth tokenising `text`."""
+    return MARK in text or "noqa" in text or "NOQA" in text
+
+
+def find_suppressions(text: str) -> list[Suppression]:
+    """The suppressions in the comments of `text`, which parses.
+
+    A comment covers the statement it ends, from the statement's first to its last line (a compound
+    statement: its header); one alone on its line covers the statement below.
+    """
+    found: list[Suppression] = []
+    waiting: list[Suppression] = []  # alone on their lines, for the next statement
+    trailing: list[Suppression] = []  # on a line of the statement that is being read
+    start: int | None = None
+    decorated = False
+    lines = split_lines(text)
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    except (tokenize.TokenError, SyntaxError, IndentationError):
+        # The tokenizer of the library and the parser differ on rare files (form feeds, say).
+        return []
+    for token in tokens:
+        if token.type == tokenize.COMMENT:
+            new = list(_read_comment(token, lines[token.start[0] - 1]))
+            found.extend(new)
+            local = [item for item in new if not item.whole_file]
+            alone = not lines[token.start[0] - 1][: token.start[1]].strip()
+            if start is None and alone:
+                waiting.extend(local)
+            else:
+                trailing.extend(local)
+        elif token.type == tokenize.NEWLINE:
+            assert start is not None
+            for item in (*waiting, *trailing):
+                item.first, item.last = min(item.first, start), max(item.last, token.start[0])
+            if decorated:  # a comment above a decorator is meant for what is decorated
+                for item in waiting:
+                    item.last = token.start[0]
+            else:
+                waiting = []
+            trailing = []
+            start = None
+        elif token.type in (tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER):
+            continue
+        elif start is None:
+            start = token.start[0]
+            decorated = token.string == "@"
+    return found
+
+
+def _read_comment(token: tokenize.TokenInfo, physical: str) -> Iterable[Suppression]:
+    line = token.start[0]
+    for pattern in (_COMMENT, _NOQA):
+        match = pattern.search(token.string)
+        if match is None:
+            continue
+        begin = byte_column(physical, token.start[1] + match.start())
+        end = byte_column(physical, token.start[1] + match.end())
+        codes = match.group("codes")
+        names = tuple(part for part in _SEPARATOR.split(codes or "") if part)
+        if pattern is _COMMENT and codes is not None and not names:
+            continue  # `ignore[]` names nothing
+        yield Suppression(
+            codes=names,
+            first=line,
+            last=line,
+            span=Span(line, begin, line, end),
+            text=match.group(),
+            whole_file=pattern is _COMMENT and match.group("kind").lower() == "file-ignore",
+            noqa=pattern is _NOQA,
+        )
+
+
+def suppressed(
+    finding: Finding,
+    suppressions: Iterable[Suppression],
+    matches: Callable[[str, str], bool],
+) -> bool:
+    """Whether a comment silences `finding`; marks what it used.
+
+    `matches(selector, code)` says whether a selector names a code.
+    """
+    silenced = False
+    for item in suppressions:
+        if not item.covers(finding.place.line):
+            continue
+        if not item.codes:
+            item.used.add("")
+            silenced = True
+        for selector in item.codes:
+            if matches(selector, finding.code):
+                item.used.add(selector)
+                silenced = True
+    return silenced

@@ -1,0 +1,90 @@
+"""What a check found, in the form that every output format reads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from distlint.findings import Applicability, Finding, Place, Severity
+from distlint.project.columns import display_column, split_lines
+from distlint.project.files import Problem
+from distlint.project.reading import Unreadable, decode
+
+
+class Texts:
+    """The lines of files by the path that findings carry; read when first asked for."""
+
+    def __init__(self, known: Mapping[str, str] | None = None) -> None:
+        self._lines: dict[str, list[str]] = {
+            path: split_lines(text) for path, text in (known or {}).items()
+        }
+
+    def add(self, path: str, text: str) -> None:
+        """Make `text` the content of `path`, whatever is on disk."""
+        self._lines[path] = split_lines(text)
+
+    def lines(self, path: str) -> list[str]:
+        """The lines of `path`; none where it cannot be read."""
+        if path not in self._lines:
+            try:
+                data = Path(path).read_bytes()
+            except OSError:  # a file that vanished has no frame to show
+                data = b""
+            try:
+                text = decode(data)
+            except Unreadable:
+                text = data.decode("utf-8", "replace")
+            self._lines[path] = split_lines(text)
+        return self._lines[path]
+
+    def line(self, path: str, number: int) -> str:
+        """The line `number` (from 1) of `path`; empty where there is none."""
+        lines = self.lines(path)
+        return lines[number - 1] if 1 <= number <= len(lines) else ""
+
+    def columns(self, place: Place) -> tuple[int, int]:
+        """First and end column of `place` in characters from 1 (the end is exclusive)."""
+        return (
+            display_column(self.line(place.path, place.line), place.column),
+            display_column(self.line(place.path, place.end_line), place.end_column),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A finding with the name under which a baseline knows it."""
+
+    finding: Finding
+    fingerprint: str
+
+
+@dataclass(slots=True)
+class Report:
+    """The outcome of one check."""
+
+    findings: list[Reported] = field(default_factory=list)
+    """Sorted by path, line, column and code."""
+    problems: list[Problem] = field(default_factory=list)
+    """What could not be done: the exit code is 2 where there is any."""
+    notes: list[str] = field(default_factory=list)
+    """What `--verbose` tells."""
+    files: int = 0
+    """How many files were checked."""
+    baselined: int = 0
+    """How many findings the baseline accepts."""
+    texts: Texts = field(default_factory=Texts)
+
+    def exit_code(self) -> int:
+        """0 clean, 1 findings, 2 where something could not be done."""
+        if self.problems or any(row.finding.code == "DL902" for row in self.findings):
+            return 2
+        return 1 if self.findings else 0
+
+    def count(self, severity: Severity) -> int:
+        return sum(row.finding.severity is severity for row in self.findings)
+
+    def fixable(self) -> Counter[Applicability]:
+        """How many findings have a fix, by its applicability."""
+        return Counter(row.finding.fix.applicability for row in self.findings if row.finding.fix)

@@ -1,0 +1,190 @@
+"""`--output-format text`: what people read on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from distlint.findings import Applicability, Finding, Place, Severity, Witness, WitnessStep
+from distlint.reporting.frames import Mark, cells, frame, printable, wrap
+from distlint.reporting.report import Report, Texts
+from distlint.reporting.style import Style
+
+_TAGS = {Applicability.SAFE: "[fix]", Applicability.UNSAFE: "[unsafe fix]"}
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How wide the text may be (terminal cells), and how it is painted."""
+
+    style: Style
+    width: int = 100
+
+
+def render(report: Report, layout: Layout) -> str:
+    """Every finding with its frame, then a line that sums up."""
+    blocks = [_finding(row.finding, report.texts, layout) for row in report.findings]
+    return "\n\n".join([*blocks, summary(report, layout.style)])
+
+
+def summary(report: Report, style: Style) -> str:
+    """One line: how many findings, how many of them can be fixed, and how."""
+    checked = f"{_counted(report.files, 'file')} checked"
+    accepted = f"; {report.baselined:,} in the baseline" if report.baselined else ""
+    if not report.findings:
+        if report.problems:
+            return style.yellow(f"No findings in what could be checked ({checked}{accepted}).")
+        return style.green(f"No findings ({checked}{accepted}).")
+    counts = [
+        _counted(report.count(severity), word)
+        for severity, word in (
+            (Severity.ERROR, "error"),
+            (Severity.WARNING, "warning"),
+            (Severity.INFO, "note"),
+        )
+        if report.count(severity)
+    ]
+    paint = style.red if report.count(Severity.ERROR) else style.yellow
+    fixable = report.fixable()
+    safe, unsafe = fixable[Applicability.SAFE], fixable[Applicability.UNSAFE]
+    line = paint(f"Found {_listed(counts)}") + f" ({checked}{accepted})."
+    if safe:
+        line += f" {safe:,} fixable with `distlint fix --apply`"
+        line += f", {unsafe:,} more with `--unsafe-fixes`." if unsafe else "."
+    elif unsafe:
+        line += f" {unsafe:,} fixable with `distlint fix --apply --unsafe-fixes`."
+    return line
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _listed(parts: list[str]) -> str:
+    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
+
+
+def _finding(finding: Finding, texts: Texts, layout: Layout) -> str:
+    style = layout.style
+    place = finding.place
+    column, _ = texts.columns(place)
+    paint = {Severity.ERROR: style.red, Severity.WARNING: style.yellow}.get(
+        finding.severity, style.blue
+    )
+    head = (
+        f"{style.bold(place.path)}:{place.line}:{column}: {paint(finding.severity.value)} "
+        f"{paint(finding.code)} {style.bold(finding.name)}"
+    )
+    if finding.fix and finding.fix.applicability in _TAGS:
+        head += f" {style.green(_TAGS[finding.fix.applicability])}"
+    lines = [head]
+    lines += ["  " + line for line in wrap(finding.message, layout.width - 2)]
+    if finding.witness is not None:
+        lines += ["  " + line for line in _witness(finding.witness, place.path, layout)]
+    lines += ["  " + line for line in _frames(finding, texts, layout)]
+    if finding.fix:
+        label = "fix: " if finding.fix.applicability in _TAGS else "to do: "
+        parts = wrap(finding.fix.message, layout.width - 2 - len(label))
+        lines += [
+            "  " + (style.green(label) if number == 0 else " " * len(label)) + part
+            for number, part in enumerate(parts)
+        ]
+    return "\n".join(lines)
+
+
+def _frames(finding: Finding, texts: Texts, layout: Layout) -> list[str]:
+    """The finding's own frame with what is related in the same file, then the other files'."""
+    own = finding.place.path
+    by_path: dict[str, list[Mark]] = {own: [Mark(finding.place, primary=True)]}
+    told = _places(finding.witness)
+    for related in finding.related:
+        where = (related.place.path, related.place.line)
+        if related.place == finding.place or where in told:
+            continue
+        by_path.setdefault(related.place.path, []).append(Mark(related.place, related.message))
+    lines: list[str] = []
+    for path, marks in by_path.items():
+        if path != own:
+            first = min(marks, key=lambda mark: mark.place.line).place
+            lines.append(layout.style.dim(f"{path}:{first.line}:{texts.columns(first)[0]}"))
+        lines += frame(marks, texts, layout.style, layout.width - 2)
+    return lines
+
+
+def _places(witness: Witness | None) -> set[tuple[str, int]]:
+    if witness is None:
+        return set()
+    steps = [step for _, column in witness.columns for step in column] + list(witness.chain)
+    return {(step.place.path, step.place.line) for step in steps}
+
+
+# The witness: one column for each class of ranks
+
+
+def _witness(witness: Witness, own: str, layout: Layout) -> list[str]:
+    """What each class of ranks does, side by side, and the calls that lead there."""
+    style = layout.style
+    count = max(len(witness.columns), 1)
+    column = max((layout.width - 2 - 2 * (count - 1)) // count, 16)
+    rows: list[list[list[str]]] = []
+    for steps in _aligned([list(steps) for _, steps in witness.columns]):
+        rows.append([_cell(step, own, column) for step in steps])
+    heads = [name for name, _ in witness.columns]
+    wide = max(
+        [cells(head) + 4 for head in heads]
+        + [cells(line) for row in rows for cell in row[:-1] for line in cell]
+        + [20]
+    )
+    column = min(column, wide + 4)
+    lines = ["".join(f"    {style.bold(head)}{_pad(head, column - 2)}" for head in heads).rstrip()]
+    for row in rows:
+        height = max(len(cell) for cell in row)
+        for index in range(height):
+            parts = [cell[index] if index < len(cell) else "" for cell in row]
+            lines.append("  ".join(part + _pad(part, column) for part in parts).rstrip())
+    if witness.chain:
+        arrow = " → " if style.unicode else " -> "
+        chain = arrow.join(f"{step.text} ({_where(step.place, own)})" for step in witness.chain)
+        lines += [style.dim(line) for line in wrap(f"calls: {chain}", layout.width - 2)]
+    return lines
+
+
+def _pad(text: str, width: int) -> str:
+    return " " * max(width - cells(text), 0)
+
+
+def _cell(step: WitnessStep | None, own: str, width: int) -> list[str]:
+    if step is None:
+        return [""]
+    number = _where(step.place, own)
+    lead = f"{number:>5} "
+    parts = wrap(printable(step.text), max(width - cells(lead), 12)) or [""]
+    return [lead + parts[0], *(" " * cells(lead) + part for part in parts[1:])]
+
+
+def _where(place: Place, own: str) -> str:
+    return str(place.line) if place.path == own else f"{place.path}:{place.line}"
+
+
+def _aligned(columns: list[list[WitnessStep]]) -> Iterable[list[WitnessStep | None]]:
+    """The steps row by row; what happens at the same line stands side by side."""
+    rows: list[list[WitnessStep | None]] = [[step] for step in columns[0]] if columns else []
+    for index, column in enumerate(columns[1:], 1):
+        left = [_key(row) for row in rows]
+        right = [(step.place.path, step.place.line) for step in column]
+        merged: list[list[WitnessStep | None]] = []
+        for _, i1, i2, j1, j2 in SequenceMatcher(a=left, b=right, autojunk=False).get_opcodes():
+            for offset in range(max(i2 - i1, j2 - j1)):
+                row = rows[i1 + offset] if i1 + offset < i2 else [None] * index
+                step = column[j1 + offset] if j1 + offset < j2 else None
+                merged.append([*row, step])
+        rows = merged
+    return rows
+
+
+def _key(row: list[WitnessStep | None]) -> tuple[str, int]:
+    for step in row:
+        if step is not None:
+            return step.place.path, step.place.line
+    return "", 0
