@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from distlint.hardware.visible_devices import read_visible_devices
 
 _QUERY = "index,uuid,name,memory.total,compute_cap,driver_version"
 _LIMIT_S = 5.0
@@ -79,3 +82,25 @@ def parse_query(text: str) -> tuple[Gpu, ...]:
             )
         )
     return tuple(gpus)
+
+
+def visible_gpus(gpus: Sequence[Gpu], visible_devices: str | None) -> tuple[Gpu, ...]:
+    """The GPUs that a process with this CUDA_VISIBLE_DEVICES sees, in its order.
+
+    CUDA stops at the first ordinal that does not exist. Identifiers may be shortened to an
+    unambiguous beginning (CUDA C++ Programming Guide, "CUDA Environment Variables").
+    """
+    devices = read_visible_devices(visible_devices).devices
+    if devices is None:
+        return tuple(gpus)
+    by_index = {gpu.index: gpu for gpu in gpus}
+    seen: list[Gpu] = []
+    for device in devices:
+        if isinstance(device, int):
+            matching = [by_index[device]] if device in by_index else []
+        else:
+            matching = [gpu for gpu in gpus if gpu.uuid.startswith(device)]
+        if len(matching) != 1:
+            break
+        seen.append(matching[0])
+    return tuple(seen)

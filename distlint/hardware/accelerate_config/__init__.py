@@ -1,0 +1,1 @@
+"""accelerate's configuration file: what is in it, what goes together, how it is written."""
