@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 
 class Effect(enum.Enum):
@@ -95,35 +95,39 @@ class Call(NamedTuple):
     """Why, where the name alone does not say it."""
 
 
-class Kind(enum.Enum):
-    """What an expression tells about the rank."""
+Kind = Literal[
+    "rank",
+    "local_rank",
+    "is_main",
+    "is_local_main",
+    "is_last",
+    "world_size",
+    "local_world_size",
+    "node_rank",
+    "initialized",
+    "sharded_mode",
+    "group_rank",
+    "group_size",
+    "not_rank",
+]
+"""What an expression tells about the rank.
 
-    RANK = "rank"
-    LOCAL_RANK = "local_rank"
-    IS_MAIN = "is_main"
-    IS_LOCAL_MAIN = "is_local_main"
-    IS_LAST = "is_last"
-    WORLD_SIZE = "world_size"
-    LOCAL_WORLD_SIZE = "local_world_size"
-    NODE_RANK = "node_rank"
-    INITIALIZED = "initialized"
-    """True on every rank of a distributed run, false on a single process."""
-    SHARDED_MODE = "sharded_mode"
-    """The same on all ranks: says whether FSDP, ZeRO or tensor parallel is on."""
-    GROUP_RANK = "group_rank"
-    """A position inside a subgroup (tensor, pipeline, data parallel), not the global rank."""
-    GROUP_SIZE = "group_size"
-    """The size of a subgroup; the same on all ranks."""
-    NOT_RANK = "not_rank"
-    """Looks like a rank predicate and is the same on all ranks."""
+"is_main" is true on global rank 0, "is_local_main" on local rank 0 of each machine, "is_last" on the
+last global rank. "initialized" is true on every rank of a distributed run and false in a single
+process. "sharded_mode" says whether FSDP, ZeRO or tensor parallel is on, the same on all ranks.
+"group_rank" is a position inside a subgroup (tensor, pipeline, data parallel), "group_size" its size.
+"not_rank" looks like a rank predicate and is the same on all ranks."""
 
 
 class RankFact(NamedTuple):
-    """A function, attribute, environment variable or decorator that depends on the rank."""
+    """A function, attribute or decorator that depends on the rank."""
 
     name: str
     kind: Kind
     source: str = ""
     rank: int | str = 0
-    """For decorators and contexts whose ranks are not 0: the argument that names them."""
+    """For decorators whose rank is not 0: the keyword of the argument that names it."""
+    group: int | None = None
+    """Position of the process-group argument ("group" by keyword), which makes the answer one about
+    a subgroup."""
     note: str = ""
