@@ -2,55 +2,52 @@
 
 from __future__ import annotations
 
-import ast
 import gc
 import os
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from distlint.analysis.source import Source
-from distlint.findings import Applicability, Finding, Fix, Place
-from distlint.fixing.edits import ReplaceComment, Span
-from distlint.project.files import Problem, ProjectFile, discover, matches_patterns
+from distlint.findings import Finding, Place
+from distlint.project.cache import (
+    Cache,
+    content_digest,
+    decode_finding,
+    encode_finding,
+    engine_stamp,
+    run_key,
+)
+from distlint.project.files import Problem, matches_patterns
 from distlint.project.fingerprints import BaselineError, fingerprints, read_baseline
-from distlint.project.modules import is_package, module_name, project_root
-from distlint.project.prefilter import holds_any, minimal_literals
-from distlint.project.reading import Unreadable, decode, parse
+from distlint.project.loading import Entry, Progress, Survey, load, survey
+from distlint.project.modules import module_name
+from distlint.project.prefilter import minimal_literals
 from distlint.project.selection import Selection, match
 from distlint.project.settings import Settings
 from distlint.project.suppressions import (
-    MARK,
     Suppression,
     find_suppressions,
     mentions_suppression,
     suppressed,
+    unused,
 )
 from distlint.reporting.report import Report, Reported
-from distlint.rule import Rule, Status
+from distlint.rule import Rule
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
-
-Progress = Callable[[str, int, int], None]
-"""Told the name of a stage, how much of it is done, and how much there is."""
-
-CONTEXT_LIMIT = 5_000
-"""Files. A tree above this is not read for the sake of a few named files."""
-
-VERIFIED_BYTES = 1_000_000
-"""How much text without any literal is parsed only to see that it is Python (0.1 CPU s)."""
 
 
 @dataclass(slots=True)
 class Request:
     """What to check.
 
-    `overlays` maps absolute paths to the bytes to use in place of what is on disk. `known` are all
-    rules that exist (suppressions may name any of them), `selection` those that run.
+    `known` are all rules that exist (suppressions may name any of them), `selection` those that
+    run. `overlays` maps absolute paths to the bytes to use in place of what is on disk.
     """
 
     paths: Sequence[str | Path]
@@ -59,17 +56,7 @@ class Request:
     selection: Selection
     overlays: Mapping[str, bytes] = field(default_factory=dict)
     progress: Progress | None = None
-
-
-@dataclass(slots=True)
-class _Read:
-    """What one file turned out to be."""
-
-    file: ProjectFile
-    reported: bool
-    text: str = ""
-    tree: ast.Module | None = None
-    failure: Unreadable | None = None
+    cache: Cache = field(default_factory=lambda: Cache(Path(), enabled=False))
 
 
 def check(request: Request) -> Report:
@@ -93,54 +80,34 @@ def _collector_off() -> Iterator[None]:
 
 
 def _check(request: Request) -> Report:
-    report = Report()
-    found = discover(request.paths, request.settings, overlays=request.overlays)
-    report.problems.extend(found.problems)
-    report.notes.extend(found.notes)
-    report.files = len(found.files)
-    context = _context(request, found.files, report)
-    reads = _read_all(request, found.files, context, report)
-    findings = _findings_of_rules(request, reads, report)
-    findings += _unparsable(request, reads)
-    for read in reads:
-        if read.text:
-            report.texts.add(read.file.shown, read.text)
-    findings = _without_suppressed(request, reads, findings, report)
-    findings = _without_ignored_files(request, reads, findings)
-    findings.sort(key=_order)
-    _number(request, reads, findings, report)
+    engine = engine_stamp()
+    rules = request.selection.rules
+    literals = _literals(rules)
+    found = survey(
+        request.paths,
+        request.settings,
+        literals,
+        overlays=request.overlays,
+        cache=request.cache,
+        engine=content_digest(b"\0".join([engine.encode(), *literals])),
+        progress=request.progress,
+    )
+    report = Report(files=found.checked, problems=list(found.problems), notes=list(found.notes))
+    for path, data in request.overlays.items():
+        for entry in found.entries:
+            if entry.file.path == path:
+                report.texts.add(entry.file.shown, data.decode("utf-8", "replace"))
+    key = run_key(engine, _dependencies(request), _contents(found))
+    findings = _stored(request.cache.load_run(key), report)
+    if findings is None:
+        problems = len(report.problems)
+        findings, notes = _fresh(request, found, report)
+        report.notes.extend(notes)
+        if len(report.problems) == problems:  # what failed may not fail again
+            rows = [encode_finding(finding) for finding in findings]
+            request.cache.save_run(key, {"findings": rows, "notes": notes})
+    _number(request, found, findings, report)
     return report
-
-
-def _order(finding: Finding) -> tuple[str, int, int, str]:
-    return finding.place.path, finding.place.line, finding.place.column, finding.code
-
-
-# Reading
-
-
-def _context(request: Request, files: Sequence[ProjectFile], report: Report) -> list[ProjectFile]:
-    """The rest of the projects that the named files belong to: names resolve there."""
-    roots: set[Path] = set()
-    for named in request.paths:
-        path = Path(os.path.abspath(named))
-        if path.is_dir() and not is_package(str(path)):
-            continue  # a whole tree is its own context
-        if path.exists() or str(path) in request.overlays:
-            roots.add(project_root(path))
-    context: dict[str, ProjectFile] = {}
-    named_files = {file.path for file in files}
-    for root in sorted(roots):
-        found = discover([root], request.settings, limit=CONTEXT_LIMIT)
-        if len(found.files) > CONTEXT_LIMIT:
-            report.notes.append(
-                f"{root}: more than {CONTEXT_LIMIT} files; only what is named is known"
-            )
-            continue
-        for file in found.files:
-            if file.path not in named_files:
-                context.setdefault(file.path, file)
-    return list(context.values())
 
 
 def _literals(rules: Sequence[Rule]) -> tuple[bytes, ...]:
@@ -152,89 +119,76 @@ def _literals(rules: Sequence[Rule]) -> tuple[bytes, ...]:
     return minimal_literals([*PREFILTER, *(word for rule in rules for word in rule.literals)])
 
 
-def _read_all(
-    request: Request,
-    files: Sequence[ProjectFile],
-    context: Sequence[ProjectFile],
-    report: Report,
-) -> list[_Read]:
-    """Every file that matters for the check: one that holds a literal, fails, or has suppressions."""
-    literals = _literals(request.selection.rules)
-    mark = MARK.encode()
-    reads: list[_Read] = []
-    unverified: list[tuple[ProjectFile, bytes]] = []
-    total = len(files) + len(context)
-    for number, (file, reported) in enumerate(
-        [*((file, True) for file in files), *((file, False) for file in context)]
-    ):
-        if request.progress and number % 64 == 0:
-            request.progress("reading", number, total)
-        try:
-            data = request.overlays.get(file.path)
-            if data is None:
-                with open(file.path, "rb") as stream:
-                    data = stream.read()
-        except OSError as error:
-            if reported:
-                reason = (error.strerror or str(error)).lower()
-                report.problems.append(Problem(file.shown, f"cannot be read: {reason}"))
-            continue
-        if holds_any(data, literals):
-            read = _Read(file, reported)
-            try:
-                read.text = decode(data).removeprefix("\ufeff")
-                read.tree = parse(read.text)
-            except Unreadable as failure:
-                read.failure = failure
-            reads.append(read)
-        elif reported:
-            read = _Read(file, reported)
-            try:
-                text = decode(data).removeprefix("\ufeff")
-            except Unreadable as failure:
-                read.failure = failure
-                reads.append(read)
-                continue
-            if mark in data:
-                read.text = text
-                reads.append(read)
-            unverified.append((file, data))
-    # A file without any literal has no findings. Whether it parses is still worth saying where
-    # that costs next to nothing; on transformers it would cost five times the whole check.
-    if sum(len(data) for _, data in unverified) <= VERIFIED_BYTES:
-        known = {read.file.path: read for read in reads}
-        for file, data in unverified:
-            try:
-                parse(decode(data).removeprefix("\ufeff"))
-            except Unreadable as failure:
-                read = known.get(file.path) or _Read(file, True)
-                read.failure = failure
-                if file.path not in known:
-                    reads.append(read)
-    return reads
+def _dependencies(request: Request) -> list[str]:
+    """What a result depends on besides the engine and the files."""
+    selection = request.selection
+    return [
+        repr(sorted(selection.codes)),
+        repr(sorted(selection.with_info)),
+        repr(request.settings),
+        os.getcwd(),
+    ]
 
 
-def _unparsable(request: Request, reads: Sequence[_Read]) -> list[Finding]:
+def _contents(found: Survey) -> list[tuple[str, str, bool]]:
+    return [
+        (entry.file.shown, entry.facts.digest, entry.reported)
+        for entry in found.entries
+        if entry.facts is not None
+    ]
+
+
+def _stored(document: dict[str, Any] | None, report: Report) -> list[Finding] | None:
+    """The findings of a stored run; None where there is none, or it is damaged."""
+    if document is None:
+        return None
+    try:
+        findings = [decode_finding(row) for row in document["findings"]]
+        report.notes.extend(str(note) for note in document["notes"])
+    except (TypeError, ValueError, IndexError, KeyError):
+        return None
+    return findings
+
+
+def _fresh(request: Request, found: Survey, report: Report) -> tuple[list[Finding], list[str]]:
+    """The findings of this run in the order of the report, and what there is to tell about it."""
+    entries = load(found, overlays=request.overlays, progress=request.progress)
+    for entry in entries:
+        if entry.text:
+            report.texts.add(entry.file.shown, entry.text)
+    problems = len(report.problems)
+    findings, notes = _findings_of_rules(request, entries, report)
+    findings += _unparsable(request, entries)
+    complete = len(report.problems) == problems
+    findings = _without_suppressed(request, entries, findings, judge_comments=complete)
+    findings = _without_ignored_files(request, found, findings)
+    findings.sort(key=_order)
+    return findings, notes
+
+
+def _order(finding: Finding) -> tuple[str, int, int, str]:
+    return finding.place.path, finding.place.line, finding.place.column, finding.code
+
+
+def _unparsable(request: Request, entries: Sequence[Entry]) -> list[Finding]:
     rule = _rule("DL900", request.selection.rules)
     if rule is None:
         return []
-    return [
-        Finding(
-            code=rule.code,
-            name=rule.name,
-            severity=rule.severity,
-            message=f"This file was not checked: {read.failure.reason}.",
-            place=Place(
-                read.file.shown,
-                read.failure.line,
-                read.failure.column,
-                read.failure.line,
-                read.failure.column,
-            ),
-        )
-        for read in reads
-        if read.failure is not None and read.reported
-    ]
+    findings = []
+    for entry in entries:
+        failure = entry.failure
+        if failure is not None and entry.reported:
+            at = (failure.line, failure.column)
+            findings.append(
+                Finding(
+                    code=rule.code,
+                    name=rule.name,
+                    severity=rule.severity,
+                    message=f"This file was not checked: {failure.reason}.",
+                    place=Place(entry.file.shown, *at, *at),
+                )
+            )
+    return findings
 
 
 def _rule(code: str, rules: Sequence[Rule]) -> Rule | None:
@@ -244,30 +198,31 @@ def _rule(code: str, rules: Sequence[Rule]) -> Rule | None:
 # Rules
 
 
-def _findings_of_rules(request: Request, reads: Sequence[_Read], report: Report) -> list[Finding]:
+def _findings_of_rules(
+    request: Request, entries: Sequence[Entry], report: Report
+) -> tuple[list[Finding], list[str]]:
     sources = []
-    for read in reads:
-        if read.tree is not None:
-            module, package = module_name(read.file.path)
+    for entry in entries:
+        if entry.tree is not None:
+            module, package = module_name(entry.file.path)
             sources.append(
-                Source(read.file.shown, module, read.text, read.tree, package, read.reported)
+                Source(entry.file.shown, module, entry.text, entry.tree, package, entry.reported)
             )
     if not any(source.reported for source in sources):
-        return []
+        return [], []
     if request.progress:
         request.progress("analysing", 0, 0)
     try:
-        from distlint.analysis import build_model  # only runs with something to analyse load it
+        from distlint.analysis import build_model  # 50 ms that a run without such files saves
     except ImportError:
-        return []
+        return [], []
+
     try:
         model = build_model(sources, settings=request.settings)
     except Exception as error:
         report.problems.append(Problem("", f"the analysis failed: {_crash(error)}"))
-        return []
-    for path, text in getattr(model, "problems", ()):
-        report.problems.append(Problem(path, text))
-    report.notes.extend(f"{path}: {text}" for path, text in getattr(model, "notes", ()))
+        return [], []
+    report.problems.extend(Problem(path, text) for path, text in model.problems)
     shown = {source.path for source in sources if source.reported}
     findings: list[Finding] = []
     rules = request.selection.rules
@@ -275,11 +230,12 @@ def _findings_of_rules(request: Request, reads: Sequence[_Read], report: Report)
         if request.progress:
             request.progress(f"checking {rule.code}", number, len(rules))
         findings += _run_rule(rule, model, request, sources, report)
-    return [
+    wanted = [
         finding
         for finding in dict.fromkeys(findings)
         if finding.place.path in shown and request.selection.reports(finding.code, finding.severity)
     ]
+    return wanted, [f"{path}: {text}" for path, text in getattr(model, "notes", ())]
 
 
 def _run_rule(
@@ -324,13 +280,17 @@ def _crash(error: BaseException) -> str:
 
 
 def _without_suppressed(
-    request: Request, reads: Sequence[_Read], findings: Sequence[Finding], report: Report
+    request: Request, entries: Sequence[Entry], findings: Sequence[Finding], *, judge_comments: bool
 ) -> list[Finding]:
-    """`findings` without those that comments silence, and the comments that silence nothing."""
-    by_path: dict[str, list[Suppression]] = {}
-    for read in reads:
-        if read.reported and read.text and mentions_suppression(read.text):
-            by_path[read.file.shown] = find_suppressions(read.text)
+    """`findings` without those that comments silence, and with those about idle comments.
+
+    After a failure `judge_comments` is off: a rule that failed has not used its suppressions.
+    """
+    by_path: dict[str, list[Suppression]] = {
+        entry.file.shown: find_suppressions(entry.text)
+        for entry in entries
+        if entry.reported and mentions_suppression(entry.text)
+    }
     if not by_path:
         return list(findings)
     by_code = {rule.code: rule for rule in request.known}
@@ -344,95 +304,44 @@ def _without_suppressed(
         if not suppressed(finding, by_path.get(finding.place.path, ()), matches)
     ]
     rule = _rule("DL901", request.selection.rules)
-    if rule is None or report.problems:
-        return kept  # a rule that failed has not used its suppressions
-    failed = {read.file.shown for read in reads if read.failure is not None}
-    for path, suppressions in by_path.items():
+    if rule is None or not judge_comments:
+        return kept
+    failed = {entry.file.shown for entry in entries if entry.failure is not None}
+    running = request.selection.codes
+    for path, comments in by_path.items():
         if path in failed:
             continue
-        for item in suppressions:
-            finding = _unused(rule, path, item, request)
-            if finding and not suppressed(finding, suppressions, matches):
+        for comment in comments:
+            finding = unused(comment, path, rule, request.known, running)
+            if finding is not None and not suppressed(finding, comments, matches):
                 kept.append(finding)
     return kept
 
 
-def _unused(rule: Rule, path: str, item: Suppression, request: Request) -> Finding | None:
-    """The finding about one comment of which a part, or all, silences nothing."""
-    if item.noqa:  # other linters read it too
-        return None
-    running = request.selection.codes
-    unknown = [
-        selector
-        for selector in item.codes
-        if not any(match(selector, known) for known in request.known)
-    ]
-    idle = [
-        selector
-        for selector in item.codes
-        if selector not in item.used
-        and selector not in unknown
-        and all(known.code in running for known in request.known if match(selector, known))
-    ]
-    if not item.codes:
-        everything = all(
-            known.code in running for known in request.known if known.status is Status.STABLE
-        )
-        if item.used or not everything:
-            return None
-        message = "This comment silences nothing: no rule reports anything here. Remove it."
-    elif unknown:
-        names = ", ".join(f"`{selector}`" for selector in unknown)
-        message = f"This comment silences nothing with {names}: no rule has that code. Remove it."
-    elif idle:
-        names = ", ".join(f"`{selector}`" for selector in idle)
-        message = f"This comment silences nothing with {names}: it is not reported here. Remove it."
-    else:
-        return None
-    left = [code for code in item.codes if code not in unknown and code not in idle]
-    text = item.text[: item.text.index("[") + 1] + ", ".join(left) + "]" if left else ""
-    span: Span = item.span
-    return Finding(
-        code=rule.code,
-        name=rule.name,
-        severity=rule.severity,
-        message=message,
-        place=Place(path, span.line, span.column, span.end_line, span.end_column),
-        fix=Fix(
-            Applicability.SAFE,
-            "Remove what silences nothing from the comment",
-            (ReplaceComment(span, text),),
-        ),
-    )
-
-
 def _without_ignored_files(
-    request: Request, reads: Sequence[_Read], findings: list[Finding]
+    request: Request, found: Survey, findings: list[Finding]
 ) -> list[Finding]:
     """`findings` without those that `per-file-ignores` drops."""
     table = request.settings.per_file_ignores
-    if not table:
+    if not table or not findings:
         return findings
     by_code = {rule.code: rule for rule in request.known}
-    absolute = {read.file.shown: read.file.path for read in reads}
+    absolute = {entry.file.shown: entry.file.path for entry in found.entries}
     root = os.path.abspath(request.settings.root)
-    kept = []
-    for finding in findings:
-        path = absolute[finding.place.path]
-        rule = by_code.get(finding.code)
-        if rule is None or not any(
+
+    def ignored(finding: Finding) -> bool:
+        rule, path = by_code[finding.code], absolute[finding.place.path]
+        return any(
             any(match(code, rule) for code in codes) and matches_patterns([pattern], root, path)
             for pattern, codes in table.items()
-        ):
-            kept.append(finding)
-    return kept
+        )
+
+    return [finding for finding in findings if not ignored(finding)]
 
 
-def _number(
-    request: Request, reads: Sequence[_Read], findings: Sequence[Finding], report: Report
-) -> None:
+def _number(request: Request, found: Survey, findings: Sequence[Finding], report: Report) -> None:
     """Give each finding its fingerprint, and drop what the baseline accepts."""
-    absolute = {read.file.shown: read.file.path for read in reads}
+    absolute = {entry.file.shown: entry.file.path for entry in found.entries}
     root = os.path.abspath(request.settings.root)
     names = fingerprints(
         findings,

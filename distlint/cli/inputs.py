@@ -13,10 +13,13 @@ import click
 
 from distlint.checking import Request
 from distlint.findings import Finding, Place
+from distlint.project.cache import Cache, engine_stamp
+from distlint.project.catalogue import known_rules
+from distlint.project.modules import project_root
 from distlint.project.selection import UnknownSelector, check_selectors, select_rules
 from distlint.project.settings import Settings, SettingsError, find_settings, read_settings
 from distlint.reporting.report import Report, Reported
-from distlint.rule import Rule, load_rules
+from distlint.rule import Rule
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -89,8 +92,6 @@ def split_codes(values: tuple[str, ...]) -> tuple[str, ...]:
 
 def prepare(inputs: Inputs) -> Request:
     """The request that `inputs` stand for. Raises BadSetting, or click.UsageError for the options."""
-    rules = load_rules()
-    known = tuple(rules.values())
     overlays: Mapping[str, bytes] = {}
     paths = inputs.paths or (".",)
     if "-" in paths:
@@ -101,8 +102,12 @@ def prepare(inputs: Inputs) -> Request:
         paths = (name,)
     elif inputs.stdin_filename is not None:
         raise click.UsageError("--stdin-filename goes with `-`, the text on standard input")
+    start = _start(paths)
+    cache = Cache(project_root(start), enabled=not inputs.no_cache)
+    rules = known_rules(cache, engine_stamp())
+    known = tuple(rules.values())
     try:
-        settings = _settings(inputs, paths)
+        settings = _settings(inputs, start)
         _check_setting_selectors(settings, known)
     except SettingsError as error:
         raise BadSetting(_bad_setting(error, rules), None) from None
@@ -116,7 +121,6 @@ def prepare(inputs: Inputs) -> Request:
         preview=inputs.preview,
         force_exclude=inputs.force_exclude,
         exclude=(*settings.exclude, *inputs.exclude) if inputs.exclude else None,
-        cache=False if inputs.no_cache else None,
     )
     selection = select_rules(
         known,
@@ -125,10 +129,10 @@ def prepare(inputs: Inputs) -> Request:
         overruled=settings.ignore if select else (),
         preview=settings.preview,
     )
-    return Request(paths, settings, known, selection, overlays)
+    return Request(paths, settings, known, selection, overlays, cache=cache)
 
 
-def _settings(inputs: Inputs, paths: tuple[str, ...]) -> Settings:
+def _settings(inputs: Inputs, start: Path) -> Settings:
     if inputs.config is not None:
         path = Path(inputs.config)
         if not path.is_file():
@@ -137,13 +141,18 @@ def _settings(inputs: Inputs, paths: tuple[str, ...]) -> Settings:
         if settings is None:
             raise click.UsageError(f"--config: {inputs.config} has no [tool.distlint] table")
         return settings
+    return find_settings(start)
+
+
+def _start(paths: tuple[str, ...]) -> Path:
+    """The directory that holds all of `paths`: settings are looked for from there upwards."""
     here = Path.cwd()
     existing = [here / path for path in paths if (here / path).exists()]
     try:
         start = Path(os.path.commonpath(existing or [here]))
     except ValueError:  # several drives
         start = here
-    return find_settings(start if start.is_dir() else start.parent)
+    return start if start.is_dir() else start.parent
 
 
 def _check_setting_selectors(settings: Settings, known: tuple[Rule, ...]) -> None:

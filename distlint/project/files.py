@@ -42,12 +42,12 @@ class Problem:
 class ProjectFile:
     """A file to be checked: its absolute path, how findings name it, and its identity on disk.
 
-    `stamp` is (mtime in ns, size in bytes, inode): while it is the same, so is the content.
+    `stamp` is (mtime and ctime in ns, size in bytes, inode): while it is the same, so is the content.
     """
 
     path: str
     shown: str
-    stamp: tuple[int, int, int]
+    stamp: tuple[int, int, int, int]
 
 
 @dataclass(slots=True)
@@ -78,7 +78,7 @@ def discover(
     for named in paths:
         path = os.path.abspath(named)
         if path in at_hand:
-            found[path] = ProjectFile(path, shown_as(path), (0, 0, 0))
+            found[path] = ProjectFile(path, shown_as(path), (0, 0, 0, 0))
             continue
         try:
             status = os.stat(path)
@@ -272,8 +272,8 @@ def _is_script(path: str) -> bool:
     return first.startswith(b"#!") and b"python" in first
 
 
-def _stamp(status: os.stat_result) -> tuple[int, int, int]:
-    return status.st_mtime_ns, status.st_size, status.st_ino
+def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
 def _reason(error: OSError) -> str:

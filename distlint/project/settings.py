@@ -57,7 +57,6 @@ class Settings:
     output_format: str = "text"
     unsafe_fixes: bool = False
     """Whether `distlint fix` applies unsafe fixes too."""
-    cache: bool = True
     root: Path = field(default_factory=Path)
     source: Path | None = None
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import re
 import tokenize
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from distlint.findings import Finding
-from distlint.fixing.edits import Span
+from distlint.findings import Applicability, Finding, Fix, Place
+from distlint.fixing.edits import ReplaceComment, Span
 from distlint.project.columns import byte_column, split_lines
+from distlint.project.selection import match
+from distlint.rule import Rule, Status
 
 MARK = "distlint:"
 
@@ -137,3 +139,52 @@ def suppressed(
                 item.used.add(selector)
                 silenced = True
     return silenced
+
+
+def unused(
+    item: Suppression, path: str, rule: Rule, known: Sequence[Rule], running: Container[str]
+) -> Finding | None:
+    """The finding of `rule` (DL901) about a comment of which a part, or all, silences nothing.
+
+    `known` are all rules; a selector is judged only where every rule that it names is `running`.
+    """
+    if item.noqa:  # other linters read it too
+        return None
+    unknown = [word for word in item.codes if not any(match(word, each) for each in known)]
+    idle = [
+        word
+        for word in item.codes
+        if word not in item.used
+        and word not in unknown
+        and all(each.code in running for each in known if match(word, each))
+    ]
+    if not item.codes:
+        stable = [each for each in known if each.status is Status.STABLE]
+        if item.used or not all(each.code in running for each in stable):
+            return None
+        message = "This comment silences nothing: no rule reports anything here. Remove it."
+    elif unknown:
+        message = f"This comment names {_quoted(unknown)}, which is no rule. Remove or correct it."
+    elif idle:
+        message = f"This comment silences nothing: {_quoted(idle)} is not reported here. Remove it."
+    else:
+        return None
+    left = [word for word in item.codes if word not in unknown and word not in idle]
+    text = item.text[: item.text.index("[") + 1] + ", ".join(left) + "]" if left else ""
+    span = item.span
+    return Finding(
+        code=rule.code,
+        name=rule.name,
+        severity=rule.severity,
+        message=message,
+        place=Place(path, span.line, span.column, span.end_line, span.end_column),
+        fix=Fix(
+            Applicability.SAFE,
+            f"Leave {_quoted(left)} in the comment" if left else "Remove the comment",
+            (ReplaceComment(span, text),),
+        ),
+    )
+
+
+def _quoted(words: Sequence[str]) -> str:
+    return ", ".join(f"`{word}`" for word in words)

@@ -1,0 +1,284 @@
+"""From named paths to parsed files: which files there are, what they hold, the trees that matter."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from distlint.project.cache import Cache, FileFacts, Stamp, content_digest
+from distlint.project.files import Problem, ProjectFile, discover
+from distlint.project.modules import is_package, module_name, project_root
+from distlint.project.prefilter import holds_any
+from distlint.project.reading import Unreadable, decode, parse
+from distlint.project.settings import Settings
+from distlint.project.suppressions import MARK
+
+Progress = Callable[[str, int, int], None]
+"""Told the name of a stage, how much of it is done, and how much there is (0: unknown)."""
+
+CONTEXT_LIMIT = 5_000
+"""Files. A tree above this is not read for the sake of a few named files."""
+
+VERIFIED_BYTES = 1_000_000
+"""How much text without any literal is parsed only to see that it is Python (0.1 CPU s)."""
+
+REEXPORT_DEPTH = 4
+"""How many `__init__.py` a name may pass through on its way from where it is defined."""
+
+_MARK = MARK.encode()
+
+
+@dataclass(slots=True)
+class Entry:
+    """A file of the run: where, whether findings in it are wanted, and what it turned out to be."""
+
+    file: ProjectFile
+    reported: bool
+    facts: FileFacts | None = None
+    data: bytes | None = None
+    text: str = ""
+    tree: ast.Module | None = None
+    failure: Unreadable | None = None
+
+
+@dataclass(slots=True)
+class Survey:
+    """All files of a run, before any is parsed."""
+
+    entries: list[Entry] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def checked(self) -> int:
+        """How many files findings are wanted of."""
+        return sum(entry.reported for entry in self.entries)
+
+
+def survey(
+    paths: Sequence[str | Path],
+    settings: Settings,
+    literals: Sequence[bytes],
+    *,
+    overlays: Mapping[str, bytes],
+    cache: Cache,
+    engine: str,
+    progress: Progress | None = None,
+) -> Survey:
+    """Find the files that `paths` stand for and the rest of their projects, and search them.
+
+    A file whose stamp the cache knows is not opened. `literals` are the words that make a file
+    relevant; `engine` names everything the facts depend on besides the files.
+    """
+    found = discover(paths, settings, overlays=overlays)
+    result = Survey(problems=found.problems, notes=found.notes)
+    context = _context(paths, settings, found.files, overlays, result)
+    known = cache.load_facts(engine)
+    fresh: dict[str, tuple[Stamp, FileFacts]] = {}
+    changed = False
+    total = len(found.files) + len(context)
+    for file in (*found.files, *context):
+        if progress and len(result.entries) % 64 == 0:
+            progress("reading", len(result.entries), total)
+        entry = Entry(file, reported=len(result.entries) < len(found.files))
+        result.entries.append(entry)
+        data = overlays.get(file.path)
+        if data is None:
+            stored = known.get(file.path)
+            if stored is not None and stored[0] == file.stamp:
+                entry.facts = stored[1]
+                fresh[file.path] = stored
+                continue
+            try:
+                data = _read(file.path)
+            except OSError as error:
+                result.problems.append(Problem(file.shown, _reason(error)))
+                continue
+        entry.facts = _search(data, literals)
+        if entry.facts.needed:
+            entry.data = data
+        if file.path not in overlays:
+            fresh[file.path] = (file.stamp, entry.facts)
+            changed = True
+    result.entries = [entry for entry in result.entries if entry.facts is not None]
+    if changed:
+        # Files of other parts of the project stay known: runs on them alternate in an editor.
+        cache.save_facts(engine, {**known, **fresh})
+    return result
+
+
+def load(found: Survey, *, overlays: Mapping[str, bytes], progress: Progress | None) -> list[Entry]:
+    """Parse what matters: relevant files, the `__init__` files their names pass through.
+
+    Files with suppressions get their text, files that cannot be read their failure. Returns the
+    entries that have any of these.
+    """
+    loaded: dict[str, Entry] = {}
+    for number, entry in enumerate(found.entries):
+        if progress and number % 64 == 0:
+            progress("parsing", number, len(found.entries))
+        if entry.facts is not None and entry.facts.needed:
+            _load(entry, overlays, with_tree=entry.facts.relevant)
+            loaded[entry.file.path] = entry
+    for entry in _without_literals(found.entries):
+        text = _parse_only(entry, overlays)
+        if text is not None:
+            loaded[entry.file.path] = entry
+    by_module = _by_module(found.entries)
+    wave = [entry for entry in loaded.values() if entry.tree is not None]
+    for _ in range(REEXPORT_DEPTH):
+        wave = [
+            entry
+            for entry in _packages_named_in(wave, by_module)
+            if entry.tree is None and entry.failure is None
+        ]
+        if not wave:
+            break
+        for entry in wave:
+            _load(entry, overlays, with_tree=True)
+            loaded[entry.file.path] = entry
+    return sorted(loaded.values(), key=lambda entry: entry.file.shown)
+
+
+def _context(
+    paths: Sequence[str | Path],
+    settings: Settings,
+    files: Sequence[ProjectFile],
+    overlays: Mapping[str, bytes],
+    result: Survey,
+) -> list[ProjectFile]:
+    """The rest of the projects that the named files belong to: names resolve there."""
+    roots: set[Path] = set()
+    for named in paths:
+        path = Path(os.path.abspath(named))
+        if path.is_dir() and not is_package(str(path)):
+            continue  # a whole tree is its own context
+        if path.exists() or str(path) in overlays:
+            roots.add(project_root(path))
+    context: dict[str, ProjectFile] = {}
+    named_files = {file.path for file in files}
+    for root in sorted(roots):
+        found = discover([root], settings, limit=CONTEXT_LIMIT)
+        if len(found.files) > CONTEXT_LIMIT:
+            result.notes.append(
+                f"{root}: more than {CONTEXT_LIMIT:,} files; only what is named is known"
+            )
+            continue
+        for file in found.files:
+            if file.path not in named_files:
+                context.setdefault(file.path, file)
+    return list(context.values())
+
+
+def _search(data: bytes, literals: Sequence[bytes]) -> FileFacts:
+    try:
+        decode(data)
+        readable = True
+    except Unreadable:
+        readable = False
+    return FileFacts(
+        digest=content_digest(data),
+        relevant=holds_any(data, literals),
+        marked=_MARK in data,
+        readable=readable,
+    )
+
+
+def _load(entry: Entry, overlays: Mapping[str, bytes], *, with_tree: bool) -> None:
+    try:
+        data = entry.data if entry.data is not None else overlays.get(entry.file.path)
+        text = decode(_read(entry.file.path) if data is None else data)
+        entry.text = text.removeprefix("\ufeff")
+        if with_tree:
+            entry.tree = parse(entry.text)
+    except Unreadable as failure:
+        entry.failure = failure
+    except OSError as error:
+        entry.failure = Unreadable(_reason(error))
+    entry.data = None
+
+
+def _without_literals(entries: Iterable[Entry]) -> list[Entry]:
+    """The reported files in which no rule can find anything, where they are few.
+
+    Whether such a file parses is worth saying where that costs next to nothing; on transformers it
+    would cost more than the whole check.
+    """
+    chosen = [
+        entry
+        for entry in entries
+        if entry.reported and entry.facts and not entry.facts.relevant and entry.facts.readable
+    ]
+    return chosen if sum(entry.file.stamp[2] for entry in chosen) <= VERIFIED_BYTES else []
+
+
+def _parse_only(entry: Entry, overlays: Mapping[str, bytes]) -> str | None:
+    """Parse and forget; the text where it does not parse."""
+    had_text = entry.text
+    _load(entry, overlays, with_tree=True)
+    entry.tree = None
+    if entry.failure is not None:
+        return entry.text
+    entry.text = had_text
+    return None
+
+
+def _by_module(entries: Iterable[Entry]) -> dict[str, Entry]:
+    return {
+        module_name(entry.file.path)[0]: entry
+        for entry in entries
+        if entry.file.path.endswith("__init__.py")
+    }
+
+
+def _packages_named_in(entries: Iterable[Entry], by_module: Mapping[str, Entry]) -> list[Entry]:
+    """The packages whose `__init__` the imports of `entries` name, each once."""
+    found: dict[str, Entry] = {}
+    for entry in entries:
+        assert entry.tree is not None or entry.failure is not None
+        if entry.tree is None:
+            continue
+        module, is_init = module_name(entry.file.path)
+        for node in _imports(entry.tree):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            else:
+                base = node.module or ""
+                if node.level:
+                    drop = node.level - 1 if is_init else node.level
+                    parts = module.split(".")
+                    prefix = parts[: len(parts) - drop]
+                    base = ".".join([*prefix, base] if base else prefix)
+                names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
+            for name in names:
+                if name in by_module:
+                    found.setdefault(name, by_module[name])
+    return list(found.values())
+
+
+def _imports(tree: ast.Module) -> list[ast.Import | ast.ImportFrom]:
+    """The imports of a module and of its functions, without a walk over every expression."""
+    found: list[ast.Import | ast.ImportFrom] = []
+    stack: list[ast.AST] = list(tree.body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found.append(node)
+            continue
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            block = getattr(node, name, None)
+            if isinstance(block, list):
+                stack.extend(block)
+    return found
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as stream:
+        return stream.read()
+
+
+def _reason(error: OSError) -> str:
+    return f"cannot be read: {(error.strerror or str(error)).lower()}"
