@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -137,12 +136,11 @@ class Cache:
             ignore = self._folder / ".gitignore"
             if not ignore.exists():
                 ignore.write_text("# Made by distlint.\n*\n", encoding="utf-8")
-            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".new-")
         except OSError:
             return
+        temporary = target.with_name(f".new-{os.getpid()}-{time.monotonic_ns()}")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                json.dump(document, stream, separators=(",", ":"))
+            temporary.write_text(json.dumps(document, separators=(",", ":")), encoding="utf-8")
             os.replace(temporary, target)
         except OSError:
             with contextlib.suppress(OSError):
