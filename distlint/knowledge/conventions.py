@@ -1,0 +1,112 @@
+"""What names stand for where nothing defines them, and types of well-known attributes and parameters.
+
+Conventions are weak facts: they apply only where the analysis resolves nothing better.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+NAMED_RANKS: Final[dict[str, str]] = {
+    # Parameters of worker functions: mp.spawn(worker, args=(world_size,)) passes the rank first.
+    "rank": "rank",
+    "global_rank": "rank",
+    "world_rank": "rank",
+    "local_rank": "local_rank",
+    "world_size": "world_size",
+    "is_main_process": "is_main",
+    "is_master": "is_main",
+    "is_rank_zero": "is_main",
+    "is_rank_0": "is_main",
+}
+"""Kind by the name of a parameter or an undefined global."""
+
+NAMED_TYPES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
+    "accelerator": (
+        "accelerate.Accelerator",
+        ("accelerate", "transformers", "trl", "diffusers", "peft"),
+    ),
+    "fabric": ("lightning.fabric.Fabric", ("lightning",)),
+}
+"""Class by the name of a variable, parameter or attribute, where the file mentions one of the libraries."""
+
+ATTRIBUTE_TYPES: Final[dict[str, str]] = {
+    # transformers 5.23.0 transformers/trainer.py: Trainer.__init__ and create_accelerator_and_postprocess.
+    "transformers.Trainer.accelerator": "accelerate.Accelerator",
+    "transformers.Trainer.args": "transformers.TrainingArguments",
+    "transformers.Trainer.state": "transformers.TrainerState",
+    "transformers.Trainer.control": "transformers.TrainerControl",
+    # accelerate 1.15.0 accelerate/accelerator.py: Accelerator.__init__.
+    "accelerate.Accelerator.state": "accelerate.state.AcceleratorState",
+}
+"""Class of an attribute of a library's object."""
+
+CLASS_BASES: Final[dict[str, str]] = {
+    # transformers 5.23.0 and trl 1.16.0: the classes that users derive trainers from.
+    "transformers.Seq2SeqTrainer": "transformers.Trainer",
+    "trl.trainer.base_trainer.BaseTrainer": "transformers.Trainer",
+    "trl.trainer.base_trainer._BaseTrainer": "transformers.Trainer",
+    "trl.SFTTrainer": "transformers.Trainer",
+    "trl.DPOTrainer": "transformers.Trainer",
+    "trl.GRPOTrainer": "transformers.Trainer",
+    "trl.RLOOTrainer": "transformers.Trainer",
+    "trl.RewardTrainer": "transformers.Trainer",
+    "trl.KTOTrainer": "transformers.Trainer",
+    "trl.PPOTrainer": "transformers.Trainer",
+    "sentence_transformers.SentenceTransformerTrainer": "transformers.Trainer",
+    "transformers.Seq2SeqTrainingArguments": "transformers.TrainingArguments",
+    "trl.GRPOConfig": "transformers.TrainingArguments",
+    "trl.SFTConfig": "transformers.TrainingArguments",
+    "trl.DPOConfig": "transformers.TrainingArguments",
+    "deepspeed.PipelineEngine": "deepspeed.DeepSpeedEngine",
+    "lightning.fabric.wrappers._FabricModule": "lightning.LightningModule",
+}
+"""The library class that a library class derives from, as far as rows of the base apply to it."""
+
+UNIFORM_ATTRIBUTES: Final = frozenset(
+    {"dtype", "device", "ndim", "requires_grad", "__class__", "is_cuda", "is_leaf"}
+)
+"""Attributes that are the same on all ranks even of a rank's own tensor."""
+
+MASK_METHODS: Final = frozenset(
+    {
+        "bool",
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "isnan",
+        "isinf",
+        "isfinite",
+        "logical_and",
+        "logical_or",
+        "logical_not",
+    }
+)
+"""Methods and functions of tensors that give a boolean mask."""
+
+SAME_MODEL_METHODS: Final = frozenset(
+    {"to", "cuda", "cpu", "eval", "train", "half", "float", "bfloat16", "requires_grad_", "apply"}
+)
+"""Methods of `nn.Module` that return the module (torch 2.13.0 torch/nn/modules/module.py)."""
+
+
+class Hook(NamedTuple):
+    """A method that a framework calls with wrapped models."""
+
+    bases: tuple[str, ...]
+    wrapped: tuple[str, ...]
+    wraps: tuple[str, ...]
+    source: str
+
+
+PARAMETERS: Final[dict[str, Hook]] = {
+    name: Hook(("transformers.Trainer",), ("model",), ("ddp",), source)
+    for name, source in {
+        "compute_loss": "transformers 5.23.0 transformers/trainer.py: training_step passes the wrapped model",
+        "training_step": "transformers 5.23.0 transformers/trainer.py: _inner_training_loop passes self.model_wrapped",
+    }.items()
+}
+"""Methods of trainers whose model parameter arrives wrapped. Evaluation wraps nothing under DDP."""

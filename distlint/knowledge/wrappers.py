@@ -1,0 +1,630 @@
+"""What wraps a model, what stays reachable through the wrapper, and what takes it off again."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Wrapper(NamedTuple):
+    """A class around a model."""
+
+    kind: str
+    """Short name, used by the other tables of this module."""
+    title: str
+    """What a message calls it."""
+    classes: tuple[str, ...]
+    """Qualified class names, for isinstance tests and constructors."""
+    forwards: bool
+    """Whether attributes that it does not have itself are read from the model."""
+    in_place: bool
+    """Whether the model itself changes its class, so that nothing has to be unwrapped."""
+    inner: tuple[str, ...]
+    """Attributes that hold the model."""
+    own: frozenset[str]
+    """Names that work on the wrapper itself, above those of torch.nn.Module."""
+    forward_collective: bool
+    """Whether calling it, or the backward of its result, is a collective."""
+    sharded: bool
+    """Whether parameters are sharded: then state_dict and generate are collectives too."""
+    source: str
+    """The lines that decide on `forwards` and `own`."""
+    note: str = ""
+
+
+class Wrap(NamedTuple):
+    """A call that wraps."""
+
+    name: str
+    kind: str
+    source: str
+    model: int | str = 0
+    """Position (or keyword) of the model; "each" where any positional argument may be one."""
+    keyword: str = "module"
+    """Keyword of the model."""
+    result: str = "model"
+    """"model": the wrapped model; "tuple": it is element `element`; "arguments": the arguments in
+    their order, a single one bare; "function": a decorator or partial."""
+    element: int = 0
+    note: str = ""
+
+
+class Unwrap(NamedTuple):
+    """A call that gives the model inside."""
+
+    name: str
+    source: str
+    model: int = 0
+    """Position of the wrapped model."""
+    keyword: str = "model"
+    context: bool = False
+    """A context manager that binds the model inside."""
+    note: str = ""
+
+
+def _names(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+MODULE_ATTRIBUTES: frozenset[str] = _names(
+    """
+    T_destination _apply _backward_hooks _backward_pre_hooks _buffers _call_impl
+    _compiled_call_impl _forward_hooks _forward_hooks_always_called
+    _forward_hooks_with_kwargs _forward_pre_hooks _forward_pre_hooks_with_kwargs
+    _get_backward_hooks _get_backward_pre_hooks _get_name _is_full_backward_hook
+    _load_from_state_dict _load_state_dict_post_hooks _load_state_dict_pre_hooks
+    _maybe_warn_non_full_backward_hook _modules _named_members _non_persistent_buffers_set
+    _parameters _register_load_state_dict_pre_hook _register_state_dict_hook
+    _replicate_for_data_parallel _save_to_state_dict _slow_forward _state_dict_hooks
+    _state_dict_pre_hooks _version _wrapped_call_impl add_module apply bfloat16 buffers
+    call_super_init children compile cpu cuda double dump_patches eval extra_repr float
+    forward get_buffer get_extra_state get_parameter get_submodule half ipu load_state_dict
+    modules mtia named_buffers named_children named_modules named_parameters parameters
+    register_backward_hook register_buffer register_forward_hook register_forward_pre_hook
+    register_full_backward_hook register_full_backward_pre_hook
+    register_load_state_dict_post_hook register_load_state_dict_pre_hook register_module
+    register_parameter register_state_dict_post_hook register_state_dict_pre_hook
+    requires_grad_ set_extra_state set_submodule share_memory state_dict to to_empty train
+    training type xpu zero_grad
+    """
+)
+"""torch.nn.Module's own names (dir() of the class and __dict__ of an instance, torch 2.13.0, without
+dunders): they work on every wrapper."""
+
+_DDP = _names(
+    """
+    _accum_grad_hooks _active_ddp_module _assign_modules_buffers _authoritative_rank
+    _bucket_config _build_debug_param_to_name_mapping _build_params_for_reducer
+    _check_and_sync_module_buffers _check_comm_hook _check_default_group
+    _check_global_requires_backward_grad_sync _check_reducer_finalized
+    _check_sync_bufs_post_fwd _check_sync_bufs_pre_fwd _clear_grad_buffer _comm_hooks
+    _ddp_init_helper _ddp_sink_clone _default_broadcast_coalesced
+    _delay_all_reduce_all_params _delay_all_reduce_params _delay_grad_buffer
+    _delay_grad_views _delayed_all_reduce_hook _distributed_broadcast_coalesced
+    _distributed_rank _find_common_rank _fire_reducer_autograd_hook _get_active_ddp_module
+    _get_data_parallel_params _get_ddp_logging_data _get_parameters _has_rebuilt_buckets
+    _inside_ddp_forward _join_config _lazy_init _lazy_init_ran _log_and_throw
+    _match_all_reduce_for_bwd_pass _match_unused_params_allreduce _module_parameters
+    _module_wait_for_copy_hook _mp_stream _passing_sync_batchnorm_handle _post_forward
+    _pre_forward _register_accum_grad_hook _register_buffer_comm_hook
+    _register_builtin_comm_hook _register_delay_all_reduce_hook _register_fused_optim
+    _remove_autograd_hooks _root_copy_hook _run_ddp_forward
+    _set_ddp_runtime_logging_sample_rate _set_ddp_sink_clone
+    _set_params_and_buffers_to_ignore_for_model _set_sparse_metadata _set_static_graph
+    _setup_in_backward_optimizers _static_graph_delay_allreduce_enqueued _submodule_to_event
+    _sync_buffers _sync_final_model _sync_module_buffers _update_process_group
+    _use_python_reducer batched_grad_copy broadcast_bucket_size broadcast_buffers
+    bucket_bytes_cap bucket_bytes_cap_default bucket_bytes_cap_list buffer_hook device
+    device_ids device_mesh device_type dim find_unused_parameters forward_sync_buffers
+    gather gradient_as_bucket_view is_multi_device_module join join_device join_hook
+    join_process_group logger mixed_precision module modules_buffers named_module_buffers
+    no_sync output_device parameters_to_ignore process_group reducer register_comm_hook
+    require_backward_grad_sync require_forward_param_sync scatter
+    skip_all_reduce_unused_params static_graph to_kwargs use_side_stream_for_tensor_copies
+    will_sync_module_buffers
+    """
+)
+_DATA_PARALLEL = _names(
+    """
+    device_ids dim gather module output_device parallel_apply replicate scatter
+    src_device_obj
+    """
+)
+_FSDP1 = _names(
+    """
+    _assert_state _deregister_orig_params_ctx _device_mesh _flat_param _flat_param_handle
+    _fsdp_wrapped_module _has_params _is_root _is_using_optim_input
+    _low_precision_hook_enabled _mixed_precision_enabled_for_buffers _optim_state_dict_impl
+    _optim_state_dict_to_load_impl _reset_lazy_init _unshard _unshard_event
+    _use_training_state _wait_unshard_streams_on_current_stream
+    _warn_legacy_optim_state_dict _warn_optim_input _zero_scalar check_is_root
+    clip_grad_norm_ flatten_sharded_optim_state_dict fsdp_modules full_optim_state_dict
+    get_state_dict_type module no_sync optim_state_dict optim_state_dict_to_load
+    register_comm_hook rekey_optim_state_dict scatter_full_optim_state_dict
+    set_state_dict_type shard_full_optim_state_dict sharded_optim_state_dict state_dict_type
+    summon_full_params training_state
+    """
+)
+_FSDP2 = _names(
+    """
+    _get_fsdp_state _orig_cls_mro_index _set_unshard_async_op reset_iter_state reshard
+    set_all_reduce_hook set_allocate_memory_from_process_group_for_comm
+    set_custom_all_gather set_custom_reduce_scatter set_force_sum_reduction_for_comms
+    set_gradient_divide_factor set_is_last_backward set_modules_to_backward_prefetch
+    set_modules_to_forward_prefetch set_post_optim_event set_reduce_scatter_divide_factor
+    set_reduce_scatter_max_input_buffers set_reduce_scatter_unused_params
+    set_requires_all_reduce set_requires_gradient_sync set_reshard_after_backward
+    set_reshard_after_forward set_separate_reduce_scatter_group set_symm_mem_for_comm
+    set_unshard_in_backward unshard
+    """
+)
+_AVERAGED = _names(
+    """
+    avg_fn module multi_avg_fn n_averaged update_parameters use_buffers
+    """
+)
+_COMPILED = _names(
+    """
+    _aot_compile _call_lazy_check _forward _initialize _load_aot_compiled_module
+    _opt_mod_attributes _orig_mod _save_aot_compiled_module _super_module_initialized
+    _torchdynamo_orig_callable dynamo_ctx get_compiler_config
+    """
+)
+_FABRIC = _names(
+    """
+    _fabric_module_initialized _forward_methods _forward_module _original_module
+    _redirection_through_forward _register_backward_hook _strategy
+    _wrap_method_with_module_call_tracker mark_forward_method module
+    """
+)
+
+WRAPPERS: dict[str, Wrapper] = {
+    row.kind: row
+    for row in (
+        Wrapper(
+            "ddp",
+            "DistributedDataParallel",
+            ("torch.nn.parallel.DistributedDataParallel",),
+            False,
+            False,
+            ("module",),
+            _DDP,
+            True,
+            False,
+            "torch 2.13.0 torch/nn/parallel/distributed.py:466",
+            note="defines no __getattr__",
+        ),
+        Wrapper(
+            "mm_ddp",
+            "MMDistributedDataParallel",
+            ("mmengine.model.MMDistributedDataParallel",),
+            False,
+            False,
+            ("module",),
+            _DDP | {"train_step", "val_step", "test_step", "detect_anomalous_params"},
+            True,
+            False,
+            "mmengine 0.10.7 mmengine/model/wrappers/distributed.py:16",
+        ),
+        Wrapper(
+            "dp",
+            "DataParallel",
+            ("torch.nn.parallel.DataParallel",),
+            False,
+            False,
+            ("module",),
+            _DATA_PARALLEL,
+            False,
+            False,
+            "torch 2.13.0 torch/nn/parallel/data_parallel.py:54",
+            note="one process, several devices: no collective",
+        ),
+        Wrapper(
+            "fsdp1",
+            "FullyShardedDataParallel",
+            ("torch.distributed.fsdp.FullyShardedDataParallel",),
+            True,
+            False,
+            ("module", "_fsdp_wrapped_module"),
+            _FSDP1,
+            True,
+            True,
+            "torch 2.13.0 torch/distributed/fsdp/fully_sharded_data_parallel.py:529",
+            note="setting an attribute sets it on the wrapper",
+        ),
+        Wrapper(
+            "fsdp2",
+            "fully_shard",
+            ("torch.distributed.fsdp.FSDPModule",),
+            True,
+            True,
+            (),
+            _FSDP2,
+            True,
+            True,
+            "torch 2.13.0 torch/distributed/fsdp/_fully_shard/_fully_shard.py:318",
+            note="changes the class of the model in place",
+        ),
+        Wrapper(
+            "deepspeed",
+            "DeepSpeedEngine",
+            ("deepspeed.DeepSpeedEngine", "deepspeed.PipelineEngine"),
+            True,
+            False,
+            ("module",),
+            frozenset(
+                {
+                    "module",
+                    "optimizer",
+                    "lr_scheduler",
+                    "save_checkpoint",
+                    "load_checkpoint",
+                    "save_16bit_model",
+                    "backward",
+                    "step",
+                    "no_sync",
+                }
+            ),
+            True,
+            True,
+            "deepspeed 0.19.8 deepspeed/runtime/engine.py:1370",
+            note="`config` is the model's unless the engine has one of its own",
+        ),
+        Wrapper(
+            "compile",
+            "torch.compile",
+            ("torch._dynamo.OptimizedModule", "torch._dynamo.eval_frame.OptimizedModule"),
+            True,
+            False,
+            ("_orig_mod",),
+            _COMPILED,
+            False,
+            False,
+            "torch 2.13.0 torch/_dynamo/eval_frame.py:597",
+            note="setting an attribute sets it on the model",
+        ),
+        Wrapper(
+            "fabric",
+            "Fabric.setup",
+            ("lightning.fabric.wrappers._FabricModule",),
+            True,
+            False,
+            ("module",),
+            _FABRIC,
+            True,
+            False,
+            "pytorch-lightning 2.6.6 lightning_fabric/wrappers.py:244",
+            note="forwards to the model that was given to setup()",
+        ),
+        Wrapper(
+            "averaged",
+            "AveragedModel",
+            ("torch.optim.swa_utils.AveragedModel",),
+            False,
+            False,
+            ("module",),
+            _AVERAGED,
+            False,
+            False,
+            "torch 2.13.0 torch/optim/swa_utils.py:165",
+            note="no __getattr__; an average of weights, not distributed",
+        ),
+        Wrapper(
+            "accelerate",
+            "Accelerator.prepare",
+            (),
+            False,
+            False,
+            ("module",),
+            _DDP,
+            True,
+            False,
+            "accelerate 1.15.0 accelerate/accelerator.py:1770",
+            note="DDP, FSDP, DeepSpeed or the bare model, by launch configuration: only what DDP has is safe",
+        ),
+        Wrapper(
+            "trainer",
+            "Trainer's wrapped model",
+            (),
+            False,
+            False,
+            ("module",),
+            _DDP,
+            True,
+            False,
+            "transformers 5.23.0 transformers/trainer.py:1715",
+            note="DDP, FSDP, DeepSpeed or the bare model, by launch configuration",
+        ),
+        Wrapper(
+            "colossalai",
+            "Booster.boost",
+            ("colossalai.interface.ModelWrapper",),
+            False,
+            False,
+            ("module",),
+            frozenset({"module", "unwrap"}),
+            True,
+            True,
+            "colossalai 0.5.0 colossalai/interface/model.py:102",
+            note="defines no __getattr__",
+        ),
+        Wrapper(
+            "megatron_ddp",
+            "Megatron DistributedDataParallel",
+            (
+                "megatron.core.distributed.DistributedDataParallel",
+                "megatron.core.distributed.TorchFullyShardedDataParallel",
+            ),
+            False,
+            False,
+            ("module",),
+            frozenset(
+                {
+                    "module",
+                    "config",
+                    "ddp_config",
+                    "no_sync",
+                    "start_grad_sync",
+                    "finish_grad_sync",
+                    "zero_grad_buffer",
+                    "broadcast_params",
+                    "scale_gradients",
+                }
+            ),
+            True,
+            False,
+            "megatron-core 0.19.2 megatron/core/distributed/data_parallel_base.py:11",
+        ),
+        Wrapper(
+            "fairseq",
+            "ModuleProxyWrapper",
+            ("fairseq.distributed.ModuleProxyWrapper",),
+            True,
+            False,
+            ("module",),
+            frozenset(),
+            True,
+            False,
+            "fairseq 0.12.2 fairseq/distributed/module_proxy_wrapper.py:34",
+        ),
+        Wrapper(
+            "peft",
+            "PeftModel",
+            ("peft.PeftModel",),
+            True,
+            False,
+            ("base_model",),
+            frozenset(),
+            False,
+            False,
+            "peft 0.21.2 peft/peft_model.py:979",
+            note="not distributed; `base_model.model` is the model",
+        ),
+    )
+}
+
+WRAPS: dict[str, Wrap] = {
+    row.name: row
+    for row in (
+        Wrap(
+            "torch.nn.parallel.DistributedDataParallel",
+            "ddp",
+            "torch 2.13.0 torch/nn/parallel/distributed.py:466",
+        ),
+        Wrap(
+            "torch.nn.parallel.DataParallel",
+            "dp",
+            "torch 2.13.0 torch/nn/parallel/data_parallel.py:54",
+        ),
+        Wrap(
+            "torch.distributed.fsdp.FullyShardedDataParallel",
+            "fsdp1",
+            "torch 2.13.0 torch/distributed/fsdp/fully_sharded_data_parallel.py:118",
+        ),
+        Wrap(
+            "torch.distributed.fsdp.wrap.wrap",
+            "fsdp1",
+            "torch 2.13.0 torch/distributed/fsdp/wrap.py:436",
+            note="wraps only inside enable_wrap",
+        ),
+        Wrap(
+            "torch.distributed.fsdp.fully_shard",
+            "fsdp2",
+            "torch 2.13.0 torch/distributed/fsdp/_fully_shard/_fully_shard.py:98",
+        ),
+        Wrap(
+            "torch.distributed._composable.replicate.replicate",
+            "ddp",
+            "torch 2.13.0 torch/distributed/_composable/replicate.py:182",
+            note="in place: attributes stay reachable",
+        ),
+        Wrap(
+            "torch.compile",
+            "compile",
+            "torch 2.13.0 torch/__init__.py:2609",
+            keyword="model",
+            note="returns a function for a function",
+        ),
+        Wrap(
+            "torch.optim.swa_utils.AveragedModel",
+            "averaged",
+            "torch 2.13.0 torch/optim/swa_utils.py:165",
+            keyword="model",
+        ),
+        Wrap(
+            "accelerate.Accelerator.prepare",
+            "accelerate",
+            "accelerate 1.15.0 accelerate/accelerator.py:1415",
+            model="each",
+            keyword="",
+            result="arguments",
+        ),
+        Wrap(
+            "accelerate.Accelerator.prepare_model",
+            "accelerate",
+            "accelerate 1.15.0 accelerate/accelerator.py:1770",
+            keyword="model",
+        ),
+        Wrap(
+            "deepspeed.initialize",
+            "deepspeed",
+            "deepspeed 0.19.8 deepspeed/__init__.py:433",
+            model=1,
+            keyword="model",
+            result="tuple",
+            element=0,
+            note="(engine, optimizer, data loader, scheduler)",
+        ),
+        Wrap(
+            "deepspeed.init_inference",
+            "deepspeed",
+            "deepspeed 0.19.8 deepspeed/__init__.py:671",
+            keyword="model",
+        ),
+        Wrap(
+            "lightning.fabric.Fabric.setup",
+            "fabric",
+            "pytorch-lightning 2.6.6 lightning_fabric/fabric.py:229",
+            result="tuple",
+            element=0,
+            note="bare where no optimizer is given",
+        ),
+        Wrap(
+            "lightning.fabric.Fabric.setup_module",
+            "fabric",
+            "pytorch-lightning 2.6.6 lightning_fabric/fabric.py:315",
+        ),
+        Wrap(
+            "colossalai.booster.Booster.boost",
+            "colossalai",
+            "colossalai 0.5.0 colossalai/booster/booster.py:126",
+            keyword="model",
+            result="tuple",
+            element=0,
+            note="(model, optimizer, criterion, data loader, scheduler)",
+        ),
+        Wrap(
+            "ignite.distributed.auto_model",
+            "ddp",
+            "pytorch-ignite 0.5.5 ignite/distributed/auto.py:144",
+            keyword="model",
+            note="DDP, DataParallel or the bare model",
+        ),
+        Wrap(
+            "ray.train.torch.prepare_model",
+            "ddp",
+            "ray 2.60.0 ray/train/torch/train_loop_utils.py:159",
+            keyword="model",
+            note="DDP or FSDP by parallel_strategy, the bare model with one worker",
+        ),
+        Wrap(
+            "mmengine.model.MMDistributedDataParallel",
+            "mm_ddp",
+            "mmengine 0.10.7 mmengine/model/wrappers/distributed.py:16",
+        ),
+        Wrap(
+            "megatron.core.distributed.DistributedDataParallel",
+            "megatron_ddp",
+            "megatron-core 0.19.2 megatron/core/distributed/distributed_data_parallel.py:22",
+            model=2,
+        ),
+        Wrap(
+            "accelerate.utils.fsdp2_prepare_model",
+            "fsdp2",
+            "accelerate 1.15.0 accelerate/utils/fsdp_utils.py:751",
+            model=1,
+            keyword="model",
+        ),
+    )
+}
+
+MODEL_ATTRIBUTES: dict[str, str] = {
+    # transformers 5.23.0 trainer.py:1773 binds model_wrapped to what prepare() returned. self.model
+    # stays bare under DDP and DeepSpeed; under FSDP it is the wrapped one too (1778), and FSDP1
+    # forwards attributes: so self.model is not in this table.
+    "transformers.Trainer.model_wrapped": "trainer",
+    "transformers.Trainer.deepspeed": "deepspeed",
+    "lightning.pytorch.strategies.DDPStrategy.model": "ddp",
+    "lightning.pytorch.Trainer.model": "ddp",
+}
+"""Wrapper kind by attribute of a trainer that holds the wrapped model."""
+
+MODEL_PARAMETERS: dict[str, tuple[str, str]] = {
+    # transformers 5.23.0 trainer.py:2082 calls compute_loss(model, ...) with the wrapped model of the training loop.
+    # prediction_step gets self.model, bare under DDP (evaluation_loop, trainer.py:2917), so it is
+    # not in this table; compute_loss called from there gets the bare one.
+    "transformers.Trainer.compute_loss": ("model", "trainer"),
+    "transformers.Trainer.training_step": ("model", "trainer"),
+}
+"""By method that a subclass overrides: the parameter that receives a wrapped model, and its kind."""
+
+UNWRAPS: dict[str, Unwrap] = {
+    row.name: row
+    for row in (
+        Unwrap(
+            "accelerate.Accelerator.unwrap_model",
+            "accelerate 1.15.0 accelerate/accelerator.py:3254",
+            note="leaves DDP(compile(m)) wrapped, and rewrites compile(DDP(m))._orig_mod in place",
+        ),
+        Unwrap(
+            "accelerate.utils.extract_model_from_parallel",
+            "accelerate 1.15.0 accelerate/utils/other.py:274",
+        ),
+        Unwrap(
+            "transformers.modeling_utils.unwrap_model",
+            "transformers 5.23.0 transformers/modeling_utils.py:5054",
+        ),
+        Unwrap(
+            "transformers.trainer_utils.unwrap_peft_model",
+            "transformers 5.23.0 transformers/trainer_utils.py:75",
+            note="takes off PEFT, not the distributed wrapper",
+        ),
+        Unwrap(
+            "trl.models.utils.unwrap_model_for_generation",
+            "trl 1.16.0 trl/models/utils.py:202",
+            context=True,
+            note="gathers under ZeRO-3",
+        ),
+        Unwrap(
+            "deepspeed.runtime.zero.unwrap_model_for_generation",
+            "deepspeed 0.19.8 deepspeed/runtime/zero/stage3.py:95",
+            context=True,
+        ),
+        Unwrap(
+            "ultralytics.utils.torch_utils.unwrap_model",
+            "ultralytics 8.4.190 ultralytics/utils/torch_utils.py:749",
+            keyword="m",
+        ),
+        Unwrap("timm.utils.unwrap_model", "timm 1.0.31 timm/utils/model.py:15"),
+        Unwrap(
+            "megatron.core.utils.unwrap_model", "megatron-core 0.19.2 megatron/core/utils.py:2817"
+        ),
+        Unwrap(
+            "verl.utils.megatron_utils.unwrap_model", "verl 0.9.1 verl/utils/megatron_utils.py:568"
+        ),
+        Unwrap(
+            "nemo.utils.model_utils.unwrap_model",
+            "nemo-toolkit 3.0.0 nemo/utils/model_utils.py:103",
+        ),
+        Unwrap(
+            "open_clip_train.train.unwrap_model",
+            "open-clip-torch 3.3.0 open_clip_train/train.py:50",
+        ),
+        Unwrap("distlint.runtime.unwrap", "distlint 0.1.0 distlint/runtime/wrapping.py"),
+    )
+}
+
+ANY_UNWRAPS: frozenset[str] = frozenset(
+    {
+        "unwrap_model",
+        "_unwrap_model",
+        "unwrap",
+        "de_parallel",
+        "extract_model_from_parallel",
+        "unwrap_ddp",
+        "unwrap_module",
+        "get_unwrapped_model",
+        "unwrap_model_for_generation",
+        "strip_ddp",
+    }
+)
+"""Names of functions and methods that give the model inside, where they do not resolve."""
