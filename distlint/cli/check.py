@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
 
 from distlint.checking import check as run_check
 from distlint.cli.inputs import BadSetting, Inputs, prepare, shared_options
-from distlint.cli.output import print_notes, print_problems, print_report
+from distlint.cli.output import print_notes, print_problems, print_report, print_statistics, write
 from distlint.cli.progress import ProgressBar
+from distlint.project.files import Problem
+from distlint.project.fingerprints import baseline_text
 from distlint.project.settings import OUTPUT_FORMATS
+from distlint.reporting.report import Report
 
 
 @click.command()
@@ -20,8 +25,21 @@ from distlint.project.settings import OUTPUT_FORMATS
     "--output-format", type=click.Choice(OUTPUT_FORMATS), help="How findings are printed."
 )
 @click.option("--exit-zero", is_flag=True, help="Exit 0 in spite of findings.")
+@click.option(
+    "--write-baseline",
+    metavar="FILE",
+    help="Accept all present findings: write their fingerprints to FILE.",
+)
+@click.option("--statistics", is_flag=True, help="Count the findings of each rule instead.")
 @click.option("-v", "--verbose", is_flag=True, help="Say what was left out and why.")
-def check(output_format: str | None, exit_zero: bool, verbose: bool, **values: Any) -> None:
+def check(
+    output_format: str | None,
+    exit_zero: bool,
+    write_baseline: str | None,
+    statistics: bool,
+    verbose: bool,
+    **values: Any,
+) -> None:
     """Report what breaks when several processes run the code in PATHS (default: here).
 
     Exit code: 0 clean, 1 findings, 2 where something could not be done.
@@ -31,12 +49,34 @@ def check(output_format: str | None, exit_zero: bool, verbose: bool, **values: A
     except BadSetting as bad:
         print_report(bad.report, output_format or "text")
         sys.exit(2)
+    if write_baseline is not None:
+        request.settings = dataclasses.replace(request.settings, baseline=None)
     with ProgressBar(sys.stderr) as bar:
         request.progress = bar
         report = run_check(request)
-    print_report(report, output_format or request.settings.output_format)
+    if write_baseline is not None:
+        _write_baseline(report, Path(write_baseline))
+    elif statistics:
+        print_statistics(report)
+    else:
+        print_report(report, output_format or request.settings.output_format)
     if verbose:
         print_notes(report)
     print_problems(report)
     code = report.exit_code()
+    if write_baseline is not None and code == 1:
+        code = 0
     sys.exit(0 if exit_zero and code == 1 else code)
+
+
+def _write_baseline(report: Report, path: Path) -> None:
+    """Write the accepted findings, or say in the report why not."""
+    text = baseline_text((row.finding, row.fingerprint) for row in report.findings)
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        report.problems.append(Problem(str(path), f"the baseline cannot be written: {reason}"))
+        return
+    number = len(report.findings)
+    write(f"Wrote {number:,} finding{'' if number == 1 else 's'} to {path}.")

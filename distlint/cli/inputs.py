@@ -15,6 +15,7 @@ from distlint.checking import Request
 from distlint.findings import Finding, Place
 from distlint.project.cache import Cache, engine_stamp
 from distlint.project.catalogue import known_rules
+from distlint.project.fingerprints import fingerprints
 from distlint.project.modules import project_root
 from distlint.project.selection import UnknownSelector, check_selectors, select_rules
 from distlint.project.settings import Settings, SettingsError, find_settings, read_settings
@@ -36,6 +37,7 @@ class Inputs:
     force_exclude: bool | None = None
     config: str | None = None
     stdin_filename: str | None = None
+    baseline: str | None = None
     no_cache: bool = False
 
 
@@ -57,6 +59,7 @@ def shared_options(command: Command) -> Command:
             metavar="FILE",
             help="With `-`: check the text on standard input as the content of FILE.",
         ),
+        click.option("--baseline", metavar="FILE", help="Leave out the findings accepted in FILE."),
         click.option("--config", metavar="FILE", help="Take the settings from this file."),
         click.option(
             "--force-exclude/--no-force-exclude",
@@ -118,6 +121,7 @@ def prepare(inputs: Inputs) -> Request:
         except UnknownSelector as error:
             raise click.UsageError(f"{option}: {error}") from None
     settings = settings.overridden(
+        baseline=os.path.abspath(inputs.baseline) if inputs.baseline else None,
         preview=inputs.preview,
         force_exclude=inputs.force_exclude,
         exclude=(*settings.exclude, *inputs.exclude) if inputs.exclude else None,
@@ -176,4 +180,7 @@ def _bad_setting(error: SettingsError, rules: Mapping[str, Rule]) -> Report:
         message=f"Nothing was checked: {error.reason}",
         place=Place(error.path, error.line, 0, error.line, 0),
     )
-    return Report(findings=[Reported(finding, "")])
+    report = Report()
+    line = report.texts.line(error.path, error.line)
+    report.findings = [Reported(finding, fingerprints([finding], [error.path], [line])[0])]
+    return report

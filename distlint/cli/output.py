@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import shutil
 import sys
+from collections import Counter
 
 from distlint.reporting.report import Report
 from distlint.reporting.style import style_for
@@ -21,6 +22,17 @@ def print_report(report: Report, output_format: str) -> None:
         return
     module = importlib.import_module(f"distlint.reporting.{output_format}")
     write(module.render(report))
+
+
+def print_statistics(report: Report) -> None:
+    """One line for each rule that found something: how often, code, name."""
+    from distlint.reporting.text import summary
+
+    counts = Counter((row.finding.code, row.finding.name) for row in report.findings)
+    width = len(f"{max(counts.values(), default=0):,}")
+    for (code, name), count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        write(f"{count:>{width},}  {code}  {name}")
+    write(summary(report, style_for(sys.stdout)))
 
 
 def print_notes(report: Report) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,8 @@ from distlint.rule import Rule, Status
 
 ALWAYS = frozenset({"DL900", "DL902"})
 """Reported whatever is selected: without them, silence would not mean that a file was checked."""
+
+_PREFIX = re.compile(r"[A-Za-z]{2,}[0-9]*")
 
 _EXACT = 1000  # more specific than any prefix
 
@@ -42,7 +45,7 @@ def match(selector: str, rule: Rule) -> int:
         return 1
     if word.upper() == rule.code or word.lower() == rule.name:
         return _EXACT
-    if word[:2].upper() == "DL" and rule.code.startswith(word.upper()):
+    if _PREFIX.fullmatch(word) and rule.code.startswith(word.upper()):
         return 1 + len(word)
     return 0
 
