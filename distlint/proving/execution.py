@@ -12,21 +12,11 @@ from pathlib import Path
 
 from distlint.proving import launch, rank_main
 from distlint.proving.declaration import Declaration, Launch, Outcome
-from distlint.proving.waiting import IdleWatch, script_lines
+from distlint.proving.waiting import PARTNER_LOST, IdleWatch, script_lines
 
 _LOOK = 0.25
 _TAIL = 4000
 
-# What a rank says whose partners never came, or left: gloo's and the store's own words
-# (gloo/transport/tcp/pair.cc, unbound_buffer.cc; torch/csrc/distributed/c10d/TCPStore*.cpp,
-# ProcessGroupNCCL.cpp's watchdog; torch 2.13).
-_PARTNER_LOST = re.compile(
-    r"Timed out waiting|Connection closed by peer|Connection reset by peer|Broken pipe"
-    r"|Application timeout caused pair closure|wait timeout after|Wait timeout"
-    r"|Watchdog caught collective operation timeout|failed to pass monitoredBarrier"
-    r"|Read error|Failed to recv, got 0 bytes|Socket closed",
-    re.IGNORECASE,
-)
 _PORT_TAKEN = re.compile(r"EADDRINUSE|address already in use", re.IGNORECASE)
 
 
@@ -48,7 +38,7 @@ class RankEnd:
     @property
     def lost_partner(self) -> bool:
         """Whether the rank failed only because another did not come, or had left."""
-        return self.exception is not None and _PARTNER_LOST.search(self.message) is not None
+        return self.exception is not None and PARTNER_LOST.search(self.message) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,24 +86,31 @@ def rank_environment(base: Mapping[str, str], rank: int, ranks: int, port: int) 
 
 
 def start(
-    command: Sequence[str], rank: int, env: Mapping[str, str], cwd: Path, output: Path | None
+    command: Sequence[str],
+    rank: int,
+    env: Mapping[str, str],
+    cwd: Path,
+    output: Path | int | None,
+    pass_fds: Sequence[int] = (),
 ) -> RankProcess:
     """Start one process in a session of its own, so that `end` reaches its children too.
 
-    `output` receives standard output and error; None leaves the caller's.
+    `output` receives standard output and error: a file (made anew), or a descriptor for standard
+    output alone; None leaves the caller's. `pass_fds` are descriptors that the process inherits.
     """
     with contextlib.ExitStack() as stack:
-        stream = stack.enter_context(output.open("wb")) if output is not None else None
+        stream = stack.enter_context(output.open("wb")) if isinstance(output, Path) else output
         process = subprocess.Popen(
             list(command),
             env=dict(env),
             cwd=cwd,
             stdin=subprocess.DEVNULL,
             stdout=stream,
-            stderr=subprocess.STDOUT if stream is not None else None,
+            stderr=subprocess.STDOUT if isinstance(output, Path) else None,
             start_new_session=True,
+            pass_fds=tuple(pass_fds),
         )
-    return RankProcess(rank, process, output)
+    return RankProcess(rank, process, output if isinstance(output, Path) else None)
 
 
 def end(processes: Sequence[RankProcess], grace: float = 0.0) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     """Ask Linux to end this process when its parent ends, so that none is ever left behind."""
     if sys.platform != "linux":
         return
@@ -27,7 +27,7 @@ def _die_with_parent() -> None:
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _run(script: str) -> None:
+def run_script(script: str) -> None:
     """Run `script` as `__main__`."""
     module = types.ModuleType("__main__")
     module.__file__ = script
@@ -45,7 +45,7 @@ def _script_line(error: BaseException, script: str) -> int | None:
 
 def main() -> None:
     """Run the script named on the command line; exits as it does."""
-    _die_with_parent()
+    die_with_parent()
     notes, script = Path(sys.argv[1]), sys.argv[2]
     sys.argv = sys.argv[2:]
     rank = os.environ.get("RANK", "0")
@@ -55,7 +55,7 @@ def main() -> None:
     (notes / f"{rank}.started").write_text(str(os.getpid()))
     ended: dict[str, object] = {"status": 0, "exception": None, "message": "", "line": None}
     try:
-        _run(script)
+        run_script(script)
     except SystemExit as stop:
         ended["status"] = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
         raise

@@ -14,6 +14,17 @@ IDLE_SECONDS = 2.5
 """How long all ranks must be idle. A collective of a proof takes milliseconds."""
 _BUSY_SHARE = 0.1
 """gloo's and the store's own threads poll: they cost about 1 % of a processor."""
+# What a rank says whose partners never came, or left: gloo's and the store's own words
+# (gloo/transport/tcp/pair.cc, unbound_buffer.cc; torch/csrc/distributed/c10d/TCPStore*.cpp,
+# ProcessGroupNCCL.cpp's watchdog; torch 2.13).
+PARTNER_LOST = re.compile(
+    r"Timed out waiting|Connection closed by peer|Connection reset by peer|Broken pipe"
+    r"|Application timeout caused pair closure|wait timeout after|Wait timeout"
+    r"|Watchdog caught collective operation timeout|failed to pass monitoredBarrier"
+    r"|Read error|Failed to recv, got 0 bytes|Socket closed",
+    re.IGNORECASE,
+)
+
 _FRAME = re.compile(r'  File "(?P<path>.+)", line (?P<line>\d+) in ')
 
 

@@ -1,0 +1,111 @@
+"""`distlint run`: a script on several processes under the rank sanitizer. It executes the script."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from distlint.cli.failure import CannotRun
+from distlint.hardware.sanitizer import findings, report, supervision
+
+DIVERGED = 3
+"""Exit status when the ranks diverged or stalled."""
+
+
+@click.command(
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    short_help="Run a script on several processes and name the first divergence.",
+)
+@click.option("-n", "--nproc", required=True, type=click.IntRange(1, 256), help="How many ranks.")
+@click.option(
+    "--backend",
+    type=click.Choice(["gloo", "nccl"]),
+    help="Use this backend in init_process_group, whatever the script asks for.",
+)
+@click.option("-m", "as_module", is_flag=True, help="SCRIPT is a module, as with `python -m`.")
+@click.option(
+    "--stall-timeout",
+    type=click.FloatRange(min=0.5),
+    default=15.0,
+    show_default=True,
+    help="Seconds after which idle ranks that all wait for one another count as stalled.",
+)
+@click.option(
+    "--patience",
+    type=click.FloatRange(min=1.0),
+    default=600.0,
+    show_default=True,
+    help="The same where some rank computes, sleeps or reads while others wait.",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object; the script prints to stderr."
+)
+@click.argument("script")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def run(
+    nproc: int,
+    backend: str | None,
+    as_module: bool,
+    stall_timeout: float,
+    patience: float,
+    as_json: bool,
+    script: str,
+    arguments: tuple[str, ...],
+) -> None:
+    """Run SCRIPT on several processes of this machine and name the first divergence of the ranks.
+
+    THIS EXECUTES SCRIPT, as `torchrun --nproc-per-node N SCRIPT` would.
+
+    Exit status: 3 when the ranks diverged or stalled, else the script's own.
+    """
+    _check(script, as_module)
+    plan = supervision.Plan(
+        command=("module" if as_module else "script", script, *arguments),
+        ranks=nproc,
+        backend=backend,
+        stall=stall_timeout,
+        patience=patience,
+        output_to_stderr=as_json,
+    )
+    try:
+        result = supervision.run(plan)
+    except KeyboardInterrupt:
+        click.echo("distlint run: interrupted; all ranks are ended", err=True)
+        sys.exit(130)
+    except OSError as error:
+        raise CannotRun(f"the ranks could not be started: {error}") from error
+    status = _status(result)
+    found: list[findings.RuleFinding] = []
+    if result.divergence is not None:
+        found, why_not = findings.findings_at(report.stacks_of(result))
+        if why_not is not None:
+            click.echo(f"distlint run: {why_not}", err=True)
+    if as_json:
+        click.echo(json.dumps(report.as_object(result, found, status), indent=2))
+    elif result.divergence is not None or result.failed is not None:
+        click.echo(report.as_text(result, found), err=True)
+    sys.exit(status)
+
+
+def _check(script: str, as_module: bool) -> None:
+    """Say what is wrong before N processes say it each."""
+    import importlib.util
+
+    if importlib.util.find_spec("torch") is None:
+        raise CannotRun("`distlint run` needs torch: pip install 'distlint[runtime]'")
+    if sys.platform == "win32":
+        raise CannotRun("`distlint run` works on Linux and macOS; here, use WSL")
+    if not as_module and not Path(script).is_file():
+        raise CannotRun(f"{script}: no such file; for a module of that name add -m")
+
+
+def _status(result: supervision.Result) -> int:
+    if result.divergence is not None:
+        return DIVERGED
+    if result.failed is not None:
+        status = result.ranks[result.failed].status or 1
+        return status if status > 0 else 128 - status
+    return 0

@@ -1,0 +1,181 @@
+"""Compares what the ranks tell: one sequence a process group, one a pair of ranks. Knows no process.
+
+The k-th collective of a group on one rank belongs to the k-th on every other. What is a divergence:
+
+- *mismatch*: their kind, element counts, dtypes or roots differ;
+- *missing*: a rank has ended, or waits elsewhere, with fewer than another has entered;
+- *swapped*: they look alike, but come from different places of the program, and soon after the same
+  two places come the other way round. (Different places alone are no error: ranks that broadcast
+  and ranks that receive often stand in different arms of an `if`.)
+
+Where ranks were apart before it showed (an extra all_reduce pairs with the next one of the others),
+the first divergence is found by aligning the two sequences by place: `alignment.first_gap`.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from distlint.hardware.sanitizer.alignment import first_gap
+from distlint.hardware.sanitizer.events import Collective, Group, PointToPoint, Stack
+
+KEPT = 512
+"""How many of the latest collectives of a rank in a group are kept to find the first divergence."""
+SWAP_REACH = 32
+"""How far apart, in collectives, two swapped ones may be."""
+
+
+class Kind(enum.Enum):
+    """How the ranks diverged."""
+
+    MISMATCH = "mismatch"
+    MISSING = "missing"
+    SWAPPED = "swapped"
+    STALL = "stall"
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """Ranks that do not do the same.
+
+    `index` counts the collectives of the group from 1, and is 0 for point-to-point operations. `operations` holds what each rank did there;
+    None for a rank that did nothing there. `later` is the collective at which it showed, where that
+    is another one. `group` is None for a stall in which no group differs.
+    """
+
+    kind: Kind
+    group: Group | None
+    index: int
+    operations: dict[int, Collective | PointToPoint | None]
+    later: int | None = None
+
+
+@dataclass(slots=True)
+class _Sequence:
+    """The collectives of one rank in one group: how many, and the latest."""
+
+    count: int = 0
+    latest: deque[Collective] = field(default_factory=lambda: deque(maxlen=KEPT))
+
+    def add(self, operation: Collective) -> None:
+        self.count += 1
+        self.latest.append(operation)
+
+    def at(self, index: int) -> Collective | None:
+        """The collective of that index from 0; None where it has not come or is no longer kept."""
+        first = self.count - len(self.latest)
+        return self.latest[index - first] if first <= index < self.count else None
+
+
+class Comparison:
+    """The sequences of all ranks of one run."""
+
+    def __init__(self, are_alternatives: Callable[[Stack, Stack], bool]) -> None:
+        """`are_alternatives` tells whether two stacks part in exclusive arms of one branch."""
+        self._are_alternatives = are_alternatives
+        self._groups: dict[str, Group] = {}
+        self._sequences: dict[str, dict[int, _Sequence]] = {}
+        self._pairs: dict[tuple[str, int, int, int], dict[str, deque[PointToPoint]]] = {}
+        self._any_source: set[tuple[str, int]] = set()
+        self.latest: dict[int, Collective | PointToPoint] = {}
+        self.counts: dict[int, int] = {}
+
+    def add_group(self, group: Group) -> None:
+        """Learn, or learn anew, who is in a group."""
+        self._groups[group.name] = group
+        self._sequences.setdefault(group.name, {})
+        for rank in group.ranks:
+            self._sequences[group.name].setdefault(rank, _Sequence())
+
+    def add(self, rank: int, operation: Collective) -> Divergence | None:
+        """Take the next collective of a rank; the divergence that it shows, if any."""
+        self.latest[rank] = operation
+        self.counts[rank] = self.counts.get(rank, 0) + 1
+        sequences = self._sequences[operation.group]
+        sequences[rank].add(operation)
+        index = sequences[rank].count - 1
+        for other, sequence in sequences.items():
+            partner = sequence.at(index)
+            if other == rank or partner is None:
+                continue
+            if partner.signature != operation.signature:
+                return self._at(Kind.MISMATCH, operation.group, index, rank, other)
+            earlier = self._earlier_swap(rank, other, operation, partner, index)
+            if earlier is not None:
+                group = self._groups[operation.group]
+                there = {r: sequence.at(earlier) for r, sequence in sequences.items()}
+                return Divergence(Kind.SWAPPED, group, earlier + 1, {**there}, index + 1)
+        return None
+
+    def add_point_to_point(self, rank: int, operation: PointToPoint) -> Divergence | None:
+        """Take a send or receive; sends and receives of a pair with one tag belong in order."""
+        self.latest[rank] = operation
+        self.counts[rank] = self.counts.get(rank, 0) + 1
+        if operation.source is None:
+            self._any_source.add((operation.group, operation.destination))
+            return None
+        key = (operation.group, operation.source, operation.destination, operation.tag)
+        sides = self._pairs.setdefault(key, {"send": deque(), "recv": deque()})
+        sides[operation.name].append(operation)
+        if not (sides["send"] and sides["recv"]):
+            return None
+        sent, received = sides["send"].popleft(), sides["recv"].popleft()
+        if sent.agreed == received.agreed:
+            return None
+        operations: dict[int, Collective | PointToPoint | None] = {
+            operation.source: sent,
+            operation.destination: received,
+        }
+        group = self._groups[operation.group]
+        return Divergence(Kind.MISMATCH, group, 0, operations)
+
+    def missing(self, behind: set[int]) -> Divergence | None:
+        """What another rank has entered and a rank of `behind`, which will not come, has not."""
+        for name, sequences in self._sequences.items():
+            for rank in sorted(behind & sequences.keys()):
+                ahead = max(sequences, key=lambda other: sequences[other].count)
+                if sequences[ahead].count > sequences[rank].count:
+                    return self._at(Kind.MISSING, name, sequences[rank].count, ahead, rank)
+        for (name, source, destination, _), sides in self._pairs.items():
+            if (name, destination) in self._any_source:
+                continue
+            for waiting, partner in ((sides["send"], destination), (sides["recv"], source)):
+                if waiting and partner in behind:
+                    one = source if partner == destination else destination
+                    group = self._groups[name]
+                    return Divergence(Kind.MISSING, group, 0, {one: waiting[0], partner: None})
+        return None
+
+    def _earlier_swap(
+        self, rank: int, other: int, mine: Collective, partner: Collective, index: int
+    ) -> int | None:
+        """The index at which the same two places came the other way round; None where they did not."""
+        if mine.stack == partner.stack:
+            return None
+        sequences = self._sequences[mine.group]
+        for earlier in range(index - 1, max(-1, index - 1 - SWAP_REACH), -1):
+            one, two = sequences[rank].at(earlier), sequences[other].at(earlier)
+            if one is None or two is None or one.stack == two.stack:
+                continue
+            crossed = one.stack == partner.stack and two.stack == mine.stack
+            # A root that changes between them is a rotation of roles, not a swap.
+            if crossed and one.signature == mine.signature:
+                return None if self._are_alternatives(mine.stack, partner.stack) else earlier
+        return None
+
+    def _at(self, kind: Kind, name: str, index: int, rank: int, other: int) -> Divergence:
+        """A divergence that showed at `index` between two ranks, put where they first parted."""
+        sequences = self._sequences[name]
+        # Both windows start at the same index, so that equal positions belong together.
+        start = max(s.count - len(s.latest) for s in (sequences[rank], sequences[other]))
+        windows = [
+            [sequences[r].at(i) for i in range(start, sequences[r].count)] for r in (rank, other)
+        ]
+        keys = [[(o.signature, o.stack) for o in window if o is not None] for window in windows]
+        first = min(index, start + first_gap(keys[0], keys[1], index - start))
+        operations = {r: sequence.at(first) for r, sequence in sequences.items()}
+        later = index + 1 if first < index else None
+        return Divergence(kind, self._groups[name], first + 1, {**operations}, later=later)

@@ -1,0 +1,208 @@
+"""Runs inside each rank: tells every collective before it starts, with the user's stack.
+
+How collectives are seen. All of them, whoever asks for them, go through the dispatcher as operators
+`c10d::…` (ProcessGroup.hpp and Ops.cpp, torch 2.13): `dist.*`, object collectives, functional and
+compiled ones, FSDP, and the reducer of DDP, which calls from C++. A kernel of ours stands in front
+of these operators at the key BackendSelect, which is in the default set of every thread, autograd's
+and inference mode included, and hands on to what was there. A TorchDispatchMode would see the same,
+but costs Python time for each of the other operators too. No other operator is touched.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import sys
+import sysconfig
+import threading
+import traceback
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch.distributed import distributed_c10d as c10d
+
+from distlint.hardware.sanitizer.operators import OPERATORS, Operator
+
+_TORCH = str(Path(torch.__file__).parent) + os.sep
+_OWN = str(Path(__file__).parent) + os.sep
+_RUNTIME = str(Path(__file__).parents[2] / "runtime") + os.sep
+_PROVING = str(Path(__file__).parents[2] / "proving") + os.sep
+_STANDARD = sysconfig.get_paths()["stdlib"] + os.sep
+_PACKAGES = tuple(sysconfig.get_paths()[key] + os.sep for key in ("purelib", "platlib"))
+_DEPTH = 24
+
+
+class Recorder:
+    """Writes events to a pipe. One a process; a forked child (a DataLoader worker) stays silent."""
+
+    def __init__(self, pipe: int) -> None:
+        self._pipe = pipe
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._stacks: dict[tuple[tuple[str, int, str], ...], int] = {}
+        self._groups: dict[str, tuple[int, ...]] = {}
+        self._internal: dict[str, bool] = {}
+        self._library = torch.library.Library("c10d", "IMPL")  # type: ignore[no-untyped-call]
+
+    def install(self) -> None:
+        """Put the kernels in front of the collectives of this process, for its whole life."""
+        registered = {name.partition(".")[0] for name in torch._C._dispatch_get_all_op_names()}
+        for name, row in OPERATORS.items():
+            if f"c10d::{name}" in registered:  # Some came with later versions of torch.
+                overload = getattr(torch.ops.c10d, name).default
+                kernel = self._kernel(overload, row)
+                impl: Callable[..., None] = self._library.impl
+                impl(name, kernel, "BackendSelect", with_keyset=True)
+        self._watch_new_groups()
+        self._watch_waits()
+
+    def end(self, error: BaseException | None) -> None:
+        """Tell that the script has ended, by `error` or in the regular way."""
+        frames: tuple[tuple[str, int, str], ...] = ()
+        if error is not None:
+            summary = traceback.extract_tb(error.__traceback__)
+            kept = [f for f in reversed(summary) if not self._is_internal(f.filename)]
+            frames = tuple((f.filename, f.lineno or 0, f.name) for f in kept[:_DEPTH])
+        name = None if error is None else type(error).__name__
+        message = "" if error is None else str(error)[:2000]
+        self._tell({"kind": "end", "exception": name, "message": message}, frames)
+
+    def answer_questions(self, pipe: int) -> None:
+        """Answer each byte on `pipe` with where the main thread is. Runs in a thread of its own."""
+        main = threading.main_thread().ident
+        while os.read(pipe, 1):
+            frame = sys._current_frames().get(main or 0)
+            innermost = frame.f_code.co_filename if frame is not None else ""
+            waits = innermost.startswith((_TORCH, _OWN, _RUNTIME))
+            self._tell({"kind": "whereabouts", "waits": waits}, self._stack(frame))
+
+    def _kernel(self, overload: Any, row: Operator) -> Callable[..., Any]:
+        names = [argument.name for argument in overload._schema.arguments]
+        select = torch._C.DispatchKey.BackendSelect
+
+        def kernel(keys: Any, *args: Any, **kwargs: Any) -> Any:
+            if os.getpid() == self._process:
+                self._record(row, dict(zip(names, args, strict=False)) | kwargs)
+            return overload.redispatch(keys.remove(select), *args, **kwargs)
+
+        return kernel
+
+    def _record(self, row: Operator, arguments: dict[str, Any]) -> None:
+        tensors = row.tensors(arguments)
+        if any(tensor.is_meta for tensor in tensors):
+            return  # Shape inference of a tracer: nothing is sent.
+        group = dist.ProcessGroup.unbox(arguments["process_group"])
+        ranks = self._group_ranks(group)
+        event: dict[str, Any] = {
+            "kind": "collective",
+            "name": row.name,
+            "group": group.group_name,
+            "agreed": row.agreed(arguments),
+            "shown": _shown(tensors),
+        }
+        if row.partner is not None:
+            own, other = ranks[group.rank()], None
+            if row.partner in arguments:
+                other = ranks[arguments[row.partner]]
+            sends = row.name == "send"
+            event |= {
+                "kind": "point-to-point",
+                "source": own if sends else other,
+                "destination": other if sends else own,
+                "tag": arguments["tag"],
+            }
+        self._tell(event, self._stack(sys._getframe()))
+
+    def _group_ranks(self, group: Any) -> tuple[int, ...]:
+        """The global ranks of a group; told to the parent when first seen, or when changed."""
+        positions = c10d._world.pg_group_ranks.get(group) or {r: r for r in range(group.size())}
+        ranks = tuple(sorted(positions, key=positions.__getitem__))
+        if self._groups.get(group.group_name) != ranks:
+            self._groups[group.group_name] = ranks
+            description = getattr(group, "group_desc", "") or group.group_name
+            event = {"kind": "group", "name": group.group_name, "description": description}
+            self._tell(event | {"ranks": ranks})
+        return ranks
+
+    def _watch_new_groups(self) -> None:
+        """`new_group` binds all ranks of the job, through the store: no operator shows it."""
+        original = c10d._new_group_with_tag
+
+        signature = inspect.signature(original)
+
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            given = signature.bind(*args, **kwargs).arguments
+            # With local synchronisation only the members take part.
+            if os.getpid() == self._process and not given.get("use_local_synchronization"):
+                world = c10d._get_default_group()
+                self._group_ranks(world)
+                ranks = given.get("ranks")
+                members = "all" if ranks is None else str(sorted(ranks))
+                event = {"kind": "collective", "name": "new_group", "group": world.group_name}
+                told = {"agreed": [members], "shown": f"ranks={members}"}
+                self._tell(event | told, self._stack(sys._getframe()))
+            return original(*args, **kwargs)
+
+        c10d._new_group_with_tag = watched
+
+    def _watch_waits(self) -> None:
+        """`work.wait()` has no Python frame of its own; give it one, so that a wait is seen as one."""
+        original = dist.Work.wait
+
+        def wait(work: Any, *args: Any, **kwargs: Any) -> Any:
+            return original(work, *args, **kwargs)
+
+        setattr(dist.Work, "wait", wait)  # noqa: B010 - the stub declares a method
+
+    def _stack(self, frame: FrameType | None) -> tuple[tuple[str, int, str], ...]:
+        found = self._user_frames(frame)
+        if not found:
+            # A thread of autograd: what it does was asked for by the main thread's backward().
+            main = sys._current_frames().get(threading.main_thread().ident or 0)
+            found = self._user_frames(main)
+        return tuple(found)
+
+    def _user_frames(self, frame: FrameType | None) -> list[tuple[str, int, str]]:
+        found: list[tuple[str, int, str]] = []
+        while frame is not None and len(found) < _DEPTH:
+            code = frame.f_code
+            if not self._is_internal(code.co_filename):
+                found.append((code.co_filename, frame.f_lineno, code.co_name))
+            frame = frame.f_back
+        return found
+
+    def _is_internal(self, filename: str) -> bool:
+        """Whether a file is torch's, the standard library's or ours."""
+        known = self._internal.get(filename)
+        if known is None:
+            known = filename.startswith((_TORCH, _OWN, _RUNTIME, _PROVING, "<frozen"))
+            standard = filename.startswith(_STANDARD) and not filename.startswith(_PACKAGES)
+            self._internal[filename] = known = known or standard
+        return known
+
+    def _tell(
+        self, event: dict[str, Any], frames: tuple[tuple[str, int, str], ...] | None = None
+    ) -> None:
+        with self._lock:
+            text = ""
+            if frames is not None:
+                number = self._stacks.get(frames)
+                if number is None:
+                    number = self._stacks[frames] = len(self._stacks)
+                    text = json.dumps({"kind": "stack", "id": number, "frames": frames}) + "\n"
+                event["stack"] = number
+            data = (text + json.dumps(event) + "\n").encode()
+            while data:
+                data = data[os.write(self._pipe, data) :]
+
+
+def _shown(tensors: Iterable[torch.Tensor]) -> str:
+    """Dtypes and shapes, at most four: ``float32[4, 8], …``."""
+    listed = list(tensors)
+    parts = [f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in listed[:4]]
+    return ", ".join([*parts, f"… {len(listed)} tensors"] if len(listed) > 4 else parts)

@@ -1,0 +1,288 @@
+"""Starts the ranks, reads what they tell, and decides when the run has gone wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from distlint.hardware.sanitizer.branches import are_alternatives
+from distlint.hardware.sanitizer.comparison import Comparison, Divergence, Kind
+from distlint.hardware.sanitizer.events import (
+    Collective,
+    Decoder,
+    End,
+    Group,
+    PointToPoint,
+    Stack,
+    Whereabouts,
+)
+from distlint.proving import launch
+from distlint.proving.waiting import PARTNER_LOST, IdleWatch
+
+_LOOK = 0.2
+_LAST_WORDS = 2.0
+"""Seconds that the other ranks get after one has failed, to tell what they saw."""
+_GRACE = 5.0
+"""Seconds between SIGTERM and SIGKILL."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to run. `stall` and `patience` are seconds: see `run`."""
+
+    command: tuple[str, ...]
+    """`script NAME ARGS…` or `module NAME ARGS…`."""
+    ranks: int
+    backend: str | None
+    stall: float
+    patience: float
+    output_to_stderr: bool
+
+
+@dataclass(slots=True)
+class RankState:
+    """What is known of one rank. `status` is its exit status once it has ended by itself."""
+
+    rank: int
+    pid: int
+    status: int | None = None
+    end: End | None = None
+    where: Whereabouts | None = None
+    operations: int = 0
+    latest: Collective | PointToPoint | None = None
+
+    @property
+    def stack(self) -> Stack:
+        """Where the rank is, or where its script ended, as far as known."""
+        if self.end is not None:
+            return self.end.stack
+        return self.where.stack if self.where is not None else ()
+
+    @property
+    def lost_partner(self) -> bool:
+        """Whether the rank failed only because another did not come, or had left."""
+        end = self.end
+        return (
+            end is not None and end.exception is not None and bool(PARTNER_LOST.search(end.message))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a run ended. At most one of `divergence` and `failed` (a rank) is set."""
+
+    divergence: Divergence | None
+    failed: int | None
+    ranks: tuple[RankState, ...]
+    seconds: float
+
+
+@dataclass(slots=True)
+class _Child:
+    process: launch.RankProcess
+    state: RankState
+    events: int
+    questions: int
+    decoder: Decoder
+    rest: bytes = b""
+    open: bool = True
+
+
+def run(plan: Plan) -> Result:
+    """Run the script on all ranks until they end, diverge, stall or fail. None is left behind.
+
+    A stall is: no rank has entered a collective for `plan.stall` seconds, all that run are idle, and
+    each waits inside torch or the runtime. Where a rank computes, reads or sleeps meanwhile, others
+    may well wait for it: that counts as a stall after `plan.patience` seconds only.
+
+    Raises:
+        OSError: a process could not be started.
+        KeyboardInterrupt: as received; the ranks are gone by then.
+    """
+    began = time.monotonic()
+    children = _start(plan)
+    supervision = _Supervision(plan, children)
+    try:
+        divergence, failed = supervision.watch()
+    finally:
+        _end(children)
+    states = tuple(child.state for child in children)
+    return Result(divergence, failed, states, time.monotonic() - began)
+
+
+def _start(plan: Plan) -> list[_Child]:
+    base = launch.one_machine_environment(os.environ)
+    base.setdefault("PYTHONUNBUFFERED", "1")
+    port = launch.free_port()
+    shared: dict[Stack, Stack] = {}
+    children: list[_Child] = []
+    try:
+        for rank in range(plan.ranks):
+            events, tell = os.pipe()
+            listen, questions = os.pipe()
+            main = [sys.executable, "-m", "distlint.hardware.sanitizer.rank_main"]
+            command = [*main, str(tell), str(listen), plan.backend or "-", *plan.command]
+            env = launch.rank_environment(base, rank, plan.ranks, port)
+            try:
+                process = launch.start(
+                    command,
+                    rank,
+                    env,
+                    Path.cwd(),
+                    output=sys.stderr.fileno() if plan.output_to_stderr else None,
+                    pass_fds=(tell, listen),
+                )
+            finally:
+                os.close(tell)
+                os.close(listen)
+            os.set_blocking(events, False)
+            state = RankState(rank, process.process.pid)
+            children.append(_Child(process, state, events, questions, Decoder(shared)))
+    except OSError:
+        _end(children)
+        raise
+    return children
+
+
+def _end(children: list[_Child]) -> None:
+    launch.end([child.process for child in children], grace=_GRACE)
+    for child in children:
+        os.close(child.events)
+        os.close(child.questions)
+
+
+class _Supervision:
+    """The loop over one run."""
+
+    def __init__(self, plan: Plan, children: list[_Child]) -> None:
+        self._plan = plan
+        self._children = children
+        self._comparison = Comparison(are_alternatives)
+        self._selector = selectors.DefaultSelector()
+        self._idle = IdleWatch()
+        self._heard = time.monotonic()
+        self._found: Divergence | None = None
+        for child in children:
+            self._selector.register(child.events, selectors.EVENT_READ, child)
+
+    def watch(self) -> tuple[Divergence | None, int | None]:
+        """Read until the run is over; the divergence, or the rank that failed, or neither."""
+        divergence, failed = self._watch()
+        if divergence is not None or failed is not None:
+            self._ask()
+            for child in self._children:
+                rank = child.state.rank
+                child.state.operations = self._comparison.counts.get(rank, 0)
+                child.state.latest = self._comparison.latest.get(rank)
+        return divergence, failed
+
+    def _watch(self) -> tuple[Divergence | None, int | None]:
+        while True:
+            self._read(_LOOK)
+            running = self._poll()
+            if self._found is not None:
+                return self._found, None
+            if any(child.state.status for child in self._children):
+                return self._after_failure()
+            # Ended regularly: whatever the others have entered beyond that, they wait in vain.
+            ended = {c.state.rank for c in self._children if c.state.status == 0}
+            if ended and (found := self._comparison.missing(ended)):
+                return found, None
+            if not running:
+                return None, None
+            if found := self._stalled(running):
+                return found, None
+
+    def _after_failure(self) -> tuple[Divergence | None, int | None]:
+        """A rank has failed: by itself, or because the others did something else?"""
+        deadline = time.monotonic() + _LAST_WORDS
+        while time.monotonic() < deadline and self._poll() and self._found is None:
+            self._read(_LOOK)
+        self._read(0)
+        if self._found is not None:
+            return self._found, None
+        failed = [child.state for child in self._children if child.state.status]
+        by_itself = [state.rank for state in failed if not state.lost_partner]
+        if by_itself:
+            return None, by_itself[0]
+        return self._missing_or_stall(), None
+
+    def _missing_or_stall(self) -> Divergence:
+        everybody = {child.state.rank for child in self._children}
+        return self._comparison.missing(everybody) or Divergence(Kind.STALL, None, 0, {})
+
+    def _stalled(self, running: list[_Child]) -> Divergence | None:
+        idle = self._idle.idle([child.state.pid for child in running])
+        silence = time.monotonic() - self._heard
+        if silence < self._plan.stall or not (idle or silence >= self._plan.patience):
+            return None
+        self._ask()
+        waits = all(child.state.where is not None and child.state.where.waits for child in running)
+        if not waits and silence < self._plan.patience:
+            return None
+        return self._missing_or_stall()
+
+    def _ask(self) -> None:
+        """Ask the running ranks where they are; those that hold the interpreter do not answer."""
+        asked = [child for child in self._children if child.state.status is None and child.open]
+        for child in asked:
+            child.state.where = None
+            with contextlib.suppress(BrokenPipeError):
+                os.write(child.questions, b"?")
+        deadline = time.monotonic() + 2.0
+        while time.monotonic() < deadline and any(c.open and c.state.where is None for c in asked):
+            self._read(0.05)
+
+    def _poll(self) -> list[_Child]:
+        """The children that still run; notes the status of the others."""
+        for child in self._children:
+            status = child.process.process.poll()
+            if status is not None and child.state.status is None:
+                # What it wrote last is still in the pipe.
+                self._drain(child)
+                child.state.status = status
+        return [child for child in self._children if child.state.status is None]
+
+    def _read(self, timeout: float) -> None:
+        for key, _ in self._selector.select(timeout):
+            self._drain(key.data)
+
+    def _drain(self, child: _Child) -> None:
+        """Take what the pipe holds."""
+        while child.open:
+            try:
+                data = os.read(child.events, 1 << 16)
+            except BlockingIOError:
+                return
+            if not data:
+                self._selector.unregister(child.events)
+                child.open = False
+                return
+            *lines, rest = (child.rest + data).split(b"\n")
+            child.rest = rest
+            for line in lines:
+                self._take(child, line)
+
+    def _take(self, child: _Child, line: bytes) -> None:
+        """Take one line; the first divergence is kept, what comes after it is its consequence."""
+        event = child.decoder.decode(line)
+        found: Divergence | None = None
+        match event:
+            case Group():
+                self._comparison.add_group(event)
+            case Collective():
+                found = self._comparison.add(child.state.rank, event)
+            case PointToPoint():
+                found = self._comparison.add_point_to_point(child.state.rank, event)
+            case End():
+                child.state.end = event
+            case Whereabouts():
+                child.state.where = event
+        if not isinstance(event, Whereabouts):
+            self._heard = time.monotonic()
+        self._found = self._found or found
