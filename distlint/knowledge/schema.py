@@ -89,6 +89,10 @@ class Call(NamedTuple):
     """For GUARDED_WRITE: which ranks write: "main", "local_main", "each" (own file per rank)."""
     atomic: bool = False
     """For writes: through a temporary name and a rename, so that readers never see half a file."""
+    target: int | None = None
+    """For moves and renames: position of the path that is written."""
+    handle: bool = False
+    """The path argument is an open file: the path is where it was opened."""
     locked: bool = False
     """For downloads and writes: serialised by a file lock, so that several ranks may call it."""
     note: str = ""

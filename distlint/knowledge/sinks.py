@@ -1,0 +1,1041 @@
+"""What touches files and the network: writes, reads, deletions, directories, downloads, prompts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from distlint.knowledge.schema import Call, Effect
+
+WRITE = Effect.WRITE
+READ = Effect.READ
+DELETE = Effect.DELETE
+CREATE_DIR = Effect.CREATE_DIR
+DOWNLOAD = Effect.DOWNLOAD
+GUARDED = Effect.GUARDED_WRITE
+PROMPT = Effect.PROMPT
+EXIT = Effect.EXIT
+
+
+class Open(NamedTuple):
+    """A call that opens a file: what happens to it depends on the mode."""
+
+    name: str
+    path: int | str
+    """Position of the path; "self" where the receiver is the path."""
+    mode: int
+    """Position of the mode."""
+    default: str
+    """The mode without that argument."""
+    source: str
+    path_keyword: str = "file"
+    mode_keyword: str = "mode"
+
+
+OPENS: dict[str, Open] = {
+    row.name: row
+    for row in (
+        Open("builtins.open", 0, 1, "r", "python 3.11 builtins"),
+        Open("io.open", 0, 1, "r", "python 3.11 io"),
+        Open("codecs.open", 0, 1, "r", "python 3.11 codecs", path_keyword="filename"),
+        Open("gzip.open", 0, 1, "rb", "python 3.11 gzip", path_keyword="filename"),
+        Open("bz2.open", 0, 1, "rb", "python 3.11 bz2", path_keyword="filename"),
+        Open("lzma.open", 0, 1, "rb", "python 3.11 lzma", path_keyword="filename"),
+        Open("tarfile.open", 0, 1, "r", "python 3.11 tarfile", path_keyword="name"),
+        Open("zipfile.ZipFile", 0, 1, "r", "python 3.11 zipfile"),
+        Open("os.fdopen", 0, 1, "r", "python 3.11 os", path_keyword="fd"),
+        Open("pathlib.Path.open", "self", 0, "r", "python 3.11 pathlib", path_keyword=""),
+        Open(
+            "fsspec.open", 0, 1, "rb", "fsspec 2026.9.0 fsspec/core.py:443", path_keyword="urlpath"
+        ),
+    )
+}
+
+WRITING_MODES = frozenset("wax+")
+"""A mode with one of these letters writes; "w", "x" and "a" create the file."""
+
+_ROWS: tuple[Call, ...] = (
+    # Model weights and other heavy objects.
+    Call(
+        "torch.save",
+        WRITE,
+        path=1,
+        path_keyword="f",
+        result="none",
+        source="torch 2.13.0 torch/serialization.py:944",
+    ),
+    Call(
+        "torch.jit.save",
+        WRITE,
+        path=1,
+        path_keyword="f",
+        result="none",
+        source="torch 2.13.0 torch/jit/_serialization.py:23",
+    ),
+    Call(
+        "torch.export.save",
+        WRITE,
+        path=1,
+        path_keyword="f",
+        result="none",
+        source="torch 2.13.0 torch/export/__init__.py:211",
+    ),
+    Call(
+        "torch.onnx.export",
+        WRITE,
+        path=2,
+        path_keyword="f",
+        result="local",
+        source="torch 2.13.0 torch/onnx/__init__.py:65",
+    ),
+    Call(
+        "safetensors.torch.save_file",
+        WRITE,
+        path=1,
+        path_keyword="filename",
+        result="none",
+        source="safetensors 0.8.0 safetensors/torch.py:288",
+    ),
+    Call(
+        "safetensors.torch.save_model",
+        WRITE,
+        path=1,
+        path_keyword="filename",
+        result="none",
+        source="safetensors 0.8.0 safetensors/torch.py:145",
+    ),
+    Call(
+        "safetensors.numpy.save_file",
+        WRITE,
+        path=1,
+        path_keyword="filename",
+        result="none",
+        source="safetensors 0.8.0 safetensors/numpy.py:61",
+    ),
+    Call(
+        "huggingface_hub.save_torch_model",
+        WRITE,
+        path=1,
+        path_keyword="save_directory",
+        result="none",
+        source="huggingface_hub 2.4.0 huggingface_hub/serialization/_torch.py:47",
+        note="is_main_process=False writes nothing",
+    ),
+    Call(
+        "huggingface_hub.save_torch_state_dict",
+        WRITE,
+        path=1,
+        path_keyword="save_directory",
+        result="none",
+        source="huggingface_hub 2.4.0 huggingface_hub/serialization/_torch.py:141",
+        note="is_main_process=False writes nothing",
+    ),
+    Call(
+        "transformers.PreTrainedConfig.save_pretrained",
+        WRITE,
+        path=0,
+        path_keyword="save_directory",
+        result="none",
+        source="transformers 5.23.0 transformers/configuration_utils.py:735",
+    ),
+    Call(
+        "transformers.PreTrainedConfig.to_json_file",
+        WRITE,
+        path=0,
+        path_keyword="json_file_path",
+        result="none",
+        source="transformers 5.23.0 transformers/configuration_utils.py:1333",
+    ),
+    Call(
+        "transformers.PreTrainedTokenizerBase.save_pretrained",
+        WRITE,
+        path=0,
+        path_keyword="save_directory",
+        result="local",
+        source="transformers 5.23.0 transformers/tokenization_utils_base.py:2005",
+    ),
+    Call(
+        "transformers.ProcessorMixin.save_pretrained",
+        WRITE,
+        path=0,
+        path_keyword="save_directory",
+        result="local",
+        source="transformers 5.23.0 transformers/processing_utils.py:1182",
+    ),
+    Call(
+        "transformers.GenerationConfig.save_pretrained",
+        WRITE,
+        path=0,
+        path_keyword="save_directory",
+        result="none",
+        source="transformers 5.23.0 transformers/generation/configuration_utils.py:891",
+    ),
+    Call(
+        "transformers.TrainerState.save_to_json",
+        WRITE,
+        path=0,
+        path_keyword="json_path",
+        result="none",
+        source="transformers 5.23.0 transformers/trainer_callback.py:143",
+    ),
+    Call(
+        "datasets.Dataset.save_to_disk",
+        WRITE,
+        path=0,
+        path_keyword="dataset_path",
+        result="none",
+        source="datasets 5.2.0 datasets/arrow_dataset.py:1781",
+    ),
+    Call(
+        "datasets.Dataset.to_csv",
+        WRITE,
+        path=0,
+        path_keyword="path_or_buf",
+        result="local",
+        source="datasets 5.2.0 datasets/arrow_dataset.py:5342",
+    ),
+    Call(
+        "datasets.Dataset.to_json",
+        WRITE,
+        path=0,
+        path_keyword="path_or_buf",
+        result="local",
+        source="datasets 5.2.0 datasets/arrow_dataset.py:5466",
+    ),
+    Call(
+        "datasets.Dataset.to_parquet",
+        WRITE,
+        path=0,
+        path_keyword="path_or_buf",
+        result="local",
+        source="datasets 5.2.0 datasets/arrow_dataset.py:5643",
+    ),
+    # Objects into an open file: the path is where the file was opened.
+    Call(
+        "json.dump",
+        WRITE,
+        path=1,
+        path_keyword="fp",
+        handle=True,
+        result="none",
+        source="python 3.11 json",
+    ),
+    Call(
+        "pickle.dump",
+        WRITE,
+        path=1,
+        path_keyword="file",
+        handle=True,
+        result="none",
+        source="python 3.11 pickle",
+    ),
+    Call(
+        "yaml.dump",
+        WRITE,
+        path=1,
+        path_keyword="stream",
+        handle=True,
+        result="local",
+        source="PyYAML 6.0.3 yaml/__init__.py:248",
+    ),
+    Call(
+        "yaml.safe_dump",
+        WRITE,
+        path=1,
+        path_keyword="stream",
+        handle=True,
+        result="local",
+        source="PyYAML 6.0.3 yaml/__init__.py:263",
+    ),
+    Call(
+        "yaml.dump_all",
+        WRITE,
+        path=1,
+        path_keyword="stream",
+        handle=True,
+        result="local",
+        source="PyYAML 6.0.3 yaml/__init__.py:215",
+    ),
+    Call(
+        "csv.writer",
+        WRITE,
+        path=0,
+        path_keyword="csvfile",
+        handle=True,
+        result="local",
+        source="python 3.11 csv",
+    ),
+    Call(
+        "csv.DictWriter",
+        WRITE,
+        path=0,
+        path_keyword="f",
+        handle=True,
+        result="local",
+        source="python 3.11 csv",
+    ),
+    Call(
+        "shutil.copyfileobj",
+        WRITE,
+        path=1,
+        path_keyword="fdst",
+        handle=True,
+        result="none",
+        source="python 3.11 shutil",
+    ),
+    # Arrays, tables, images, figures.
+    Call(
+        "numpy.save",
+        WRITE,
+        path=0,
+        path_keyword="file",
+        result="none",
+        source="numpy 2.4.6 numpy/lib/_npyio_impl.py:505",
+    ),
+    Call(
+        "numpy.savez",
+        WRITE,
+        path=0,
+        path_keyword="file",
+        result="none",
+        source="numpy 2.4.6 numpy/lib/_npyio_impl.py:581",
+    ),
+    Call(
+        "numpy.savez_compressed",
+        WRITE,
+        path=0,
+        path_keyword="file",
+        result="none",
+        source="numpy 2.4.6 numpy/lib/_npyio_impl.py:682",
+    ),
+    Call(
+        "numpy.savetxt",
+        WRITE,
+        path=0,
+        path_keyword="fname",
+        result="none",
+        source="numpy 2.4.6 numpy/lib/_npyio_impl.py:1402",
+    ),
+    Call(
+        "pandas.DataFrame.to_csv",
+        WRITE,
+        path=0,
+        path_keyword="path_or_buf",
+        result="local",
+        source="pandas 3.1.1 pandas/core/generic.py:3829",
+    ),
+    Call(
+        "pandas.DataFrame.to_json",
+        WRITE,
+        path=0,
+        path_keyword="path_or_buf",
+        result="local",
+        source="pandas 3.1.1 pandas/core/generic.py:2280",
+    ),
+    Call(
+        "pandas.DataFrame.to_pickle",
+        WRITE,
+        path=0,
+        path_keyword="path",
+        result="none",
+        source="pandas 3.1.1 pandas/core/generic.py:3088",
+    ),
+    Call(
+        "pandas.DataFrame.to_excel",
+        WRITE,
+        path=0,
+        path_keyword="excel_writer",
+        result="none",
+        source="pandas 3.1.1 pandas/core/generic.py:2106",
+    ),
+    Call(
+        "pandas.DataFrame.to_parquet",
+        WRITE,
+        path=0,
+        path_keyword="path",
+        result="local",
+        source="pandas 3.1.1 pandas/core/frame.py:2870",
+    ),
+    Call(
+        "torchvision.utils.save_image",
+        WRITE,
+        path=1,
+        path_keyword="fp",
+        result="none",
+        source="torchvision 0.29.2 torchvision/utils.py:257",
+    ),
+    Call(
+        "PIL.Image.Image.save",
+        WRITE,
+        path=0,
+        path_keyword="fp",
+        result="none",
+        source="Pillow 13.0.0 PIL/Image.py:2593",
+    ),
+    Call(
+        "imageio.imwrite",
+        WRITE,
+        path=0,
+        path_keyword="uri",
+        result="none",
+        source="imageio 2.38.1 imageio/v2.py:365",
+    ),
+    Call(
+        "imageio.mimwrite",
+        WRITE,
+        path=0,
+        path_keyword="uri",
+        result="none",
+        source="imageio 2.38.1 imageio/v2.py:469",
+    ),
+    Call(
+        "imageio.mimsave",
+        WRITE,
+        path=0,
+        path_keyword="uri",
+        result="none",
+        source="imageio 2.38.1 imageio/v2.py:658",
+    ),
+    Call(
+        "imageio.imsave",
+        WRITE,
+        path=0,
+        path_keyword="uri",
+        result="none",
+        source="imageio 2.38.1 imageio/v2.py:657",
+    ),
+    Call(
+        "imageio.v3.imwrite",
+        WRITE,
+        path=0,
+        path_keyword="uri",
+        result="none",
+        source="imageio 2.38.1 imageio/v3.py:104",
+    ),
+    Call(
+        "logging.FileHandler",
+        WRITE,
+        path=0,
+        path_keyword="filename",
+        result="local",
+        source="python 3.11 logging",
+        note="appends lines of several ranks to one file",
+    ),
+    Call(
+        "torch.utils.tensorboard.SummaryWriter",
+        GUARDED,
+        path=0,
+        path_keyword="log_dir",
+        result="local",
+        writers="each",
+        source="torch 2.13.0 torch/utils/tensorboard/writer.py:173",
+        note="a file of its own for each process, named by host and pid",
+    ),
+    # The standard library's file system.
+    Call(
+        "pathlib.Path.write_text", WRITE, path="self", result="none", source="python 3.11 pathlib"
+    ),
+    Call(
+        "pathlib.Path.write_bytes", WRITE, path="self", result="none", source="python 3.11 pathlib"
+    ),
+    Call("pathlib.Path.touch", WRITE, path="self", result="none", source="python 3.11 pathlib"),
+    Call(
+        "shutil.copy",
+        WRITE,
+        path=1,
+        path_keyword="dst",
+        result="local",
+        source="python 3.11 shutil",
+    ),
+    Call(
+        "shutil.copy2",
+        WRITE,
+        path=1,
+        path_keyword="dst",
+        result="local",
+        source="python 3.11 shutil",
+    ),
+    Call(
+        "shutil.copyfile",
+        WRITE,
+        path=1,
+        path_keyword="dst",
+        result="local",
+        source="python 3.11 shutil",
+    ),
+    Call(
+        "shutil.copytree",
+        WRITE,
+        path=1,
+        path_keyword="dst",
+        result="local",
+        source="python 3.11 shutil",
+        note="fails where the target exists, unless dirs_exist_ok",
+    ),
+    Call(
+        "shutil.make_archive",
+        WRITE,
+        path=0,
+        path_keyword="base_name",
+        result="local",
+        source="python 3.11 shutil",
+    ),
+    Call(
+        "shutil.unpack_archive",
+        WRITE,
+        path=1,
+        path_keyword="extract_dir",
+        result="none",
+        source="python 3.11 shutil",
+    ),
+    Call(
+        "tarfile.TarFile.extractall",
+        WRITE,
+        path=0,
+        path_keyword="path",
+        result="none",
+        source="python 3.11 tarfile",
+    ),
+    Call(
+        "zipfile.ZipFile.extractall",
+        WRITE,
+        path=0,
+        path_keyword="path",
+        result="none",
+        source="python 3.11 zipfile",
+    ),
+    Call(
+        "os.symlink",
+        WRITE,
+        path=1,
+        path_keyword="dst",
+        result="none",
+        source="python 3.11 os",
+        note="the second rank fails: the link exists",
+    ),
+    Call("os.link", WRITE, path=1, path_keyword="dst", result="none", source="python 3.11 os"),
+    Call(
+        "pathlib.Path.symlink_to", WRITE, path="self", result="none", source="python 3.11 pathlib"
+    ),
+    Call(
+        "shutil.move",
+        DELETE,
+        path=0,
+        path_keyword="src",
+        also=(WRITE,),
+        target=1,
+        result="local",
+        source="python 3.11 shutil",
+    ),
+    Call(
+        "os.rename",
+        DELETE,
+        path=0,
+        path_keyword="src",
+        also=(WRITE,),
+        target=1,
+        result="none",
+        source="python 3.11 os",
+    ),
+    Call(
+        "os.renames",
+        DELETE,
+        path=0,
+        path_keyword="old",
+        also=(WRITE,),
+        target=1,
+        result="none",
+        source="python 3.11 os",
+    ),
+    Call(
+        "os.replace",
+        DELETE,
+        path=0,
+        path_keyword="src",
+        also=(WRITE,),
+        target=1,
+        atomic=True,
+        result="none",
+        source="python 3.11 os",
+    ),
+    Call(
+        "pathlib.Path.rename",
+        DELETE,
+        path="self",
+        also=(WRITE,),
+        target=0,
+        result="local",
+        source="python 3.11 pathlib",
+    ),
+    Call(
+        "pathlib.Path.replace",
+        DELETE,
+        path="self",
+        also=(WRITE,),
+        target=0,
+        atomic=True,
+        result="local",
+        source="python 3.11 pathlib",
+    ),
+    Call("os.remove", DELETE, path=0, path_keyword="path", result="none", source="python 3.11 os"),
+    Call("os.unlink", DELETE, path=0, path_keyword="path", result="none", source="python 3.11 os"),
+    Call("os.rmdir", DELETE, path=0, path_keyword="path", result="none", source="python 3.11 os"),
+    Call(
+        "os.removedirs", DELETE, path=0, path_keyword="name", result="none", source="python 3.11 os"
+    ),
+    Call(
+        "shutil.rmtree",
+        DELETE,
+        path=0,
+        path_keyword="path",
+        result="none",
+        source="python 3.11 shutil",
+    ),
+    Call(
+        "pathlib.Path.unlink",
+        DELETE,
+        path="self",
+        result="none",
+        source="python 3.11 pathlib",
+        note="missing_ok=True tolerates the other ranks",
+    ),
+    Call("pathlib.Path.rmdir", DELETE, path="self", result="none", source="python 3.11 pathlib"),
+    Call(
+        "os.mkdir", CREATE_DIR, path=0, path_keyword="path", result="none", source="python 3.11 os"
+    ),
+    Call(
+        "os.makedirs",
+        CREATE_DIR,
+        path=0,
+        path_keyword="name",
+        result="none",
+        when="exist_ok=False",
+        source="python 3.11 os",
+    ),
+    Call(
+        "pathlib.Path.mkdir",
+        CREATE_DIR,
+        path="self",
+        result="none",
+        when="exist_ok=False",
+        source="python 3.11 pathlib",
+    ),
+    # Reads.
+    Call(
+        "torch.load",
+        READ,
+        path=0,
+        path_keyword="f",
+        source="torch 2.13.0 torch/serialization.py:1315",
+    ),
+    Call(
+        "torch.jit.load",
+        READ,
+        path=0,
+        path_keyword="f",
+        source="torch 2.13.0 torch/jit/_serialization.py:103",
+    ),
+    Call(
+        "safetensors.torch.load_file",
+        READ,
+        path=0,
+        path_keyword="filename",
+        source="safetensors 0.8.0 safetensors/torch.py:328",
+    ),
+    Call(
+        "safetensors.safe_open",
+        READ,
+        path=0,
+        path_keyword="filename",
+        source="safetensors 0.8.0 safetensors/__init__.py:7",
+    ),
+    Call("json.load", READ, path=0, path_keyword="fp", handle=True, source="python 3.11 json"),
+    Call(
+        "pickle.load", READ, path=0, path_keyword="file", handle=True, source="python 3.11 pickle"
+    ),
+    Call(
+        "yaml.safe_load",
+        READ,
+        path=0,
+        path_keyword="stream",
+        handle=True,
+        source="PyYAML 6.0.3 yaml/__init__.py:117",
+    ),
+    Call(
+        "yaml.load",
+        READ,
+        path=0,
+        path_keyword="stream",
+        handle=True,
+        source="PyYAML 6.0.3 yaml/__init__.py:74",
+    ),
+    Call(
+        "numpy.load",
+        READ,
+        path=0,
+        path_keyword="file",
+        source="numpy 2.4.6 numpy/lib/_npyio_impl.py:312",
+    ),
+    Call(
+        "numpy.loadtxt",
+        READ,
+        path=0,
+        path_keyword="fname",
+        source="numpy 2.4.6 numpy/lib/_npyio_impl.py:1120",
+    ),
+    Call(
+        "pandas.read_csv",
+        READ,
+        path=0,
+        path_keyword="filepath_or_buffer",
+        source="pandas 3.1.1 pandas/io/parsers/readers.py:1305",
+    ),
+    Call(
+        "pandas.read_json",
+        READ,
+        path=0,
+        path_keyword="path_or_buf",
+        source="pandas 3.1.1 pandas/io/json/_json.py:636",
+    ),
+    Call(
+        "pandas.read_parquet",
+        READ,
+        path=0,
+        path_keyword="path",
+        source="pandas 3.1.1 pandas/io/parquet.py:574",
+    ),
+    Call("pathlib.Path.read_text", READ, path="self", source="python 3.11 pathlib"),
+    Call("pathlib.Path.read_bytes", READ, path="self", source="python 3.11 pathlib"),
+    Call(
+        "datasets.load_from_disk",
+        READ,
+        path=0,
+        path_keyword="dataset_path",
+        source="datasets 5.2.0 datasets/load.py:1704",
+    ),
+    Call(
+        "PIL.Image.open", READ, path=0, path_keyword="fp", source="Pillow 13.0.0 PIL/Image.py:3600"
+    ),
+    Call("os.listdir", READ, path=0, path_keyword="path", result="local", source="python 3.11 os"),
+    Call("os.scandir", READ, path=0, path_keyword="path", result="local", source="python 3.11 os"),
+    Call("os.walk", READ, path=0, path_keyword="top", result="local", source="python 3.11 os"),
+    Call(
+        "glob.glob",
+        READ,
+        path=0,
+        path_keyword="pathname",
+        result="local",
+        source="python 3.11 glob",
+    ),
+    Call("pathlib.Path.iterdir", READ, path="self", result="local", source="python 3.11 pathlib"),
+    Call("pathlib.Path.glob", READ, path="self", result="local", source="python 3.11 pathlib"),
+    Call(
+        "accelerate.utils.load",
+        READ,
+        path=0,
+        path_keyword="f",
+        source="accelerate 1.15.0 accelerate/utils/other.py:460",
+    ),
+    Call(
+        "accelerate.load_checkpoint_in_model",
+        READ,
+        path=1,
+        path_keyword="checkpoint",
+        source="accelerate 1.15.0 accelerate/utils/modeling.py:1817",
+    ),
+    Call(
+        "accelerate.load_checkpoint_and_dispatch",
+        READ,
+        path=1,
+        path_keyword="checkpoint",
+        result="wrapped",
+        source="accelerate 1.15.0 accelerate/big_modeling.py:520",
+    ),
+    # Downloads. `locked`: several processes may call it at once.
+    Call(
+        "urllib.request.urlretrieve",
+        DOWNLOAD,
+        path=1,
+        path_keyword="filename",
+        source="python 3.11 urllib.request",
+    ),
+    Call(
+        "torch.hub.download_url_to_file",
+        DOWNLOAD,
+        path=1,
+        path_keyword="dst",
+        result="none",
+        atomic=True,
+        source="torch 2.13.0 torch/hub.py:707",
+        note="every rank downloads to a name of its own and moves it",
+    ),
+    Call(
+        "torch.hub.load_state_dict_from_url",
+        DOWNLOAD,
+        path=0,
+        path_keyword="url",
+        atomic=True,
+        source="torch 2.13.0 torch/hub.py:829",
+    ),
+    Call(
+        "torch.hub.load",
+        DOWNLOAD,
+        path=0,
+        path_keyword="repo_or_dir",
+        source="torch 2.13.0 torch/hub.py:576",
+        note="removes and moves the unpacked repository without a lock",
+    ),
+    Call(
+        "torch.hub.list",
+        DOWNLOAD,
+        path=0,
+        path_keyword="github",
+        source="torch 2.13.0 torch/hub.py:459",
+    ),
+    Call(
+        "huggingface_hub.hf_hub_download",
+        DOWNLOAD,
+        path=0,
+        path_keyword="repo_id",
+        locked=True,
+        source="huggingface_hub 2.4.0 huggingface_hub/file_download.py:857",
+    ),
+    Call(
+        "huggingface_hub.snapshot_download",
+        DOWNLOAD,
+        path=0,
+        path_keyword="repo_id",
+        locked=True,
+        source="huggingface_hub 2.4.0 huggingface_hub/_snapshot_download.py:123",
+    ),
+    Call(
+        "transformers.utils.cached_file",
+        DOWNLOAD,
+        path=0,
+        path_keyword="path_or_repo_id",
+        locked=True,
+        source="transformers 5.23.0 transformers/utils/hub.py:315",
+    ),
+    Call(
+        "datasets.load_dataset",
+        DOWNLOAD,
+        path=0,
+        path_keyword="path",
+        locked=True,
+        source="datasets 5.2.0 datasets/load.py:1446",
+    ),
+    Call(
+        "datasets.load_dataset_builder",
+        DOWNLOAD,
+        path=0,
+        path_keyword="path",
+        locked=True,
+        source="datasets 5.2.0 datasets/load.py:1187",
+    ),
+    Call(
+        "evaluate.load",
+        DOWNLOAD,
+        path=0,
+        path_keyword="path",
+        locked=True,
+        source="evaluate 0.4.6 evaluate/loading.py:689",
+    ),
+    Call(
+        "nltk.download",
+        DOWNLOAD,
+        path=0,
+        path_keyword="info_or_id",
+        source="nltk 3.10.4 nltk/downloader.py:1505",
+    ),
+    Call(
+        "torchvision.datasets.utils.download_url",
+        DOWNLOAD,
+        path=1,
+        path_keyword="root",
+        result="none",
+        source="torchvision 0.29.2 torchvision/datasets/utils.py:87",
+    ),
+    Call(
+        "torchvision.datasets.utils.download_and_extract_archive",
+        DOWNLOAD,
+        path=1,
+        path_keyword="download_root",
+        result="none",
+        source="torchvision 0.29.2 torchvision/datasets/utils.py:379",
+    ),
+    Call(
+        "torchvision.datasets.MNIST",
+        DOWNLOAD,
+        path=0,
+        path_keyword="root",
+        when="download=True",
+        source="torchvision 0.29.2 torchvision/datasets/mnist.py:20",
+    ),
+    Call(
+        "torchvision.datasets.FashionMNIST",
+        DOWNLOAD,
+        path=0,
+        path_keyword="root",
+        when="download=True",
+        source="torchvision 0.29.2 torchvision/datasets/mnist.py:204",
+    ),
+    Call(
+        "torchvision.datasets.KMNIST",
+        DOWNLOAD,
+        path=0,
+        path_keyword="root",
+        when="download=True",
+        source="torchvision 0.29.2 torchvision/datasets/mnist.py:232",
+    ),
+    Call(
+        "torchvision.datasets.EMNIST",
+        DOWNLOAD,
+        path=0,
+        path_keyword="root",
+        when="download=True",
+        source="torchvision 0.29.2 torchvision/datasets/mnist.py:260",
+    ),
+    Call(
+        "torchvision.datasets.CIFAR10",
+        DOWNLOAD,
+        path=0,
+        path_keyword="root",
+        when="download=True",
+        source="torchvision 0.29.2 torchvision/datasets/cifar.py:13",
+    ),
+    Call(
+        "torchvision.datasets.CIFAR100",
+        DOWNLOAD,
+        path=0,
+        path_keyword="root",
+        when="download=True",
+        source="torchvision 0.29.2 torchvision/datasets/cifar.py:146",
+    ),
+    Call(
+        "torchvision.datasets.SVHN",
+        DOWNLOAD,
+        path=0,
+        path_keyword="root",
+        when="download=True",
+        source="torchvision 0.29.2 torchvision/datasets/svhn.py:12",
+    ),
+    Call(
+        "torchvision.datasets.STL10",
+        DOWNLOAD,
+        path=0,
+        path_keyword="root",
+        when="download=True",
+        source="torchvision 0.29.2 torchvision/datasets/stl10.py:12",
+    ),
+    Call(
+        "torchvision.datasets.CelebA",
+        DOWNLOAD,
+        path=0,
+        path_keyword="root",
+        when="download=True",
+        source="torchvision 0.29.2 torchvision/datasets/celeba.py:16",
+    ),
+    Call(
+        "torchvision.datasets.VOCDetection",
+        DOWNLOAD,
+        path=0,
+        path_keyword="root",
+        when="download=True",
+        source="torchvision 0.29.2 torchvision/datasets/voc.py:164",
+    ),
+    Call(
+        "torchvision.datasets.OxfordIIITPet",
+        DOWNLOAD,
+        path=0,
+        path_keyword="root",
+        when="download=True",
+        source="torchvision 0.29.2 torchvision/datasets/oxford_iiit_pet.py:13",
+    ),
+    # The terminal.
+    Call("builtins.input", PROMPT, source="python 3.11 builtins", result="local"),
+    Call("getpass.getpass", PROMPT, source="python 3.11 getpass", result="local"),
+    Call("builtins.breakpoint", PROMPT, source="python 3.11 builtins", result="none"),
+    Call("pdb.set_trace", PROMPT, source="python 3.11 pdb", result="none"),
+    Call("pdb.post_mortem", PROMPT, source="python 3.11 pdb", result="none"),
+    Call("pdb.Pdb.set_trace", PROMPT, source="python 3.11 pdb", result="none"),
+    # The end of the process.
+    Call("sys.exit", EXIT, source="python 3.11 sys", result="none"),
+    Call("os._exit", EXIT, source="python 3.11 os", result="none"),
+    Call("os.abort", EXIT, source="python 3.11 os", result="none"),
+    Call("builtins.exit", EXIT, source="python 3.11 site", result="none"),
+    Call("builtins.quit", EXIT, source="python 3.11 site", result="none"),
+)
+
+SINKS: dict[str, Call] = {row.name: row for row in _ROWS}
+"""Row by qualified name; builtins are "builtins.open"."""
+
+_METHOD_ROWS = (
+    "transformers.PreTrainedConfig.save_pretrained",
+    "transformers.PreTrainedConfig.to_json_file",
+    "datasets.Dataset.save_to_disk",
+    "pandas.DataFrame.to_csv",
+    "pandas.DataFrame.to_parquet",
+    "pandas.DataFrame.to_pickle",
+    "pandas.DataFrame.to_excel",
+    "pathlib.Path.write_text",
+    "pathlib.Path.write_bytes",
+    "pathlib.Path.touch",
+    "pathlib.Path.symlink_to",
+    "pathlib.Path.unlink",
+    "pathlib.Path.rmdir",
+    "pathlib.Path.mkdir",
+    "pathlib.Path.read_text",
+    "pathlib.Path.read_bytes",
+    "tarfile.TarFile.extractall",
+)
+
+SINK_METHODS: dict[str, Call] = {name.rpartition(".")[2]: SINKS[name] for name in _METHOD_ROWS}
+"""Row by method name alone, for receivers of unknown type. `save`, `replace`, `rename`, `open` and
+`glob` are not here: strings, modules and images have methods of these names."""
+
+MAIN_PROCESS_ARGUMENTS: dict[str, str] = {
+    "save_pretrained": "is_main_process",
+    "save_torch_model": "is_main_process",
+    "save_torch_state_dict": "is_main_process",
+}
+"""Keyword by method or function name: the write happens only where that argument is true."""
+
+GUARDED_NAMES: frozenset[str] = frozenset(
+    {"save_on_master", "save_on_main", "save_on_main_process", "save_on_rank_zero"}
+)
+"""Functions by last name that choose the writing rank themselves, where they do not resolve."""
+
+EXISTENCE_TESTS: frozenset[str] = frozenset(
+    {
+        "os.path.exists",
+        "os.path.isfile",
+        "os.path.isdir",
+        "os.path.lexists",
+        "os.path.islink",
+        "os.path.getsize",
+        "os.path.getmtime",
+        "os.access",
+        "pathlib.Path.exists",
+        "pathlib.Path.is_file",
+        "pathlib.Path.is_dir",
+        "pathlib.Path.is_symlink",
+        "pathlib.Path.stat",
+        "os.stat",
+    }
+)
+"""Calls that ask the file system about a path (their first argument, or the receiver)."""
+
+EXISTENCE_METHODS: frozenset[str] = frozenset({"exists", "is_file", "is_dir", "is_symlink"})
+"""The same by method name alone."""
+
+TEMPORARY_NAMES: frozenset[str] = frozenset(
+    {
+        "tempfile.mkdtemp",
+        "tempfile.mkstemp",
+        "tempfile.mktemp",
+        "tempfile.NamedTemporaryFile",
+        "tempfile.TemporaryFile",
+        "tempfile.TemporaryDirectory",
+        "tempfile.SpooledTemporaryFile",
+    }
+)
+"""Calls that give a path of this process alone: no other rank knows or shares it."""
