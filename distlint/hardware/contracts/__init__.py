@@ -102,9 +102,9 @@ class Contract:
 
 
 def _can_compile() -> bool:
-    import torch
+    from torch._dynamo.eval_frame import is_dynamo_supported
 
-    return bool(torch._dynamo.is_dynamo_supported())
+    return is_dynamo_supported()
 
 
 def load(group: str) -> tuple[Contract, ...]:

@@ -1,0 +1,179 @@
+"""Saving to a file: the state of all ranks, one atomic write, and one outcome for every rank."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from .channel import DEFAULT_TIMEOUT, forbid_ahead, machines, open_meeting
+from .identity import rank, world_size
+from .state import collect_state, gather_tensors
+
+SaveFunction = Callable[[Any, str], object]
+
+
+def save(
+    obj: Any,
+    path: str | os.PathLike[str],
+    *,
+    save_fn: SaveFunction | None = None,
+    per_rank: bool = False,
+    on_each_node: bool = False,
+    timeout: float = DEFAULT_TIMEOUT,
+) -> None:
+    """Saves a model or an object to one file, once, from whatever ranks hold it.
+
+    Collective: every rank must call it, and returns when the file is complete. A module is saved
+    as its `full_state_dict`. In any other object (nests of dicts, lists, tuples) DTensors are made
+    whole and tensors brought to the CPU. Then rank 0 writes a temporary file beside `path`, flushes
+    it to the disk and renames it: a reader finds the old file or the new one, never half of one,
+    and after a failure the old one is there and nothing else.
+
+    Before the state is gathered, after it is, and after it is written the ranks agree, through the
+    store: an error of any rank reaches all, and the group stays usable. Between the first two a
+    rank may fail inside a collective that the others wait in; that collective's own timeout
+    ends them, as no runtime can.
+
+    On one process it writes. With ``WORLD_SIZE`` above 1 and no process group RANK 0 writes what it
+    has, with a warning.
+
+    An FSDP1 optimizer's ``state_dict()`` holds this rank's part only, and looks like a whole one:
+    use ``FSDP.optim_state_dict`` first.
+
+    Args:
+        obj: the module or object.
+        path: the file. Its directory must exist. A link is followed.
+        save_fn: called as ``save_fn(object, temporary_path)`` with a path that ends like `path`;
+            ``torch.save`` when None.
+        per_rank: every rank writes its own object, ungathered, to its own file: `path` holds
+            ``{rank}``, which is replaced.
+        on_each_node: the first rank of each machine writes too: for local disks.
+        timeout: seconds that ranks wait for each other at each of the three agreements.
+
+    Raises:
+        ValueError: `per_rank` without ``{rank}`` in the path, or together with `on_each_node`.
+        OSError and what `save_fn` raises: on the rank that failed.
+        MainProcessError, RankError: on the others; carries that rank's traceback.
+        DesyncError, RankTimeoutError: some rank is elsewhere, or does not come.
+        RuntimeError: called where only one rank is (inside `run_on_main`).
+    """
+    target = os.fspath(path)
+    if per_rank and ("{rank}" not in target or on_each_node):
+        raise ValueError(
+            "save(on_each_node=True) cannot be combined with per_rank=True"
+            if on_each_node
+            else f"save(per_rank=True) needs {{rank}} in the path, or the ranks overwrite each "
+            f"other's file: {target!r}"
+        )
+    forbid_ahead("save()")
+    if per_rank:
+        target = target.replace("{rank}", str(rank()))
+    writers = _writers(per_rank, on_each_node, timeout)
+    writes = rank() in writers
+    destination = Path(os.path.realpath(target))
+
+    with _shared_fate(timeout):
+        if writes:
+            _check_destination(destination)
+    with _shared_fate(timeout):
+        state = _state_of(obj, writers, per_rank)
+    with _shared_fate(timeout):
+        if writes:
+            _write_atomically(state, destination, save_fn)
+
+
+def _writers(per_rank: bool, on_each_node: bool, timeout: float) -> tuple[int, ...]:
+    if per_rank:
+        return tuple(range(world_size()))
+    if on_each_node:
+        return tuple(group[0] for group in machines("save(on_each_node=True)", timeout))
+    return (0,)
+
+
+@contextlib.contextmanager
+def _shared_fate(timeout: float) -> Iterator[None]:
+    """Runs the body; then all ranks go on together, or, where some rank's body raised, none does."""
+    try:
+        yield
+    except BaseException as error:
+        meeting = open_meeting("save()", of_all=True, timeout=timeout)
+        if meeting is not None:
+            meeting.withdraw(error)
+        raise
+    meeting = open_meeting("save()", of_all=True, timeout=timeout)
+    if meeting is not None:
+        meeting.call_roll()
+
+
+def _state_of(obj: Any, writers: tuple[int, ...], per_rank: bool) -> Any:
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return obj
+    is_module = isinstance(obj, torch.nn.Module)
+    if per_rank:
+        return obj.state_dict() if is_module else obj
+    if is_module:
+        return collect_state(obj, keepers=writers)
+    return gather_tensors(obj, keep=rank() in writers)
+
+
+def _check_destination(path: Path) -> None:
+    """Raises what would otherwise come up only after a long gather."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            errno.ENOENT, "the directory to save in does not exist; create it", str(path.parent)
+        )
+    if path.is_dir():
+        raise IsADirectoryError(
+            errno.EISDIR, "a directory is where the file should go; name a file", str(path)
+        )
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise PermissionError(
+            errno.EACCES, "no permission to create files in the directory", str(path.parent)
+        )
+
+
+def _write_atomically(state: Any, path: Path, save_fn: SaveFunction | None) -> None:
+    if save_fn is None:
+        import torch
+
+        save_fn = torch.save
+    # In the same directory, because a rename is atomic within one file system only; with the same
+    # ending, because numpy and others append theirs where it is missing.
+    temporary = path.with_name(f".{path.stem[:64]}.{secrets.token_hex(6)}.tmp{path.suffix}")
+    try:
+        save_fn(state, str(temporary))
+        if not temporary.is_file():
+            raise FileNotFoundError(
+                errno.ENOENT, "save_fn wrote no file to the path it was given", str(temporary)
+            )
+        if path.exists():
+            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
+        _flush_to_disk(temporary)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _flush_to_disk(path.parent)
+
+
+def _flush_to_disk(path: Path) -> None:
+    if os.name == "nt" and path.is_dir():
+        # Windows has no way to flush a directory.
+        return
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        # EINVAL: this file system cannot flush, fsync(2). Anything else means the data is not safe.
+        if error.errno != errno.EINVAL:
+            raise
+    finally:
+        os.close(descriptor)
