@@ -39,7 +39,8 @@ class Delete:
     """Remove a statement; its own comments stay, above what follows.
 
     A block that becomes empty gets `pass`; with `prune`, an `if` that only guarded it goes too, when
-    its test has no effect (names, attributes, comparisons, `in`, constants, `os.environ` reads).
+    its test has no effect (names, attributes, comparisons, `in`, constants, `os.environ` reads), and
+    so does an emptied `else`, `elif`, `try` without `else` and `finally`, or `with suppress(...)`.
     """
 
     span: Span
@@ -66,10 +67,14 @@ class WrapInWith:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Take a statement out of where it stands and put it before the statement `before`."""
+    """Take a statement out of where it stands and put it before the statement `before`.
+
+    Comments directly above it travel with it. `prune` as in Delete, for the block that it leaves.
+    """
 
     span: Span
     before: Span
+    prune: bool = False
 
 
 @dataclass(frozen=True, slots=True)
