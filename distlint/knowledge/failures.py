@@ -1,0 +1,315 @@
+"""What differs between ranks that run the same code: local values, and calls that fail on one rank."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class LocalValue(NamedTuple):
+    """A call whose result is each rank's own."""
+
+    tag: str
+    """What kind of difference: "clock", "memory", "file", "process", "random", "hash", "tensor",
+    "data", "signal", "network", "rank-part"."""
+    text: str
+    """A noun phrase for messages: "the clock"."""
+    needs_local_input: bool = False
+    """Only where the receiver or an argument is a rank's own already: `loss.item()`."""
+    source: str = ""
+
+
+_CLOCK = LocalValue("clock", "the clock", source="python 3.11 time")
+_DATE = LocalValue("clock", "the clock", source="python 3.11 datetime")
+_MEMORY = LocalValue("memory", "this device's memory", source="torch 2.13.0 torch/cuda/memory.py")
+_FILE = LocalValue("file", "this machine's file system", source="python 3.11 os")
+_PROCESS = LocalValue("process", "this process", source="python 3.11 os")
+_UNIQUE = LocalValue("process", "a new identifier", source="python 3.11 uuid")
+_TEMPORARY = LocalValue("process", "a temporary name", source="python 3.11 tempfile")
+_HASH = LocalValue("hash", "a hash salted per process", source="python 3.11 builtins")
+_NUMBER = LocalValue(
+    "tensor",
+    "the contents of this rank's tensor",
+    True,
+    "torch 2.13.0 torch/_C/_VariableFunctions.pyi",
+)
+_SHAPE = LocalValue(
+    "tensor", "the size of this rank's tensor", True, "torch 2.13.0 torch/_C/_VariableFunctions.pyi"
+)
+_NETWORK = LocalValue("network", "this machine's network", source="python 3.11 socket")
+_HOST = LocalValue("process", "this machine's name", source="python 3.11 socket")
+_PART = LocalValue(
+    "rank-part", "this rank's part of the data", source="accelerate 1.15.0 accelerate/state.py:426"
+)
+
+LOCAL_CALLS: dict[str, LocalValue] = {
+    "time.time": _CLOCK,
+    "time.time_ns": _CLOCK,
+    "time.perf_counter": _CLOCK,
+    "time.perf_counter_ns": _CLOCK,
+    "time.monotonic": _CLOCK,
+    "time.monotonic_ns": _CLOCK,
+    "time.process_time": _CLOCK,
+    "time.strftime": _CLOCK,
+    "time.localtime": _CLOCK,
+    "time.gmtime": _CLOCK,
+    "time.ctime": _CLOCK,
+    "datetime.datetime.now": _DATE,
+    "datetime.datetime.today": _DATE,
+    "datetime.datetime.utcnow": _DATE,
+    "datetime.date.today": _DATE,
+    "timeit.default_timer": _CLOCK,
+    "torch.cuda.memory_allocated": _MEMORY,
+    "torch.cuda.max_memory_allocated": _MEMORY,
+    "torch.cuda.memory_reserved": _MEMORY,
+    "torch.cuda.max_memory_reserved": _MEMORY,
+    "torch.cuda.mem_get_info": _MEMORY,
+    "torch.cuda.memory_stats": _MEMORY,
+    "torch.cuda.memory_summary": _MEMORY,
+    "torch.cuda.utilization": _MEMORY,
+    "torch.cuda.temperature": _MEMORY,
+    "torch.cuda.current_device": LocalValue(
+        "process", "this rank's device", source="torch 2.13.0 torch/cuda/__init__.py"
+    ),
+    "psutil.virtual_memory": _MEMORY,
+    "psutil.cpu_percent": _MEMORY,
+    "psutil.disk_usage": _FILE,
+    "psutil.Process": _PROCESS,
+    "shutil.disk_usage": _FILE,
+    "os.path.exists": _FILE,
+    "os.path.isfile": _FILE,
+    "os.path.isdir": _FILE,
+    "os.path.islink": _FILE,
+    "os.path.lexists": _FILE,
+    "os.path.getsize": _FILE,
+    "os.path.getmtime": _FILE,
+    "os.path.getctime": _FILE,
+    "os.stat": _FILE,
+    "os.access": _FILE,
+    "os.listdir": _FILE,
+    "os.scandir": _FILE,
+    "os.walk": _FILE,
+    "glob.glob": _FILE,
+    "glob.iglob": _FILE,
+    "pathlib.Path.exists": _FILE,
+    "pathlib.Path.is_file": _FILE,
+    "pathlib.Path.is_dir": _FILE,
+    "pathlib.Path.stat": _FILE,
+    "pathlib.Path.iterdir": _FILE,
+    "pathlib.Path.glob": _FILE,
+    "pathlib.Path.rglob": _FILE,
+    "os.getpid": _PROCESS,
+    "os.getppid": _PROCESS,
+    "multiprocessing.current_process": _PROCESS,
+    "threading.get_ident": _PROCESS,
+    "builtins.id": _PROCESS,
+    "builtins.hash": _HASH,
+    "uuid.uuid1": _UNIQUE,
+    "uuid.uuid4": _UNIQUE,
+    "secrets.token_hex": _UNIQUE,
+    "secrets.token_urlsafe": _UNIQUE,
+    "os.urandom": _UNIQUE,
+    "tempfile.mkdtemp": _TEMPORARY,
+    "tempfile.mkstemp": _TEMPORARY,
+    "tempfile.mktemp": _TEMPORARY,
+    "tempfile.gettempdir": _FILE,
+    "tempfile.NamedTemporaryFile": _TEMPORARY,
+    "tempfile.TemporaryDirectory": _TEMPORARY,
+    "socket.gethostname": _HOST,
+    "platform.node": _HOST,
+    "os.uname": _HOST,
+    "torch.distributed.elastic.utils.distributed.get_free_port": _NETWORK,
+    "accelerate.utils.get_free_port": _NETWORK,
+    "accelerate.utils.is_port_in_use": _NETWORK,
+    "torch.isnan": _NUMBER,
+    "torch.isinf": _NUMBER,
+    "torch.isfinite": _NUMBER,
+    "torch.any": _NUMBER,
+    "torch.all": _NUMBER,
+    "torch.equal": _NUMBER,
+    "torch.allclose": _NUMBER,
+    "torch.numel": _SHAPE,
+    "torch.nonzero": _SHAPE,
+    "torch.masked_select": _SHAPE,
+    "torch.unique": _SHAPE,
+    "math.isnan": _NUMBER,
+    "math.isinf": _NUMBER,
+    "math.isfinite": _NUMBER,
+    "numpy.isnan": _NUMBER,
+    "numpy.isfinite": _NUMBER,
+    "accelerate.Accelerator.split_between_processes": _PART,
+    "accelerate.PartialState.split_between_processes": _PART,
+    "datasets.distributed.split_dataset_by_node": LocalValue(
+        "rank-part",
+        "this rank's part of the data",
+        source="datasets 5.2.0 datasets/distributed.py:14",
+    ),
+    "builtins.input": LocalValue(
+        "process", "what was typed at this terminal", source="python 3.11 builtins"
+    ),
+}
+"""By qualified name. Without a generator, random draws are local too: `knowledge.randomness`."""
+
+LOCAL_METHODS: dict[str, LocalValue] = {
+    "item": _NUMBER,
+    "tolist": _NUMBER,
+    "isnan": _NUMBER,
+    "isinf": _NUMBER,
+    "isfinite": _NUMBER,
+    "any": _NUMBER,
+    "all": _NUMBER,
+    "equal": _NUMBER,
+    "allclose": _NUMBER,
+    "numel": _SHAPE,
+    "nonzero": _SHAPE,
+    "nelement": _SHAPE,
+    "exists": _FILE,
+    "is_file": _FILE,
+    "is_dir": _FILE,
+    "iterdir": _FILE,
+    "rglob": _FILE,
+    "elapsed_time": LocalValue(
+        "clock", "this device's clock", source="torch 2.13.0 torch/cuda/streams.py"
+    ),
+}
+"""By method name, for receivers of unknown type."""
+
+FAILURES: dict[str, str] = {
+    # Network: what one rank cannot reach, the others may.
+    "urllib.request.urlopen": "network",
+    "urllib.request.urlretrieve": "network",
+    "requests.get": "network",
+    "requests.post": "network",
+    "requests.put": "network",
+    "requests.head": "network",
+    "requests.request": "network",
+    "requests.Session.get": "network",
+    "httpx.get": "network",
+    "httpx.post": "network",
+    "subprocess.run": "process",
+    "subprocess.check_call": "process",
+    "subprocess.check_output": "process",
+    "subprocess.call": "process",
+    "subprocess.Popen": "process",
+    "os.system": "process",
+    "torch.hub.load": "network",
+    "torch.hub.load_state_dict_from_url": "network",
+    "torch.hub.download_url_to_file": "network",
+    "huggingface_hub.hf_hub_download": "network",
+    "huggingface_hub.snapshot_download": "network",
+    "huggingface_hub.upload_folder": "network",
+    "huggingface_hub.upload_file": "network",
+    "huggingface_hub.create_repo": "network",
+    "huggingface_hub.HfApi.upload_folder": "network",
+    "huggingface_hub.HfApi.upload_file": "network",
+    "huggingface_hub.HfApi.create_repo": "network",
+    "datasets.load_dataset": "network",
+    "evaluate.load": "network",
+    "nltk.download": "network",
+    "wandb.init": "network",
+    "wandb.login": "network",
+    "wandb.Artifact": "network",
+    # Files.
+    "builtins.open": "file",
+    "io.open": "file",
+    "torch.save": "file",
+    "torch.load": "file",
+    "safetensors.torch.save_file": "file",
+    "safetensors.torch.load_file": "file",
+    "json.load": "file",
+    "json.dump": "file",
+    "pickle.load": "file",
+    "pickle.dump": "file",
+    "numpy.load": "file",
+    "numpy.save": "file",
+    "pandas.read_csv": "file",
+    "shutil.rmtree": "file",
+    "shutil.copy": "file",
+    "shutil.copy2": "file",
+    "shutil.copyfile": "file",
+    "shutil.copytree": "file",
+    "shutil.move": "file",
+    "os.remove": "file",
+    "os.unlink": "file",
+    "os.rename": "file",
+    "os.replace": "file",
+    "os.rmdir": "file",
+    "os.mkdir": "file",
+    "os.makedirs": "file",
+    "os.symlink": "file",
+    "os.listdir": "file",
+    "os.stat": "file",
+    "PIL.Image.open": "file",
+    "datasets.load_from_disk": "file",
+    "pathlib.Path.read_text": "file",
+    "pathlib.Path.read_bytes": "file",
+    "pathlib.Path.write_text": "file",
+    "pathlib.Path.write_bytes": "file",
+    "pathlib.Path.unlink": "file",
+    # The next element: loaders of unequal length end on one rank first.
+    "builtins.next": "end of iterator",
+    # The parse of what a model or a user wrote.
+    "json.loads": "data",
+    "ast.literal_eval": "data",
+}
+"""What may go wrong on one rank alone ("network", "file", "process", "memory", "end of iterator",
+"data"), by qualified name. For the tests of exceptions, which without such a source are noise."""
+
+METHOD_FAILURES: dict[str, str] = {
+    "push_to_hub": "network",
+    "upload_folder": "network",
+    "upload_file": "network",
+    "log_artifact": "network",
+    "download": "network",
+    "save_pretrained": "file",
+    "save_to_disk": "file",
+    "to_csv": "file",
+    "to_parquet": "file",
+    "write_text": "file",
+    "write_bytes": "file",
+    "read_text": "file",
+    "read_bytes": "file",
+    "unlink": "file",
+    "extractall": "file",
+}
+"""The same by method name, for receivers of unknown type."""
+
+LOCAL_EXCEPTIONS: dict[str, str] = {
+    "torch.cuda.OutOfMemoryError": "memory",
+    "torch.OutOfMemoryError": "memory",
+    "builtins.MemoryError": "memory",
+    "builtins.OSError": "file",
+    "builtins.IOError": "file",
+    "builtins.FileNotFoundError": "file",
+    "builtins.FileExistsError": "file",
+    "builtins.PermissionError": "file",
+    "builtins.StopIteration": "end of iterator",
+    "builtins.EOFError": "file",
+    "builtins.ConnectionError": "network",
+    "builtins.TimeoutError": "network",
+    "builtins.KeyboardInterrupt": "signal",
+    "urllib.error.URLError": "network",
+    "urllib.error.HTTPError": "network",
+    "requests.exceptions.RequestException": "network",
+    "requests.exceptions.HTTPError": "network",
+    "requests.exceptions.ConnectionError": "network",
+    "requests.RequestException": "network",
+    "huggingface_hub.utils.HfHubHTTPError": "network",
+    "json.JSONDecodeError": "data",
+    "json.decoder.JSONDecodeError": "data",
+    "pickle.UnpicklingError": "file",
+    "subprocess.CalledProcessError": "process",
+}
+"""Exceptions that one rank meets alone, by qualified name: an `except` that names one expects it."""
+
+IMPORT_EXCEPTIONS = frozenset({"builtins.ImportError", "builtins.ModuleNotFoundError"})
+"""Exceptions that all ranks of a job meet alike: the installation is the same."""
+
+SIGNALS: dict[str, str] = {
+    "signal.signal": "signal",
+    "signal.sigwait": "signal",
+    "signal.sigtimedwait": "signal",
+}
+"""Registrars of handlers: what a handler sets is a value of this rank alone."""
+
+OUT_OF_MEMORY_TEXTS = ("out of memory", "CUBLAS_STATUS_ALLOC_FAILED", "OutOfMemory")
+"""Texts by which code recognises a rank's lack of memory in a RuntimeError."""
