@@ -5,7 +5,7 @@ Conventions are weak facts: they apply only where the analysis resolves nothing 
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 NAMED_RANKS: Final[dict[str, str]] = {
     # Parameters of worker functions: mp.spawn(worker, args=(world_size,)) passes the rank first.
@@ -91,22 +91,3 @@ SAME_MODEL_METHODS: Final = frozenset(
     {"to", "cuda", "cpu", "eval", "train", "half", "float", "bfloat16", "requires_grad_", "apply"}
 )
 """Methods of `nn.Module` that return the module (torch 2.13.0 torch/nn/modules/module.py)."""
-
-
-class Hook(NamedTuple):
-    """A method that a framework calls with wrapped models."""
-
-    bases: tuple[str, ...]
-    wrapped: tuple[str, ...]
-    wraps: tuple[str, ...]
-    source: str
-
-
-PARAMETERS: Final[dict[str, Hook]] = {
-    name: Hook(("transformers.Trainer",), ("model",), ("ddp",), source)
-    for name, source in {
-        "compute_loss": "transformers 5.23.0 transformers/trainer.py: training_step passes the wrapped model",
-        "training_step": "transformers 5.23.0 transformers/trainer.py: _inner_training_loop passes self.model_wrapped",
-    }.items()
-}
-"""Methods of trainers whose model parameter arrives wrapped. Evaluation wraps nothing under DDP."""

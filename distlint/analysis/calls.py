@@ -1,0 +1,734 @@
+"""Calls of the abstract run: builtins, project functions, and what the tables know of libraries."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from distlint.analysis import expressions
+from distlint.analysis.ir import CallSite, Event, Fail, Invoke, Layer
+from distlint.analysis.program import Class, Function, dotted_name
+from distlint.analysis.values import (
+    NO_TAGS,
+    UNKNOWN,
+    Closure,
+    Spread,
+    Value,
+    constant,
+    spread_of,
+)
+from distlint.knowledge import facts
+from distlint.knowledge.schema import Call, Effect
+
+if TYPE_CHECKING:
+    from distlint.analysis.frame import Frame
+
+_LAYERS: Final[dict[Effect, Layer]] = {
+    Effect.COLLECTIVE: Layer.ALWAYS,
+    Effect.SHARDED_COLLECTIVE: Layer.SHARDED,
+    Effect.WRAPPED_COLLECTIVE: Layer.WRAPPED,
+}
+
+_COMPUTED: Final[dict[str, Callable[..., Any]]] = {
+    "int": int,
+    "str": str,
+    "float": float,
+    "bool": bool,
+    "abs": abs,
+    "min": min,
+    "max": max,
+    "len": len,
+    "round": round,
+}
+
+_MAX_RANGE: Final = 16
+
+
+def evaluate_call(frame: Frame, node: ast.Call) -> Value:
+    """The value of a call; what the call does is appended to the frame's steps."""
+    if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
+        return _super(frame, node)
+    function = expressions.evaluate(frame, node.func)
+    args: list[Value] = []
+    known_arguments = True
+    for argument in node.args:
+        value = expressions.evaluate(frame, argument)
+        if isinstance(argument, ast.Starred):
+            if value.items is None:
+                known_arguments = False
+                args.append(value)
+            else:
+                args.extend(value.items)
+        else:
+            args.append(value)
+    keywords: dict[str, Value] = {}
+    for keyword in node.keywords:
+        value = expressions.evaluate(frame, keyword.value)
+        if keyword.arg is not None:
+            keywords[keyword.arg] = value
+        else:
+            known_arguments = False
+    return dispatch(frame, node, function, args, keywords, known_arguments)
+
+
+def dispatch(
+    frame: Frame,
+    node: ast.Call,
+    function: Value,
+    args: list[Value],
+    keywords: dict[str, Value],
+    known_arguments: bool,
+) -> Value:
+    """Call `function` with evaluated arguments."""
+    match function.target:
+        case Closure():
+            if function.wraps and function.target.function.cls is None:
+                return _forward(frame, node, function, args, keywords)
+            return call_project(
+                frame, function.target, args, keywords, node, node if known_arguments else None
+            )
+        case Class():
+            return _construct(frame, node, function.target, args, keywords, known_arguments)
+        case str():
+            if function.target.startswith("builtins."):
+                return _builtin(frame, node, function.target[9:], args, keywords)
+            return external(frame, node, function.target, function.receiver, args, keywords)
+    if function.wraps:
+        return _forward(frame, node, function, args, keywords)
+    if function.type is not None and function.type in frame.engine.classes:
+        cls = frame.engine.classes[function.type]
+        method = frame.engine.program.find_method(
+            cls, "__call__"
+        ) or frame.engine.program.find_method(cls, "forward")
+        if method is not None:
+            return call_project(frame, Closure(method, {}, function), args, keywords, node, node)
+    if isinstance(node.func, ast.Attribute):
+        receiver = function.receiver
+        if receiver is None:
+            receiver = (
+                expressions.evaluate(frame, node.func.value)
+                if isinstance(node.func.value, ast.Constant)
+                else None
+            )
+        return _method(frame, node, receiver, args, keywords)
+    return unknown_result(frame, node, [function, *args, *keywords.values()])
+
+
+def unknown_result(frame: Frame, node: ast.AST, inputs: list[Value]) -> Value:
+    """What an unknown call returns: the same on all ranks unless an argument differs."""
+    spread, origin, tags = spread_of(inputs)
+    return Value(
+        ("call", id(node)), UNKNOWN, spread, origin, tags=tags - {"world_size", "bool-mask"}
+    )
+
+
+def _super(frame: Frame, node: ast.Call) -> Value:
+    function = frame.function
+    while function.cls is None and function.parent is not None:
+        function = function.parent
+    receiver = frame.env.get("self") or frame.captured.get("self")
+    return Value(("super", id(node)), target="builtins.super()", receiver=receiver)
+
+
+def super_method(frame: Frame, attr: str) -> tuple[Function | None, tuple[str, ...]]:
+    """What `super().attr` means: the next project method, else the external bases to look it up in."""
+    function = frame.function
+    while function.cls is None and function.parent is not None:
+        function = function.parent
+    if function.cls is None:
+        return None, ()
+    receiver = frame.env.get("self") or frame.captured.get("self")
+    cls = (
+        frame.engine.classes.get(receiver.type) if receiver is not None and receiver.type else None
+    )
+    program = frame.engine.program
+    return program.find_method(cls or function.cls, attr, after=function.cls), program.mro(
+        function.cls
+    )[1]
+
+
+def _method(
+    frame: Frame,
+    node: ast.Call,
+    receiver: Value | None,
+    args: list[Value],
+    keywords: dict[str, Value],
+) -> Value:
+    """A method whose receiver's class is not of the project: by the class's name, else by the method's."""
+    assert isinstance(node.func, ast.Attribute)
+    name = node.func.attr
+    if receiver is not None:
+        if isinstance(receiver.target, str) and receiver.target == "builtins.super()":
+            method, outside = super_method(frame, name)
+            this = receiver.receiver
+            if method is not None:
+                return call_project(frame, Closure(method, {}, this), args, keywords, node, node)
+            for type_ in facts.with_bases(outside):
+                if f"{type_}.{name}" in facts.CALLS:
+                    return external(frame, node, f"{type_}.{name}", this, args, keywords)
+            return external(frame, node, f"super().{name}", this, args, keywords)
+        if receiver.type is not None:
+            cls = frame.engine.classes.get(receiver.type)
+            outside = frame.engine.program.mro(cls)[1] if cls is not None else (receiver.type,)
+            for type_ in facts.with_bases(outside):
+                dotted = f"{type_}.{name}"
+                if facts.is_known_call(dotted):
+                    return external(frame, node, dotted, receiver, args, keywords)
+            if cls is None:
+                return external(frame, node, f"{receiver.type}.{name}", receiver, args, keywords)
+        if receiver.wraps:
+            for wrap in reversed(receiver.wraps):
+                dotted = f"{facts.WRAPPER_TYPES.get(wrap.kind, '')}.{name}"
+                if dotted in facts.CALLS:
+                    return external(frame, node, dotted, receiver, args, keywords)
+    return external(frame, node, f".{name}", receiver, args, keywords)
+
+
+def external(
+    frame: Frame,
+    node: ast.Call,
+    name: str,
+    receiver: Value | None,
+    args: list[Value],
+    keywords: dict[str, Value],
+) -> Value:
+    """A call of something outside the project, or of a method known by its name alone."""
+    by_name = name.startswith(".")
+    rows: tuple[Call, ...] = (
+        facts.METHODS.get(name[1:], ()) if by_name else facts.CALLS.get(name, ())
+    ) or ()
+    site = frame.site(node, name, receiver, args, keywords, rows, None)
+    inputs = [*args, *keywords.values()]
+    result = _rank_predicate(frame, node, name, by_name, args)
+    if result is None and not by_name:
+        result = _special(frame, node, name, args, keywords)
+    if result is None:
+        result = _wrapping(frame, node, name, receiver, args, keywords)
+    for row in rows:
+        outcome = _perform(frame, site, row, args)
+        result = outcome if result is None else result
+    if frame.tries:
+        failure = facts.FAILURES.get(name) or (
+            facts.METHOD_FAILURES.get(name[1:]) if by_name else None
+        )
+        if failure is not None:
+            frame.steps.append(Fail(node, failure))
+    if result is None:
+        result = _local(frame, node, name, by_name, receiver, args)
+    if result is None:
+        last = name.rpartition(".")[2]
+        if last[:1].isupper() and not by_name and not last.isupper():
+            spread, origin, tags = spread_of(inputs)
+            # Objects made from the rank are not themselves what ranks decide by, but they carry it (paths).
+            result = Value(("instance", id(node)), UNKNOWN, spread, origin, type=name, tags=tags)
+        else:
+            if receiver is not None and not isinstance(receiver.target, str):
+                inputs.append(receiver)
+            result = unknown_result(frame, node, inputs)
+            if last in facts.MASK_METHODS:
+                result.tags = result.tags | {"bool-mask"}
+            elif last in facts.SAME_MODEL_METHODS and receiver is not None and not args[1:]:
+                # `model.to(device)`, `model.eval()` give the model back.
+                result = receiver
+    site.result = result
+    return result
+
+
+def _rank_predicate(
+    frame: Frame, node: ast.Call, name: str, by_name: bool, args: list[Value]
+) -> Value | None:
+    kind = facts.ANY_METHODS.get(name[1:]) if by_name else facts.FUNCTIONS.get(name)
+    if kind is None:
+        return None
+    if (
+        args
+        and kind in ("rank", "local_rank", "is_main", "world_size")
+        and args[0].const is not None
+    ):
+        # A rank inside the group that was passed.
+        kind = "group_rank" if kind != "world_size" else "group_size"
+    return frame.rank_value(kind, node, f"`{dotted_name(node.func) or name.lstrip('.')}()`")
+
+
+def _special(
+    frame: Frame, node: ast.Call, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value | None:
+    """Library functions whose value can be computed."""
+    if name in ("os.getenv", "os.environ.get", "os.environ.setdefault", "os.environ.pop"):
+        if args and isinstance(args[0].const, str):
+            return expressions.environment(
+                frame, args[0].const, node, args[1] if len(args) > 1 else None
+            )
+        return None
+    if (
+        name
+        in (
+            "functools.partial",
+            "functools.wraps",
+            "copy.copy",
+            "copy.deepcopy",
+            "typing.cast",
+            "typing_extensions.cast",
+        )
+        and args
+    ):
+        return (
+            args[-1] if name.endswith("cast") else args[0] if not name.endswith("wraps") else None
+        )
+    if name == "builtins.super()":
+        return None
+    return None
+
+
+def _wrapping(
+    frame: Frame,
+    node: ast.Call,
+    name: str,
+    receiver: Value | None,
+    args: list[Value],
+    keywords: dict[str, Value],
+) -> Value | None:
+    """Calls that put a layer around a model, or take the layers off."""
+    if facts.is_unwrap(name):
+        if not args:
+            return None
+        return args[0].but(
+            key=("unwrapped", args[0].key),
+            wraps=(),
+            tags=args[0].tags | {"unwrapped"},
+            spread=Spread.UNIFORM,
+            origin=None,
+        )
+    wrapper = facts.wrapper(name)
+    if wrapper is None:
+        return None
+    layers = frame.wraps(wrapper.kinds, node)
+    if wrapper.each_argument:
+        items = tuple(
+            _wrapped_argument(value, layers, node, i, expression)
+            for i, (value, expression) in enumerate(zip(args, node.args, strict=False))
+        )
+        if any(isinstance(a, ast.Starred) for a in node.args) or not items:
+            return None
+        return items[0] if len(items) == 1 else Value(("call", id(node)), items=items, truth=True)
+    model = next((keywords[k] for k in wrapper.model_keywords if k in keywords), None)
+    if model is None and wrapper.model_position is not None and wrapper.model_position < len(args):
+        model = args[wrapper.model_position]
+    base = model if model is not None else Value(("call", id(node)))
+    wrapped = base.but(
+        key=("wrapped", id(node)),
+        wraps=(*base.wraps, *layers),
+        tags=base.tags - {"unwrapped"},
+        target=None,
+        spread=Spread.UNIFORM,
+        origin=None,
+        receiver=None,
+    )
+    if wrapper.result_index is None:
+        return wrapped
+    items = tuple(
+        wrapped if i == wrapper.result_index else Value(("item", ("call", id(node)), i))
+        for i in range(wrapper.result_length)
+    )
+    return Value(("call", id(node)), items=items, truth=True)
+
+
+def _wrapped_argument(
+    value: Value, layers: tuple[Any, ...], node: ast.Call, index: int, expression: ast.expr
+) -> Value:
+    """An argument of `prepare()` as it comes back: only models are wrapped."""
+    key = ("prepared", id(node), index)
+    if facts.is_data_or_optimizer(value.type, dotted_name(expression)):
+        return value.but(key=key, tags=value.tags | {"prepared"})
+    return value.but(
+        key=key,
+        wraps=(*value.wraps, *layers),
+        tags=(value.tags - {"unwrapped"}) | {"prepared"},
+        target=None,
+    )
+
+
+def _perform(frame: Frame, site: CallSite, row: Call, args: list[Value]) -> Value | None:
+    """Carry out one row: events, arguments filled, and the result."""
+    node = site.node
+    if row.when and not _condition_holds(site, row.when):
+        return None
+    layer = _LAYERS.get(row.effect)
+    for extra in row.also:
+        layer = _LAYERS.get(extra) if layer is None else layer
+    if layer is not None and not row.context:
+        frame.event(row, layer, node, site)
+    elif row.effect in (Effect.WAIT, Effect.SEND):
+        return None
+    elif row.effect is Effect.EXIT:
+        frame.leave("process", node)
+    if layer is None:
+        return None
+    uniform = Value(("filled", id(node)))
+    for position in row.fills:
+        if position < len(node.args):
+            frame.fill(node.args[position], uniform)
+    for keyword in node.keywords:
+        if keyword.arg in row.fills_keywords:
+            frame.fill(keyword.value, uniform)
+    match row.result:
+        case "none":
+            return constant(None)
+        case "rank":
+            return Value(
+                ("call", id(node), frame.run.rank.rank),
+                UNKNOWN,
+                Spread.RANK,
+                frame.origin(node, f"the result of `{row.op}`"),
+            )
+        case "local":
+            return Value(
+                ("call", id(node)),
+                UNKNOWN,
+                Spread.LOCAL,
+                frame.origin(node, f"the result of `{row.op}`"),
+            )
+        case "same-as-arg":
+            return (
+                args[0].but(
+                    spread=Spread.UNIFORM, origin=None, key=("call", id(node)), const=UNKNOWN
+                )
+                if args
+                else None
+            )
+        case "group":
+            return Value(("call", id(node)), tags=frozenset({"group"}), truth=True)
+        case "work":
+            return Value(("call", id(node)), tags=frozenset({"work"}))
+        case "wrapped":
+            return None
+    if frame.is_grouped(site, row):
+        return Value(("call", id(node), frame.run.rank.rank), tags=NO_TAGS)
+    return Value(("call", id(node)))
+
+
+def _condition_holds(site: CallSite, when: str) -> bool:
+    """Whether an argument may have the value that a row asks for (`download=True`)."""
+    keyword, _, wanted = when.partition("=")
+    value = site.keywords.get(keyword.strip())
+    if value is None:
+        return False
+    truth = value.truthiness()
+    return (
+        truth is None or str(value.const) == wanted.strip() or (wanted.strip() == "True" and truth)
+    )
+
+
+def _local(
+    frame: Frame,
+    node: ast.Call,
+    name: str,
+    by_name: bool,
+    receiver: Value | None,
+    args: list[Value],
+) -> Value | None:
+    """Calls whose result is each rank's own: tensor contents, the clock, files, random names."""
+    fact = facts.LOCAL_METHODS.get(name[1:]) if by_name else facts.LOCAL_CALLS.get(name)
+    if fact is None:
+        return None
+    if fact.needs_local_input:
+        spread, _, tags = spread_of([*([receiver] if receiver is not None else []), *args])
+        if spread is not Spread.LOCAL and not tags & {"masked"}:
+            return None
+    tags = (receiver.tags if receiver is not None else NO_TAGS) | {fact.tag}
+    return Value(
+        ("call", id(node)), UNKNOWN, Spread.LOCAL, frame.origin(node, fact.text), tags=tags
+    )
+
+
+def _forward(
+    frame: Frame, node: ast.Call, model: Value, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """A call of a wrapped model: its forward is a collective of the wrapper's."""
+    site = frame.site(node, "forward", model, args, keywords, (), None)
+    layer = Layer.WRAPPED if all(w.kind == "ddp" for w in model.wraps) else Layer.SHARDED
+    frame.steps.append(Event("forward", layer, node, frame.module, site=site))
+    result = Value(
+        ("call", id(node)),
+        UNKNOWN,
+        Spread.LOCAL,
+        frame.origin(node, "the output of this rank's batch"),
+        tags=frozenset({"model-output"}),
+    )
+    site.result = result
+    return result
+
+
+def _construct(
+    frame: Frame,
+    node: ast.Call,
+    cls: Class,
+    args: list[Value],
+    keywords: dict[str, Value],
+    known_arguments: bool,
+) -> Value:
+    spread, origin, tags = spread_of([*args, *keywords.values()])
+    instance = Value(
+        ("instance", id(node)), UNKNOWN, type=cls.full_name, tags=tags, spread=spread, origin=origin
+    )
+    init = frame.engine.program.find_method(cls, "__init__")
+    if init is not None:
+        call_project(
+            frame,
+            Closure(init, {}, instance),
+            args,
+            keywords,
+            node,
+            node if known_arguments else None,
+        )
+    else:
+        outside = frame.engine.program.mro(cls)[1]
+        for type_ in facts.with_bases(outside):
+            if type_ in facts.CALLS:
+                external(frame, node, type_, None, args, keywords)
+                break
+    frame.site(node, cls.full_name, None, args, keywords, (), None)
+    return instance
+
+
+def call_project(
+    frame: Frame,
+    closure: Closure,
+    args: list[Value],
+    keywords: dict[str, Value],
+    node: ast.AST,
+    call: ast.Call | None,
+) -> Value:
+    """Call a project function: run it for this class of ranks, and take over its steps and result."""
+    function = closure.function
+    kind = decorator_kind(frame, function)
+    if kind is not None and frame.run.rank.fact(kind) is False:
+        frame.consult(kind)
+        return constant(
+            None,
+            Spread.RANK,
+            frame.origin(node, f"`{function.name}` runs on the main process only"),
+        )
+    if kind is not None:
+        frame.consult(kind)
+    if isinstance(node, ast.Call):
+        frame.site(
+            node,
+            f"{function.module.name}.{function.qualname}",
+            closure.receiver,
+            args,
+            keywords,
+            (),
+            function,
+        )
+    bound = (
+        bind(function, closure.receiver, args, keywords)
+        if call is not None or not isinstance(node, ast.Call)
+        else {}
+    )
+    run = frame.engine.run(function, frame.run.rank, bound, closure.receiver, closure.captured)
+    frame.run.children.append(run)
+    frame.run.consulted |= run.consulted
+    if closure.receiver is not None and closure.receiver.key == ("self",):
+        for name, value in run.self_attributes.items():
+            frame.env[f"self.{name}"] = value
+    if function.is_generator or function.has_decorator("contextmanager", "asynccontextmanager"):
+        return Value(
+            ("generator", id(node)),
+            target=None,
+            type="generator",
+            receiver=Value(("run",), const=run),
+        )
+    if run.steps:
+        frame.steps.append(Invoke(run, node))
+    returned = run.returns
+    if returned is None:
+        return constant(None)
+    key = returned.key
+    if (
+        isinstance(key, tuple)
+        and len(key) == 3
+        and key[0] == "parameter"
+        and key[1] == id(function)
+    ):
+        argument = bind(function, closure.receiver, args, keywords).get(key[2])
+        if argument is not None:
+            return argument
+    if returned.known or returned.target is not None:
+        return returned
+    spread, origin = returned.spread, returned.origin
+    arg_spread, arg_origin, arg_tags = spread_of([*args, *keywords.values()])
+    if (
+        spread is Spread.UNIFORM
+        and arg_spread is not Spread.UNIFORM
+        and _depends_on_parameters(returned)
+    ):
+        spread, origin = arg_spread, arg_origin
+    ident = ("returned", id(function), tuple(a.key for a in args), id(node) if keywords else None)
+    return returned.but(
+        key=ident,
+        spread=spread,
+        origin=origin,
+        tags=returned.tags | (arg_tags & {"rank", "clock", "masked", "ragged"}),
+    )
+
+
+def _depends_on_parameters(value: Value) -> bool:
+    stack: list[object] = [value.key]
+    for _ in range(200):
+        if not stack:
+            return False
+        key = stack.pop()
+        if isinstance(key, tuple):
+            if key[:1] == ("parameter",):
+                return True
+            stack.extend(key)
+    return True
+
+
+def decorator_kind(frame: Frame, function: Function) -> str | None:
+    """The rank predicate under which a decorator lets a function run, if one does."""
+    for decorator in function.decorators:
+        dotted = dotted_name(decorator.func if isinstance(decorator, ast.Call) else decorator)
+        if not dotted:
+            continue
+        meaning = frame.engine.program.resolve_dotted(function.module, dotted)
+        if isinstance(meaning, str) and meaning in facts.DECORATORS:
+            return facts.DECORATORS[meaning]
+        last = dotted.rpartition(".")[2]
+        if meaning is None and last in facts.ANY_DECORATORS:
+            return facts.ANY_DECORATORS[last]
+        if isinstance(meaning, Function) and last in facts.ANY_DECORATORS:
+            return facts.ANY_DECORATORS[last]
+    return None
+
+
+def bind(
+    function: Function, receiver: Value | None, args: list[Value], keywords: dict[str, Value]
+) -> dict[str, Value]:
+    """Arguments by parameter name; defaults that are constants are filled in."""
+    node = function.node
+    if isinstance(node, ast.Module):
+        return {}
+    spec = node.args
+    names = [a.arg for a in (*spec.posonlyargs, *spec.args)]
+    bound: dict[str, Value] = {}
+    values = list(args)
+    if function.cls is not None and not function.has_decorator("staticmethod") and names:
+        if receiver is not None:
+            values.insert(0, receiver)
+    for name, value in zip(names, values, strict=False):
+        bound[name] = value
+    allowed = {*names, *(a.arg for a in spec.kwonlyargs)}
+    for name, value in keywords.items():
+        if name in allowed:
+            bound[name] = value
+    defaults = dict(zip(reversed(names), reversed(spec.defaults), strict=False))
+    defaults.update(
+        {a.arg: d for a, d in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if d is not None}
+    )
+    for name, default in defaults.items():
+        if name not in bound and isinstance(default, ast.Constant):
+            bound[name] = constant(default.value)
+    return bound
+
+
+def _builtin(
+    frame: Frame, node: ast.Call, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """Builtins whose value follows from their arguments."""
+    spread, origin, tags = spread_of([*args, *keywords.values()])
+    if name == "range" and args and all(isinstance(a.const, int) for a in args) and len(args) <= 3:
+        numbers = _range([a.const for a in args])
+        if numbers is not None:
+            return Value(
+                ("range", tuple(a.key for a in args)),
+                numbers,
+                spread,
+                origin,
+                tags=tags,
+                items=tuple(constant(n) for n in numbers)
+                if "world_size" in tags or spread is Spread.RANK
+                else None,
+            )
+    if name in ("list", "tuple", "sorted", "set", "frozenset", "iter", "reversed") and args:
+        items = args[0].items if name in ("list", "tuple") else None
+        salted = Spread.LOCAL if name == "set" and spread is Spread.LOCAL else spread
+        return Value(
+            (name, args[0].key),
+            UNKNOWN,
+            salted,
+            origin,
+            tags=tags,
+            items=items,
+            truth=args[0].truth,
+            wraps=args[0].wraps,
+        )
+    if name == "len" and args and args[0].items is not None:
+        return constant(len(args[0].items), spread, origin)
+    if name in ("isinstance", "issubclass", "hasattr", "callable", "type", "id"):
+        return _kind_question(frame, node, name, args)
+    if name == "getattr" and len(args) >= 2 and isinstance(args[1].const, str):
+        attribute = ast.Attribute(value=node.args[0], attr=args[1].const, ctx=ast.Load())
+        ast.copy_location(attribute, node)
+        if len(args) == 2 and not args[0].wraps:
+            return expressions.attribute_of(frame, args[0], attribute)
+        unwrapped = (
+            args[0].but(wraps=(), tags=args[0].tags | {"unwrapped"})
+            if args[1].const == "module"
+            else args[0].but(wraps=())
+        )
+        value = expressions.attribute_of(frame, unwrapped, attribute)
+        return (
+            value.but(const=UNKNOWN, target=None)
+            if len(args) > 2 and value.known and value.spread is Spread.UNIFORM
+            else value
+        )
+    if name in ("open", "input", "print", "breakpoint", "exit", "quit", "hash"):
+        return external(frame, node, f"builtins.{name}", None, args, keywords)
+    if name in _COMPUTED and args and all(a.known for a in args) and not keywords:
+        try:
+            return constant(_COMPUTED[name](*(a.const for a in args)), spread, origin, tags)
+        except (TypeError, ValueError, OverflowError):
+            return Value((name, tuple(a.key for a in args)), UNKNOWN, spread, origin, tags=tags)
+    if name in ("zip", "enumerate", "map", "filter"):
+        frame.site(node, f"builtins.{name}", None, args, keywords, (), None)
+        if name == "enumerate" and args:
+            return Value(
+                (name, args[0].key),
+                UNKNOWN,
+                spread,
+                origin,
+                tags=tags | {"enumerate"},
+                receiver=args[0],
+            )
+    if name in _COMPUTED and args and len(args) == 1:
+        return Value((name, args[0].key), UNKNOWN, spread, origin, tags=tags)
+    if name in ("any", "all", "sum") and args:
+        return Value((name, args[0].key), UNKNOWN, spread, origin, tags=tags)
+    site_rows = facts.CALLS.get(f"builtins.{name}", ())
+    if site_rows:
+        return external(frame, node, f"builtins.{name}", None, args, keywords)
+    return unknown_result(frame, node, [*args, *keywords.values()])
+
+
+def _range(numbers: list[int]) -> tuple[int, ...] | None:
+    try:
+        values = range(*numbers)
+    except ValueError:
+        return None
+    return tuple(values) if len(values) <= _MAX_RANGE else None
+
+
+def _kind_question(frame: Frame, node: ast.Call, name: str, args: list[Value]) -> Value:
+    """Questions about the kind of an object: the same on all ranks."""
+    key: tuple[object, ...] = (name, *(a.key for a in args))
+    if name == "isinstance" and len(args) == 2 and args[0].wraps:
+        asked = args[1].target
+        kinds = {facts.WRAPPER_TYPES.get(w.kind) for w in args[0].wraps[-1:]}
+        if isinstance(asked, str) and asked in kinds:
+            return constant(True)
+    if len(args) == 2 and args[0].const is None and args[0].known and name == "isinstance":
+        return constant(False, args[0].spread, args[0].origin)
+    return Value(key)

@@ -1,0 +1,351 @@
+"""Do two classes of ranks perform the same collectives? Language equality under shared symbols.
+
+The traces are the same when, whatever the shared (uniform) conditions turn out to be, both classes may
+perform the same sequences of events. A symbol that both graphs know branches both; one that only one
+side has may go either way there, so that side is followed as a set of nodes. Bounded by a budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from distlint.analysis.graph import RAISE, RETURN, Act, Call, End, Graphs, Head, If, Node
+from distlint.analysis.ir import Layer
+
+_BUDGET: Final = 4000
+_MAX_STACK: Final = 24
+_MAX_ROUNDS: Final = 2
+
+Stack = tuple[Any, ...]
+"""Where calls return to: () or (node, rest of the stack)."""
+State = tuple[Node, Stack]
+States = frozenset[State]
+Assumptions = frozenset[tuple[Hashable, bool]]
+Fresh = frozenset[tuple[tuple[Hashable, int], bool]]
+"""Answers given since the last event, by symbol and by how often loops have asked it anew."""
+
+
+class GaveUp(Exception):
+    """The budget was spent before the comparison was decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Where two classes part: what each may do next. `trail` is what they did together before."""
+
+    left: tuple[Act, ...]
+    right: tuple[Act, ...]
+    left_ends: bool
+    right_ends: bool
+    trail: tuple[Act, ...]
+    left_calls: tuple[Call, ...] = ()
+    right_calls: tuple[Call, ...] = ()
+
+
+@dataclass(slots=True)
+class _Front:
+    """What a side may do next: events by op, calls to look into only if the other side differs, ends."""
+
+    acts: dict[str, tuple[Act, set[State], tuple[Call, ...]]]
+    calls: dict[Hashable, tuple[Call, State]]
+    ends: bool
+    wild: bool
+    dropped: frozenset[Hashable]
+    split: tuple[Hashable, int] | None = None
+
+
+class Comparison:
+    """Compares graphs for one layer of events. `skip` are nodes of events that count as absent."""
+
+    def __init__(self, graphs: Graphs, layer: Layer, skip: frozenset[int] = frozenset()) -> None:
+        self.graphs = graphs
+        self.layer = layer
+        self.skip = skip
+        self._spent = 0
+        self._symbols: dict[Node, frozenset[Hashable]] = {}
+
+    def difference(self, left: Node, right: Node) -> Difference | None:
+        """The first difference between two graphs, or None where they perform the same. Raises GaveUp.
+
+        Most pairs are equal whatever each single condition turns out to be; only the others get the
+        search that remembers how a condition was answered.
+        """
+        if left is right:
+            return None
+        shared = self.symbols(left) & self.symbols(right)
+        if self._search(left, right, shared, remember=False) is None:
+            return None
+        return self._search(left, right, shared, remember=True)
+
+    def _search(
+        self, left: Node, right: Node, shared: frozenset[Hashable], *, remember: bool
+    ) -> Difference | None:
+        start = (
+            frozenset({(left, ())}),
+            frozenset({(right, ())}),
+            frozenset[tuple[Hashable, bool]](),
+        )
+        work: list[tuple[States, States, Assumptions, tuple[Act, ...]]] = [(*start, ())]
+        seen: set[tuple[States, States, Assumptions]] = set()
+        while work:
+            a, b, assumed, trail = work.pop()
+            if a == b or (a, b, assumed) in seen:
+                continue
+            seen.add((a, b, assumed))
+            steps: list[tuple[States, States, Assumptions, tuple[Act, ...]]] = []
+            found = self._step(a, b, assumed, frozenset(), shared, trail, steps)
+            if found is not None:
+                return found
+            for next_a, next_b, carried, next_trail in steps:
+                kept = carried and remember and self._relevant(next_a, next_b)
+                work.append(
+                    (
+                        next_a,
+                        next_b,
+                        frozenset(p for p in carried if kept and p[0] in kept),
+                        next_trail,
+                    )
+                )
+        return None
+
+    def _relevant(self, a: States, b: States) -> frozenset[Hashable]:
+        """Symbols that both sides may still ask."""
+        return self._ahead(a) & self._ahead(b)
+
+    def _ahead(self, states: States) -> frozenset[Hashable]:
+        found: frozenset[Hashable] = frozenset()
+        for node, returns in states:
+            found |= self.symbols(node)
+            while returns:
+                found |= self.symbols(returns[0])
+                returns = returns[1]
+        return found
+
+    def _step(
+        self,
+        a: States,
+        b: States,
+        assumed: Assumptions,
+        fresh: Fresh,
+        shared: frozenset[Hashable],
+        trail: tuple[Act, ...],
+        work: list[tuple[States, States, Assumptions, tuple[Act, ...]]],
+    ) -> Difference | None:
+        expand: set[Hashable] = set()
+        while True:
+            self._spend()
+            left = self._front(a, dict(assumed), dict(fresh), shared, expand)
+            right = self._front(b, dict(assumed), dict(fresh), shared, expand)
+            split = left.split if left.split is not None else right.split
+            if split is not None:
+                for truth in (True, False):
+                    found = self._step(a, b, assumed, fresh | {(split, truth)}, shared, trail, work)
+                    if found is not None:
+                        return found
+                return None
+            lonely = left.calls.keys() ^ right.calls.keys()
+            if not lonely:
+                break
+            expand |= lonely
+        if left.wild and not left.acts and not left.ends and not left.calls:
+            return None
+        if right.wild and not right.acts and not right.ends and not right.calls:
+            return None
+        ops_differ = left.acts.keys() != right.acts.keys()
+        ends_differ = left.ends != right.ends
+        if ops_differ or ends_differ:
+            only_left = [left.acts[op] for op in left.acts if op not in right.acts]
+            only_right = [right.acts[op] for op in right.acts if op not in left.acts]
+            pick_left = only_left or list(left.acts.values())
+            pick_right = only_right or list(right.acts.values())
+            return Difference(
+                tuple(e for e, _, _ in pick_left),
+                tuple(e for e, _, _ in pick_right),
+                left.ends,
+                right.ends,
+                trail[-12:],
+                pick_left[0][2] if pick_left else (),
+                pick_right[0][2] if pick_right else (),
+            )
+        dropped = left.dropped | right.dropped
+        latest: dict[Hashable, bool] = {s: t for s, t in assumed if s not in dropped}
+        for (symbol, _), truth in sorted(fresh, key=lambda answer: answer[0][1]):
+            latest[symbol] = truth
+        carried = frozenset(latest.items())
+        for op, (event, states, _) in left.acts.items():
+            work.append(
+                (frozenset(states), frozenset(right.acts[op][1]), carried, (*trail, event)[-12:])
+            )
+        for key, (_, state) in left.calls.items():
+            work.append((frozenset({state}), frozenset({right.calls[key][1]}), carried, trail))
+        return None
+
+    def _front(
+        self,
+        states: States,
+        assumed: dict[Hashable, bool],
+        fresh: dict[tuple[Hashable, int], bool],
+        shared: frozenset[Hashable],
+        expand: set[Hashable],
+    ) -> _Front:
+        front = _Front({}, {}, False, False, frozenset())
+        stack: list[tuple[Node, Stack, tuple[Head, ...], tuple[Call, ...]]] = [
+            (n, s, (), ()) for n, s in states
+        ]
+        seen: set[tuple[Node, Stack, tuple[Head, ...]]] = set()
+        while stack:
+            node, returns, crossed, chain = stack.pop()
+            if (node, returns, crossed) in seen:
+                continue
+            seen.add((node, returns, crossed))
+            match node:
+                case Act():
+                    event = node.event
+                    if (
+                        event.layer > self.layer
+                        or event.group is not None
+                        or id(event.node) in self.skip
+                    ):
+                        stack.append((node.next, returns, crossed, chain))
+                    else:
+                        known = front.acts.setdefault(event.op, (node, set(), chain))
+                        known[1].add((node.next, returns))
+                        front.dropped |= _asked_anew(crossed)
+                case If():
+                    truth = self._mode(node)
+                    if truth is None:
+                        truth, open_ = _answer(node.symbol, crossed, assumed, fresh)
+                        if truth is None and node.symbol in shared:
+                            front.split = open_
+                            return front
+                    if truth is not False:
+                        stack.append((node.then, returns, crossed, chain))
+                    if truth is not True:
+                        stack.append((node.orelse, returns, crossed, chain))
+                case Head():
+                    if crossed.count(node) >= _MAX_ROUNDS:
+                        continue  # round and round without an event: nothing new
+                    crossed = (*crossed, node)
+                    key = node.loop.key
+                    truth, open_ = (
+                        (True, (key, 0)) if node.exit is None else _answer(key, crossed, {}, fresh)
+                    )
+                    if truth is None and key in shared:
+                        front.split = open_
+                        return front
+                    if truth is not False:
+                        stack.append((node.body, returns, crossed, chain))
+                    if truth is not True and node.exit is not None:
+                        stack.append((node.exit, returns, crossed, chain))
+                case Call():
+                    ident = (node.run.function, id(node.node), _depth(returns))
+                    if ident in front.calls and ident not in expand:
+                        # The same call reached in two ways: follow both inside.
+                        expand.add(ident)
+                        return self._front(states, assumed, fresh, shared, expand)
+                    if ident in expand:
+                        if _depth(returns) >= _MAX_STACK:
+                            raise GaveUp(
+                                f"more than {_MAX_STACK} nested calls between two collectives"
+                            )
+                        stack.append(
+                            (
+                                self.graphs.root(node.run),
+                                (node.next, returns),
+                                crossed,
+                                (*chain, node),
+                            )
+                        )
+                    else:
+                        front.calls[ident] = (node, (node.next, returns))
+                        front.dropped |= _asked_anew(crossed)
+                case End():
+                    if node is RETURN and returns:
+                        stack.append((returns[0], returns[1], crossed, chain[:-1]))
+                    elif node is RAISE:
+                        front.wild = True
+                    else:
+                        front.ends = True
+        return front
+
+    def _mode(self, node: If) -> bool | None:
+        """Whether a model is sharded is assumed where its collectives are compared."""
+        sharded = (
+            node.value is not None
+            and "sharded-mode" in node.value.tags
+            and self.layer >= Layer.SHARDED
+        )
+        return True if sharded else None
+
+    def _spend(self) -> None:
+        self._spent += 1
+        if self._spent > _BUDGET:
+            raise GaveUp(f"more than {_BUDGET} states to compare")
+
+    def symbols(self, root: Node) -> frozenset[Hashable]:
+        """Every symbol and loop that a graph may ask, through calls."""
+        if root in self._symbols:
+            return self._symbols[root]
+        found: set[Hashable] = set()
+        for node in self.nodes(root):
+            if isinstance(node, If):
+                found.add(node.symbol)
+            elif isinstance(node, Head):
+                found.add(node.loop.key)
+        self._symbols[root] = frozenset(found)
+        return self._symbols[root]
+
+    def events(self, root: Node) -> set[int]:
+        """The identities of the syntax nodes of all events that a graph may perform, through calls."""
+        return {id(n.event.node) for n in self.nodes(root) if isinstance(n, Act)}
+
+    def nodes(self, root: Node) -> list[Node]:
+        """Every node that can be reached, through calls."""
+        seen: set[Node] = set()
+        stack = [root]
+        while stack:
+            node = stack.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            match node:
+                case Act():
+                    stack.append(node.next)
+                case If():
+                    stack += [node.then, node.orelse]
+                case Head():
+                    stack.append(node.body)
+                    if node.exit is not None:
+                        stack.append(node.exit)
+                case Call():
+                    stack += [self.graphs.root(node.run), node.next]
+        return list(seen)
+
+
+def _asked_anew(crossed: tuple[Head, ...]) -> frozenset[Hashable]:
+    """Symbols whose answers ended with the loops that were gone through."""
+    return frozenset(symbol for head in crossed for symbol in head.loop.volatile)
+
+
+def _answer(
+    symbol: Hashable,
+    crossed: tuple[Head, ...],
+    assumed: dict[Hashable, bool],
+    fresh: dict[tuple[Hashable, int], bool],
+) -> tuple[bool | None, tuple[Hashable, int]]:
+    """How a symbol was answered, and under which number an answer is to be kept."""
+    rounds = sum(1 for head in crossed if symbol in head.loop.volatile)
+    numbered = (symbol, rounds)
+    if numbered in fresh:
+        return fresh[numbered], numbered
+    return (assumed.get(symbol) if rounds == 0 else None), numbered
+
+
+def _depth(stack: Stack) -> int:
+    depth = 0
+    while stack:
+        depth += 1
+        stack = stack[1]
+    return depth

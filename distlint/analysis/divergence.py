@@ -1,0 +1,269 @@
+"""Where classes of ranks part: every live function compared, each origin reported once."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.compare import Comparison, Difference, GaveUp
+from distlint.analysis.graph import Act, Call, Graphs, Head, If, Node
+from distlint.analysis.ir import Event, Guard, Layer, Run
+from distlint.analysis.program import Function, Module
+from distlint.analysis.ranks import MAIN, OTHER, RankClass
+from distlint.analysis.values import Spread, Value
+
+if TYPE_CHECKING:
+    from distlint.analysis.model import FunctionRuns
+
+_MAX_PER_FUNCTION: Final = 6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Divergence:
+    """One place where ranks do not do the same.
+
+    kind      "rank": two rank classes; "local": one condition that each rank answers for itself;
+              "loop": a loop whose trip count is each rank's own; "failure": an exception on one rank
+    act       the collective that waits, with `waiters` the ranks that reach it
+    other_act what the other ranks do instead (None: they reach the end of the function)
+    guards    the conditions that divide the ranks (for "local": the condition itself)
+    chain     the calls from the function to the collective, outermost first
+    missing   whether the other side never performs that collective at all (else: another order)
+    """
+
+    kind: str
+    function: Function
+    layer: Layer
+    act: Act
+    other_act: Act | None
+    waiters: RankClass | None
+    absent: RankClass | None
+    guards: tuple[Guard, ...]
+    chain: tuple[Call, ...]
+    trail: tuple[Act, ...]
+    missing: bool
+    condition: Value | None = None
+    node: ast.AST | None = None
+
+    @property
+    def module(self) -> Module:
+        """The file of the function in which the ranks part."""
+        return self.function.module
+
+    @property
+    def event(self) -> Event:
+        """The collective that waits."""
+        return self.act.event
+
+    @property
+    def others(self) -> Event | None:
+        """What the other ranks do instead."""
+        return self.other_act.event if self.other_act is not None else None
+
+    @property
+    def anchor(self) -> ast.AST:
+        """The node in the function itself: the collective, or the call or `with` that leads to it."""
+        if self.chain:
+            return self.chain[0].node
+        return self.act.via[0] if self.act.via else self.event.node
+
+
+def divergences_of(
+    live: dict[Function, FunctionRuns], graphs: Graphs
+) -> tuple[list[Divergence], list[tuple[str, str]]]:
+    """All divergences of all live functions, and notes on functions that were given up (path, text)."""
+    for function, runs in live.items():
+        if any(graphs.noisy(run) for _, run in runs.runs()):
+            graphs.loud.add(function)
+    found: dict[tuple[object, ...], Divergence] = {}
+    problems: list[tuple[str, str]] = []
+    for function, runs in live.items():
+        try:
+            for divergence in _of_function(function, runs, graphs):
+                key = (
+                    divergence.kind,
+                    id(divergence.event.node),
+                    id(divergence.anchor),
+                    divergence.layer > 0,
+                )
+                found.setdefault(key, divergence)
+        except (GaveUp, RecursionError) as reason:
+            problems.append((function.module.path, f"{function.qualname}: not compared, {reason}"))
+    return list(found.values()), problems
+
+
+def _of_function(function: Function, runs: FunctionRuns, graphs: Graphs) -> list[Divergence]:
+    found: list[Divergence] = []
+    reported: set[int] = set()
+    for variant in runs.variants.values():
+        if not any(graphs.noisy(run) for run in variant.values()):
+            continue
+        for layer in Layer:
+            main = variant.get(MAIN)
+            if main is None:
+                continue
+            for rank, other in variant.items():
+                if rank is not MAIN and other is not main:
+                    found += _compare(function, graphs, layer, main, other, rank, reported)
+            for run in dict.fromkeys(variant.values()):
+                found += _local(function, graphs, layer, run, reported)
+    return found
+
+
+def _compare(
+    function: Function,
+    graphs: Graphs,
+    layer: Layer,
+    main: Run,
+    other: Run,
+    rank: RankClass,
+    reported: set[int],
+) -> list[Divergence]:
+    found: list[Divergence] = []
+    left, right = graphs.root(main), graphs.root(other)
+    skip: set[int] = set(reported)
+    for _ in range(_MAX_PER_FUNCTION):
+        comparison = Comparison(graphs, layer, frozenset(skip))
+        difference = comparison.difference(left, right)
+        if difference is None:
+            break
+        mine, theirs = comparison.events(left), comparison.events(right)
+        divergence = _classify(function, layer, difference, main, other, rank, mine, theirs)
+        if divergence is None:
+            break
+        skip.add(id(divergence.event.node))
+        if not divergence.missing and divergence.others is not None:
+            skip.add(id(divergence.others.node))
+        if divergence.event.layer == layer:
+            reported.add(id(divergence.event.node))
+            found.append(divergence)
+    return found
+
+
+def _classify(
+    function: Function,
+    layer: Layer,
+    difference: Difference,
+    main: Run,
+    other: Run,
+    rank: RankClass,
+    mine: set[int],
+    theirs: set[int],
+) -> Divergence | None:
+    """Which side waits, in what, and what the other does meanwhile."""
+    left, right = difference.left, difference.right
+    only_left = [a for a in left if id(a.event.node) not in theirs]
+    only_right = [a for a in right if id(a.event.node) not in mine]
+    left_waits = bool(only_left) or (
+        not only_right and bool(left) and (difference.right_ends or not right)
+    )
+    if left_waits:
+        act, others, chain = (only_left or list(left))[0], right, difference.left_calls
+        waiters, absent, waiting_rank, absent_rank = main, other, MAIN, rank
+        both = bool(only_left) and bool(only_right) and not difference.right_ends
+    elif right:
+        act, others, chain = (only_right or list(right))[0], left, difference.right_calls
+        waiters, absent, waiting_rank, absent_rank = other, main, rank, MAIN
+        both = not only_right and not difference.left_ends
+    else:
+        return None
+    ended = difference.right_ends if left_waits else difference.left_ends
+    different = [a for a in others if a.event.op != act.event.op]
+    instead = None if ended or not different else different[0]
+    # Only one side ever performs it: it is missing on the other. Else the two perform different ones here.
+    missing = not both if instead is not None else True
+    guards = _dividing(act, chain, waiters, absent)
+    return Divergence(
+        "rank",
+        function,
+        layer,
+        act,
+        instead,
+        waiting_rank,
+        absent_rank,
+        guards,
+        chain,
+        difference.trail,
+        missing,
+    )
+
+
+def _dividing(act: Act, chain: tuple[Call, ...], waiters: Run, absent: Run) -> tuple[Guard, ...]:
+    """The conditions of the rank that let the waiting class come to the event and kept the other from it."""
+    anchor = chain[0].node if chain else act.via[0] if act.via else act.event.node
+    nodes = {id(anchor)}
+    if isinstance(anchor, (ast.With, ast.AsyncWith)):
+        nodes |= {id(item.context_expr) for item in anchor.items}
+    site = next((s for s in waiters.calls if id(s.node) in nodes), act.event.site)
+    enclosing = site.guards if site is not None else ()
+    by_rank = tuple(g for g in enclosing if g.value.spread is Spread.RANK)
+    if by_rank:
+        return by_rank
+    exits = tuple(g for g in absent.divides if g.exits)
+    return exits or tuple(absent.divides) or tuple(waiters.divides)
+
+
+def _local(
+    function: Function, graphs: Graphs, layer: Layer, run: Run, reported: set[int]
+) -> list[Divergence]:
+    """Conditions, loops and failures that each rank answers for itself: their arms must be equal."""
+    found: list[Divergence] = []
+    root = graphs.root(run)
+    for node in _own_nodes(root):
+        match node:
+            case If(value=Value() as value) if (
+                value.spread is Spread.LOCAL or "failure" in value.tags
+            ):
+                kind = "failure" if "failure" in value.tags else "local"
+                arms = (node.then, node.orelse)
+            case Head(exit=Node() as leave) if node.loop.local is not None:
+                kind, value = "loop", node.loop.local
+                arms = (node.body, leave)
+            case _:
+                continue
+        comparison = Comparison(graphs, layer, frozenset(reported))
+        try:
+            difference = comparison.difference(*arms)
+        except GaveUp:
+            continue
+        if difference is None or not (difference.left or difference.right):
+            continue
+        act = (difference.left or difference.right)[0]
+        if act.event.layer != layer:
+            continue
+        others = (difference.right if difference.left else difference.left)[:1]
+        place = node.loop.node if isinstance(node, Head) else node.node
+        reported.add(id(act.event.node))
+        found.append(
+            Divergence(
+                kind, function, layer, act, others[0] if others else None, None, None, (),
+                difference.left_calls if difference.left else difference.right_calls,
+                difference.trail, not others, value, place,
+            )
+        )  # fmt: skip
+    return found
+
+
+def _own_nodes(root: Node) -> list[Node]:
+    """The nodes of a function's own graph, not of the functions it calls."""
+    seen: dict[Node, None] = {}
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen[node] = None
+        match node:
+            case Act() | Call():
+                stack.append(node.next)
+            case If():
+                stack += [node.orelse, node.then]
+            case Head():
+                if node.exit is not None:
+                    stack.append(node.exit)
+                stack.append(node.body)
+    return list(seen)
+
+
+__all__ = ["OTHER", "Divergence", "divergences_of"]

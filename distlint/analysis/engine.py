@@ -1,0 +1,362 @@
+"""Makes runs on demand and remembers them: one for each function, class of ranks and set of bound arguments.
+
+A run that a recursion cut short is used where it was made and then forgotten; only complete runs are
+remembered. Functions in which nothing depends on the rank are run once for all classes.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable
+from typing import Final
+
+from distlint.analysis.frame import Frame
+from distlint.analysis.ir import Run
+from distlint.analysis.program import Class, Function, Module, Program, dotted_name
+from distlint.analysis.ranks import MAIN, RankClass
+from distlint.analysis.values import UNKNOWN, Closure, Spread, Value, join
+from distlint.knowledge import facts
+
+_MAX_NESTING: Final = 120
+_MAX_VARIANTS: Final = 8
+_DEPENDS: Final = frozenset({"rank", "local", "last"})
+
+Key = tuple[Function, RankClass, Hashable]
+
+
+class Engine:
+    """All runs of one program."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.classes: dict[str, Class] = {}
+        self._functions_by_node: dict[int, Function] = {}
+        self._classes_by_node: dict[int, Class] = {}
+        for module in program.modules.values():
+            for cls in module.all_classes:
+                self.classes[cls.full_name] = cls
+                self._classes_by_node[id(cls.node)] = cls
+            for function in module.all_functions:
+                self._functions_by_node[id(function.node)] = function
+        self._memo: dict[Key, Run] = {}
+        self._provisional: dict[Key, Run] = {}
+        self._variants: dict[tuple[Function, RankClass], int] = {}
+        self._active: dict[Key, int] = {}
+        self._stack: list[Key] = []
+        self._lowest: list[int] = []
+        self._annotations: dict[tuple[Module, int], str | None] = {}
+        self._computing: set[Hashable] = set()
+        self._attribute_cache: dict[Hashable, Value | None] = {}
+        self.gave_up: list[tuple[Function, str]] = []
+
+    # -- lookups by syntax ---------------------------------------------------------------------------
+
+    def function_of(self, node: ast.AST) -> Function | None:
+        """The function that a definition statement defines."""
+        return self._functions_by_node.get(id(node))
+
+    def class_of(self, node: ast.AST) -> Class | None:
+        """The class that a class statement defines."""
+        return self._classes_by_node.get(id(node))
+
+    def annotation_type(self, module: Module, annotation: ast.expr | None) -> str | None:
+        """The class that an annotation names (also quoted, `Optional[X]`, `X | None`), or None."""
+        if annotation is None:
+            return None
+        key = (module, id(annotation))
+        if key not in self._annotations:
+            self._annotations[key] = self._annotation_type(module, annotation)
+        return self._annotations[key]
+
+    def _annotation_type(self, module: Module, node: ast.expr) -> str | None:
+        match node:
+            case ast.Constant(value=str() as text):
+                try:
+                    return self._annotation_type(module, ast.parse(text, mode="eval").body)
+                except (SyntaxError, ValueError, RecursionError, MemoryError):
+                    return None
+            case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+                sides = [self._annotation_type(module, side) for side in (left, right)]
+                known = [s for s in sides if s is not None]
+                return known[0] if len(known) == 1 else None
+            case ast.Subscript(value=value, slice=inner) if (
+                dotted_name(value).rpartition(".")[2] == "Optional"
+            ):
+                return self._annotation_type(module, inner)
+            case ast.Name() | ast.Attribute():
+                meaning = self.program.resolve_dotted(module, dotted_name(node))
+                if isinstance(meaning, Class):
+                    return meaning.full_name
+                if (
+                    isinstance(meaning, str)
+                    and "." in meaning
+                    and meaning.rpartition(".")[2][:1].isupper()
+                ):
+                    return meaning if not meaning.startswith(("typing.", "collections.")) else None
+        return None
+
+    # -- runs ---------------------------------------------------------------------------------------
+
+    def run(
+        self,
+        function: Function,
+        rank: RankClass,
+        bound: dict[str, Value] | None = None,
+        receiver: Value | None = None,
+        captured: dict[str, Value] | None = None,
+    ) -> Run:
+        """The run of a function on a class of ranks with these arguments."""
+        bound, captured = bound or {}, captured or {}
+        variant = self._variant(function, bound, receiver, captured)
+        key = (function, rank, variant)
+        found = self._memo.get(key) or self._provisional.get(key)
+        if found is not None:
+            return found
+        if key in self._active:
+            index = self._active[key]
+            if self._lowest:
+                self._lowest[-1] = min(self._lowest[-1], index)
+            return Run(function, rank, variant, complete=False)
+        if len(self._stack) >= _MAX_NESTING:
+            self.gave_up.append((function, f"called through more than {_MAX_NESTING} nested calls"))
+            if self._lowest:
+                self._lowest[-1] = -1
+            return Run(function, rank, variant, complete=False)
+        count = self._variants.get((function, rank), 0)
+        if count >= _MAX_VARIANTS and variant != self._plain_variant(function, receiver):
+            return self.run(function, rank, None, receiver, None)
+        self._variants[function, rank] = count + 1
+        if rank is not MAIN:
+            main = self._memo.get((function, MAIN, variant))
+            if main is None and not self._mentions_rank(variant):
+                main = self.run(function, MAIN, bound, receiver, captured)
+            if (
+                main is not None
+                and main.complete
+                and not main.consulted & _DEPENDS
+                and not self._mentions_rank(variant)
+            ):
+                self._memo[key] = main
+                return main
+        return self._make(key, bound, receiver, captured)
+
+    def _make(
+        self, key: Key, bound: dict[str, Value], receiver: Value | None, captured: dict[str, Value]
+    ) -> Run:
+        function, rank, variant = key
+        run = Run(function, rank, variant)
+        depth = len(self._stack)
+        self._active[key] = depth
+        self._stack.append(key)
+        self._lowest.append(depth)
+        try:
+            frame = Frame(self, run, bound, receiver, captured)
+            frame.execute(function.body)
+            run.environment = frame.env if function.is_module_body else {}
+        finally:
+            lowest = self._lowest.pop()
+            self._stack.pop()
+            del self._active[key]
+        if lowest < depth:
+            # Made with a function that is still running: right only inside that run.
+            self._provisional[key] = run
+            if self._lowest:
+                self._lowest[-1] = min(self._lowest[-1], lowest)
+            if not self._stack:
+                self._memo[key] = run
+        else:
+            self._memo[key] = run
+            if not self._stack:
+                self._provisional.clear()
+        return run
+
+    def reset(self) -> None:
+        """Forget what was under way, after a run ended in an exception."""
+        self._active.clear()
+        self._stack.clear()
+        self._lowest.clear()
+        self._provisional.clear()
+        self._computing.clear()
+
+    def _plain_variant(self, function: Function, receiver: Value | None) -> Hashable:
+        return self._variant(function, {}, receiver, {})
+
+    def _variant(
+        self,
+        function: Function,
+        bound: dict[str, Value],
+        receiver: Value | None,
+        captured: dict[str, Value],
+    ) -> Hashable:
+        """What of the arguments matters: booleans, None, numbers of the rank, functions, wrapped models, types."""
+        parts = []
+        for name, value in bound.items():
+            part = _signature(value)
+            if part is not None and name != "self":
+                parts.append((name, part))
+        free = []
+        if captured and function.parent is not None:
+            for name in self._free_names(function):
+                value = captured.get(name)
+                part = _signature(value) if value is not None else None
+                if part is not None:
+                    free.append((name, part))
+        cls = receiver.type if receiver is not None and function.cls is not None else None
+        if cls is not None and function.cls is not None and cls == function.cls.full_name:
+            cls = None
+        return (cls, tuple(sorted(parts)), tuple(sorted(free))) if parts or free or cls else None
+
+    def _free_names(self, function: Function) -> tuple[str, ...]:
+        cached = self._attribute_cache.get(("free", function))
+        if cached is None:
+            names = {
+                n.id
+                for n in ast.walk(function.node)
+                if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+            }
+            cached = Value(("free",), tuple(sorted(names)))
+            self._attribute_cache["free", function] = cached
+        return cached.const  # type: ignore[no-any-return]
+
+    @staticmethod
+    def _mentions_rank(variant: Hashable) -> bool:
+        return isinstance(variant, tuple) and "ranked" in repr(variant)
+
+    # -- values that live outside functions ------------------------------------------------------------
+
+    def global_value(self, module: Module, name: str, asker: Run) -> Value | None:
+        """What a name means at the top level of a module, on the asking run's class of ranks."""
+        meaning = self.program.member(module, name)
+        match meaning:
+            case Function():
+                return Value(("function", id(meaning)), target=Closure(meaning, {}))
+            case Class():
+                return Value(("class", id(meaning)), target=meaning)
+            case Module():
+                return Value(("module", meaning.name), target=meaning)
+            case str():
+                kind = facts.ATTRIBUTES.get(meaning)
+                if kind is not None:
+                    return None
+                return Value(("external", meaning), target=meaning)
+        if name in module.imports:
+            # `from .state import RANK`: a variable of another module of the project.
+            dotted = module.imports[name]
+            home, _, attribute = dotted.rpartition(".")
+            other = self.program.modules.get(home)
+            if other is not None and other is not module and attribute in other.assigned:
+                return self.global_value(other, attribute, asker)
+            return Value(("unresolved", dotted))
+        if name not in module.assigned:
+            return None
+        run = self.run(module.body, asker.rank)
+        asker.consulted |= run.consulted if not run.complete or name in _ranked(run) else set()
+        value = run.environment.get(name)
+        if value is None:
+            return Value(("global", module.name, name))
+        if value.known and value.spread is Spread.UNIFORM and name in self._rebound(module):
+            return Value(("global", module.name, name))
+        return (
+            value
+            if value.known or value.target or value.type or value.wraps or value.spread
+            else value.but(key=("global", module.name, name))
+        )
+
+    def _rebound(self, module: Module) -> frozenset[str]:
+        """Names that functions of a module assign through `global`."""
+        cached = self._attribute_cache.get(("rebound", module))
+        if cached is None:
+            names: set[str] = set()
+            for function in module.all_functions:
+                if not function.is_module_body:
+                    for statement in ast.walk(function.node):
+                        if isinstance(statement, ast.Global):
+                            names.update(statement.names)
+            cached = Value(("rebound",), frozenset(names))
+            self._attribute_cache["rebound", module] = cached
+        return cached.const  # type: ignore[no-any-return]
+
+    def class_attribute(self, cls: Class, attr: str, asker: Run) -> Value | None:
+        """The value of a class variable."""
+        for owner in self.program.mro(cls)[0]:
+            node = owner.attributes.get(attr)
+            if node is not None:
+                if isinstance(node, ast.Constant):
+                    return Value(("constant", type(node.value).__name__, node.value), node.value)
+                return Value(("attr", owner.full_name, attr))
+        return None
+
+    def instance_attribute(self, cls: Class, attr: str, asker: Run) -> Value | None:
+        """What the methods of a class assign to `self.attr`: the join over all of them."""
+        key = ("instance", cls, attr, asker.rank)
+        if key in self._attribute_cache:
+            value = self._attribute_cache[key]
+            self._note_consulted(key, asker)
+            return value
+        if key in self._computing:
+            return None
+        self._computing.add(key)
+        complete = True
+        result: Value | None = None
+        consulted: set[str] = set()
+        try:
+            for owner in self.program.mro(cls)[0]:
+                for method in owner.self_assigned.get(attr, ()):
+                    if any(k[0] is method for k in self._active):
+                        complete = False
+                        continue
+                    run = self.run(method, asker.rank)
+                    value = run.self_attributes.get(attr)
+                    if value is None:
+                        continue
+                    consulted |= run.consulted if value.spread is not Spread.UNIFORM else set()
+                    result = (
+                        value if result is None else join(result, value, ("attr", ("self",), attr))
+                    )
+        finally:
+            self._computing.discard(key)
+        if result is None:
+            for owner in self.program.mro(cls)[0]:
+                if attr in owner.attributes:
+                    result = self.class_attribute(owner, attr, asker)
+                    break
+        if result is not None and not (result.known and result.spread is not Spread.UNIFORM):
+            assigned_often = sum(
+                len(o.self_assigned.get(attr, ())) for o in self.program.mro(cls)[0]
+            )
+            if result.known and (assigned_often != 1 or not complete):
+                result = result.but(const=UNKNOWN)
+            result = result.but(
+                key=("attr", ("self",), attr), items=result.items if assigned_often == 1 else None
+            )
+        if complete:
+            self._attribute_cache[key] = result
+            self._attribute_cache["consulted", key] = Value(("consulted",), frozenset(consulted))
+        asker.consulted |= consulted
+        return result
+
+    def _note_consulted(self, key: Hashable, asker: Run) -> None:
+        noted = self._attribute_cache.get(("consulted", key))
+        if noted is not None:
+            asker.consulted |= noted.const
+
+
+def _ranked(run: Run) -> set[str]:
+    return {name for name, value in run.environment.items() if value.spread is Spread.RANK}
+
+
+def _signature(value: Value) -> Hashable | None:
+    """What of an argument makes a run of its own worth while."""
+    if value.spread is Spread.RANK and value.known:
+        return ("ranked", repr(value.const))
+    if value.known and (value.const is None or isinstance(value.const, bool)):
+        return ("constant", repr(value.const))
+    if isinstance(value.target, Closure):
+        return ("function", value.target.function.qualname, id(value.target.function))
+    if value.wraps:
+        return ("wrapped", "/".join(w.kind for w in value.wraps))
+    if value.spread is Spread.LOCAL and value.tags & {"masked", "ragged"}:
+        return ("local", "masked")
+    if value.type is not None:
+        return ("type", value.type)
+    return None

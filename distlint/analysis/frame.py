@@ -1,0 +1,1110 @@
+"""Statements of the abstract run: one function, followed by one class of ranks."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from distlint.analysis import expressions
+from distlint.analysis.ir import (
+    Attempt,
+    Branch,
+    CallSite,
+    Event,
+    Guard,
+    Layer,
+    Leave,
+    Loop,
+    Run,
+    Step,
+    Surround,
+)
+from distlint.analysis.program import Function, Module, dotted_name
+from distlint.analysis.ranks import CONSULTED_BY_KIND
+from distlint.analysis.values import (
+    UNKNOWN,
+    Closure,
+    Origin,
+    Spread,
+    Value,
+    Wrap,
+    constant,
+    join,
+    spread_of,
+)
+from distlint.knowledge import facts
+from distlint.knowledge.schema import Call, Effect
+
+if TYPE_CHECKING:
+    from distlint.analysis.engine import Engine
+
+_MAX_UNROLL: Final = 8
+
+
+class Frame:
+    """The state while one run is made: environment, the block being filled, what is in force."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        run: Run,
+        bound: dict[str, Value],
+        receiver: Value | None,
+        captured: dict[str, Value],
+    ) -> None:
+        self.engine = engine
+        self.run = run
+        self.function: Function = run.function
+        self.module: Module = run.function.module
+        self.captured = captured
+        self.env: dict[str, Value] = {}
+        self.steps: list[Step] = run.steps
+        self.guards: list[Guard] = []
+        self.loops: list[ast.stmt] = []
+        self.tries: list[ast.Try] = []
+        self.loop_steps: list[Loop] = []
+        self.loop_assigned: list[set[str]] = []
+        self.control: list[Value] = []
+        self.statement: ast.stmt = run.function.body[0] if run.function.body else ast.Pass()
+        self.depth = 0
+        self.order = 0
+        self._bind_parameters(bound, receiver)
+
+    # -- names ------------------------------------------------------------------------------------
+
+    def _bind_parameters(self, bound: dict[str, Value], receiver: Value | None) -> None:
+        node = self.function.node
+        if isinstance(node, ast.Module):
+            return
+        spec = node.args
+        parameters = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]
+        first_is_self = self.function.cls is not None and not self.function.has_decorator(
+            "staticmethod"
+        )
+        wrapped = self._wrapped_parameter() if first_is_self else None
+        for index, parameter in enumerate(parameters):
+            name = parameter.arg
+            if index == 0 and first_is_self:
+                self.env[name] = self._self_value(receiver)
+                continue
+            value = bound.get(name)
+            if value is not None and (
+                value.known
+                or value.target
+                or value.wraps
+                or value.spread
+                or value.type
+                or value.tags
+                or value.items
+            ):
+                self.env[name] = value
+                continue
+            key = ("parameter", id(self.function), name)
+            type_ = self.engine.annotation_type(self.module, parameter.annotation)
+            conventional = None if type_ else expressions.convention(self, name, parameter)
+            if conventional is not None:
+                self.env[name] = conventional
+                continue
+            wraps: tuple[Wrap, ...] = ()
+            if wrapped is not None and name == wrapped[0]:
+                wraps = self.wraps((wrapped[1],), parameter)
+            self.env[name] = Value(key, type=type_, wraps=wraps)
+        for extra in (spec.vararg, spec.kwarg):
+            if extra is not None:
+                self.env[extra.arg] = Value(("parameter", id(self.function), extra.arg))
+
+    def _wrapped_parameter(self) -> tuple[str, str] | None:
+        """The parameter in which a trainer hands this method a wrapped model, and the wrapper's kind."""
+        cls = self.function.cls
+        if cls is None:
+            return None
+        own, outside = self.engine.program.mro(cls)
+        names = (*outside, *(facts.canonical_name(c.full_name) for c in own[1:]))
+        return facts.model_parameter(names, self.function.name)
+
+    def _self_value(self, receiver: Value | None) -> Value:
+        cls = self.function.cls
+        assert cls is not None
+        type_ = receiver.type if receiver is not None and receiver.type else cls.full_name
+        target = cls if self.function.has_decorator("classmethod") else None
+        return Value(("self",), type=type_, target=target, truth=True)
+
+    def visible(self) -> dict[str, Value]:
+        """The variables that a function defined here can read."""
+        return {**self.captured, **self.env}
+
+    def assign(self, target: ast.expr, value: Value) -> None:
+        """Bind a target (name, attribute, tuple …) to a value."""
+        match target:
+            case ast.Name():
+                if self.control and value.spread is Spread.UNIFORM:
+                    value = value.but(
+                        spread=self.control[-1].spread, origin=self.control[-1].origin
+                    )
+                self.env[target.id] = value
+                self._forget(target.id)
+            case ast.Attribute():
+                path = dotted_name(target)
+                if path:
+                    if self.control and value.spread is Spread.UNIFORM:
+                        value = value.but(
+                            spread=self.control[-1].spread, origin=self.control[-1].origin
+                        )
+                    self._forget(path)
+                    self.env[path] = value
+                    if path.startswith("self.") and path.count(".") == 1:
+                        old = self.run.self_attributes.get(target.attr)
+                        self.run.self_attributes[target.attr] = (
+                            value
+                            if old is None or not self.guards
+                            else join(old, value, ("attr", ("self",), target.attr))
+                        )
+                else:
+                    expressions.evaluate(self, target.value)
+            case ast.Subscript():
+                base = expressions.evaluate(self, target.value)
+                index = expressions.evaluate(self, target.slice)
+                path = dotted_name(target.value)
+                if path and base.items is not None and path in self.env:
+                    self.env[path] = base.but(items=None, const=UNKNOWN)
+                if (
+                    path
+                    and value.spread > base.spread
+                    and path in self.env
+                    and value.spread is Spread.LOCAL
+                ):
+                    self.env[path] = base.but(
+                        spread=value.spread, origin=value.origin, const=UNKNOWN, items=None
+                    )
+                del index
+            case ast.Tuple() | ast.List():
+                self._unpack(target.elts, value)
+            case ast.Starred():
+                self.assign(target.value, value.but(items=None, const=UNKNOWN))
+
+    def _unpack(self, targets: list[ast.expr], value: Value) -> None:
+        starred = next((i for i, t in enumerate(targets) if isinstance(t, ast.Starred)), None)
+        items = value.items
+        if items is not None and starred is None and len(items) == len(targets):
+            for element, item in zip(targets, items, strict=True):
+                self.assign(element, item)
+            return
+        for index, element in enumerate(targets):
+            self.assign(
+                element,
+                Value(
+                    ("item", value.key, index), UNKNOWN, value.spread, value.origin, tags=value.tags
+                ),
+            )
+
+    def _forget(self, path: str) -> None:
+        prefix = path + "."
+        stale = [name for name in self.env if name.startswith(prefix)]
+        for name in stale:
+            del self.env[name]
+
+    def fill(self, expression: ast.expr, value: Value) -> None:
+        """A collective has made the contents of an argument equal on all ranks."""
+        node = expression
+        while isinstance(node, (ast.Subscript, ast.Starred)):
+            node = node.value
+        path = dotted_name(node)
+        if not path:
+            return
+        known = expressions.evaluate(self, node)
+        if known.known and isinstance(known.const, (int, str, bool)):
+            return  # a constant handed to a collective stays what it is
+        self.env[path] = Value(value.key, type=known.type, truth=known.truth)
+
+    # -- facts about the rank ----------------------------------------------------------------------
+
+    def consult(self, kind: str) -> None:
+        """Note that this run depends on a predicate of this kind."""
+        asked = CONSULTED_BY_KIND.get(kind)
+        if asked is not None:
+            self.run.consulted.add(asked)
+
+    def rank_value(self, kind: str, node: ast.AST, text: str) -> Value:
+        """The value of a predicate or number that depends on the rank."""
+        self.consult(kind)
+        rank = self.run.rank
+        fact = rank.fact(kind)
+        if kind == "initialized":
+            return constant(True)
+        if kind in ("world_size", "local_world_size"):
+            return constant(fact, tags=frozenset({"world_size"}))
+        if kind == "sharded_mode":
+            return Value(("mode", text), tags=frozenset({"sharded-mode"}))
+        if kind in ("group_size", "not_rank"):
+            return Value((kind, text))
+        origin = self.origin(node, text)
+        tags = frozenset({"rank", f"kind:{kind}"})
+        if fact is None:
+            # A position inside a subgroup, a node's number: differs, in a way that is not followed.
+            return Value((kind, text, rank.rank), UNKNOWN, Spread.RANK, origin, tags=tags)
+        return constant(fact, Spread.RANK, origin, tags)
+
+    def origin(self, node: ast.AST, text: str) -> Origin:
+        """An origin at a node of this file."""
+        return Origin(node, self.module, text)
+
+    def wraps(self, kinds: tuple[str, ...], node: ast.AST) -> tuple[Wrap, ...]:
+        """Wrapper layers of these kinds, put on at a node of this file."""
+        return tuple(Wrap(kind, node, self.module) for kind in kinds)
+
+    def note_divide(self, node: ast.expr, value: Value, exits: bool) -> None:
+        """Remember a condition that the rank decides."""
+        truth = value.truthiness()
+        if value.spread is Spread.RANK and truth is not None:
+            self.run.divides.append(Guard(node, self.module, value, truth, exits))
+
+    # -- steps and sites ----------------------------------------------------------------------------
+
+    def tick(self) -> int:
+        """The next number in the order of execution."""
+        self.order += 1
+        return self.order
+
+    def site(
+        self,
+        node: ast.Call,
+        name: str,
+        receiver: Value | None,
+        args: list[Value],
+        keywords: dict[str, Value],
+        rows: tuple[Call, ...],
+        callee: Function | None,
+    ) -> CallSite:
+        """Record a call for the rules."""
+        site = CallSite(
+            node, self.function, name, receiver, args, keywords, rows, callee, self.statement,
+            tuple(self.guards), tuple(self.loops), tuple(self.tries), self.tick(),
+        )  # fmt: skip
+        self.run.calls.append(site)
+        return site
+
+    def is_grouped(self, site: CallSite, row: Call) -> bool:
+        """Whether a collective is one of a process group other than the default."""
+        group = site.argument(row.group, row.group_keyword)
+        return (
+            group is not None
+            and not (group.known and group.const is None)
+            and group.key != ("external", "torch.distributed.group.WORLD")
+        )
+
+    def event(self, row: Call, layer: Layer, node: ast.AST, site: CallSite) -> None:
+        """A collective takes place here."""
+        group = site.argument(row.group, row.group_keyword)
+        key = group.key if group is not None and self.is_grouped(site, row) else None
+        self.steps.append(Event(row.op or row.name, layer, node, self.module, key, site))
+
+    def leave(self, kind: str, node: ast.AST) -> None:
+        """An exit from the block."""
+        by_rank = any(
+            g.value.spread is Spread.RANK and g.value.truthiness() is not None for g in self.guards
+        )
+        self.steps.append(Leave(kind, node, by_rank))
+
+    def yielded(self, value: Value) -> None:
+        """A generator hands out a value."""
+        self.run.returns = (
+            value
+            if self.run.returns is None
+            else join(self.run.returns, value, ("yielded", id(self.function)))
+        )
+
+    @contextmanager
+    def guarded(self, node: ast.expr, value: Value, taken: bool) -> Iterator[None]:
+        """The condition `value` is known to be `taken` inside."""
+        self.guards.append(Guard(node, self.module, value, taken))
+        try:
+            yield
+        finally:
+            self.guards.pop()
+
+    # -- statements ----------------------------------------------------------------------------------
+
+    def execute(self, statements: list[ast.stmt]) -> bool:
+        """Follow statements in order; returns whether the end of the block is reached."""
+        guards = len(self.guards)
+        for statement in statements:
+            self.statement = statement
+            handler = _STATEMENTS.get(type(statement))
+            alive = handler(self, statement) if handler is not None else self._plain(statement)
+            if not alive:
+                del self.guards[guards:]
+                return False
+        del self.guards[guards:]
+        return True
+
+    def _plain(self, statement: ast.stmt) -> bool:
+        for child in ast.iter_child_nodes(statement):
+            if isinstance(child, ast.expr):
+                expressions.evaluate(self, child)
+        return True
+
+    def _expression(self, statement: ast.Expr) -> bool:
+        before = len(self.steps)
+        expressions.evaluate(self, statement.value)
+        return not any(isinstance(s, Leave) for s in self.steps[before:])
+
+    def _assign(self, statement: ast.Assign) -> bool:
+        value = expressions.evaluate(self, statement.value)
+        for target in statement.targets:
+            self.assign(target, value)
+        return True
+
+    def _annotated(self, statement: ast.AnnAssign) -> bool:
+        if statement.value is not None:
+            value = expressions.evaluate(self, statement.value)
+            if value.type is None and not value.known:
+                type_ = self.engine.annotation_type(self.module, statement.annotation)
+                value = value.but(type=type_) if type_ else value
+            self.assign(statement.target, value)
+        return True
+
+    def _augmented(self, statement: ast.AugAssign) -> bool:
+        load = _as_load(statement.target)
+        old = expressions.evaluate(self, load)
+        value = expressions.binary(old, expressions.evaluate(self, statement.value), statement.op)
+        self.assign(statement.target, value)
+        return True
+
+    def _return(self, statement: ast.Return) -> bool:
+        value = (
+            expressions.evaluate(self, statement.value)
+            if statement.value is not None
+            else constant(None)
+        )
+        for guard in self.guards:
+            if guard.value.spread > value.spread and guard.value.truthiness() is None:
+                value = value.but(spread=guard.value.spread, origin=guard.value.origin)
+        run = self.run
+        run.returns = (
+            value
+            if run.returns is None
+            else join(run.returns, value, ("returned", id(self.function), run.rank.rank))
+        )
+        self.leave("return", statement)
+        return False
+
+    def _raise(self, statement: ast.Raise) -> bool:
+        if statement.exc is not None:
+            expressions.evaluate(self, statement.exc)
+        self.leave("raise", statement)
+        return False
+
+    def _break(self, statement: ast.Break) -> bool:
+        self.leave("break", statement)
+        return False
+
+    def _continue(self, statement: ast.Continue) -> bool:
+        self.leave("continue", statement)
+        return False
+
+    def _if(self, statement: ast.If) -> bool:
+        test = expressions.evaluate(self, statement.test)
+        truth = test.truthiness()
+        self.note_divide(statement.test, test, _leaves(statement.body) or _leaves(statement.orelse))
+        if truth is not None:
+            taken, other = (
+                (statement.body, statement.orelse) if truth else (statement.orelse, statement.body)
+            )
+            ranked = test.spread is Spread.RANK
+            self.guards.append(Guard(statement.test, self.module, test, truth))
+            if ranked:
+                self.control.append(test)
+            alive = self.execute(taken)
+            if ranked:
+                self.control.pop()
+            self.guards.pop()
+            if alive and _leaves(other):
+                self.guards.append(Guard(statement.test, self.module, test, truth, exits=True))
+            return alive
+        return self._fork(statement, statement.test, test, statement.body, statement.orelse)
+
+    def _fork(
+        self,
+        node: ast.stmt,
+        test_node: ast.expr,
+        test: Value,
+        body: list[ast.stmt],
+        orelse: list[ast.stmt],
+    ) -> bool:
+        outer, before = self.steps, self.env
+        self._mark_volatile(test_node, test)
+        then: list[Step] = []
+        other: list[Step] = []
+        if test.spread is not Spread.UNIFORM:
+            self.control.append(test)
+        self.steps, self.env = then, dict(before)
+        self._narrow(test_node, True)
+        with self.guarded(test_node, test, True):
+            then_alive = self.execute(body)
+        then_env = self.env
+        self.steps, self.env = other, dict(before)
+        self._narrow(test_node, False)
+        with self.guarded(test_node, test, False):
+            other_alive = self.execute(orelse)
+        other_env = self.env
+        if test.spread is not Spread.UNIFORM:
+            self.control.pop()
+        self.steps = outer
+        if then or other:
+            outer.append(Branch(test, node, then, other))
+        if then_alive and other_alive:
+            self.env = merge(then_env, other_env, id(node))
+        else:
+            self.env = then_env if then_alive else other_env
+            if then_alive or other_alive:
+                self.guards.append(Guard(test_node, self.module, test, then_alive, exits=True))
+        return then_alive or other_alive
+
+    def _narrow(self, test: ast.expr, taken: bool) -> None:
+        """What a plain test on a variable says of it in its arm: `x is None`, `if x`, `isinstance`."""
+        match test:
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                self._narrow(operand, not taken)
+            case ast.Compare(
+                left=left,
+                ops=[ast.Is() | ast.IsNot() as op],
+                comparators=[ast.Constant(value=None)],
+            ):
+                path = dotted_name(left)
+                if path and taken is isinstance(op, ast.Is):
+                    self.env[path] = constant(None)
+                elif path and path in self.env and self.env[path].const is None:
+                    self.env[path] = self.env[path].but(const=UNKNOWN)
+            case ast.Call(
+                func=ast.Name(id="hasattr"), args=[subject, ast.Constant(value="module")]
+            ):
+                path = dotted_name(subject)
+                if path and path in self.env and not taken:
+                    self.env[path] = self.env[path].but(wraps=())
+            case ast.Call(func=ast.Name(id="isinstance"), args=[subject, kinds]):
+                path = dotted_name(subject)
+                if path and path in self.env and not taken and _names_wrapper(kinds):
+                    self.env[path] = self.env[path].but(wraps=())
+
+    def _mark_volatile(self, node: ast.AST, test: Value) -> None:
+        for loop, assigned in zip(self.loop_steps, self.loop_assigned, strict=True):
+            if _reads(node, assigned):
+                loop.volatile |= _symbols(test)
+
+    def _while(self, statement: ast.While) -> bool:
+        assigned = assigned_names(statement)
+        loop = Loop(
+            statement, ("loop", id(statement)), None, [], [], volatile={("loop", id(statement))}
+        )
+        outer = self.steps
+        self._havoc(assigned, statement)
+        head: list[Step] = []
+        self.steps = head
+        test = expressions.evaluate(self, statement.test)
+        self.note_divide(statement.test, test, False)
+        truth = test.truthiness()
+        self.steps = outer
+        outer.extend(head)
+        if truth is False and test.spread is not Spread.UNIFORM:
+            return self.execute(statement.orelse)
+        loop.endless = truth is True
+        if truth is None:
+            loop.key = ("while", test.key)
+            loop.volatile.add(loop.key)
+            if test.spread is not Spread.UNIFORM:
+                loop.local = test
+        self._loop(
+            statement,
+            loop,
+            statement.body,
+            assigned,
+            statement.orelse,
+            tail=head,
+            test=(statement.test, test),
+        )
+        return not loop.endless or _contains_break(statement.body)
+
+    def _for(self, statement: ast.For | ast.AsyncFor) -> bool:
+        iterable = expressions.evaluate(self, statement.iter)
+        if iterable.items is not None and self._unrollable(iterable, statement):
+            for item in iterable.items:
+                self.assign(statement.target, item)
+                before = len(self.steps)
+                if not self.execute(statement.body):
+                    last = self.steps[-1] if len(self.steps) > before else None
+                    if isinstance(last, Leave) and last.kind == "continue":
+                        self.steps.pop()
+                        continue
+                    if isinstance(last, Leave) and last.kind == "break":
+                        self.steps.pop()
+                        return True
+                    return False
+            return self.execute(statement.orelse)
+        assigned = assigned_names(statement)
+        if iterable.type == "generator" and iterable.receiver is not None:
+            return self._for_generator(statement, iterable, assigned)
+        key = ("for", id(statement), iterable.key)
+        loop = Loop(statement, key, None, [], [], volatile={key})
+        if iterable.spread is Spread.LOCAL or (
+            iterable.spread is Spread.RANK and "rank" in iterable.tags
+        ):
+            loop.local = iterable
+        self._havoc(assigned, statement)
+        self._loop(
+            statement,
+            loop,
+            statement.body,
+            assigned,
+            statement.orelse,
+            element=(statement.target, iterable),
+        )
+        return True
+
+    def _unrollable(self, iterable: Value, statement: ast.For | ast.AsyncFor) -> bool:
+        items = iterable.items or ()
+        ranked = "world_size" in iterable.tags or iterable.spread is Spread.RANK
+        return ranked and len(items) <= _MAX_UNROLL and not _contains_nested_jump(statement.body)
+
+    def _for_generator(
+        self, statement: ast.For | ast.AsyncFor, iterable: Value, assigned: set[str]
+    ) -> bool:
+        """A loop over a project's generator: its body stands at the generator's `yield`."""
+        assert iterable.receiver is not None
+        outer, self.steps = self.steps, []
+        self._havoc(assigned, statement)
+        before = dict(self.env)
+        self.assign(statement.target, Value(("element", id(statement))))
+        self.loops.append(statement)
+        self.execute(statement.body)
+        self.loops.pop()
+        body, self.steps = self.steps, outer
+        self.env = merge(before, self.env, id(statement))
+        outer.append(Surround(iterable.receiver.const, statement, body))
+        return self.execute(statement.orelse)
+
+    def element_of(self, iterable: Value, target: ast.AST) -> Value:
+        """The loop variable of an iteration over a value."""
+        if "enumerate" in iterable.tags and iterable.receiver is not None:
+            inner = self.element_of(iterable.receiver, target)
+            return Value(("element", id(target)), items=(Value(("index", id(target))), inner))
+        if iterable.items:
+            spread, origin, tags = spread_of(iterable.items)
+            wraps = iterable.items[0].wraps
+            return Value(("element", id(target)), UNKNOWN, spread, origin, tags=tags, wraps=wraps)
+        spread = iterable.spread
+        origin = iterable.origin
+        return Value(
+            ("element", id(target), iterable.key),
+            UNKNOWN,
+            spread,
+            origin,
+            tags=iterable.tags - {"world_size"},
+        )
+
+    def loop_over(self, node: ast.AST, iterable: Value, body: list[Step]) -> None:
+        """A comprehension whose element has steps."""
+        key = ("for", id(node), iterable.key)
+        local = iterable if iterable.spread is Spread.LOCAL else None
+        self.steps.append(Loop(node, key, local, body, [], volatile={key}))
+
+    def _havoc(self, assigned: set[str], node: ast.AST) -> None:
+        """Variables that a loop assigns have no known value at its head."""
+        for name in assigned:
+            value = self.env.get(name)
+            if value is not None and (value.known or value.items is not None):
+                self.env[name] = value.but(
+                    key=("loop", id(node), name), const=UNKNOWN, items=None,
+                    truth=None, target=value.target if value.const is UNKNOWN else None,
+                )  # fmt: skip
+            elif value is not None:
+                self.env[name] = value.but(key=("loop", id(node), name), truth=None)
+
+    def _loop(
+        self,
+        statement: ast.While | ast.For | ast.AsyncFor,
+        loop: Loop,
+        body: list[ast.stmt],
+        assigned: set[str],
+        orelse: list[ast.stmt],
+        *,
+        element: tuple[ast.expr, Value] | None = None,
+        tail: list[Step] | None = None,
+        test: tuple[ast.expr, Value] | None = None,
+    ) -> None:
+        for enclosing in self.loop_steps:
+            enclosing.volatile.add(loop.key)
+        outer = self.steps
+        head_env = dict(self.env)
+        marks = (
+            len(self.run.calls),
+            len(self.run.attributes),
+            len(self.run.divides),
+            len(self.run.children),
+        )
+        for attempt in (1, 2):
+            self.env = dict(head_env)
+            self.steps = loop.body = []
+            self.loops.append(statement)
+            self.loop_steps.append(loop)
+            self.loop_assigned.append(assigned)
+            if element is not None:
+                self.assign(element[0], self.element_of(element[1], element[0]))
+            guard = test is not None and test[1].truthiness() is None
+            if guard and test is not None:
+                self.guards.append(Guard(test[0], self.module, test[1], True))
+            alive = self.execute(body)
+            if guard:
+                self.guards.pop()
+            if alive and tail:
+                loop.body.extend(tail)
+            self.loops.pop()
+            self.loop_steps.pop()
+            self.loop_assigned.pop()
+            after = merge(head_env, self.env, id(statement))
+            if attempt == 1 and any(_grew(head_env.get(n), after.get(n)) for n in assigned):
+                # A variable came round the loop knowing more than at its head: follow the body again.
+                for name in assigned:
+                    if name in after:
+                        head_env[name] = after[name].but(const=UNKNOWN, items=None, truth=None)
+                for items, mark in zip(
+                    (self.run.calls, self.run.attributes, self.run.divides, self.run.children),
+                    marks,
+                    strict=True,
+                ):
+                    del items[mark:]  # type: ignore[attr-defined]
+                continue
+            break
+        self.steps = outer
+        self.env = merge(head_env, self.env, id(statement))
+        if orelse:
+            self.steps = loop.orelse
+            self.execute(orelse)
+            self.steps = outer
+        if loop.body or loop.orelse:
+            outer.append(loop)
+
+    def _try(self, statement: ast.Try) -> bool:
+        outer, before = self.steps, dict(self.env)
+        attempt = Attempt(statement, [], [], [], [])
+        self.steps = attempt.body
+        if statement.handlers:
+            self.tries.append(statement)
+        alive = self.execute(statement.body)
+        if statement.handlers:
+            self.tries.pop()
+        failed_env = merge(before, self.env, id(statement))
+        if alive:
+            self.steps = attempt.orelse
+            alive = self.execute(statement.orelse)
+        ends = [self.env] if alive else []
+        for handler in statement.handlers:
+            self.env = dict(failed_env)
+            if handler.name:
+                self.env[handler.name] = Value(
+                    ("exception", id(handler)), tags=frozenset({"exception"})
+                )
+            self.steps = block = []
+            if self.execute(handler.body):
+                ends.append(self.env)
+            attempt.handlers.append(block)
+        self.env = ends[0] if ends else failed_env
+        for end in ends[1:]:
+            self.env = merge(self.env, end, id(statement))
+        self.steps = attempt.final
+        final_alive = self.execute(statement.finalbody)
+        self.steps = outer
+        if attempt.body or attempt.orelse or attempt.final or any(attempt.handlers):
+            outer.append(attempt)
+        return bool(ends) and final_alive
+
+    def _with(self, statement: ast.With | ast.AsyncWith) -> bool:
+        return self._with_items(statement, list(statement.items))
+
+    def _with_items(self, statement: ast.With | ast.AsyncWith, items: list[ast.withitem]) -> bool:
+        if not items:
+            return self.execute(statement.body)
+        item = items[0]
+        value = expressions.evaluate(self, item.context_expr)
+        row = self._context_row(item.context_expr)
+        if item.optional_vars is not None:
+            self.assign(item.optional_vars, value)
+        outer = self.steps
+        run: Run | None = (
+            value.receiver.const
+            if value.type == "generator" and value.receiver is not None
+            else None
+        )
+        if run is not None:
+            if item.optional_vars is not None and run.returns is not None:
+                self.assign(item.optional_vars, run.returns)
+            self.steps = body = []
+            alive = self._with_items(statement, items[1:])
+            self.steps = outer
+            if body or run.steps:
+                outer.append(Surround(run, statement, body))
+            return alive
+        suppress = _suppresses(item.context_expr)
+        attempt = Attempt(statement, [], [[]] if suppress else [], [], [])
+        if row is not None:
+            self._enter_context(row, item.context_expr, attempt)
+        methods = self._context_methods(value)
+        if methods is not None:
+            self._call_context_method(methods[0], value, item, outer)
+            if item.optional_vars is not None:
+                self.assign(item.optional_vars, value)
+        self.steps = attempt.body
+        alive = self._with_items(statement, items[1:])
+        self.steps = outer
+        if methods is not None:
+            self._call_context_method(methods[1], value, item, attempt.final)
+        if attempt.final or suppress:
+            outer.append(attempt)
+        else:
+            outer.extend(attempt.body)
+        return alive or suppress
+
+    def _context_methods(self, value: Value) -> tuple[Function, Function] | None:
+        cls = self.engine.classes.get(value.type) if value.type else None
+        if cls is None:
+            return None
+        enter = self.engine.program.find_method(cls, "__enter__")
+        leave = self.engine.program.find_method(cls, "__exit__")
+        return (enter, leave) if enter is not None and leave is not None else None
+
+    def _call_context_method(
+        self, method: Function, value: Value, item: ast.withitem, into: list[Step]
+    ) -> None:
+        saved, self.steps = self.steps, into
+        expressions.calls.call_project(
+            self, Closure(method, {}, value), [], {}, item.context_expr, None
+        )
+        self.steps = saved
+
+    def _context_row(self, expression: ast.expr) -> Call | None:
+        if not isinstance(expression, ast.Call):
+            return None
+        for site in reversed(self.run.calls[-4:]):
+            if site.node is expression:
+                return next((row for row in site.rows if row.context), None)
+        return None
+
+    def _enter_context(self, row: Call, expression: ast.expr, attempt: Attempt) -> None:
+        """The enter and exit halves of a library's context manager."""
+        site = next((s for s in reversed(self.run.calls) if s.node is expression), None)
+        if site is None or row.effect not in (
+            Effect.COLLECTIVE,
+            Effect.SHARDED_COLLECTIVE,
+            Effect.WRAPPED_COLLECTIVE,
+        ):
+            return
+        layer = {Effect.COLLECTIVE: Layer.ALWAYS, Effect.SHARDED_COLLECTIVE: Layer.SHARDED}.get(
+            row.effect, Layer.WRAPPED
+        )
+        if row.first:
+            # The first rank runs the body and then meets the others in the barrier; they wait before it.
+            kind = "is_main" if row.first == "main" else "is_local_main"
+            self.consult(kind)
+            first = bool(self.run.rank.fact(kind))
+            target, self.steps = self.steps, attempt.final if first else self.steps
+            self.event(row, layer, expression, site)
+            self.steps = target
+            return
+        self.event(row, layer, expression, site)
+        if row.exit_too:
+            target, self.steps = self.steps, attempt.final
+            self.event(row, layer, expression, site)
+            self.steps = target
+
+    def _match(self, statement: ast.Match) -> bool:
+        subject = expressions.evaluate(self, statement.subject)
+        before, outer = dict(self.env), self.steps
+        ends: list[dict[str, Value]] = []
+        rest: list[Step] = outer
+        exhaustive = False
+        for index, case in enumerate(statement.cases):
+            self.env = dict(before)
+            for name in _captures(case.pattern):
+                self.env[name] = Value(
+                    ("match", id(case), name), UNKNOWN, subject.spread, subject.origin
+                )
+            self.steps = block = []
+            if case.guard is not None:
+                expressions.evaluate(self, case.guard)
+            if self.execute(case.body):
+                ends.append(self.env)
+            exhaustive = (
+                isinstance(case.pattern, ast.MatchAs)
+                and case.pattern.pattern is None
+                and case.guard is None
+            )
+            if exhaustive:
+                rest.extend(block)
+                break
+            following: list[Step] = []
+            condition = Value(
+                ("case", id(statement), index, subject.key), UNKNOWN, subject.spread, subject.origin
+            )
+            rest.append(Branch(condition, statement, block, following))
+            rest = following
+        if not exhaustive:
+            ends.append(before)
+        self.steps = outer
+        self.env = ends[0] if ends else before
+        for end in ends[1:]:
+            self.env = merge(self.env, end, id(statement))
+        return bool(ends)
+
+    def _define(self, statement: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+        for decorator in statement.decorator_list:
+            expressions.evaluate(self, decorator)
+        function = self.function.nested.get(statement.name)
+        if function is None or function.node is not statement:
+            function = self.engine.function_of(statement)
+        if function is not None and not self.function.is_module_body:
+            self.env[statement.name] = Value(
+                ("function", id(statement)), target=Closure(function, self.visible())
+            )
+        return True
+
+    def _class(self, statement: ast.ClassDef) -> bool:
+        cls = self.engine.class_of(statement)
+        if cls is not None and not self.function.is_module_body:
+            self.env[statement.name] = Value(("class", id(statement)), target=cls)
+        return True
+
+    def _delete(self, statement: ast.Delete) -> bool:
+        for target in statement.targets:
+            path = dotted_name(target)
+            if path:
+                self.env.pop(path, None)
+                self._forget(path)
+            else:
+                expressions.evaluate(self, _as_load(target))
+        return True
+
+    def _assert(self, statement: ast.Assert) -> bool:
+        test = expressions.evaluate(self, statement.test)
+        self.note_divide(statement.test, test, True)
+        if test.spread is Spread.RANK and test.truthiness() is False:
+            self.leave("raise", statement)
+            return False
+        self._narrow(statement.test, True)
+        return True
+
+    def _nothing(self, statement: ast.stmt) -> bool:
+        return True
+
+
+def merge(a: dict[str, Value], b: dict[str, Value], place: Hashable) -> dict[str, Value]:
+    """The environment where two paths meet."""
+    if a is b:
+        return a
+    merged: dict[str, Value] = {}
+    for name, value in a.items():
+        other = b.get(name)
+        if other is None:
+            if "." not in name:
+                merged[name] = value
+        else:
+            merged[name] = value if value is other else join(value, other, ("join", place, name))
+    for name, value in b.items():
+        if name not in a and "." not in name:
+            merged[name] = value
+    return merged
+
+
+def assigned_names(node: ast.AST) -> set[str]:
+    """Names and attribute paths that statements inside a node assign."""
+    names: set[str] = set()
+    stack = list(ast.iter_child_nodes(node))
+    while stack:
+        child = stack.pop()
+        match child:
+            case ast.Name(ctx=ast.Store() | ast.Del()):
+                names.add(child.id)
+            case ast.Attribute(ctx=ast.Store() | ast.Del()):
+                path = dotted_name(child)
+                if path:
+                    names.add(path)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda() | ast.ClassDef():
+                continue
+        stack.extend(ast.iter_child_nodes(child))
+    return names
+
+
+def _as_load(target: ast.expr) -> ast.expr:
+    if isinstance(target, ast.Name):
+        return ast.copy_location(ast.Name(target.id, ast.Load()), target)
+    if isinstance(target, ast.Attribute):
+        return ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
+    if isinstance(target, ast.Subscript):
+        return ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
+    return target
+
+
+def _grew(before: Value | None, after: Value | None) -> bool:
+    if after is None:
+        return False
+    if before is None:
+        return after.spread > Spread.UNIFORM or bool(after.wraps)
+    return (
+        after.spread > before.spread
+        or len(after.wraps) > len(before.wraps)
+        or not after.tags <= before.tags
+    )
+
+
+def _leaves(body: list[ast.stmt]) -> bool:
+    """Whether a block ends by leaving (return, raise, continue, break), on its straight path."""
+    return bool(body) and (
+        isinstance(body[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
+        or (
+            isinstance(body[-1], ast.If)
+            and bool(body[-1].orelse)
+            and _leaves(body[-1].body)
+            and _leaves(body[-1].orelse)
+        )
+        or (
+            isinstance(body[-1], ast.Expr)
+            and isinstance(body[-1].value, ast.Call)
+            and dotted_name(body[-1].value.func) in ("sys.exit", "exit", "quit", "os._exit")
+        )
+    )
+
+
+def _reads(node: ast.AST, names: set[str]) -> bool:
+    for child in ast.walk(node):
+        if isinstance(child, ast.Call):
+            return True
+        if isinstance(child, ast.Name) and child.id in names:
+            return True
+        if isinstance(child, ast.Attribute) and dotted_name(child) in names:
+            return True
+    return False
+
+
+def _symbols(value: Value) -> set[Hashable]:
+    if value.logic is None:
+        return {value.key}
+    found: set[Hashable] = set()
+    for operand in value.logic[1]:
+        found |= _symbols(operand)
+    return found
+
+
+def _contains_break(body: list[ast.stmt]) -> bool:
+    stack: list[ast.AST] = list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Break):
+            return True
+        if not isinstance(
+            node,
+            (
+                ast.For,
+                ast.While,
+                ast.AsyncFor,
+                ast.FunctionDef,
+                ast.AsyncFunctionDef,
+                ast.ClassDef,
+                ast.Lambda,
+            ),
+        ):
+            stack.extend(ast.iter_child_nodes(node))
+    return False
+
+
+def _contains_nested_jump(body: list[ast.stmt]) -> bool:
+    """Whether break/continue stand under a condition, so that unrolling would lose where they lead."""
+    stack: list[tuple[ast.AST, bool]] = [(s, False) for s in body]
+    while stack:
+        node, inside = stack.pop()
+        if isinstance(node, (ast.Break, ast.Continue)) and inside:
+            return True
+        if isinstance(
+            node,
+            (
+                ast.For,
+                ast.While,
+                ast.AsyncFor,
+                ast.FunctionDef,
+                ast.AsyncFunctionDef,
+                ast.ClassDef,
+                ast.Lambda,
+            ),
+        ):
+            continue
+        for child in ast.iter_child_nodes(node):
+            stack.append(
+                (
+                    child,
+                    inside
+                    or isinstance(node, (ast.Try, ast.With))
+                    or (isinstance(node, ast.If) and not _about_rank(node.test)),
+                )
+            )
+    return False
+
+
+def _about_rank(test: ast.expr) -> bool:
+    return any(
+        isinstance(n, (ast.Name, ast.Attribute)) and "rank" in dotted_name(n).lower()
+        for n in ast.walk(test)
+    )
+
+
+def _captures(pattern: ast.AST) -> Iterator[str]:
+    for node in ast.walk(pattern):
+        name = getattr(node, "name", None) or getattr(node, "rest", None)
+        if isinstance(name, str):
+            yield name
+
+
+def _names_wrapper(kinds: ast.expr) -> bool:
+    names = [
+        dotted_name(n).rpartition(".")[2]
+        for n in ast.walk(kinds)
+        if isinstance(n, (ast.Name, ast.Attribute))
+    ]
+    return any(name in facts.WRAPPER_CLASS_NAMES for name in names)
+
+
+def _suppresses(expression: ast.expr) -> bool:
+    return isinstance(expression, ast.Call) and dotted_name(expression.func) in (
+        "contextlib.suppress",
+        "suppress",
+    )
+
+
+_STATEMENTS: Final[dict[type[ast.stmt], Callable[[Frame, Any], bool]]] = {
+    ast.Expr: Frame._expression,
+    ast.Assign: Frame._assign,
+    ast.AnnAssign: Frame._annotated,
+    ast.AugAssign: Frame._augmented,
+    ast.Return: Frame._return,
+    ast.Raise: Frame._raise,
+    ast.Break: Frame._break,
+    ast.Continue: Frame._continue,
+    ast.If: Frame._if,
+    ast.While: Frame._while,
+    ast.For: Frame._for,
+    ast.AsyncFor: Frame._for,
+    ast.Try: Frame._try,
+    ast.With: Frame._with,
+    ast.AsyncWith: Frame._with,
+    ast.Match: Frame._match,
+    ast.FunctionDef: Frame._define,
+    ast.AsyncFunctionDef: Frame._define,
+    ast.ClassDef: Frame._class,
+    ast.Delete: Frame._delete,
+    ast.Assert: Frame._assert,
+    ast.Import: Frame._nothing,
+    ast.ImportFrom: Frame._nothing,
+    ast.Pass: Frame._nothing,
+    ast.Global: Frame._nothing,
+    ast.Nonlocal: Frame._nothing,
+}
+if hasattr(ast, "TryStar"):
+    _STATEMENTS[ast.TryStar] = Frame._try

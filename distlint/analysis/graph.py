@@ -1,0 +1,371 @@
+"""From steps to a decision graph: event, if(symbol), loop, call, and the ends.
+
+Built backwards, with lazy continuations for next, break, continue, return and raise, so that `with` and
+`finally` run their exit halves on every way out. Nodes without events behind them vanish.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+
+from distlint.analysis.ir import (
+    Attempt,
+    Branch,
+    Event,
+    Fail,
+    Invoke,
+    Leave,
+    Loop,
+    Run,
+    Step,
+    Surround,
+    Yield,
+)
+from distlint.analysis.program import Function
+from distlint.analysis.values import Value
+
+
+class Node:
+    """A point in what a run may do next. Compared by identity; equal futures share a node."""
+
+    __slots__ = ()
+
+
+class End(Node):
+    """No more events: the function returned, or (`raise`) an exception ends the path."""
+
+    __slots__ = ("kind",)
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
+
+RETURN = End("return")
+STOP = End("stop")
+"""The normal end of a rank's path by `sys.exit` or a raise that its rank takes."""
+RAISE = End("raise")
+
+
+class Act(Node):
+    """An event, then `next`. `via` are the `with` and `for` statements over generators around it."""
+
+    __slots__ = ("event", "next", "via")
+
+    def __init__(self, event: Event, next_: Node, via: tuple[ast.AST, ...] = ()) -> None:
+        self.event = event
+        self.next = next_
+        self.via = via
+
+
+class If(Node):
+    """A decision on a symbol. `local` is the value where each rank decides for itself."""
+
+    __slots__ = ("local", "node", "orelse", "symbol", "then", "value")
+
+    def __init__(
+        self, symbol: Hashable, then: Node, orelse: Node, node: ast.AST, value: Value | None
+    ) -> None:
+        self.symbol = symbol
+        self.then = then
+        self.orelse = orelse
+        self.node = node
+        self.value = value
+
+
+class Head(Node):
+    """The head of a loop: again through `body`, or on to `exit` (None for an endless loop)."""
+
+    __slots__ = ("body", "exit", "loop")
+
+    def __init__(self, loop: Loop) -> None:
+        self.loop = loop
+        self.body: Node = RETURN
+        self.exit: Node | None = None
+
+
+class Call(Node):
+    """A call of a project function that has events; expanded where the comparison needs it."""
+
+    __slots__ = ("next", "node", "run")
+
+    def __init__(self, run: Run, node: ast.AST, next_: Node) -> None:
+        self.run = run
+        self.node = node
+        self.next = next_
+
+
+Lazy = Callable[[], Node]
+
+
+@dataclass(frozen=True)
+class _Ways:
+    """Where the ways out of a block lead."""
+
+    return_: Lazy
+    break_: Lazy
+    continue_: Lazy
+    raise_: Lazy
+    yield_: Callable[[Node], Node]
+
+
+def _lazy(make: Lazy) -> Lazy:
+    cell: list[Node] = []
+
+    def get() -> Node:
+        if not cell:
+            cell.append(make())
+        return cell[0]
+
+    return get
+
+
+class Graphs:
+    """Graphs of runs, built when first asked for."""
+
+    def __init__(self) -> None:
+        self.loud: set[Function] = set()
+        """Functions with events on some class of ranks: their calls are kept on all classes."""
+        self._via: tuple[ast.AST, ...] = ()
+        self._roots: dict[Run, Node] = {}
+        self._noisy: dict[Run, bool] = {}
+        self._acts: dict[Hashable, Act] = {}
+        self._ifs: dict[Hashable, If] = {}
+        self._calls: dict[Hashable, Call] = {}
+
+    def root(self, run: Run) -> Node:
+        """The graph of a run; RETURN where nothing in it matters."""
+        if run not in self._roots:
+            if not self.noisy(run):
+                self._roots[run] = RETURN
+            else:
+                ways = _Ways(
+                    lambda: RETURN, lambda: RETURN, lambda: RETURN, lambda: RAISE, lambda rest: rest
+                )
+                self._roots[run] = self._block(run.steps, RETURN, ways)
+        return self._roots[run]
+
+    def noisy(self, run: Run) -> bool:
+        """Whether a run may perform an event or end the process, through any calls."""
+        if run not in self._noisy:
+            self._noisy[run] = False  # a recursive call adds nothing of its own
+            self._noisy[run] = any(self._is_noisy(step) for step in run.steps)
+        return self._noisy[run]
+
+    def _is_noisy(self, step: Step) -> bool:
+        match step:
+            case Event():
+                return True
+            case Leave():
+                return step.kind == "process"
+            case Branch():
+                return any(map(self._is_noisy, step.then)) or any(map(self._is_noisy, step.orelse))
+            case Loop():
+                return any(map(self._is_noisy, step.body)) or any(map(self._is_noisy, step.orelse))
+            case Attempt():
+                blocks = (step.body, step.orelse, step.final, *step.handlers)
+                return any(self._is_noisy(s) for block in blocks for s in block)
+            case Invoke():
+                return self.noisy(step.run) or step.run.function in self.loud
+            case Surround():
+                return self.noisy(step.run) or any(map(self._is_noisy, step.body))
+        return False
+
+    # -- construction ---------------------------------------------------------------------------------
+
+    def _block(self, steps: list[Step], after: Node, ways: _Ways) -> Node:
+        node = after
+        for step in reversed(steps):
+            node = self._step(step, node, ways)
+        return node
+
+    def _step(self, step: Step, after: Node, ways: _Ways) -> Node:
+        match step:
+            case Event():
+                key = (id(step), id(after), self._via)
+                if key not in self._acts:
+                    self._acts[key] = Act(step, after, self._via)
+                return self._acts[key]
+            case Branch():
+                return self._branch(
+                    step.condition,
+                    step.node,
+                    self._block(step.then, after, ways),
+                    self._block(step.orelse, after, ways),
+                )
+            case Loop():
+                return self._loop(step, after, ways)
+            case Leave():
+                return self._leave(step, ways)
+            case Attempt():
+                return self._attempt(step, after, ways)
+            case Fail():
+                caught = ways.raise_()
+                if caught is RAISE:
+                    return after
+                symbol = ("fails", id(step.node))
+                value = Value(symbol, tags=frozenset({"failure"}))
+                return self._if(symbol, caught, after, step.node, value)
+            case Invoke():
+                if not self.noisy(step.run) and step.run.function not in self.loud:
+                    return after
+                key = (step.run, id(step.node), id(after))
+                if key not in self._calls:
+                    self._calls[key] = Call(step.run, step.node, after)
+                return self._calls[key]
+            case Surround():
+                return self._surround(step, after, ways)
+            case Yield():
+                return ways.yield_(after)
+
+    def _if(
+        self, symbol: Hashable, then: Node, orelse: Node, node: ast.AST, value: Value | None
+    ) -> Node:
+        if then is orelse:
+            return then
+        key = (symbol, id(then), id(orelse))
+        if key not in self._ifs:
+            self._ifs[key] = If(symbol, then, orelse, node, value)
+        return self._ifs[key]
+
+    def _branch(self, condition: Value, node: ast.AST, then: Node, orelse: Node) -> Node:
+        """A decision; `and`, `or` and `not` become nested ones."""
+        if then is orelse:
+            return then
+        truth = condition.truthiness()
+        if truth is not None:
+            return then if truth else orelse
+        if condition.logic is None:
+            return self._if(condition.key, then, orelse, node, condition)
+        op, operands = condition.logic
+        if op == "not":
+            return self._branch(operands[0], node, orelse, then)
+        result = then if op == "and" else orelse
+        for operand in reversed(operands):
+            result = (
+                self._branch(operand, node, result, orelse)
+                if op == "and"
+                else self._branch(operand, node, then, result)
+            )
+        return result
+
+    def _loop(self, loop: Loop, after: Node, ways: _Ways) -> Node:
+        head = Head(loop)
+        inner = replace(ways, break_=lambda: after, continue_=lambda: head)
+        head.exit = None if loop.endless else self._block(loop.orelse, after, ways)
+        head.body = self._block(loop.body, head, inner)
+        if head.body is head:
+            return head.exit if head.exit is not None else STOP
+        if head.exit is not None and head.body is head.exit:
+            return head.exit
+        return head
+
+    def _leave(self, step: Leave, ways: _Ways) -> Node:
+        match step.kind:
+            case "return":
+                return ways.return_()
+            case "break":
+                return ways.break_()
+            case "continue":
+                return ways.continue_()
+            case "raise":
+                caught = ways.raise_()
+                return STOP if caught is RAISE and step.by_rank else caught
+        return STOP
+
+    def _attempt(self, step: Attempt, after: Node, ways: _Ways) -> Node:
+        def through(target: Lazy) -> Lazy:
+            return _lazy(lambda: self._block(step.final, target(), ways)) if step.final else target
+
+        def failed() -> Node:
+            target = ways.raise_()
+            return (
+                self._block(step.final, target, ways)
+                if step.final and target is not RAISE
+                else target
+            )
+
+        outside = replace(
+            ways,
+            return_=through(ways.return_),
+            break_=through(ways.break_),
+            continue_=through(ways.continue_),
+            raise_=_lazy(failed),
+        )
+        end = through(lambda: after)
+
+        def caught() -> Node:
+            node: Node | None = None
+            for index, handler in enumerate(step.handlers):
+                block = self._block(handler, end(), outside)
+                node = (
+                    block
+                    if node is None
+                    else self._if(("handler", id(step.node), index), block, node, step.node, None)
+                )
+            return node if node is not None else outside.raise_()
+
+        inside = replace(outside, raise_=_lazy(caught)) if step.handlers else outside
+        return self._block(step.body, self._block(step.orelse, end(), outside), inside)
+
+    def _surround(self, step: Surround, after: Node, ways: _Ways) -> Node:
+        """A body inside a generator's run: it stands at the `yield`, and the rest runs on every way out."""
+
+        def rest_to(target: Lazy) -> Lazy:
+            def make() -> Node:
+                goal = target()
+                inner = _Ways(
+                    lambda: goal, lambda: goal, lambda: goal, ways.raise_, lambda rest: rest
+                )
+                return self._after_yield(step.run.steps, goal, inner) or goal
+
+            return _lazy(make)
+
+        outer = self._via
+        body_ways = replace(
+            ways,
+            return_=rest_to(ways.return_),
+            break_=rest_to(ways.break_),
+            continue_=rest_to(ways.continue_),
+        )
+
+        def body(rest: Node) -> Node:
+            inner, self._via = self._via, outer
+            node = self._block(step.body, rest, body_ways)
+            self._via = inner
+            return node
+
+        run_ways = _Ways(lambda: after, lambda: after, lambda: after, ways.raise_, body)
+        self._via = (*outer, step.node)
+        node = self._block(step.run.steps, after, run_ways)
+        self._via = outer
+        return node
+
+    def _after_yield(self, steps: list[Step], after: Node, ways: _Ways) -> Node | None:
+        """What follows the (first) yield in these steps; None where there is none."""
+        for index, step in enumerate(steps):
+            match step:
+                case Yield():
+                    return self._block(steps[index + 1 :], after, ways)
+                case Attempt():
+                    tail = self._block(steps[index + 1 :], after, ways)
+                    end = self._block(step.final, tail, ways)
+                    found = self._after_yield(step.body, self._block(step.orelse, end, ways), ways)
+                    if found is not None:
+                        return found
+                case Branch():
+                    tail = self._block(steps[index + 1 :], after, ways)
+                    then = self._after_yield(step.then, tail, ways)
+                    orelse = self._after_yield(step.orelse, tail, ways)
+                    if then is not None or orelse is not None:
+                        return self._branch(step.condition, step.node, then or tail, orelse or tail)
+                case Loop():
+                    tail = self._block(steps[index + 1 :], after, ways)
+                    found = self._after_yield(step.body, tail, ways)
+                    if found is not None:
+                        return found
+        return None
+
+
+__all__ = ["RAISE", "RETURN", "STOP", "Act", "Call", "End", "Graphs", "Head", "If", "Node"]

@@ -1,0 +1,208 @@
+"""The tables as the analysis asks them: by name, by method, by kind.
+
+An index only: every fact is a row of one of the other modules of this room.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from distlint.knowledge import collectives, conventions, ranks, wrappers
+from distlint.knowledge.libraries import canonical_name
+from distlint.knowledge.schema import Call, Effect
+
+if TYPE_CHECKING:
+    from distlint.analysis.values import Wrap
+
+NAMED_RANKS: Final = conventions.NAMED_RANKS
+ATTRIBUTE_TYPES: Final = conventions.ATTRIBUTE_TYPES
+UNIFORM_ATTRIBUTES: Final = conventions.UNIFORM_ATTRIBUTES
+MASK_METHODS: Final = conventions.MASK_METHODS
+SAME_MODEL_METHODS: Final = conventions.SAME_MODEL_METHODS
+
+ATTRIBUTES: Final[dict[str, str]] = dict(ranks.ATTRIBUTES)
+ANY_ATTRIBUTES: Final[dict[str, str]] = dict(ranks.ANY_ATTRIBUTES)
+FUNCTIONS: Final[dict[str, str]] = dict(ranks.FUNCTIONS)
+ANY_METHODS: Final[dict[str, str]] = dict(ranks.ANY_METHODS)
+ENVIRONMENT: Final[dict[str, str]] = dict(ranks.ENVIRONMENT)
+DECORATORS: Final[dict[str, str]] = dict(ranks.DECORATORS)
+ANY_DECORATORS: Final[dict[str, str]] = dict(ranks.ANY_DECORATORS)
+
+_COLLECTIVE_EFFECTS: Final = (
+    Effect.COLLECTIVE,
+    Effect.SHARDED_COLLECTIVE,
+    Effect.WRAPPED_COLLECTIVE,
+)
+
+
+class LocalFact(NamedTuple):
+    """A call whose result is each rank's own."""
+
+    tag: str
+    """What kind of difference: "clock", "file", "tensor", "salted-hash" …"""
+    text: str
+    """A noun phrase for messages."""
+    needs_local_input: bool = False
+    """Only where the receiver or an argument is a rank's own already."""
+
+
+def _grouped(*tables: dict[str, Call]) -> dict[str, tuple[Call, ...]]:
+    rows: dict[str, tuple[Call, ...]] = {}
+    for table in tables:
+        for name, row in table.items():
+            rows[name] = (*rows.get(name, ()), row)
+    return rows
+
+
+CALLS: Final[dict[str, tuple[Call, ...]]] = _grouped(collectives.CALLS)
+"""All rows of a call by its canonical name."""
+
+METHODS: Final[dict[str, tuple[Call, ...]]] = _grouped(collectives.METHODS)
+"""Rows by method name alone, for receivers of unknown class."""
+
+LOCAL_CALLS: dict[str, LocalFact] = {}
+LOCAL_METHODS: dict[str, LocalFact] = {}
+FAILURES: dict[str, str] = {}
+METHOD_FAILURES: dict[str, str] = {}
+
+WRAPPER_TYPES: Final[dict[str, str]] = {
+    kind: row.classes[0] for kind, row in wrappers.WRAPPERS.items() if row.classes
+}
+"""Class by wrapper kind."""
+
+WRAPPER_CLASS_NAMES: Final = frozenset(
+    name.rpartition(".")[2] for row in wrappers.WRAPPERS.values() for name in row.classes
+) | {"DDP", "FSDP", "DistributedDataParallel", "FullyShardedDataParallel", "DataParallel"}
+
+WRAPPED_ATTRIBUTES: Final[dict[str, tuple[str, ...]]] = {
+    name: (kind,) for name, kind in wrappers.MODEL_ATTRIBUTES.items()
+}
+
+_BUILTINS: Final = frozenset(dir(builtins))
+_DATA_WORDS: Final = (
+    "loader",
+    "optim",
+    "sched",
+    "dataset",
+    "sampler",
+    "scaler",
+    "tokenizer",
+    "data",
+    "iterator",
+)
+_DATA_TYPES: Final = ("DataLoader", "Optimizer", "Scheduler", "LRScheduler", "Dataset")
+_TRAINING_CLASSES: Final = frozenset(
+    {
+        "transformers.Trainer",
+        "transformers.TrainerCallback",
+        "lightning.pytorch.LightningModule",
+        "lightning.pytorch.Callback",
+    }
+)
+
+
+class WrapFact(NamedTuple):
+    """How a call wraps: layers, which argument, where in the result."""
+
+    kinds: tuple[str, ...]
+    each_argument: bool
+    model_position: int | None
+    model_keywords: tuple[str, ...]
+    result_index: int | None
+    result_length: int
+
+
+_RESULT_LENGTH: Final = 8
+
+
+@cache
+def wrapper(name: str) -> WrapFact | None:
+    """How a call by this canonical name (or ".method") wraps a model; None where it does not."""
+    row = wrappers.WRAPS.get(name)
+    if row is None:
+        return None
+    each = row.model == "each"
+    return WrapFact(
+        (row.kind,),
+        each,
+        row.model if isinstance(row.model, int) else None,
+        (row.keyword, "model", "module") if row.keyword else (),
+        row.element if row.result == "tuple" else None,
+        _RESULT_LENGTH,
+    )
+
+
+def is_unwrap(name: str) -> bool:
+    """Whether a call by this canonical name (or ".method") gives the model inside."""
+    if name in wrappers.UNWRAPS:
+        return True
+    return name.rpartition(".")[2] in wrappers.ANY_UNWRAPS
+
+
+def peel(wraps: tuple[Wrap, ...], attr: str) -> tuple[Wrap, ...] | None:
+    """The layers left after reading `attr`, where it holds the model inside; None where it does not."""
+    if not wraps:
+        return None
+    row = wrappers.WRAPPERS[wraps[-1].kind]
+    return wraps[:-1] if attr in row.inner else None
+
+
+def named_type(name: str, text: str) -> str | None:
+    """The class that a variable of this name holds by convention, in a file with this text."""
+    found = conventions.NAMED_TYPES.get(name)
+    if found is None:
+        return None
+    type_, libraries = found
+    return type_ if any(library in text for library in libraries) else None
+
+
+def with_bases(types: Iterable[str]) -> Iterator[str]:
+    """Library classes, each followed by those it derives from."""
+    for type_ in types:
+        current: str | None = type_
+        while current is not None:
+            yield current
+            current = conventions.CLASS_BASES.get(current)
+
+
+def is_known_call(name: str) -> bool:
+    """Whether any table has a row for the call."""
+    return name in CALLS or name in FUNCTIONS or name in wrappers.WRAPS or name in wrappers.UNWRAPS
+
+
+def is_builtin(name: str) -> bool:
+    """Whether a name is one of Python's builtins."""
+    return name in _BUILTINS
+
+
+def is_data_or_optimizer(type_: str | None, expression: str) -> bool:
+    """Whether an argument of `prepare()` is a loader, optimizer or scheduler rather than a model."""
+    if type_ is not None and type_.rpartition(".")[2].endswith(_DATA_TYPES):
+        return True
+    last = expression.rpartition(".")[2].lower()
+    return any(word in last for word in _DATA_WORDS)
+
+
+def is_collective(rows: tuple[Call, ...]) -> bool:
+    """Whether any row is a collective of some layer."""
+    return any(row.effect in _COLLECTIVE_EFFECTS for row in rows)
+
+
+def is_training_class(bases: Iterable[str]) -> bool:
+    """Whether a class derives from one whose methods run on every rank of a training."""
+    return any(base in _TRAINING_CLASSES for base in with_bases(bases))
+
+
+def model_parameter(bases: Iterable[str], method: str) -> tuple[str, str] | None:
+    """The parameter of a trainer's method that receives a wrapped model, and the wrapper's kind."""
+    for base in with_bases(bases):
+        found = wrappers.MODEL_PARAMETERS.get(f"{base}.{method}")
+        if found is not None:
+            return found
+    return None
+
+
+__all__ = ["canonical_name"]
