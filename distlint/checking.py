@@ -212,17 +212,13 @@ def _findings_of_rules(
         return [], []
     if request.progress:
         request.progress("analysing", 0, 0)
-    try:
-        from distlint.analysis import build_model  # 50 ms that a run without such files saves
-    except ImportError:
-        return [], []
+    from distlint.analysis import build_model  # 50 ms that a run without such files saves
 
     try:
-        model = build_model(sources, settings=request.settings)
+        model = build_model(sources)
     except Exception as error:
         report.problems.append(Problem("", f"the analysis failed: {_crash(error)}"))
         return [], []
-    report.problems.extend(Problem(path, text) for path, text in model.problems)
     shown = {source.path for source in sources if source.reported}
     findings: list[Finding] = []
     rules = request.selection.rules
@@ -235,7 +231,7 @@ def _findings_of_rules(
         for finding in dict.fromkeys(findings)
         if finding.place.path in shown and request.selection.reports(finding.code, finding.severity)
     ]
-    return wanted, [f"{path}: {text}" for path, text in getattr(model, "notes", ())]
+    return wanted, [f"{problem.path}: {problem.text}" for problem in model.problems]
 
 
 def _run_rule(
@@ -261,7 +257,7 @@ def _crashing_file(rule: Rule, request: Request, sources: Sequence[Source]) -> s
     for source in sources:
         if source.reported:
             try:
-                for _ in rule.check(build_model([source], settings=request.settings)):
+                for _ in rule.check(build_model([source])):
                     continue
             except Exception:
                 return source.path

@@ -65,6 +65,10 @@ class Cache:
         self._folder = root / FOLDER
         self._enabled = enabled
 
+    def disabled(self) -> Cache:
+        """A cache in the same place that neither reads nor writes."""
+        return Cache(self._folder.parent, enabled=False)
+
     def load_facts(self, engine: str) -> dict[str, tuple[Stamp, FileFacts]]:
         """Facts about files by absolute path, as the last run with this `engine` left them."""
         document = self._read("files.json", engine)

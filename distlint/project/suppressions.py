@@ -28,13 +28,14 @@ class Suppression:
     """One comment: what it names, which lines it covers (both ends included), what it silenced.
 
     `codes` are written as in `select`: codes, prefixes, names; empty means every rule.
-    `span` is the directive's place, `comment` the whole comment it stands in.
+    `span` is the place of the directive, `text`; `whole` reaches to the end of the reason after it.
     """
 
     codes: tuple[str, ...]
     first: int
     last: int
     span: Span
+    whole: Span
     text: str
     whole_file: bool = False
     noqa: bool = False
@@ -112,10 +113,19 @@ def _read_comment(token: tokenize.TokenInfo, physical: str) -> Iterable[Suppress
             first=line,
             last=line,
             span=Span(line, begin, line, end),
+            whole=Span(
+                line, begin, line, byte_column(physical, token.start[1] + _reach(token, match))
+            ),
             text=match.group(),
             whole_file=pattern is _COMMENT and match.group("kind").lower() == "file-ignore",
             noqa=pattern is _NOQA,
         )
+
+
+def _reach(token: tokenize.TokenInfo, match: re.Match[str]) -> int:
+    """Where, in the comment, the words after the directive end: at the next `#` or the line end."""
+    following = token.string.find("#", match.end())
+    return len(token.string.rstrip()) if following < 0 else following
 
 
 def suppressed(
@@ -181,7 +191,7 @@ def unused(
         fix=Fix(
             Applicability.SAFE,
             f"Leave {_quoted(left)} in the comment" if left else "Remove the comment",
-            (ReplaceComment(span, text),),
+            (ReplaceComment(span if left else item.whole, text),),
         ),
     )
 

@@ -119,6 +119,9 @@ def _places(witness: Witness | None) -> set[tuple[str, int]]:
     return {(step.place.path, step.place.line) for step in steps}
 
 
+_LEAD = " " * 6
+"""Where the code of a step begins, after its line number."""
+
 # The witness: one column for each class of ranks
 
 
@@ -132,12 +135,16 @@ def _witness(witness: Witness, own: str, layout: Layout) -> list[str]:
         rows.append([_cell(step, own, column) for step in steps])
     heads = [name for name, _ in witness.columns]
     wide = max(
-        [cells(head) + 4 for head in heads]
+        [cells(head) + len(_LEAD) for head in heads]
         + [cells(line) for row in rows for cell in row[:-1] for line in cell]
         + [20]
     )
     column = min(column, wide + 4)
-    lines = ["".join(f"    {style.bold(head)}{_pad(head, column - 2)}" for head in heads).rstrip()]
+    lines = [
+        "".join(
+            f"{_LEAD}{style.bold(head)}{_pad(head, column + 2 - len(_LEAD))}" for head in heads
+        ).rstrip()
+    ]
     for row in rows:
         height = max(len(cell) for cell in row)
         for index in range(height):

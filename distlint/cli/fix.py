@@ -1,0 +1,143 @@
+"""`distlint fix`: show the fixes as a diff, or apply them."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from distlint.cli.inputs import BadSetting, Inputs, prepare, shared_options
+from distlint.cli.output import print_notes, print_problems, print_report
+from distlint.cli.progress import ProgressBar
+from distlint.findings import Applicability
+from distlint.fixing.diff import diff_text, unified_diff
+from distlint.fixing.writing import WriteRefused, write_fixed
+from distlint.project.files import Problem
+from distlint.repairing import FixedFile, Repair, applies, repair
+from distlint.reporting.report import Report
+from distlint.reporting.style import Style, style_for
+
+
+@click.command()
+@shared_options
+@click.option("--apply", is_flag=True, help="Write the fixed files; without it nothing is written.")
+@click.option(
+    "--unsafe-fixes/--no-unsafe-fixes",
+    default=None,
+    help="Take fixes too that may change numbers, timing or files.",
+)
+@click.option("--diff", is_flag=True, help="With --apply: show the diff as well.")
+@click.option("--exit-zero", is_flag=True, help="Exit 0 in spite of findings.")
+@click.option("-v", "--verbose", is_flag=True, help="Say what was left out and why.")
+def fix(
+    apply: bool,
+    unsafe_fixes: bool | None,
+    diff: bool,
+    exit_zero: bool,
+    verbose: bool,
+    **values: Any,
+) -> None:
+    """Show as a diff how the findings in PATHS (default: here) are repaired.
+
+    The diff goes to standard output and can be given to `git apply`. With `-`, --apply prints the
+    fixed text. Exit code: 0 when nothing is (or remains) to be done, 1 otherwise, 2 where something
+    could not be done.
+    """
+    try:
+        request = prepare(Inputs(**values))
+    except BadSetting as bad:
+        print_report(bad.report, "text")
+        sys.exit(2)
+    unsafe = request.settings.unsafe_fixes if unsafe_fixes is None else unsafe_fixes
+    # Stored findings hold no edits.
+    request.cache = request.cache.disabled()
+    with ProgressBar(sys.stderr) as bar:
+        request.progress = bar
+        result = repair(request, unsafe=unsafe)
+    from_stdin = bool(request.overlays)
+    if diff or not apply:
+        _print_diff(result.files)
+    if apply and from_stdin:
+        (data,) = (
+            (file.after for file in result.files) if result.files else request.overlays.values()
+        )
+        sys.stdout.buffer.write(data)
+        sys.stdout.flush()
+    elif apply:
+        _write(result)
+        print_report(result.after, "text")
+    for note in result.notes:
+        print(f"distlint: {note}", file=sys.stderr)
+    if verbose:
+        print_notes(result.after)
+    print_problems(result.after)
+    print(_summary(result, apply, unsafe, style_for(sys.stderr)), file=sys.stderr)
+    code = (result.after if apply else _planned(result)).exit_code()
+    sys.exit(0 if exit_zero and code == 1 else code)
+
+
+def _planned(result: Repair) -> Report:
+    """The report that a diff stands for: what is there now, and what went wrong on the way."""
+    result.before.problems = result.after.problems
+    return result.before
+
+
+def _print_diff(files: list[FixedFile]) -> None:
+    style = style_for(sys.stdout)
+    for file in files:
+        if sys.stdout.isatty() or style.color:
+            for line in diff_text(file.shown, file.before, file.after).splitlines():
+                print(_painted(line, style))
+        else:  # byte for byte what `git apply` needs
+            sys.stdout.flush()
+            sys.stdout.buffer.write(unified_diff(file.shown, file.before, file.after))
+            sys.stdout.buffer.flush()
+
+
+def _painted(line: str, style: Style) -> str:
+    if line.startswith(("--- ", "+++ ")):
+        return style.bold(line)
+    if line.startswith("@@"):
+        return style.cyan(line)
+    if line.startswith("-"):
+        return style.red(line)
+    return style.green(line) if line.startswith("+") else line
+
+
+def _write(result: Repair) -> None:
+    """Write what changed; what is refused is a problem, and the rest goes on."""
+    written = []
+    for file in result.files:
+        try:
+            write_fixed(file.path, file.before, file.after)
+        except WriteRefused as refused:
+            path, _, reason = str(refused).partition(": ")
+            result.after.problems.append(Problem(path, reason))
+        else:
+            written.append(file)
+    result.files = written
+
+
+def _summary(result: Repair, apply: bool, unsafe: bool, style: Style) -> str:
+    fixes = _counted(result.applied, "fix", "fixes")
+    files = _counted(len(result.files), "file", "files")
+    if not result.files:
+        line = "Nothing to fix."
+    elif apply:
+        line = style.green(f"Applied {fixes} in {files}.")
+    else:
+        line = style.green(f"Would apply {fixes} in {files}; `--apply` does.")
+    more = sum(
+        applies(row.finding, True)
+        and row.finding.fix is not None
+        and row.finding.fix.applicability is Applicability.UNSAFE
+        for row in result.after.findings
+    )
+    if more and not unsafe:
+        line += f" {more:,} more with `--unsafe-fixes`."
+    return line
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"

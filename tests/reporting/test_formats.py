@@ -1,0 +1,276 @@
+"""Formats: each of them, made from one report, read back by what reads it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from distlint.findings import (
+    Applicability,
+    Finding,
+    Fix,
+    Place,
+    Related,
+    Severity,
+    Witness,
+    WitnessStep,
+)
+from distlint.project.files import Problem
+from distlint.reporting import github, gitlab, junit, sarif
+from distlint.reporting import json as json_format
+from distlint.reporting.report import Report, Reported, Texts
+from distlint.reporting.style import Style
+from distlint.reporting.text import Layout, render
+
+TRAIN = """\
+def save_checkpoint(model, größe, path):
+    rank = dist.get_rank()
+    if rank != 0:
+        return
+    torch.save(model.state_dict(), path)
+
+
+
+    größe; dist.barrier()
+"""
+OTHER = "def main():\n\tsave_checkpoint(model, 3, path)\n"
+
+
+def place(line: int, text: str, path: str = "train.py", source: str = TRAIN) -> Place:
+    code = source.split("\n")[line - 1]
+    column = len(code[: code.index(text)].encode())
+    return Place(path, line, column, line, column + len(text.encode()))
+
+
+def step(line: int, text: str, says: str = "", path: str = "train.py") -> WitnessStep:
+    return WitnessStep(Place(path, line, 4, line, 8), f"{text} {says}".strip())
+
+
+@pytest.fixture
+def report() -> Report:
+    guard = Related(place(3, "rank != 0"), "the other ranks return here")
+    call = Related(place(2, "save_checkpoint", "other.py", OTHER), "called here")
+    deadlock = Finding(
+        "DL101",
+        "collective-not-on-all-ranks",
+        Severity.ERROR,
+        "Rank 0 waits in `barrier()`; the other ranks returned at line 4. Move it, 100%.",
+        place(9, "dist.barrier()"),
+        (guard, call),
+        Fix(Applicability.SAFE, "Move the barrier in front of the guard"),
+    )
+    save = Finding(
+        "DL301",
+        "unguarded-save",
+        Severity.WARNING,
+        "Every rank writes `path`.",
+        place(5, "torch.save(model.state_dict(), path)"),
+        fix=Fix(Applicability.DISPLAY, "Call save() on all ranks"),
+    )
+    texts = Texts({"train.py": TRAIN, "other.py": OTHER})
+    return Report(
+        findings=[Reported(save, "f1"), Reported(deadlock, "f2")],
+        problems=[Problem("gone.py", "no such file or folder")],
+        files=2,
+        texts=texts,
+    )
+
+
+@pytest.fixture
+def witnessed(report: Report) -> Report:
+    finding = report.findings[1].finding
+    witness = Witness(
+        (
+            (
+                "rank 0",
+                (step(3, "if rank != 0", "→ goes on"), step(9, "dist.barrier()", "← waits")),
+            ),
+            (
+                "other ranks",
+                (
+                    step(3, "if rank != 0", "→ return"),
+                    step(2, "(end of save_checkpoint)", path="other.py"),
+                ),
+            ),
+        ),
+        (step(2, "save_checkpoint()", path="other.py"),),
+    )
+    new = Finding(
+        finding.code,
+        finding.name,
+        finding.severity,
+        finding.message,
+        finding.place,
+        finding.related,
+        witness=witness,
+    )
+    report.findings[1] = Reported(new, "f2")
+    return report
+
+
+def test_json_is_the_promised_array(report: Report) -> None:
+    save, deadlock = json.loads(json_format.render(report))
+    assert deadlock == {
+        "code": "DL101",
+        "name": "collective-not-on-all-ranks",
+        "severity": "error",
+        "message": report.findings[1].finding.message,
+        "path": "train.py",
+        "line": 9,
+        "column": 12,
+        "end_line": 9,
+        "end_column": 26,
+        "fix": {"applicability": "safe", "message": "Move the barrier in front of the guard"},
+        "related": [
+            {"path": "train.py", "line": 3, "column": 8, "message": "the other ranks return here"},
+            {"path": "other.py", "line": 2, "column": 2, "message": "called here"},
+        ],
+        "fingerprint": "f2",
+    }
+    assert save["fix"]["applicability"] == "display"
+
+
+def test_json_holds_the_witness(witnessed: Report) -> None:
+    _, deadlock = json.loads(json_format.render(witnessed))
+    first, second = deadlock["witness"]["classes"]
+    assert first["ranks"] == "rank 0"
+    assert first["trace"][1] == {
+        "path": "train.py",
+        "line": 9,
+        "column": 5,
+        "text": "dist.barrier() ← waits",
+    }
+    assert second["trace"][1]["path"] == "other.py"
+    assert [call["line"] for call in deadlock["witness"]["chain"]] == [2]
+
+
+def test_text_shows_frame_related_places_fix_and_summary(report: Report) -> None:
+    text = render(report, Layout(Style(), 100))
+    assert "train.py:9:12: error DL101 collective-not-on-all-ranks [fix]" in text
+    assert "train.py:5:5: warning DL301 unguarded-save\n" in text
+    assert "3 │     if rank != 0:\n    │        --------- the other ranks return here" in text
+    assert "9 │     größe; dist.barrier()\n    │            ^^^^^^^^^^^^^^" in text
+    assert "⋮" in text
+    assert "other.py:2:2" in text
+    assert "2 │     save_checkpoint(model, 3, path)\n    │     --------------- called here" in text
+    assert "fix: Move the barrier in front of the guard" in text
+    assert "to do: Call save() on all ranks" in text
+    assert text.endswith(
+        "Found 1 error and 1 warning (2 files checked). 1 fixable with `distlint fix --apply`."
+    )
+
+
+def test_text_shows_the_witness_side_by_side(witnessed: Report) -> None:
+    lines = render(witnessed, Layout(Style(), 100)).split("\n")
+    (head,) = [line for line in lines if "rank 0  " in line and "other ranks" in line]
+    (same,) = [line for line in lines if "goes on" in line]
+    assert "→ return" in same
+    assert head.index("other ranks") == same.rindex("if rank != 0")
+    (parted,) = [line for line in lines if "← waits" in line]
+    assert "end of" in parted
+    assert any("calls: save_checkpoint() (other.py:2)" in line for line in lines)
+
+
+@pytest.mark.parametrize("width", [40, 80, 140])
+def test_text_keeps_to_its_width(witnessed: Report, width: int) -> None:
+    witnessed.findings.append(
+        Reported(
+            Finding("DL1", "n", Severity.ERROR, "m " * 90, Place("long.py", 1, 90_000, 1, 90_004)),
+            "f3",
+        )
+    )
+    witnessed.texts.add("long.py", "x = '" + "模" * 100_000 + "'")
+    text = render(witnessed, Layout(Style(), width))
+    frames = [line for line in text.split("\n") if "│" in line]
+    assert frames
+    for line in frames:
+        wide = sum(2 if char == "模" else 1 for char in line)
+        assert wide <= width
+
+
+def test_without_unicode_the_frame_is_ascii(report: Report) -> None:
+    text = render(report, Layout(Style(unicode=False), 100))
+    assert "|" in text
+    assert text.replace("ö", "o").replace("ß", "s").isascii()
+
+
+def test_colors_are_only_added(report: Report) -> None:
+    plain = render(report, Layout(Style(), 100))
+    painted = render(report, Layout(Style(color=True), 100))
+    assert "\x1b[1;31m" in painted
+    assert re.sub(r"\x1b\[[0-9;]*m", "", painted) == plain
+
+
+def test_control_characters_of_a_file_do_not_reach_the_terminal() -> None:
+    finding = Finding("DL1", "n", Severity.ERROR, "m", Place("a.py", 1, 0, 1, 1))
+    report = Report([Reported(finding, "f")], texts=Texts({"a.py": "x = '\x1b[2J'"}))
+    assert "\x1b" not in render(report, Layout(Style(), 80))
+
+
+def test_clean_and_incomplete_summaries() -> None:
+    assert render(Report(files=3), Layout(Style(), 80)) == "No findings (3 files checked)."
+    text = render(Report(files=1, problems=[Problem("a", "b")]), Layout(Style(), 80))
+    assert "in what could be checked (1 file checked)" in text
+
+
+def test_sarif(witnessed: Report) -> None:
+    document = json.loads(sarif.render(witnessed))
+    (run,) = document["runs"]
+    assert document["version"] == "2.1.0"
+    assert run["columnKind"] == "unicodeCodePoints"
+    assert run["invocations"][0]["executionSuccessful"] is False
+    result = run["results"][1]
+    assert result["locations"][0]["physicalLocation"]["region"] == {
+        "startLine": 9,
+        "startColumn": 12,
+        "endLine": 9,
+        "endColumn": 26,
+    }
+    assert [flow["id"] for flow in result["codeFlows"][0]["threadFlows"]] == [
+        "rank 0",
+        "other ranks",
+    ]
+    for row in run["results"]:
+        if "ruleIndex" in row:
+            assert run["tool"]["driver"]["rules"][row["ruleIndex"]]["id"] == row["ruleId"]
+
+
+def test_github_escapes(report: Report) -> None:
+    lines = github.render(report).split("\n")
+    assert len(lines) == 2
+    assert lines[0].startswith("::warning file=train.py,line=5,endLine=5,title=DL301")
+    assert lines[1].startswith("::error file=train.py,line=9,")
+    assert lines[1].endswith("Move it, 100%25.")
+
+
+def test_gitlab(report: Report) -> None:
+    rows = json.loads(gitlab.render(report))
+    assert [row["severity"] for row in rows] == ["major", "critical"]
+    assert rows[1]["location"] == {"path": "train.py", "lines": {"begin": 9, "end": 9}}
+    assert len({row["fingerprint"] for row in rows}) == 2
+
+
+def test_junit(report: Report) -> None:
+    root = ElementTree.fromstring(junit.render(report))
+    assert [suite.get("failures") for suite in root] == ["2", "0"]
+    assert root.find(".//failure[@type='error']") is not None
+    assert root.find(".//error") is not None
+    clean = ElementTree.fromstring(junit.render(Report(files=1)))
+    assert [case.get("name") for case in clean.iter("testcase")] == ["no findings"]
+
+
+def test_junit_survives_what_xml_forbids() -> None:
+    finding = Finding("DL1", "n", Severity.ERROR, "a\x00b\x1b", Place("a.py", 1, 0, 1, 1))
+    report = Report([Reported(finding, "f")], texts=Texts({"a.py": "x"}))
+    ElementTree.fromstring(junit.render(report))
+
+
+def test_a_vanished_file_has_no_frame(tmp_path: Path) -> None:
+    gone = str(tmp_path / "gone.py")
+    finding = Finding("DL1", "n", Severity.ERROR, "m", Place(gone, 7, 3, 7, 9))
+    report = Report([Reported(finding, "f")], files=1)
+    assert f"{gone}:7:1: error DL1 n" in render(report, Layout(Style(), 80))
