@@ -1,0 +1,168 @@
+"""The table of accelerate's configuration: keys, allowed values, and which section goes with what.
+
+Read in accelerate 1.15.0: commands/config/config_args.py (ClusterConfig), commands/launch.py
+(launch_command_parser: the keys that a section may hold become its arguments), utils/constants.py,
+utils/dataclasses.py (DistributedType, PrecisionType). tests/hardware/test_config.py compares this
+table with the installed accelerate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ACCELERATE_VERSION = "1.15.0"
+
+# config_args.py, BaseConfig and ClusterConfig; the last two are old names that process_config
+# converts.
+CLUSTER_KEYS = frozenset(
+    [
+        "compute_environment",
+        "distributed_type",
+        "mixed_precision",
+        "use_cpu",
+        "debug",
+        "num_processes",
+        "machine_rank",
+        "num_machines",
+        "gpu_ids",
+        "main_process_ip",
+        "main_process_port",
+        "rdzv_backend",
+        "same_network",
+        "main_training_function",
+        "enable_cpu_affinity",
+        "fp8_config",
+        "deepspeed_config",
+        "fsdp_config",
+        "parallelism_config",
+        "megatron_lm_config",
+        "mpirun_config",
+        "downcast_bf16",
+        "tpu_name",
+        "tpu_zone",
+        "tpu_use_cluster",
+        "tpu_use_sudo",
+        "command_file",
+        "commands",
+        "tpu_vm",
+        "tpu_env",
+        "dynamo_config",
+        "fp16",
+        "dynamo_backend",
+    ]
+)
+
+# utils/dataclasses.py, DistributedType
+DISTRIBUTED_TYPES = frozenset(
+    [
+        "NO",
+        "MULTI_CPU",
+        "MULTI_GPU",
+        "MULTI_NPU",
+        "MULTI_MLU",
+        "MULTI_SDAA",
+        "MULTI_MUSA",
+        "MULTI_XPU",
+        "DEEPSPEED",
+        "FSDP",
+        "XLA",
+        "MEGATRON_LM",
+        "MULTI_HPU",
+        "MULTI_NEURON",
+    ]
+)
+
+# launch.py, _validate_launch_command and launch_command: what starts several processes.
+STARTS_SEVERAL = DISTRIBUTED_TYPES - {"NO", "MULTI_CPU"}
+ON_CUDA = frozenset({"MULTI_GPU", "FSDP", "DEEPSPEED", "MEGATRON_LM"})
+
+MIXED_PRECISIONS = frozenset({"no", "fp16", "bf16", "fp8"})
+
+# launch.py, launch_command_parser. A key of a section that is no argument is set and never read.
+FSDP_KEYS = frozenset(
+    [
+        "fsdp_version",
+        "fsdp_offload_params",
+        "fsdp_min_num_params",
+        "fsdp_sharding_strategy",
+        "fsdp_reshard_after_forward",
+        "fsdp_auto_wrap_policy",
+        "fsdp_transformer_layer_cls_to_wrap",
+        "fsdp_backward_prefetch",
+        "fsdp_state_dict_type",
+        "fsdp_forward_prefetch",
+        "fsdp_use_orig_params",
+        "fsdp_cpu_ram_efficient_loading",
+        "fsdp_sync_module_states",
+        "fsdp_activation_checkpointing",
+        "fsdp_activation_checkpointing_offload",
+        "fsdp_ignored_modules",
+    ]
+)
+DEEPSPEED_KEYS = frozenset(
+    [
+        "deepspeed_config_file",
+        "zero_stage",
+        "offload_optimizer_device",
+        "offload_param_device",
+        "offload_optimizer_nvme_path",
+        "offload_param_nvme_path",
+        "gradient_accumulation_steps",
+        "gradient_clipping",
+        "zero3_init_flag",
+        "zero3_save_16bit_model",
+        "deepspeed_hostfile",
+        "deepspeed_exclusion_filter",
+        "deepspeed_inclusion_filter",
+        "deepspeed_multinode_launcher",
+        "deepspeed_moe_layer_cls_names",
+    ]
+)
+SECTION_KEYS = {"fsdp_config": FSDP_KEYS, "deepspeed_config": DEEPSPEED_KEYS}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section and the distributed types under which launch_command reads it."""
+
+    key: str
+    types: frozenset[str]
+
+
+SECTIONS = (
+    Section("fsdp_config", frozenset({"FSDP"})),
+    Section("deepspeed_config", frozenset({"DEEPSPEED"})),
+    Section("megatron_lm_config", frozenset({"MEGATRON_LM"})),
+    Section("parallelism_config", frozenset({"FSDP"})),
+    Section("mpirun_config", frozenset({"MULTI_CPU"})),
+)
+
+FSDP_SHARDING_STRATEGIES = (
+    "FULL_SHARD",
+    "SHARD_GRAD_OP",
+    "NO_SHARD",
+    "HYBRID_SHARD",
+    "HYBRID_SHARD_ZERO2",
+)
+FSDP_WRAP_POLICIES = ("TRANSFORMER_BASED_WRAP", "SIZE_BASED_WRAP", "NO_WRAP")
+FSDP_STATE_DICTS = {
+    1: ("FULL_STATE_DICT", "LOCAL_STATE_DICT", "SHARDED_STATE_DICT"),
+    2: ("SHARDED_STATE_DICT", "FULL_STATE_DICT"),
+}
+
+# utils/dataclasses.py, FullyShardedDataParallelPlugin.__post_init__: dropped with a warning.
+FSDP1_ONLY = ("fsdp_backward_prefetch", "fsdp_use_orig_params", "fsdp_sync_module_states")
+
+# utils/dataclasses.py, DeepSpeedPlugin._deepspeed_config_checks: refused beside
+# deepspeed_config_file. The plugin compares with names without their prefix.
+IGNORED_WITH_DEEPSPEED_FILE = (
+    "gradient_accumulation_steps",
+    "gradient_clipping",
+    "zero_stage",
+    "offload_optimizer_device",
+    "offload_param_device",
+    "offload_param_nvme_path",
+    "offload_optimizer_nvme_path",
+    "zero3_save_16bit_model",
+    "mixed_precision",
+)

@@ -1,0 +1,30 @@
+"""The table of checks, in the order in which they are shown; one module for each group."""
+
+from __future__ import annotations
+
+from distlint.hardware.doctor.check import Check
+from distlint.hardware.doctor.checks import (
+    accelerate,
+    collectives,
+    deepspeed,
+    devices,
+    launcher,
+    limits,
+    settings,
+    storage,
+    strategy,
+    versions,
+)
+
+CHECKS: tuple[Check, ...] = (
+    *devices.CHECKS,
+    *launcher.CHECKS,
+    *accelerate.CHECKS,
+    *deepspeed.CHECKS,
+    *collectives.CHECKS,
+    *settings.CHECKS,
+    *limits.CHECKS,
+    *storage.CHECKS,
+    *versions.CHECKS,
+    *strategy.CHECKS,
+)
