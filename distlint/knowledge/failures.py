@@ -141,7 +141,7 @@ LOCAL_CALLS: dict[str, LocalValue] = {
     "datasets.distributed.split_dataset_by_node": LocalValue(
         "rank-part",
         "this rank's part of the data",
-        source="datasets 5.2.0 datasets/distributed.py:14",
+        source="datasets 5.2.0 datasets/distributed.py:10",
     ),
     "builtins.input": LocalValue(
         "process", "what was typed at this terminal", source="python 3.11 builtins"

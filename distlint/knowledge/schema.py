@@ -71,6 +71,9 @@ class Call(NamedTuple):
     first: str = ""
     """For context managers that let some ranks run their body before the others: "main" (global
     rank 0), "local_main" (local rank 0 of each machine)."""
+    implicit_group: str = ""
+    """The call communicates in a group that is no argument of it: "tensor-parallel", "data-parallel",
+    "pipeline", "node"; empty where that is the whole job."""
     source: str = ""
     """Library, version, file and line of the definition that was read."""
     also: tuple[Effect, ...] = ()
@@ -83,8 +86,13 @@ class Call(NamedTuple):
     """Position of the source or destination rank."""
     root_keyword: str = ""
     when: str = ""
-    """Condition on an argument, in words of Python: "download=True", "destination=True"; the effect
-    holds only where the argument may have that value. Empty: always."""
+    """"keyword=value" ("download=True") of an argument that is off by default: the effect holds only
+    where the argument is given and may have that value."""
+    unless: str = ""
+    """"keyword=value" ("exist_ok=True"): the effect holds unless the argument surely has that
+    value."""
+    condition: int | None = None
+    """Position of the argument that `when` or `unless` names."""
     writers: str = ""
     """For GUARDED_WRITE: which ranks write: "main", "local_main", "each" (own file per rank)."""
     atomic: bool = False

@@ -608,7 +608,8 @@ _ROWS: tuple[Call, ...] = (
         path=0,
         path_keyword="name",
         result="none",
-        when="exist_ok=False",
+        unless="exist_ok=True",
+        condition=2,
         source="python 3.11 os",
     ),
     Call(
@@ -616,7 +617,8 @@ _ROWS: tuple[Call, ...] = (
         CREATE_DIR,
         path="self",
         result="none",
-        when="exist_ok=False",
+        unless="exist_ok=True",
+        condition=2,
         source="python 3.11 pathlib",
     ),
     # Reads.
@@ -868,6 +870,7 @@ _ROWS: tuple[Call, ...] = (
         path=0,
         path_keyword="root",
         when="download=True",
+        condition=4,
         source="torchvision 0.29.2 torchvision/datasets/mnist.py:20",
     ),
     Call(
@@ -876,6 +879,7 @@ _ROWS: tuple[Call, ...] = (
         path=0,
         path_keyword="root",
         when="download=True",
+        condition=4,
         source="torchvision 0.29.2 torchvision/datasets/mnist.py:204",
     ),
     Call(
@@ -884,6 +888,7 @@ _ROWS: tuple[Call, ...] = (
         path=0,
         path_keyword="root",
         when="download=True",
+        condition=4,
         source="torchvision 0.29.2 torchvision/datasets/mnist.py:232",
     ),
     Call(
@@ -900,6 +905,7 @@ _ROWS: tuple[Call, ...] = (
         path=0,
         path_keyword="root",
         when="download=True",
+        condition=4,
         source="torchvision 0.29.2 torchvision/datasets/cifar.py:13",
     ),
     Call(
@@ -908,6 +914,7 @@ _ROWS: tuple[Call, ...] = (
         path=0,
         path_keyword="root",
         when="download=True",
+        condition=4,
         source="torchvision 0.29.2 torchvision/datasets/cifar.py:146",
     ),
     Call(
@@ -916,6 +923,7 @@ _ROWS: tuple[Call, ...] = (
         path=0,
         path_keyword="root",
         when="download=True",
+        condition=4,
         source="torchvision 0.29.2 torchvision/datasets/svhn.py:12",
     ),
     Call(

@@ -5,7 +5,15 @@ A library's rows are in the module of its name; all of them have been read in it
 
 from __future__ import annotations
 
-from distlint.knowledge.collectives import accelerate, deepspeed, pytorch, transformers
+from distlint.knowledge.collectives import (
+    accelerate,
+    deepspeed,
+    frameworks,
+    lightning,
+    megatron,
+    pytorch,
+    transformers,
+)
 from distlint.knowledge.schema import Call
 
 ROWS: tuple[Call, ...] = (
@@ -13,6 +21,9 @@ ROWS: tuple[Call, ...] = (
     *accelerate.ROWS,
     *transformers.ROWS,
     *deepspeed.ROWS,
+    *lightning.ROWS,
+    *megatron.ROWS,
+    *frameworks.ROWS,
 )
 
 CALLS: dict[str, Call] = {row.name: row for row in ROWS}

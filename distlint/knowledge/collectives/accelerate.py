@@ -87,6 +87,7 @@ ROWS: tuple[Call, ...] = (
         result="local",
         context=True,
         when="apply_padding=True",
+        condition=1,
         source="accelerate 1.15.0 accelerate/accelerator.py:834",
         note="binds this rank's part; communicates only to pad tensors",
     ),
@@ -256,6 +257,7 @@ ROWS: tuple[Call, ...] = (
         result="local",
         context=True,
         when="apply_padding=True",
+        condition=1,
         source="accelerate 1.15.0 accelerate/state.py:426",
     ),
     Call(
@@ -294,6 +296,7 @@ ROWS: tuple[Call, ...] = (
         result="local",
         context=True,
         when="apply_padding=True",
+        condition=1,
         source="accelerate 1.15.0 accelerate/state.py:1125",
     ),
     # accelerate.utils.

@@ -252,7 +252,8 @@ ROWS: tuple[Call, ...] = (
         "new_group",
         group_keyword="",
         result="group",
-        when="use_local_synchronization=False",
+        unless="use_local_synchronization=True",
+        condition=4,
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:5745",
         note="all ranks of the main group make the call, also those that are not members",
     ),
@@ -602,7 +603,7 @@ ROWS: tuple[Call, ...] = (
         path_keyword="checkpoint_id",
         also=(Effect.GUARDED_WRITE,),
         writers="each",
-        when="no_dist=False",
+        unless="no_dist=True",
         source="torch 2.13.0 torch/distributed/checkpoint/state_dict_saver.py:89",
     ),
     Call(
@@ -615,7 +616,7 @@ ROWS: tuple[Call, ...] = (
         path_keyword="checkpoint_id",
         also=(Effect.GUARDED_WRITE,),
         writers="each",
-        when="no_dist=False",
+        unless="no_dist=True",
         source="torch 2.13.0 torch/distributed/checkpoint/state_dict_saver.py:221",
     ),
     Call(
@@ -627,7 +628,7 @@ ROWS: tuple[Call, ...] = (
         path="checkpoint_id",
         path_keyword="checkpoint_id",
         also=(Effect.READ,),
-        when="no_dist=False",
+        unless="no_dist=True",
         source="torch 2.13.0 torch/distributed/checkpoint/state_dict_loader.py:60",
     ),
     Call(
@@ -639,7 +640,7 @@ ROWS: tuple[Call, ...] = (
         result="uniform",
         also=(Effect.GUARDED_WRITE,),
         writers="each",
-        when="no_dist=False",
+        unless="no_dist=True",
         source="torch 2.13.0 torch/distributed/checkpoint/state_dict_saver.py:64",
     ),
     Call(
@@ -650,7 +651,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="process_group",
         result="none",
         also=(Effect.READ,),
-        when="no_dist=False",
+        unless="no_dist=True",
         source="torch 2.13.0 torch/distributed/checkpoint/state_dict_loader.py:36",
     ),
     # State dicts of any wrapping.
@@ -813,7 +814,7 @@ ROWS: tuple[Call, ...] = (
         "state_dict",
         group_keyword="",
         result="rank",
-        source="torch 2.13.0 torch/nn/modules/module.py:2176",
+        source="torch 2.13.0 torch/nn/modules/module.py:2194",
         note="FSDP1 hooks nn.Module.state_dict; a full state dict gathers every parameter",
     ),
     Call(
@@ -872,7 +873,7 @@ ROWS: tuple[Call, ...] = (
         "fully_shard",
         group_keyword="mesh",
         result="wrapped",
-        source="torch 2.13.0 torch/distributed/fsdp/_fully_shard/_fully_shard.py:64",
+        source="torch 2.13.0 torch/distributed/fsdp/_fully_shard/_fully_shard.py:98",
         note="shards in place; without a mesh it creates one, which is a collective",
     ),
     Call(

@@ -92,8 +92,8 @@ ROWS: tuple[Call, ...] = (
         COLLECTIVE,
         "all_gather",
         group_keyword="",
-        when="average_tokens_across_devices",
         source="transformers 5.23.0 transformers/trainer.py:2298",
+        note="where average_tokens_across_devices is set",
     ),
     Call(
         "transformers.Trainer.get_batch_samples",
@@ -101,8 +101,8 @@ ROWS: tuple[Call, ...] = (
         "all_gather",
         group_keyword="",
         result="local",
-        when="average_tokens_across_devices",
         source="transformers 5.23.0 transformers/trainer.py:2281",
+        note="where average_tokens_across_devices is set",
     ),
     Call(
         "transformers.Trainer._nested_gather",
