@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from distlint.knowledge import collectives, conventions, ranks, wrappers
+from distlint.knowledge import collectives, conventions, failures, ranks, sinks, wrappers
 from distlint.knowledge.libraries import canonical_name
 from distlint.knowledge.schema import Call, Effect
 
@@ -38,17 +38,6 @@ _COLLECTIVE_EFFECTS: Final = (
 )
 
 
-class LocalFact(NamedTuple):
-    """A call whose result is each rank's own."""
-
-    tag: str
-    """What kind of difference: "clock", "file", "tensor", "salted-hash" …"""
-    text: str
-    """A noun phrase for messages."""
-    needs_local_input: bool = False
-    """Only where the receiver or an argument is a rank's own already."""
-
-
 def _grouped(*tables: dict[str, Call]) -> dict[str, tuple[Call, ...]]:
     rows: dict[str, tuple[Call, ...]] = {}
     for table in tables:
@@ -57,16 +46,18 @@ def _grouped(*tables: dict[str, Call]) -> dict[str, tuple[Call, ...]]:
     return rows
 
 
-CALLS: Final[dict[str, tuple[Call, ...]]] = _grouped(collectives.CALLS)
+CALLS: Final[dict[str, tuple[Call, ...]]] = _grouped(collectives.CALLS, sinks.SINKS)
 """All rows of a call by its canonical name."""
 
-METHODS: Final[dict[str, tuple[Call, ...]]] = _grouped(collectives.METHODS)
+METHODS: Final[dict[str, tuple[Call, ...]]] = _grouped(
+    collectives.METHODS, sinks.SINK_METHODS
+)
 """Rows by method name alone, for receivers of unknown class."""
 
-LOCAL_CALLS: dict[str, LocalFact] = {}
-LOCAL_METHODS: dict[str, LocalFact] = {}
-FAILURES: dict[str, str] = {}
-METHOD_FAILURES: dict[str, str] = {}
+LOCAL_CALLS: Final = failures.LOCAL_CALLS
+LOCAL_METHODS: Final = failures.LOCAL_METHODS
+FAILURES: Final = failures.FAILURES
+METHOD_FAILURES: Final = failures.METHOD_FAILURES
 
 WRAPPER_TYPES: Final[dict[str, str]] = {
     kind: row.classes[0] for kind, row in wrappers.WRAPPERS.items() if row.classes
