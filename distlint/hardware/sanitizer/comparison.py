@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from distlint.hardware.sanitizer.alignment import first_gap
+from distlint.hardware.sanitizer.alignment import Side, first_gap
 from distlint.hardware.sanitizer.events import Collective, Group, PointToPoint, Stack
 
 KEPT = 512
@@ -102,7 +102,7 @@ class Comparison:
             if other == rank or partner is None:
                 continue
             if partner.signature != operation.signature:
-                return self._at(Kind.MISMATCH, operation.group, index, rank, other)
+                return self._at(Kind.MISMATCH, operation.group, index, rank, other, set())
             earlier = self._earlier_swap(rank, other, operation, partner, index)
             if earlier is not None:
                 group = self._groups[operation.group]
@@ -132,13 +132,16 @@ class Comparison:
         group = self._groups[operation.group]
         return Divergence(Kind.MISMATCH, group, 0, operations)
 
-    def missing(self, behind: set[int]) -> Divergence | None:
-        """What another rank has entered and a rank of `behind`, which will not come, has not."""
+    def missing(self, behind: set[int], ended: set[int]) -> Divergence | None:
+        """What another rank has entered and a rank of `behind`, which will not come, has not.
+
+        `ended` are the ranks whose scripts are over; the others wait.
+        """
         for name, sequences in self._sequences.items():
             for rank in sorted(behind & sequences.keys()):
                 ahead = max(sequences, key=lambda other: sequences[other].count)
                 if sequences[ahead].count > sequences[rank].count:
-                    return self._at(Kind.MISSING, name, sequences[rank].count, ahead, rank)
+                    return self._at(Kind.MISSING, name, sequences[rank].count, ahead, rank, ended)
         for (name, source, destination, _), sides in self._pairs.items():
             if (name, destination) in self._any_source:
                 continue
@@ -166,16 +169,32 @@ class Comparison:
                 return None if self._are_alternatives(mine.stack, partner.stack) else earlier
         return None
 
-    def _at(self, kind: Kind, name: str, index: int, rank: int, other: int) -> Divergence:
+    def _at(
+        self, kind: Kind, name: str, index: int, rank: int, other: int, ended: set[int]
+    ) -> Divergence:
         """A divergence that showed at `index` between two ranks, put where they first parted."""
         sequences = self._sequences[name]
         # Both windows start at the same index, so that equal positions belong together.
         start = max(s.count - len(s.latest) for s in (sequences[rank], sequences[other]))
-        windows = [
-            [sequences[r].at(i) for i in range(start, sequences[r].count)] for r in (rank, other)
-        ]
-        keys = [[(o.signature, o.stack) for o in window if o is not None] for window in windows]
-        first = min(index, start + first_gap(keys[0], keys[1], index - start))
+        mine, theirs = (self._window(sequences[r], start) for r in (rank, other))
+        sites = {operation.stack for operation in mine}, {operation.stack for operation in theirs}
+
+        def belong_together(one: Collective, two: Collective) -> bool:
+            """Unequal operations as matched arms: alike, and each from a place of its own rank."""
+            if one.signature != two.signature:
+                return False
+            own_places = one.stack not in sites[1] and two.stack not in sites[0]
+            return own_places or self._are_alternatives(one.stack, two.stack)
+
+        gap = first_gap(
+            Side(mine, rank in ended), Side(theirs, other in ended), index - start, belong_together
+        )
+        first = min(index, start + gap)
         operations = {r: sequence.at(first) for r, sequence in sequences.items()}
         later = index + 1 if first < index else None
         return Divergence(kind, self._groups[name], first + 1, {**operations}, later=later)
+
+    @staticmethod
+    def _window(sequence: _Sequence, start: int) -> list[Collective]:
+        kept = [sequence.at(index) for index in range(start, sequence.count)]
+        return [operation for operation in kept if operation is not None]

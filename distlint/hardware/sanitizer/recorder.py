@@ -124,7 +124,9 @@ class Recorder:
         ranks = tuple(sorted(positions, key=positions.__getitem__))
         if self._groups.get(group.group_name) != ranks:
             self._groups[group.group_name] = ranks
-            description = getattr(group, "group_desc", "") or group.group_name
+            description = getattr(group, "group_desc", "")
+            if description in {"", "undefined"}:
+                description = group.group_name
             event = {"kind": "group", "name": group.group_name, "description": description}
             self._tell(event | {"ranks": ranks})
         return ranks

@@ -73,19 +73,40 @@ def _headline(result: Result) -> str:
         return f"distlint run: rank {state.rank} failed by itself: {_failure(state)}"
     if found.group is None:
         return "distlint run: the ranks stalled: each has entered the same collectives, all wait"
-    where = _group_text(found.group)
+    return f"distlint run: {_what_happened(found, found.group)}: {_who_does_what(result, found)}"
+
+
+def _what_happened(found: Divergence, group: Group) -> str:
+    where = _group_text(group)
     if found.index == 0:
-        return f"distlint run: send and recv do not belong together in {where}"
-    what = f"collective {found.index} of {where}"
-    match found.kind:
-        case Kind.SWAPPED:
-            return (
-                f"distlint run: the ranks perform {what} and {found.later} in a different order; "
-                "they look alike, so each takes the other's data without an error"
-            )
-        case Kind.MISMATCH | Kind.MISSING | Kind.STALL:
-            later = f" (it showed at collective {found.later})" if found.later else ""
-            return f"distlint run: the ranks diverge at {what}{later}"
+        return f"send and recv do not belong together in {where}"
+    if found.kind is Kind.SWAPPED:
+        return (
+            f"the ranks perform collectives {found.index} and {found.later} of {where} in different "
+            "orders, and each takes the other's data without an error"
+        )
+    later = f" (it showed at collective {found.later})" if found.later else ""
+    return f"the ranks diverge at collective {found.index} of {where}{later}"
+
+
+def _who_does_what(result: Result, found: Divergence) -> str:
+    """Each rank's part in a few words; ranks that do the same from the same place share them."""
+    parts: dict[str, list[int]] = {}
+    for state in result.ranks:
+        if state.rank not in found.operations:
+            continue
+        operation = found.operations[state.rank]
+        stack = operation.stack if operation else state.stack
+        at = f" at {shown_path(stack[0].path)}:{stack[0].line}" if stack else ""
+        does = f"in {operation.text}" if operation else _condition(state)
+        parts.setdefault(f"{does}{at}", []).append(state.rank)
+    return "; ".join(f"{_ranks_text(ranks)} {does}" for does, ranks in parts.items())
+
+
+def _ranks_text(ranks: list[int]) -> str:
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    return "ranks " + ", ".join(str(rank) for rank in ranks)
 
 
 def _group_text(group: Group) -> str:
@@ -102,21 +123,24 @@ def _rank_lines(state: RankState, found: Divergence | None) -> list[str]:
     if operation is not None:
         entered = f"{head}{operation.text}"
         return [entered, *_stack_lines(operation.stack)]
-    lines = [f"{head}{_condition(state)}", *_stack_lines(state.stack)]
-    if state.latest is not None:
-        lines += [f"    last: {state.latest.text}", *_stack_lines(state.latest.stack[:1])]
-    return lines
+    failed = state.end is not None and state.end.exception is not None
+    lines = [f"{head}{_condition(state)}{': ' + _failure(state) if failed else ''}"]
+    lines += _stack_lines(state.stack)
+    if state.latest is None:
+        return [*lines, "    has entered no collective before"]
+    last = state.latest
+    at = f" at {shown_path(last.stack[0].path)}:{last.stack[0].line}" if last.stack else ""
+    return [*lines, f"    last collective, number {state.operations} of all: {last.text}{at}"]
 
 
 def _condition(state: RankState) -> str:
-    count = f"after {state.operations} collectives in all"
     if state.end is not None and state.end.exception is not None:
-        return f"failed {count}: {_failure(state)}"
+        return "failed"
     if state.end is not None or state.status is not None:
-        return f"has ended, {count}"
+        return "has ended"
     if state.where is None:
-        return f"does not answer, {count}"
-    return f"{'waits' if state.where.waits else 'is'} here, {count}"
+        return "does not answer"
+    return "waits" if state.where.waits else "is"
 
 
 def _failure(state: RankState) -> str:

@@ -191,7 +191,7 @@ class _Supervision:
                 return self._after_failure()
             # Ended regularly: whatever the others have entered beyond that, they wait in vain.
             ended = {c.state.rank for c in self._children if c.state.status == 0}
-            if ended and (found := self._comparison.missing(ended)):
+            if ended and (found := self._comparison.missing(ended, ended)):
                 return found, None
             if not running:
                 return None, None
@@ -214,7 +214,8 @@ class _Supervision:
 
     def _missing_or_stall(self) -> Divergence:
         everybody = {child.state.rank for child in self._children}
-        return self._comparison.missing(everybody) or Divergence(Kind.STALL, None, 0, {})
+        ended = {c.state.rank for c in self._children if c.state.status == 0}
+        return self._comparison.missing(everybody, ended) or Divergence(Kind.STALL, None, 0, {})
 
     def _stalled(self, running: list[_Child]) -> Divergence | None:
         idle = self._idle.idle([child.state.pid for child in running])
