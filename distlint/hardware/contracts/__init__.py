@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,8 +70,8 @@ class Contract:
     min_ranks: with fewer ranks the contract says nothing and is left out.
     run: the check; called by every rank.
     requires: what the machine must have: ``cuda`` (this rank's device is a GPU), ``nccl`` (the
-        backend is), ``fsdp``, ``compile`` (torch.compile can build code here: a C++ compiler), or
-        the name of a library of `LIBRARIES`.
+        backend is), ``fsdp``, ``compile`` (torch.compile works on this platform), ``posix``
+        (limits and signals of POSIX), or the name of a library of `LIBRARIES`.
     """
 
     name: str
@@ -92,6 +93,8 @@ class Contract:
                 return "needs a GPU"
             if need == "nccl" and context.backend != "nccl":
                 return "needs the NCCL backend"
+            if need == "posix" and os.name != "posix":
+                return "needs a POSIX system"
             if need == "fsdp" and importlib.util.find_spec("torch.distributed.fsdp") is None:
                 return "this torch has no torch.distributed.fsdp"
             if need == "compile" and not _can_compile():
