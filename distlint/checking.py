@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from distlint.analysis.source import Source
 from distlint.findings import Finding, Place
 from distlint.project.cache import (
     Cache,
@@ -39,7 +38,7 @@ from distlint.reporting.report import Report, Reported
 from distlint.rule import Rule
 
 if TYPE_CHECKING:
-    from distlint.analysis.model import Model
+    from distlint.analysis import Model, Source
 
 
 @dataclass(slots=True)
@@ -201,6 +200,13 @@ def _rule(code: str, rules: Sequence[Rule]) -> Rule | None:
 def _findings_of_rules(
     request: Request, entries: Sequence[Entry], report: Report
 ) -> tuple[list[Finding], list[str]]:
+    if not any(entry.reported and entry.tree is not None for entry in entries):
+        return [], []
+    if request.progress:
+        request.progress("analysing", 0, 0)
+    # 50 ms that a run without such files saves.
+    from distlint.analysis import Source, build_model
+
     sources = []
     for entry in entries:
         if entry.tree is not None:
@@ -208,12 +214,6 @@ def _findings_of_rules(
             sources.append(
                 Source(entry.file.shown, module, entry.text, entry.tree, package, entry.reported)
             )
-    if not any(source.reported for source in sources):
-        return [], []
-    if request.progress:
-        request.progress("analysing", 0, 0)
-    from distlint.analysis import build_model  # 50 ms that a run without such files saves
-
     try:
         model = build_model(sources)
     except Exception as error:

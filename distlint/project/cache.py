@@ -168,9 +168,12 @@ def engine_stamp() -> str:
     for root in roots:
         for row in sorted(_code_stamps(root)):
             digest.update(repr(row).encode())
+    here = os.getcwd()
     for entry in sys.path:
+        if entry in ("", here):  # `python -m` puts it there; the cache itself changes it
+            continue
         with contextlib.suppress(OSError):
-            digest.update(f"{entry} {os.stat(entry or '.').st_mtime_ns}".encode())
+            digest.update(f"{entry} {os.stat(entry).st_mtime_ns}".encode())
     return digest.hexdigest()
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from distlint.project.cache import Cache, FileFacts, Stamp, content_digest
 from distlint.project.files import Problem, ProjectFile, discover
-from distlint.project.modules import is_package, module_name, project_root
+from distlint.project.modules import forget_packages, is_package, module_name, project_root
 from distlint.project.prefilter import holds_any
 from distlint.project.reading import Unreadable, decode, parse
 from distlint.project.settings import Settings
@@ -73,6 +73,7 @@ def survey(
     A file whose stamp the cache knows is not opened. `literals` are the words that make a file
     relevant; `engine` names everything the facts depend on besides the files.
     """
+    forget_packages()
     found = discover(paths, settings, overlays=overlays)
     result = Survey(problems=found.problems, notes=found.notes)
     context = _context(paths, settings, found.files, overlays, result)

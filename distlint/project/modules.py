@@ -29,6 +29,12 @@ def package_root(directory: str) -> str:
     return directory
 
 
+def forget_packages() -> None:
+    """Look at the disk anew: a process that checks several times sees packages come and go."""
+    is_package.cache_clear()
+    package_root.cache_clear()
+
+
 def module_name(path: str) -> tuple[str, bool]:
     """The dotted name of the file at the absolute `path`, and whether it is a package's `__init__`.
 
