@@ -16,8 +16,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from distlint.analysis.arrival import Arrival, arrivals, together
 from distlint.analysis.divergence import Divergence, divergences_of
 from distlint.analysis.engine import Engine
+from distlint.analysis.filesystem import FileCall, callers_of, file_calls, first_sections
 from distlint.analysis.graph import Graphs
 from distlint.analysis.ir import AttributeSite, CallSite, Run
 from distlint.analysis.program import Class, Definition, Function, Module, Program, dotted_name
@@ -192,6 +194,14 @@ class Model:
             calls.sort(key=lambda c: (c.site.node.lineno, c.site.node.col_offset))
         return found
 
+    @cached_property
+    def _calls_by_node(self) -> dict[int, Call]:
+        return {id(c.site.node): c for calls in self._calls.values() for c in calls}
+
+    def call_at(self, node: ast.AST) -> Call | None:
+        """The call that a syntax node of a reported module makes; None where no rank makes it."""
+        return self._calls_by_node.get(id(node))
+
     def calls(self, *names: str, module: Module | None = None) -> Iterator[Call]:
         """Calls in the reported modules, in source order; with `names`, only calls of those.
 
@@ -230,6 +240,29 @@ class Model:
     def divergences(self) -> Iterator[Divergence]:
         """Where the traces of two rank classes part, in the reported modules; each origin once."""
         return (d for d in self._divergences if d.module.source.reported)
+
+    @cached_property
+    def _arrivals(self) -> dict[Function, Arrival]:
+        return arrivals(self.program, self._runs)
+
+    def arrival(self, function: Function) -> Arrival | None:
+        """What shows that several ranks enter a function together; None where nothing does."""
+        return self._arrivals.get(function)
+
+    @cached_property
+    def file_calls(self) -> list[FileCall]:
+        """Every call of the reported modules that touches a file, in source order."""
+        return file_calls(self)
+
+    @cached_property
+    def first_sections(self) -> list[tuple[Function, ast.With | ast.AsyncWith]]:
+        """The `with` blocks of the reported modules that one rank runs before the others."""
+        return first_sections(self)
+
+    @cached_property
+    def callers(self) -> dict[Function, list[CallSite]]:
+        """The calls that rank 0 and other ranks make together, by the function that is called."""
+        return callers_of(together(runs) for runs in self._runs.values())
 
     def resolve(self, module: Module, node: ast.AST) -> Definition | None:
         """What a name or chain of attributes means at the top level of a module."""

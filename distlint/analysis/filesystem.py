@@ -1,0 +1,386 @@
+"""What the ranks do to files: writes, reads, deletions, directories, downloads, each with its path."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.ir import CallSite, Guard
+from distlint.analysis.program import Function, dotted_name
+from distlint.analysis.ranks import MAIN, NODE_MAIN, RankClass
+from distlint.analysis.values import Spread, Value
+from distlint.knowledge import sinks
+from distlint.knowledge.schema import Call as Row
+from distlint.knowledge.schema import Effect
+
+if TYPE_CHECKING:
+    from distlint.analysis.model import Call, Model
+
+_FILES: Final = (
+    Effect.WRITE,
+    Effect.READ,
+    Effect.DELETE,
+    Effect.CREATE_DIR,
+    Effect.DOWNLOAD,
+)
+_NOT_FILES: Final = frozenset(
+    {"f", "fp", "fh", "fd", "fout", "file", "buf", "buffer", "stream", "out_file", "file_obj"}
+)
+"""Names of parameters that hold an open file or a buffer rather than a path."""
+_DEVICES: Final = ("/dev/", "/proc/", "/sys/")
+_RANK_WORDS: Final = (
+    "rank",
+    "main",
+    "master",
+    "should_save",
+    "should_log",
+    "primary",
+    "leader",
+    "process_zero",
+    "coordinator",
+    "global_zero",
+    "is_saver",
+)
+_MAX_CALLERS: Final = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileCall:
+    """A call that touches a file.
+
+    path      the expression of the path; None for downloads into a cache
+    values    what the path is for each run that makes the call
+    moved     for renames and moves: `path` is the target, which is written
+    """
+
+    call: Call
+    effect: Effect
+    row: Row
+    path: ast.expr | None
+    values: tuple[tuple[RankClass, Value | None], ...]
+
+    @property
+    def site(self) -> CallSite:
+        """The call as the first rank class met it."""
+        return self.call.site
+
+    @property
+    def function(self) -> Function:
+        """The function that the call stands in."""
+        return self.call.site.function
+
+    @property
+    def text(self) -> str:
+        """The path as written, for messages."""
+        return ast.unparse(self.path) if self.path is not None else ""
+
+    @property
+    def writers(self) -> frozenset[RankClass]:
+        """The rank classes that make the call, without the first ranks of the other machines.
+
+        They write to a disk of their own, or the program would test the global rank.
+        """
+        return frozenset(rank for rank, _ in self.values) - {NODE_MAIN}
+
+
+def file_calls(model: Model) -> list[FileCall]:
+    """Every call of the reported modules that touches a file, in source order."""
+    found: list[FileCall] = []
+    opened = {id(call.site.node) for call in model.calls() if call.site.name in sinks.OPENS}
+    for call in model.calls():
+        for effect, row, path in _effects(call.site):
+            if path is None and effect is not Effect.DOWNLOAD:
+                continue
+            values = []
+            for rank, site in call.sites:
+                if _left_to_others(site):
+                    continue
+                value = _path_value(site, path)
+                if value is None or not _is_handle(value, path, opened):
+                    values.append((rank, value))
+            if values:
+                found.append(FileCall(call, effect, row, path, tuple(values)))
+    return found
+
+
+def _effects(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
+    """What a call does to which path."""
+    opens = sinks.OPENS.get(site.name)
+    if opens is not None:
+        mode = site.argument(opens.mode, opens.mode_keyword)
+        text = opens.default if mode is None else mode.const
+        if isinstance(text, str):
+            writes = bool(set(text) & sinks.WRITING_MODES)
+            effect = Effect.WRITE if writes else Effect.READ
+            yield effect, Row(site.name, effect), _path_node(site, opens.path, opens.path_keyword)
+        return
+    if any(row.effect is Effect.GUARDED_WRITE for row in site.rows):
+        return
+    for row in site.rows:
+        if row.effect in _FILES and not row.handle:
+            yield row.effect, row, _path_node(site, row.path, row.path_keyword)
+            if row.target is not None:
+                target = _path_node(site, row.target, "dst")
+                if target is not None:
+                    yield Effect.WRITE, row, target
+        elif Effect.WRITE in row.also and Effect.GUARDED_WRITE not in row.also:
+            yield Effect.WRITE, row, _path_node(site, row.path, row.path_keyword)
+
+
+def _path_node(site: CallSite, position: int | str | None, keyword: str) -> ast.expr | None:
+    if position == "self":
+        return site.node.func.value if isinstance(site.node.func, ast.Attribute) else None
+    return site.argument_node(position if isinstance(position, int) else None, keyword)
+
+
+def _path_value(site: CallSite, node: ast.expr | None) -> Value | None:
+    if node is None:
+        return None
+    if isinstance(site.node.func, ast.Attribute) and node is site.node.func.value:
+        return site.receiver
+    for index, argument in enumerate(site.node.args):
+        if argument is node:
+            return site.args[index] if index < len(site.args) else None
+    for keyword in site.node.keywords:
+        if keyword.value is node and keyword.arg is not None:
+            return site.keywords.get(keyword.arg)
+    return None
+
+
+def _is_handle(value: Value, node: ast.expr | None, opened: set[int]) -> bool:
+    """Whether what stands where a path may stand is an open file or a buffer."""
+    if isinstance(value.key, tuple) and len(value.key) == 2 and value.key[1] in opened:
+        return True
+    if value.type is not None and value.type.startswith(("io.", "_io.")):
+        return True
+    if isinstance(value.const, str) and value.const.startswith(_DEVICES):
+        return True
+    if isinstance(value.target, str) and value.target in ("os.devnull", "sys.stdout", "sys.stderr"):
+        return True
+    return isinstance(node, ast.Name) and node.id in _NOT_FILES and value.const is not None
+
+
+def _left_to_others(site: CallSite) -> bool:
+    """Whether an argument such as `is_main_process=` decides who writes."""
+    keyword = sinks.MAIN_PROCESS_ARGUMENTS.get(site.method)
+    return keyword is not None and keyword in site.keywords
+
+
+def same_path(found: FileCall, callers: Mapping[Function, list[CallSite]]) -> bool:
+    """Whether the ranks that make the call mean the same file.
+
+    No where the rank, or something of the rank's own (its part of the data, a temporary name, the
+    clock), goes into the path: here, or in the arguments of those who call the function.
+    """
+    if found.path is None:
+        return False
+    for _, value in found.values:
+        if value is not None and is_own(value):
+            return False
+    return _shared(found.path, found.function, callers, _MAX_CALLERS)
+
+
+def is_own(value: Value) -> bool:
+    """Whether a value is each rank's own: made from the rank, the clock, the process, the data."""
+    if value.spread is Spread.RANK or "rank" in value.tags:
+        return True
+    return value.spread is Spread.LOCAL and not value.tags <= {"file"}
+
+
+def _shared(
+    node: ast.expr,
+    function: Function,
+    callers: Mapping[Function, list[CallSite]],
+    depth: int,
+) -> bool:
+    parameters, elements = sources_of(node, function)
+    if elements:
+        return False
+    asked = parameters - {"self", "cls"}
+    sites = callers.get(function, ())
+    if not asked or not sites or not depth:
+        return True
+    return any(_arguments_shared(site, asked, callers, depth) for site in sites)
+
+
+def _arguments_shared(
+    site: CallSite, asked: set[str], callers: Mapping[Function, list[CallSite]], depth: int
+) -> bool:
+    assert site.callee is not None
+    names = site.callee.parameters
+    skipped = 1 if site.callee.cls is not None and names[:1] == ["self"] else 0
+    for position, name in enumerate(names[skipped:]):
+        if name not in asked:
+            continue
+        value = site.argument(position, name)
+        argument = site.argument_node(position, name)
+        if value is not None and is_own(value):
+            return False
+        if argument is not None and not _shared(argument, site.function, callers, depth - 1):
+            return False
+    return True
+
+
+def sources_of(node: ast.expr, function: Function) -> tuple[set[str], bool]:
+    """What an expression is made of, through the assignments of its function.
+
+    Returns:
+        The parameters that go into it, and whether an element of some collection does: the ranks
+        may hold different collections (each its part of a dataset).
+    """
+    assigned, elements = _assignments(function)
+    names: set[str] = set()
+    stack: list[ast.AST] = [node]
+    while stack:
+        for child in ast.walk(stack.pop()):
+            if isinstance(child, ast.Name) and child.id not in names:
+                names.add(child.id)
+                if child.id in elements:
+                    return set(), True
+                stack.extend(assigned.get(child.id, ()))
+    return names & set(function.parameters), False
+
+
+def _assignments(function: Function) -> tuple[dict[str, list[ast.expr]], set[str]]:
+    """What each name of a function is assigned, and names that stand for elements of collections."""
+    assigned: dict[str, list[ast.expr]] = {}
+    elements: set[str] = set()
+    for node in _own_nodes(function):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    for name in _target_names(target):
+                        assigned.setdefault(name, []).append(value)
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                assigned.setdefault(name, []).append(value)
+            case ast.AugAssign(target=ast.Name(id=name), value=value):
+                assigned.setdefault(name, []).append(value)
+            case ast.NamedExpr(target=ast.Name(id=name), value=value):
+                assigned.setdefault(name, []).append(value)
+            case (
+                ast.For(target=target, iter=iterable)
+                | ast.AsyncFor(target=target, iter=iterable)
+                | ast.comprehension(target=target, iter=iterable)
+            ):
+                elements.update(_element_names(target, iterable))
+    return assigned, elements
+
+
+def _own_nodes(function: Function) -> Iterator[ast.AST]:
+    stack: list[ast.AST] = list(function.body)
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            stack.extend(ast.iter_child_nodes(node))
+
+
+def _target_names(target: ast.expr) -> Iterator[str]:
+    for node in ast.walk(target):
+        if isinstance(node, ast.Name):
+            yield node.id
+
+
+def _element_names(target: ast.expr, iterable: ast.expr) -> Iterator[str]:
+    """The names that hold an element; counters and elements of a written-out list are none."""
+    match iterable:
+        case ast.List() | ast.Tuple() | ast.Set() | ast.Dict():
+            return
+        case ast.Call(func=ast.Name(id="range")):
+            return
+        case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]) if (
+            isinstance(target, ast.Tuple) and len(target.elts) == 2
+        ):
+            yield from _element_names(target.elts[1], inner)
+        case _:
+            yield from _target_names(target)
+
+
+def callers_of(functions: Iterable[Iterable[CallSite]]) -> dict[Function, list[CallSite]]:
+    """The calls that rank 0 and other ranks make together, by the project function that is called."""
+    callers: dict[Function, list[CallSite]] = {}
+    for sites in functions:
+        for site in sites:
+            if site.callee is not None:
+                callers.setdefault(site.callee, []).append(site)
+    return callers
+
+
+def maybe_guarded(site: CallSite) -> bool:
+    """Whether a condition in force may be one of the rank that the analysis could not follow.
+
+    By its words, or because it is a position in a subgroup: then one rank or many may get through.
+    """
+    if any(_may_be_about_rank(guard) for guard in site.guards):
+        return True
+    if any(word in site.function.name.lower() for word in ("rank", "master", "on_main")):
+        return True
+    return any(
+        _mentions_rank(decorator)
+        for decorator in site.function.decorators
+        if not isinstance(decorator, ast.Name) or decorator.id != "staticmethod"
+    )
+
+
+def _may_be_about_rank(guard: Guard) -> bool:
+    if guard.value.spread is Spread.RANK:
+        # With a known truth it is followed already: this rank got through.
+        return guard.value.truthiness() is None
+    return guard.value.truthiness() is None and _mentions_rank(guard.node)
+
+
+def _mentions_rank(node: ast.expr) -> bool:
+    for child in ast.walk(node):
+        name = child.attr if isinstance(child, ast.Attribute) else dotted_name(child)
+        if name and any(word in name.lower() for word in _RANK_WORDS):
+            return True
+    return False
+
+
+def written_by_several(found: FileCall) -> bool:
+    """Whether rank 0 and another rank make the call, and no test of the rank may stand before it."""
+    return MAIN in found.writers and len(found.writers) > 1 and not maybe_guarded(found.site)
+
+
+def asks_existence(site: CallSite) -> bool:
+    """Whether the call is made only where a test of the file system came out one way."""
+    return any("file" in guard.value.tags and _asks(guard.node) for guard in site.guards)
+
+
+def _asks(test: ast.expr) -> bool:
+    names = {name.rpartition(".")[2] for name in sinks.EXISTENCE_TESTS} | sinks.EXISTENCE_METHODS
+    return any(isinstance(node, ast.Call) and _last(node.func) in names for node in ast.walk(test))
+
+
+def _last(node: ast.expr) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def first_sections(model: Model) -> list[tuple[Function, ast.With | ast.AsyncWith]]:
+    """The `with` blocks that one rank runs before the others (`main_process_first`)."""
+    found: list[tuple[Function, ast.With | ast.AsyncWith]] = []
+    for call in model.calls():
+        statement = call.site.statement
+        if (
+            any(row.first for row in call.site.rows)
+            and isinstance(statement, (ast.With, ast.AsyncWith))
+            and any(item.context_expr is call.site.node for item in statement.items)
+        ):
+            found.append((call.site.function, statement))
+    return found
+
+
+def stands_in(site: CallSite, block: ast.With | ast.AsyncWith) -> bool:
+    """Whether a call of the same function stands in the body of a `with`."""
+    return block.body[0].lineno <= site.node.lineno <= (block.end_lineno or block.lineno)
+
+
+def in_first_section(
+    site: CallSite, sections: Iterable[tuple[Function, ast.With | ast.AsyncWith]]
+) -> bool:
+    """Whether the call stands in a block that one rank runs before the others."""
+    return any(function is site.function and stands_in(site, block) for function, block in sections)
