@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from pathlib import Path
+from types import FrameType
 
 import click
 
@@ -70,6 +72,7 @@ def run(
         patience=patience,
         output_to_stderr=as_json,
     )
+    signal.signal(signal.SIGTERM, _terminated)
     try:
         result = supervision.run(plan)
     except KeyboardInterrupt:
@@ -88,6 +91,11 @@ def run(
     elif result.divergence is not None or result.failed is not None:
         click.echo(report.as_text(result, found), err=True)
     sys.exit(status)
+
+
+def _terminated(number: int, frame: FrameType | None) -> None:
+    """Leave through the regular way out, which ends the ranks."""
+    raise SystemExit(128 + number)
 
 
 def _check(script: str, as_module: bool) -> None:

@@ -175,10 +175,10 @@ class _Supervision:
         divergence, failed = self._watch()
         if divergence is not None or failed is not None:
             self._ask()
-            for child in self._children:
-                rank = child.state.rank
-                child.state.operations = self._comparison.counts.get(rank, 0)
-                child.state.latest = self._comparison.latest.get(rank)
+        for child in self._children:
+            rank = child.state.rank
+            child.state.operations = self._comparison.counts.get(rank, 0)
+            child.state.latest = self._comparison.latest.get(rank)
         return divergence, failed
 
     def _watch(self) -> tuple[Divergence | None, int | None]:

@@ -1,0 +1,296 @@
+"""`distlint run` on real processes: what it reports, what it keeps silent about, how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+INIT = """\
+import torch, torch.distributed as dist
+from datetime import timedelta
+dist.init_process_group("gloo", timeout=timedelta(seconds=90))
+r = dist.get_rank()
+"""
+FIRST = INIT.count("\n") + 1
+"""The line of a script at which its body starts."""
+
+
+def _script(folder: Path, body: str) -> Path:
+    path = folder / "train.py"
+    path.write_text(INIT + textwrap.dedent(body))
+    return path
+
+
+def _run(folder: Path, body: str, *options: str, nproc: int = 2) -> tuple[int, dict[str, Any]]:
+    script = _script(folder, body)
+    own = ["-n", str(nproc), "--stall-timeout", "3", "--json", *options]
+    command = [sys.executable, "-m", "distlint", "run", *own, str(script)]
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def _places(report: dict[str, Any]) -> list[tuple[str, int] | None]:
+    """What each rank does at the divergence: the collective, and the line counted from the body."""
+    return [
+        (rank["operation"]["name"], rank["operation"]["stack"][0]["line"] - FIRST)
+        if rank["operation"]
+        else None
+        for rank in report["ranks"]
+    ]
+
+
+def test_collective_of_one_rank_beside_the_buckets_of_ddp(tmp_path: Path) -> None:
+    body = """\
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 4))
+    for step in range(3):
+        loss = model(torch.ones(2, 4)).sum()
+        if r == 0 and step == 1:
+            dist.all_reduce(loss.detach())
+        loss.backward()
+    """
+    status, report = _run(tmp_path, body)
+    assert (status, report["divergence"]["kind"]) == (3, "mismatch")
+    assert _places(report) == [("all_reduce", 4), ("all_reduce", 5)]
+
+
+def test_full_tensor_on_one_rank_of_fsdp2(tmp_path: Path) -> None:
+    body = """\
+    from torch.distributed.fsdp import fully_shard
+    model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 4))
+    fully_shard(model)
+    model(torch.ones(2, 4)).sum().backward()
+    if r == 0:
+        {k: v.full_tensor() for k, v in model.state_dict().items()}
+    dist.barrier()
+    """
+    status, report = _run(tmp_path, body)
+    places = _places(report)
+    assert status == 3
+    assert places[0] is not None and places[0][1] == 5
+    assert places[1] == ("barrier", 6)
+
+
+def test_gather_of_fsdp1_on_one_rank_in_inference_mode(tmp_path: Path) -> None:
+    body = """\
+    from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+    cpu = torch.device("cpu")
+    model = FSDP(torch.nn.Sequential(FSDP(torch.nn.Linear(4, 4), device_id=cpu)), device_id=cpu)
+    with torch.inference_mode():
+        model(torch.ones(2, 4))
+        if r == 1:
+            model(torch.ones(2, 4))
+    """
+    status, report = _run(tmp_path, body)
+    assert (status, report["divergence"]["kind"]) == (3, "missing")
+    assert _places(report)[0] is None and report["ranks"][0]["ended"]
+
+
+def test_swapped_collectives_that_look_alike(tmp_path: Path) -> None:
+    body = """\
+    loss, norm = torch.ones(1), torch.ones(1)
+    if r == 0:
+        dist.all_reduce(loss)
+    dist.all_reduce(norm)
+    if r == 1:
+        dist.all_reduce(loss)
+    dist.barrier()
+    """
+    status, report = _run(tmp_path, body)
+    # Lines 3 and 6 are one collective to the eye, three places to the program: never swapped back.
+    assert status == 0, report
+    swapped = """\
+    def loss(): dist.all_reduce(torch.ones(1))
+    def norm(): dist.all_reduce(torch.ones(1))
+    for one in [loss, norm] if r == 0 else [norm, loss]:
+        one()
+    """
+    status, report = _run(tmp_path, swapped)
+    assert (status, report["divergence"]["kind"]) == (3, "swapped")
+    assert _places(report) == [("all_reduce", 0), ("all_reduce", 1)]
+
+
+def test_object_collectives_and_three_ranks(tmp_path: Path) -> None:
+    body = """\
+    gathered = [None] * 3
+    dist.all_gather_object(gathered, r)
+    if r == 2:
+        dist.broadcast_object_list([1], src=2)
+    dist.barrier()
+    """
+    status, report = _run(tmp_path, body, nproc=3)
+    assert status == 3
+    assert _places(report)[2] == ("broadcast", 3)
+    assert ("barrier", 4) in _places(report)
+
+
+def test_two_groups_in_different_order_stall(tmp_path: Path) -> None:
+    body = """\
+    one, two = dist.new_group([0, 1]), dist.new_group([0, 1])
+    for group in [one, two] if r == 0 else [two, one]:
+        dist.all_reduce(torch.ones(2), group=group)
+    """
+    status, report = _run(tmp_path, body)
+    assert (status, report["divergence"]["kind"]) == (3, "missing")
+    assert all(rank["ranks"] == [0, 1] for rank in [report["divergence"]["group"]])
+    assert report["seconds"] < 80, "found before the timeout of the group"
+
+
+def test_new_group_on_one_rank(tmp_path: Path) -> None:
+    status, report = _run(tmp_path, "if r == 0: dist.new_group([0])\ndist.barrier()\n")
+    assert status == 3
+    assert _places(report) == [("new_group", 0), ("barrier", 1)]
+
+
+def test_two_ranks_that_both_receive(tmp_path: Path) -> None:
+    status, report = _run(tmp_path, "dist.recv(torch.ones(4), 1 - r)\n")
+    assert (status, report["divergence"]["kind"]) == (3, "missing")
+    assert "send and recv do not belong together" in report["headline"]
+
+
+def test_a_rank_that_dies_gives_its_own_status(tmp_path: Path) -> None:
+    status, report = _run(tmp_path, "import sys\nif r == 1: sys.exit(9)\ndist.barrier()\n")
+    assert (status, report["outcome"]) == (9, "failed")
+    assert report["ranks"][0]["last"]["stack"][0]["line"] == FIRST + 2
+    status, report = _run(
+        tmp_path, "import os\nif r == 1: os.kill(os.getpid(), 9)\ndist.barrier()\n"
+    )
+    assert status == 128 + 9
+
+
+def test_waiting_for_a_rank_that_sleeps_is_no_stall(tmp_path: Path) -> None:
+    body = "import time\nif r == 0: time.sleep(8)\ndist.barrier()\n"
+    assert _run(tmp_path, body)[0] == 0
+    status, report = _run(tmp_path, body.replace("8", "200"), "--patience", "15")
+    assert (status, report["ranks"][0]["stack"][0]["line"]) == (3, FIRST + 1)
+
+
+def test_the_right_program_is_left_alone(tmp_path: Path) -> None:
+    """Matched arms, rotating roots, workers, subgroups, functional and compiled collectives."""
+    body = """\
+    import torch.distributed._functional_collectives as functional
+    from torch.utils.data import DataLoader
+    own = [dist.new_group([0]), dist.new_group([1])][r]
+    both = torch.compile(lambda x: functional.all_reduce(x * 2, "sum", dist.group.WORLD) + 1, backend="eager")
+    for batch in DataLoader(torch.ones(8, 3), batch_size=2, num_workers=1):
+        for root in (0, 1):
+            if r == root:
+                dist.broadcast(batch, root)
+            else:
+                dist.broadcast(torch.empty(2, 3), root)
+        if r == 0:
+            dist.all_reduce(batch, group=own)
+            dist.isend(batch, 1).wait()
+        else:
+            dist.recv(batch)
+        assert both(torch.ones(1)).item() == 5
+    gathered = [None, None] if r == 0 else None
+    dist.gather_object("x" * (1 + r), gathered)
+    dist.destroy_process_group()
+    """
+    status, report = _run(tmp_path, body)
+    assert (status, report["outcome"]) == (0, "right"), report
+
+
+HF_TRAINING = """\
+from torch.distributed.fsdp import fully_shard
+from transformers import LlamaConfig, LlamaForCausalLM
+model = LlamaForCausalLM(LlamaConfig(vocab_size=64, hidden_size=16, intermediate_size=32,
+    num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=2))
+if {sharded}:
+    for layer in model.model.layers:
+        fully_shard(layer)
+    fully_shard(model)
+else:
+    model = torch.nn.parallel.DistributedDataParallel(model)
+optimizer = torch.optim.AdamW(model.parameters())
+for step in range(50):
+    tokens = torch.randint(0, 64, (2, 8))
+    model(input_ids=tokens, labels=tokens).loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    optimizer.zero_grad()
+dist.destroy_process_group()
+"""
+
+
+@pytest.mark.parametrize("sharded", [False, True], ids=["ddp", "fsdp2"])
+def test_fifty_steps_of_a_correct_training(sharded: bool, tmp_path: Path) -> None:
+    status, report = _run(tmp_path, HF_TRAINING.replace("{sharded}", str(sharded)))
+    assert (status, report["outcome"]) == (0, "right"), report
+    assert all(rank["operations"] >= 50 for rank in report["ranks"])
+
+
+def test_arguments_reach_the_script_and_text_goes_to_stderr(tmp_path: Path) -> None:
+    script = _script(tmp_path, "import sys\nprint(sys.argv[1:], r)\nif r: dist.barrier()\n")
+    command = [sys.executable, "-m", "distlint", "run", "-n", "2", str(script), "--lr", "1"]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == 3
+    assert sorted(done.stdout.splitlines()) == ["['--lr', '1'] 0", "['--lr', '1'] 1"]
+    assert f"rank 1 in barrier() at train.py:{FIRST + 2}" in done.stderr
+    assert "rank 0 has ended" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_no_rank_is_left_behind(number: signal.Signals, tmp_path: Path) -> None:
+    if number is signal.SIGKILL and sys.platform != "linux":
+        pytest.skip("only Linux ends children with their parent")
+    script = _script(
+        tmp_path,
+        "import os, time\nfrom pathlib import Path\n"
+        "Path(f'{r}.pid').write_text(str(os.getpid()))\ntime.sleep(300)\n",
+    )
+    command = [sys.executable, "-m", "distlint", "run", "-n", "2", str(script)]
+    parent = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
+    notes = [tmp_path / "0.pid", tmp_path / "1.pid"]
+    _until(lambda: all(note.exists() and note.read_text() for note in notes))
+    pids = [int(note.read_text()) for note in notes]
+    parent.send_signal(number)
+    status = parent.wait(60)
+    assert status == {signal.SIGINT: 130, signal.SIGTERM: 143}.get(number, -number)
+    _until(lambda: not any(_alive(pid) for pid in pids))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["-n", "2", "missing.py"], "missing.py: no such file"),
+        (["-n", "0", "missing.py"], "0 is not in the range"),
+        (["missing.py"], "Missing option '-n'"),
+    ],
+)
+def test_bad_input_is_one_line(arguments: list[str], says: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "distlint", "run", *arguments]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2
+    assert says in done.stderr and "Traceback" not in done.stderr
+
+
+def _until(condition: Any, seconds: float = 90.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "did not happen in time"
+        time.sleep(0.05)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+        return not Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].startswith(" Z")
+    except (ProcessLookupError, FileNotFoundError):
+        return False
