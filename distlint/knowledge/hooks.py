@@ -1,0 +1,472 @@
+"""Who calls a user's methods and hooks, and on which ranks.
+
+Without a row a callback is assumed to run on every rank.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Registrar(NamedTuple):
+    """A call that keeps a function and calls it later."""
+
+    name: str
+    source: str
+    function: int = 0
+    """Position of the function, or of the object with the methods."""
+    keyword: str = "hook"
+    ranks: str = "all"
+    """Who calls it: "all", "main" (global rank 0), "local_main", "rank-local event" (when something
+    happens on one rank: a signal, an exception)."""
+    called_by: str = ""
+    """The call during which it runs, by qualified name."""
+    note: str = ""
+
+
+REGISTRARS: dict[str, Registrar] = {
+    row.name: row
+    for row in (
+        Registrar(
+            "accelerate.Accelerator.register_save_state_pre_hook",
+            "accelerate 1.15.0 accelerate/accelerator.py:3593",
+            called_by="accelerate.Accelerator.save_state",
+        ),
+        Registrar(
+            "accelerate.Accelerator.register_load_state_pre_hook",
+            "accelerate 1.15.0 accelerate/accelerator.py:3760",
+            called_by="accelerate.Accelerator.load_state",
+        ),
+        Registrar(
+            "accelerate.Accelerator.register_for_checkpointing",
+            "accelerate 1.15.0 accelerate/accelerator.py:4115",
+            keyword="objects",
+            called_by="accelerate.Accelerator.save_state",
+            note="state_dict() of the objects",
+        ),
+        Registrar(
+            "transformers.Trainer.add_callback",
+            "transformers 5.23.0 transformers/trainer.py:4692",
+            keyword="callback",
+            called_by="transformers.Trainer.train",
+        ),
+        Registrar(
+            "torch.nn.Module.register_forward_hook", "torch 2.13.0 torch/nn/modules/module.py:1687"
+        ),
+        Registrar(
+            "torch.nn.Module.register_forward_pre_hook",
+            "torch 2.13.0 torch/nn/modules/module.py:1624",
+        ),
+        Registrar(
+            "torch.nn.Module.register_full_backward_hook",
+            "torch 2.13.0 torch/nn/modules/module.py:1460",
+        ),
+        Registrar(
+            "torch.nn.Module.register_full_backward_pre_hook",
+            "torch 2.13.0 torch/nn/modules/module.py:1385",
+        ),
+        Registrar(
+            "torch.nn.Module.register_state_dict_post_hook",
+            "torch 2.13.0 torch/nn/modules/module.py:2106",
+        ),
+        Registrar(
+            "torch.nn.Module.register_load_state_dict_post_hook",
+            "torch 2.13.0 torch/nn/modules/module.py:2316",
+        ),
+        Registrar("torch.Tensor.register_hook", "torch 2.13.0 torch/_tensor.py:655"),
+        Registrar(
+            "torch.Tensor.register_post_accumulate_grad_hook", "torch 2.13.0 torch/_tensor.py:705"
+        ),
+        Registrar(
+            "torch.nn.parallel.DistributedDataParallel.register_comm_hook",
+            "torch 2.13.0 torch/nn/parallel/distributed.py:2178",
+            function=1,
+        ),
+        Registrar(
+            "torch.optim.Optimizer.register_step_pre_hook",
+            "torch 2.13.0 torch/optim/optimizer.py:570",
+        ),
+        Registrar(
+            "torch.optim.Optimizer.register_step_post_hook",
+            "torch 2.13.0 torch/optim/optimizer.py:593",
+        ),
+        Registrar(
+            "mmengine.runner.Runner.register_hook", "mmengine 0.10.7 mmengine/runner/runner.py:1843"
+        ),
+        Registrar(
+            "ignite.engine.Engine.add_event_handler",
+            "pytorch-ignite 0.5.5 ignite/engine/engine.py:279",
+            function=1,
+            keyword="handler",
+        ),
+        Registrar(
+            "ignite.engine.Engine.on",
+            "pytorch-ignite 0.5.5 ignite/engine/engine.py:394",
+            note="a decorator: the decorated function",
+        ),
+        Registrar(
+            "atexit.register",
+            "python 3.11 atexit",
+            keyword="func",
+            note="at the end of every rank that ends by itself",
+        ),
+        Registrar(
+            "signal.signal",
+            "python 3.11 signal",
+            function=1,
+            keyword="handler",
+            ranks="rank-local event",
+        ),
+        Registrar("sys.excepthook", "python 3.11 sys", ranks="rank-local event"),
+        Registrar(
+            "torch.multiprocessing.spawn",
+            "torch 2.13.0 torch/multiprocessing/spawn.py:300",
+            keyword="fn",
+            note="the first argument is the rank",
+        ),
+        Registrar(
+            "accelerate.notebook_launcher",
+            "accelerate 1.15.0 accelerate/launchers.py:43",
+            keyword="function",
+        ),
+        Registrar(
+            "accelerate.utils.find_executable_batch_size",
+            "accelerate 1.15.0 accelerate/utils/memory.py:120",
+            keyword="function",
+            ranks="rank-local event",
+            note="a decorator that calls again after this rank's lack of memory",
+        ),
+        Registrar("threading.Thread", "python 3.11 threading", function=1, keyword="target"),
+    )
+}
+"""By qualified name."""
+
+ANY_REGISTRARS: frozenset[str] = frozenset(
+    {
+        "register_save_state_pre_hook",
+        "register_load_state_pre_hook",
+        "add_callback",
+        "register_forward_hook",
+        "register_forward_pre_hook",
+        "register_full_backward_hook",
+        "register_post_accumulate_grad_hook",
+        "register_state_dict_post_hook",
+        "register_comm_hook",
+        "add_event_handler",
+    }
+)
+"""By method name alone."""
+
+
+class Hooks(NamedTuple):
+    """A base class whose methods a framework calls."""
+
+    name: str
+    source: str
+    methods: tuple[str, ...]
+    """The methods that the framework calls, on every rank unless named below."""
+    main_only: tuple[str, ...] = ()
+    """Of these, those called on the main process alone."""
+    note: str = ""
+
+
+HOOKS: dict[str, Hooks] = {
+    row.name: row
+    for row in (
+        Hooks(
+            "transformers.TrainerCallback",
+            "transformers 5.23.0 transformers/trainer_callback.py:543",
+            (
+                "on_init_end",
+                "on_train_begin",
+                "on_train_end",
+                "on_epoch_begin",
+                "on_epoch_end",
+                "on_step_begin",
+                "on_pre_optimizer_step",
+                "on_optimizer_step",
+                "on_substep_end",
+                "on_step_end",
+                "on_evaluate",
+                "on_predict",
+                "on_save",
+                "on_log",
+                "on_prediction_step",
+                "on_push_begin",
+            ),
+            note="on_log too runs on every rank: callbacks test state.is_world_process_zero themselves",
+        ),
+        Hooks(
+            "transformers.Trainer",
+            "transformers 5.23.0 transformers/trainer.py:260",
+            (
+                "compute_loss",
+                "training_step",
+                "prediction_step",
+                "evaluation_loop",
+                "evaluate",
+                "predict",
+                "log",
+                "save_model",
+                "_save",
+                "_save_checkpoint",
+                "create_optimizer",
+                "create_scheduler",
+                "get_train_dataloader",
+                "get_eval_dataloader",
+                "get_test_dataloader",
+                "_get_train_sampler",
+                "_get_eval_sampler",
+                "get_batch_samples",
+                "_prepare_inputs",
+                "_inner_training_loop",
+                "_maybe_log_save_evaluate",
+                "_load_best_model",
+                "_load_from_checkpoint",
+                "push_to_hub",
+                "create_model_card",
+                "store_flos",
+                "_clip_grad_norm",
+            ),
+            note="_save_checkpoint and save_model run on all ranks and choose the writer inside",
+        ),
+        Hooks(
+            "lightning.pytorch.LightningModule",
+            "pytorch-lightning 2.6.6 pytorch_lightning/core/hooks.py:27",
+            (
+                "on_fit_start",
+                "on_fit_end",
+                "on_train_start",
+                "on_train_end",
+                "on_validation_start",
+                "on_validation_end",
+                "on_test_start",
+                "on_test_end",
+                "on_predict_start",
+                "on_predict_end",
+                "on_train_batch_start",
+                "on_train_batch_end",
+                "on_validation_batch_start",
+                "on_validation_batch_end",
+                "on_test_batch_start",
+                "on_test_batch_end",
+                "on_predict_batch_start",
+                "on_predict_batch_end",
+                "on_validation_model_zero_grad",
+                "on_validation_model_eval",
+                "on_validation_model_train",
+                "on_test_model_eval",
+                "on_test_model_train",
+                "on_predict_model_eval",
+                "on_train_epoch_start",
+                "on_train_epoch_end",
+                "on_validation_epoch_start",
+                "on_validation_epoch_end",
+                "on_test_epoch_start",
+                "on_test_epoch_end",
+                "on_predict_epoch_start",
+                "on_predict_epoch_end",
+                "on_before_zero_grad",
+                "on_before_backward",
+                "on_after_backward",
+                "on_before_optimizer_step",
+                "configure_sharded_model",
+                "configure_model",
+                "prepare_data",
+                "setup",
+                "teardown",
+                "train_dataloader",
+                "test_dataloader",
+                "val_dataloader",
+                "predict_dataloader",
+                "transfer_batch_to_device",
+                "on_before_batch_transfer",
+                "on_after_batch_transfer",
+                "on_load_checkpoint",
+                "on_save_checkpoint",
+                "training_step",
+                "validation_step",
+                "test_step",
+                "predict_step",
+                "configure_optimizers",
+                "optimizer_step",
+                "optimizer_zero_grad",
+                "lr_scheduler_step",
+                "configure_gradient_clipping",
+                "forward",
+            ),
+        ),
+        Hooks(
+            "lightning.pytorch.LightningDataModule",
+            "pytorch-lightning 2.6.6 pytorch_lightning/core/hooks.py:365",
+            (
+                "prepare_data",
+                "setup",
+                "teardown",
+                "train_dataloader",
+                "val_dataloader",
+                "test_dataloader",
+                "predict_dataloader",
+                "on_before_batch_transfer",
+                "on_after_batch_transfer",
+                "transfer_batch_to_device",
+                "state_dict",
+                "load_state_dict",
+            ),
+            ("prepare_data",),
+            note="prepare_data runs on local rank 0 (prepare_data_per_node) or global rank 0, and a barrier follows",
+        ),
+        Hooks(
+            "lightning.pytorch.Callback",
+            "pytorch-lightning 2.6.6 pytorch_lightning/callbacks/callback.py:25",
+            (
+                "state_key",
+                "_legacy_state_key",
+                "_generate_state_key",
+                "setup",
+                "teardown",
+                "on_fit_start",
+                "on_fit_end",
+                "on_sanity_check_start",
+                "on_sanity_check_end",
+                "on_train_batch_start",
+                "on_train_batch_end",
+                "on_train_epoch_start",
+                "on_train_epoch_end",
+                "on_validation_epoch_start",
+                "on_validation_epoch_end",
+                "on_test_epoch_start",
+                "on_test_epoch_end",
+                "on_predict_epoch_start",
+                "on_predict_epoch_end",
+                "on_validation_batch_start",
+                "on_validation_batch_end",
+                "on_test_batch_start",
+                "on_test_batch_end",
+                "on_predict_batch_start",
+                "on_predict_batch_end",
+                "on_train_start",
+                "on_train_end",
+                "on_validation_start",
+                "on_validation_end",
+                "on_test_start",
+                "on_test_end",
+                "on_predict_start",
+                "on_predict_end",
+                "on_exception",
+                "state_dict",
+                "load_state_dict",
+                "on_save_checkpoint",
+                "on_load_checkpoint",
+                "on_before_backward",
+                "on_after_backward",
+                "on_before_optimizer_step",
+                "on_before_zero_grad",
+            ),
+        ),
+        Hooks(
+            "composer.Callback",
+            "mosaicml 0.32.1 composer/core/callback.py:19",
+            (
+                "run_event",
+                "init",
+                "before_load",
+                "after_load",
+                "fit_start",
+                "iteration_start",
+                "epoch_start",
+                "before_dataloader",
+                "after_dataloader",
+                "batch_start",
+                "before_train_batch",
+                "before_forward",
+                "after_forward",
+                "before_loss",
+                "after_loss",
+                "before_backward",
+                "after_backward",
+                "after_train_batch",
+                "batch_end",
+                "batch_checkpoint",
+                "epoch_end",
+                "epoch_checkpoint",
+                "iteration_end",
+                "iteration_checkpoint",
+                "predict_start",
+                "predict_batch_start",
+                "predict_before_forward",
+                "predict_after_forward",
+                "predict_batch_end",
+                "predict_end",
+                "eval_before_all",
+                "eval_start",
+                "eval_batch_start",
+                "eval_before_forward",
+                "eval_after_forward",
+                "eval_batch_end",
+                "eval_end",
+                "eval_after_all",
+                "eval_standalone_start",
+                "eval_standalone_end",
+                "fit_end",
+                "close",
+                "post_close",
+            ),
+        ),
+        Hooks(
+            "mmengine.hooks.Hook",
+            "mmengine 0.10.7 mmengine/hooks/hook.py:9",
+            (
+                "before_run",
+                "after_run",
+                "before_train",
+                "after_train",
+                "before_val",
+                "after_val",
+                "before_test",
+                "after_test",
+                "before_save_checkpoint",
+                "after_load_checkpoint",
+                "before_train_epoch",
+                "before_val_epoch",
+                "before_test_epoch",
+                "after_train_epoch",
+                "after_val_epoch",
+                "after_test_epoch",
+                "before_train_iter",
+                "before_val_iter",
+                "before_test_iter",
+                "after_train_iter",
+                "after_val_iter",
+                "after_test_iter",
+            ),
+        ),
+        Hooks(
+            "torch.nn.Module",
+            "torch 2.13.0 torch/nn/modules/module.py:407",
+            ("forward", "train", "state_dict", "load_state_dict"),
+        ),
+        Hooks(
+            "torch.utils.data.Dataset",
+            "torch 2.13.0 torch/utils/data/dataset.py:39",
+            ("__getitem__", "__getitems__", "__len__", "__iter__"),
+            note="in worker processes of each rank: collectives there hang",
+        ),
+        Hooks(
+            "torch.utils.data.Sampler",
+            "torch 2.13.0 torch/utils/data/sampler.py:28",
+            ("__iter__", "__len__", "set_epoch"),
+        ),
+        Hooks(
+            "torchmetrics.Metric",
+            "torchmetrics 1.9.0 torchmetrics/metric.py:52",
+            ("update", "compute", "reset"),
+        ),
+    )
+}
+"""By qualified base class."""
+
+MAIN_ONLY_METHODS: dict[str, str] = {
+    f"{row.name}.{method}": "local_main" for row in HOOKS.values() for method in row.main_only
+} | {"lightning.pytorch.LightningModule.prepare_data": "local_main"}
+"""Methods that a framework calls on the local main process alone, by qualified name."""
