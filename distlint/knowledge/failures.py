@@ -118,7 +118,6 @@ LOCAL_CALLS: dict[str, LocalValue] = {
     "platform.node": _HOST,
     "os.uname": _HOST,
     "torch.distributed.elastic.utils.distributed.get_free_port": _NETWORK,
-    "accelerate.utils.get_free_port": _NETWORK,
     "accelerate.utils.is_port_in_use": _NETWORK,
     "torch.isnan": _NUMBER,
     "torch.isinf": _NUMBER,

@@ -33,7 +33,7 @@ CANONICAL: dict[str, str] = {
     "torch.distributed.optim.zero_redundancy_optimizer": "torch.distributed.optim",
     "torch.distributed.algorithms.Join": "torch.distributed.algorithms.join.Join",
     "torch.nn.parallel.distributed": "torch.nn.parallel",
-    "torch.nn.parallel.data_parallel": "torch.nn.parallel",
+    "torch.nn.parallel.data_parallel.DataParallel": "torch.nn.parallel.DataParallel",
     "torch.nn.DataParallel": "torch.nn.parallel.DataParallel",
     "torch.nn.modules.batchnorm": "torch.nn",
     "torch.nn.modules.module": "torch.nn",

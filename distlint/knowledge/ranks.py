@@ -1196,11 +1196,6 @@ _DECORATOR_ROWS: tuple[RankFact, ...] = (
         source="pytorch-lightning 2.6.6 pytorch_lightning/utilities/rank_zero.py:27",
     ),
     RankFact(
-        "lightning.pytorch.utilities.rank_zero_only",
-        "is_main",
-        source="pytorch-lightning 2.6.6 pytorch_lightning/utilities/__init__.py:34",
-    ),
-    RankFact(
         "lightning.fabric.loggers.logger.rank_zero_experiment",
         "is_main",
         source="pytorch-lightning 2.6.6 lightning_fabric/loggers/logger.py:102",

@@ -365,13 +365,6 @@ ROWS: tuple[Call, ...] = (
         source="accelerate 1.15.0 accelerate/utils/operations.py:583",
     ),
     Call(
-        "accelerate.utils.gather_tensor_shape",
-        COLLECTIVE,
-        "all_reduce",
-        group_keyword="",
-        source="accelerate 1.15.0 accelerate/utils/operations.py:558",
-    ),
-    Call(
         "accelerate.utils.synchronize_rng_state",
         COLLECTIVE,
         "broadcast",
