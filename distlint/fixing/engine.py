@@ -209,18 +209,17 @@ class _File:
                 self._runtime_module,
                 name,
                 taken=taken,
-                before=min(self._top_index(edit) for edit in edits),
+                before=min(self._top_index_at(span) for edit in edits for span in _spans(edit)),
                 in_class=any(self._in_class_body(edit) for edit in edits),
             )
             if needed is not None:
                 self._needed[name] = needed
         return known
 
-    def _top_index(self, edit: Edit) -> int:
-        """The index of the first statement of the module's body that an edit touches."""
-        line = min((span.line for span in _spans(edit)), default=1)
+    def _top_index_at(self, span: Span) -> int:
+        """The index of the statement of the module's body that holds a range."""
         for index, statement in enumerate(self._ast.body):
-            if (statement.end_lineno or statement.lineno) >= line:
+            if (statement.end_lineno or statement.lineno) >= span.line:
                 return index
         return len(self._ast.body)
 
@@ -338,11 +337,12 @@ class _File:
                 spans = _spans(edit)
                 names: list[str] = []
                 if isinstance(edit, AddImport):
-                    added = Needed(edit.module, edit.name, edit.name)
-                    before = min((self._top_index(other) for other in fix.edits), default=0)
-                    if not self._names.available(edit.module, edit.name, before):
-                        needed.append(added)
-                        spans = [span for other in fix.edits for span in _spans(other)]
+                    # Any of the fix's other edits may use it.
+                    spans = [span for other in fix.edits for span in _spans(other)]
+                    before = min(map(self._top_index_at, spans), default=len(self._ast.body))
+                    if self._names.available(edit.module, edit.name, before):
+                        continue
+                    needed.append(Needed(edit.module, edit.name, edit.name))
                 else:
                     names = [n for n in runtime_names(_code_of(edit)) if n in self._needed]
                     needed += [self._needed[name] for name in names]

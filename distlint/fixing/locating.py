@@ -20,6 +20,7 @@ Statement = cst.BaseSmallStatement | cst.BaseCompoundStatement
 Block = cst.Module | cst.IndentedBlock | cst.SimpleStatementSuite
 Line = cst.SimpleStatementLine | cst.SimpleStatementSuite
 
+_SEMICOLON = re.compile(rb"(?:[ \t\f]|\\(?:\r\n|\r|\n))*;")
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
@@ -62,6 +63,11 @@ class Tree:
             where = Range(place.start, place.start + place.length)
             if isinstance(node, cst.BaseSmallStatement | cst.BaseCompoundStatement):
                 self._statements[where] = node
+                # `ast` ends a block behind a semicolon that closes its last line.
+                if isinstance(node, cst.BaseCompoundStatement) and (
+                    closing := _SEMICOLON.match(self.utf8, where.end)
+                ):
+                    self._statements[Range(where.start, closing.end())] = node
             elif isinstance(node, cst.BaseExpression):
                 # Of nodes with one range the outermost is the `ast` node: `a` in the pattern or
                 # string part of the same extent comes before the node that holds it.

@@ -115,7 +115,18 @@ class Pieces:
         return cst.PartialParserConfig(default_newline=self._newline)
 
 
-class _OwnLineEnds(cst.CSTTransformer):
+class BlankLines(cst.CSTTransformer):
+    """Blank lines stay empty where the code around them gets an indentation."""
+
+    def leave_EmptyLine(
+        self, original_node: cst.EmptyLine, updated_node: cst.EmptyLine
+    ) -> cst.EmptyLine:
+        if updated_node.comment is None and not updated_node.whitespace.value:
+            return updated_node.with_changes(indent=False)
+        return updated_node
+
+
+class _OwnLineEnds(BlankLines):
     def leave_Newline(self, original_node: cst.Newline, updated_node: cst.Newline) -> cst.Newline:
         return updated_node.with_changes(value=None)
 

@@ -9,7 +9,7 @@ from typing import cast
 import libcst as cst
 
 from distlint.fixing.locating import Line, Statement, Tree, comments_in, statements_of
-from distlint.fixing.pieces import StatementLine
+from distlint.fixing.pieces import BlankLines, StatementLine
 
 NewLines = Sequence["StatementLine | Moved"]
 
@@ -361,7 +361,7 @@ class _Rewriter(cst.CSTTransformer):
         """A statement as it goes to its new place, changed inside where that was planned too."""
         line = self._tree.line_of(statement)
         if isinstance(line, cst.BaseCompoundStatement) or self._alone(line):
-            moved = cast(StatementLine, line.visit(self))
+            moved = cast(StatementLine, cast(cst.CSTNode, line.visit(self)).visit(BlankLines()))
             return moved.with_changes(leading_lines=_split_leading(moved.leading_lines)[1])
         small = cast(cst.BaseSmallStatement, statement.visit(self))
         return cst.SimpleStatementLine([small.with_changes(semicolon=cst.MaybeSentinel.DEFAULT)])
@@ -435,6 +435,7 @@ class _BlockWriter:
             body = [_pass(())]
         # What stood above the first statement stays where it is, now above the `with`.
         above, body[0] = body[0].leading_lines, body[0].with_changes(leading_lines=())
+        body = [cast(StatementLine, line.visit(BlankLines())) for line in body]
         block = cst.IndentedBlock(body, indent=self._indent)
         wrapped = node.with_changes(body=block, leading_lines=above)
         self._frames[-1][1].append(wrapped)
