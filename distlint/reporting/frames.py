@@ -46,7 +46,7 @@ def frame(marks: Sequence[Mark], texts: Texts, style: Style, width: int) -> list
     bar = style.dim(style.bar)
     for number in shown:
         if number > previous + 1:
-            result.append(style.dim(f"{style.dots:>{gutter}} "))
+            result.append(style.dim(f"{style.dots:>{gutter}}"))
         previous = number
         text = lines[number - 1]
         here = sorted(by_line.get(number, ()), key=lambda mark: mark.place.column)

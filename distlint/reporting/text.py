@@ -29,7 +29,7 @@ def render(report: Report, layout: Layout) -> str:
 
 
 def summary(report: Report, style: Style) -> str:
-    """One line: how many findings, how many of them can be fixed, and how."""
+    """How many findings, how many of them can be fixed, and how: a line for each."""
     checked = f"{_counted(report.files, 'file')} checked"
     accepted = f"; {report.baselined:,} in the baseline" if report.baselined else ""
     if not report.findings:
@@ -50,10 +50,10 @@ def summary(report: Report, style: Style) -> str:
     safe, unsafe = fixable[Applicability.SAFE], fixable[Applicability.UNSAFE]
     line = paint(f"Found {_listed(counts)}") + f" ({checked}{accepted})."
     if safe:
-        line += f" {safe:,} fixable with `distlint fix --apply`"
+        line += f"\n{safe:,} fixable with `distlint fix --apply`"
         line += f", {unsafe:,} more with `--unsafe-fixes`." if unsafe else "."
     elif unsafe:
-        line += f" {unsafe:,} fixable with `distlint fix --apply --unsafe-fixes`."
+        line += f"\n{unsafe:,} fixable with `distlint fix --apply --unsafe-fixes`."
     return line
 
 
@@ -82,7 +82,10 @@ def _finding(finding: Finding, texts: Texts, layout: Layout) -> str:
     lines += ["  " + line for line in wrap(finding.message, layout.width - 2)]
     if finding.witness is not None:
         lines += ["  " + line for line in _witness(finding.witness, place.path, layout)]
-    lines += ["  " + line for line in _frames(finding, texts, layout)]
+    code = _frames(finding, texts, layout)
+    if code and finding.witness is not None:
+        lines.append("")
+    lines += ["  " + line for line in code]
     if finding.fix:
         label = "fix: " if finding.fix.applicability in _TAGS else "to do: "
         parts = wrap(finding.fix.message, layout.width - 2 - len(label))
@@ -103,6 +106,8 @@ def _frames(finding: Finding, texts: Texts, layout: Layout) -> list[str]:
         if related.place == finding.place or where in told:
             continue
         by_path.setdefault(related.place.path, []).append(Mark(related.place, related.message))
+    if (own, finding.place.line) in told and len(by_path[own]) == len(by_path) == 1:
+        return []  # the witness shows all there is
     lines: list[str] = []
     for path, marks in by_path.items():
         if path != own:
@@ -164,10 +169,11 @@ def _pad(text: str, width: int) -> str:
 def _cell(step: WitnessStep | None, own: str, width: int) -> list[str]:
     if step is None:
         return [""]
-    number = _where(step.place, own)
-    lead = f"{number:>5} "
-    parts = wrap(printable(step.text), max(width - cells(lead), 12)) or [""]
-    return [lead + parts[0], *(" " * cells(lead) + part for part in parts[1:])]
+    here = step.place.path == own
+    lead = f"{step.place.line:>5} " if here else _LEAD
+    text = printable(step.text) if here else f"{printable(step.text)} ({_where(step.place, own)})"
+    parts = wrap(text, max(width - len(_LEAD), 12)) or [""]
+    return [lead + parts[0], *(_LEAD + part for part in parts[1:])]
 
 
 def _where(place: Place, own: str) -> str:

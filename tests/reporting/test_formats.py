@@ -160,7 +160,7 @@ def test_text_shows_frame_related_places_fix_and_summary(report: Report) -> None
     assert "fix: Move the barrier in front of the guard" in text
     assert "to do: Call save() on all ranks" in text
     assert text.endswith(
-        "Found 1 error and 1 warning (2 files checked). 1 fixable with `distlint fix --apply`."
+        "Found 1 error and 1 warning (2 files checked).\n1 fixable with `distlint fix --apply`."
     )
 
 
