@@ -11,7 +11,7 @@ import warnings
 from bdb import BdbQuit
 from pathlib import Path
 from types import FrameType
-from typing import Any, TextIO
+from typing import TextIO
 
 from .callsite import call_site, caller_frame
 from .channel import Meeting, open_meeting
@@ -24,8 +24,8 @@ def breakpoint(rank: int = 0, *, header: str | None = None, timeout: float = 360
 
     Collective: every rank must call it. The others wait on the store, so that no timeout of a
     process group is touched. ``n`` and ``s`` step on while the others wait: stepping into a
-    collective waits for them in turn; ``continue`` first. ``q``, the end of input or an exception
-    while stepping ends the wait of the others too.
+    collective waits for them in turn; ``continue`` first. ``q`` and the end of input end the wait
+    of the others too.
 
     Without a process group it is the builtin. Where that rank has no terminal it warns once, with
     the place, and everyone goes on. ``PYTHONBREAKPOINT=0`` turns it off.
@@ -110,11 +110,6 @@ class _RankDebugger(pdb.Pdb):
     def set_quit(self) -> None:
         super().set_quit()
         self._release(BdbQuit("the user quit the debugger"))
-
-    def user_exception(self, frame: FrameType, exc_info: Any) -> None:
-        super().user_exception(frame, exc_info)
-        if self._meeting is not None and frame.f_back is None:
-            self._release(exc_info[1])
 
     def _release(self, error: BaseException | None) -> None:
         if self._meeting is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .wrapping import unwrap
@@ -30,13 +30,21 @@ def temporary_attr(obj: Any, /, **values: Any) -> Iterator[None]:
     Raises:
         AttributeError, TypeError: an attribute cannot be set; nothing is changed.
     """
-    with ExitStack() as restore:
+    undos: list[Callable[[], None]] = []
+    try:
         for name, value in values.items():
-            undo = _undo(obj, name)
             # Before setting: a setter that fails half way has changed something too.
-            restore.callback(undo)
+            undos.append(_undo(obj, name))
             setattr(obj, name, value)
         yield
+    except BaseException as error:
+        for failure in _run_all(undos):
+            if hasattr(error, "add_note"):  # Python 3.11
+                error.add_note(f"restoring {type(obj).__name__} failed too: {failure!r}")
+        raise
+    failures = _run_all(undos)
+    if failures:
+        raise failures[0]
 
 
 @contextmanager
@@ -66,6 +74,17 @@ def temporary_config(model: nn.Module, /, **values: Any) -> Iterator[None]:
     for_generation = {name: value for name, value in values.items() if hasattr(generation, name)}
     with temporary_attr(config, **values), temporary_attr(generation, **for_generation):
         yield
+
+
+def _run_all(undos: list[Callable[[], None]]) -> list[Exception]:
+    """Calls all of `undos` in reverse; returns what they raised."""
+    failures: list[Exception] = []
+    for undo in reversed(undos):
+        try:
+            undo()
+        except Exception as failure:
+            failures.append(failure)
+    return failures
 
 
 def _undo(obj: Any, name: str) -> Callable[[], None]:

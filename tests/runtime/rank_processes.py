@@ -54,6 +54,7 @@ def run(
     env: dict[str, str] | None = None,
     group_timeout: float = 60.0,
     prefix: tuple[str, ...] = (),
+    terminal: int | None = None,
 ) -> list[Outcome]:
     """Runs ``module:name`` with `arguments` on `world_size` ranks; see the module's docstring.
 
@@ -65,10 +66,21 @@ def run(
         group_timeout: seconds, the timeout of the group's collectives.
         prefix: a command to run the script under, in place of the interpreter; then it is started
             once and starts the ranks itself.
+        terminal: a file descriptor for rank 0 to read from and write to; the others have none.
     """
     with tempfile.TemporaryDirectory() as folder:
         started = [
-            _start(function, rank, world_size, arguments, init, env or {}, group_timeout, folder)
+            _start(
+                function,
+                rank,
+                world_size,
+                arguments,
+                init,
+                env or {},
+                group_timeout,
+                folder,
+                terminal if rank == 0 else None,
+            )
             for rank in range(world_size)
             if not prefix
         ]
@@ -98,6 +110,7 @@ def _start(
     env: dict[str, str],
     group_timeout: float,
     folder: str,
+    terminal: int | None,
 ) -> subprocess.Popen[bytes]:
     variables = _environment(env)
     if init:
@@ -117,8 +130,8 @@ def _start(
         return subprocess.Popen(
             [sys.executable, __file__, function, folder, json.dumps(arguments)],
             env=variables,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
+            stdin=subprocess.DEVNULL if terminal is None else terminal,
+            stdout=log if terminal is None else terminal,
             stderr=subprocess.STDOUT,
         )
 

@@ -1,0 +1,124 @@
+"""Faults: ranks that end, vanish, never come; groups that are unusual, or not there at all."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import rank_processes
+from rank_processes import Outcome
+
+
+def _results(outcomes: list[Outcome]) -> list[dict[str, object]]:
+    for outcome in outcomes:
+        assert outcome.code == 0, f"rank {outcome.rank}: {outcome.error}\n{outcome.output}"
+    return [outcome.result for outcome in outcomes]
+
+
+def test_a_section_may_outlast_the_timeout_of_collectives() -> None:
+    """With a collective, waiting longer than the group's timeout ends the job."""
+    outcomes = rank_processes.run(
+        "fault_ranks:longer_than_the_group_timeout", 2, 5.0, group_timeout=2.0
+    )
+    for result in _results(outcomes):
+        assert (result["kind"], result["total"]) == ("ok", 2.0)
+        assert result["seconds"] > 4
+
+
+def test_main_vanishes_inside_a_section() -> None:
+    """The others learn of it at once, though nobody told them."""
+    gone, *others = rank_processes.run("fault_ranks:main_vanishes", 3)
+    assert gone.code == 7
+    for other in others:
+        assert other.result["kind"] == "MainProcessError", other
+        assert "has ended" in other.result["text"]
+        assert "fault_ranks.py" in other.result["text"]
+        assert other.result["seconds"] < 5
+
+
+def test_main_exits_before_the_others_come() -> None:
+    """Rank 0 hosts the store and waits with its end until the others have read why it ends."""
+    main, other = rank_processes.run("fault_ranks:main_exits_before_others_come", 2)
+    assert main.code == 1
+    assert other.code == 0, other
+    # The ranks call from different lines, and the message of who failed still arrives first.
+    assert other.result["kind"] in ("MainProcessError", "DesyncError")
+    assert "connection" not in other.result["text"]
+
+
+def test_main_finishes_before_the_others_read() -> None:
+    """Destroying the group stops the store's server; not before the others have read."""
+    for result in _results(rank_processes.run("fault_ranks:main_finishes_before_others_read", 3)):
+        assert result["kind"] == "ok", result
+
+
+def test_a_rank_is_missing() -> None:
+    """Those that came are told which one did not."""
+    main, _, third = rank_processes.run("fault_ranks:rank_is_missing", 3)
+    for outcome in (main, third):
+        assert outcome.result["kind"] == "RankTimeoutError", outcome
+        assert "rank 1 did not arrive within 2 s" in outcome.result["text"]
+
+
+def test_odd_groups(tmp_path: Path) -> None:
+    """A file store, a group made again, subgroups, forked children, breakpoints in a batch job."""
+    first, second = _results(rank_processes.run("fault_ranks:odd_groups", 2, str(tmp_path)))
+    for stage in ("first", "file store"):
+        assert first[stage] == [40, "OSError", True], (stage, first)
+        assert second[stage] == [40, "MainProcessError", True], (stage, second)
+    assert "forked child" in str(first["child"])
+    assert first["half group"] == 1.0
+    assert first["breakpoint"] == []
+    (warning,) = second["breakpoint"]
+    assert "fault_ranks.py" in warning
+    assert "no terminal" in warning
+
+
+def test_world_size_without_a_group(tmp_path: Path) -> None:
+    """Left-over or early variables: RANK 0 writes, nobody waits, and each says so."""
+    for rank in (0, 1):
+        (outcome,) = rank_processes.run(
+            "fault_ranks:without_group",
+            1,
+            init=False,
+            env={
+                "RANK": str(rank),
+                "WORLD_SIZE": "2",
+                "FAULT_FOLDER": str(tmp_path),
+                "TORCHELASTIC_USE_AGENT_STORE": "False",
+            },
+        )
+        (result,) = _results([outcome])
+        assert result["rank"] == rank
+        assert result["wrote"] == (rank == 0)
+        assert result["value"] == (3 if rank == 0 else None)
+        assert result["agreed"] is True
+        assert any("WORLD_SIZE is 2" in text for text in result["warnings"])
+        assert result["broadcast"] == ("ok" if rank == 0 else "RuntimeError")
+        assert rank == 0 or "init_process_group" in result["messages"]
+
+
+def test_torchrun_before_the_group_exists() -> None:
+    """Where accelerate says "main process of 1" twice, the launcher tells the truth."""
+    port = rank_processes.free_port()
+    prefix = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2")
+    first, second = _results(
+        rank_processes.run(
+            "fault_ranks:under_torchrun",
+            2,
+            prefix=(*prefix, "--master-addr", "127.0.0.1", "--master-port", str(port)),
+            env={"CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": os.environ.get("PYTHONPATH", "")},
+        )
+    )
+    for rank, result in enumerate((first, second)):
+        before = result["before"]
+        assert before["initialized"] is False
+        assert before["rank"] == rank
+        assert before["value"] == first["pid"]
+        assert (before["any"], before["all"]) == (True, False)
+        assert before["failed"] == ("OSError" if rank == 0 else "MainProcessError")
+        assert result["initialized"] is True
+        # The reason for never asking accelerate who we are: "main process of one", on both ranks.
+        assert result["accelerate"] == [1, True]
+        assert result["after"][0] == 40
