@@ -9,7 +9,7 @@ apart by a test, a framework calls it on every rank, or such a function calls it
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +18,7 @@ from distlint.analysis.program import Function, Module, Program
 from distlint.analysis.ranks import MAIN, RankClass
 from distlint.analysis.values import Closure, Spread
 from distlint.knowledge import facts, hooks
+from distlint.knowledge.schema import Effect
 
 if TYPE_CHECKING:
     from distlint.analysis.model import FunctionRuns
@@ -39,51 +40,110 @@ class Arrival:
     """Whether every rank must come: for a collective, or because a framework calls on every rank."""
 
 
-def arrivals(program: Program, live: Mapping[Function, FunctionRuns]) -> dict[Function, Arrival]:
-    """The functions that several ranks enter together, each with its reason."""
-    found: dict[Function, Arrival] = {}
-    for function, runs in live.items():
+Group = tuple[Function, Hashable]
+"""A function with the arguments that matter, as all classes of ranks enter it together."""
+
+
+def arrivals(program: Program, live: Mapping[Function, FunctionRuns]) -> dict[Group, Arrival]:
+    """What several ranks enter together, each with its reason."""
+    groups = {(f, family): runs for f, all_ in live.items() for family, runs in groups_of(all_)}
+    found: dict[Group, Arrival] = {}
+    for (function, family), runs in groups.items():
         for known, why in _reasons(program, function, runs):
-            found.setdefault(known, why)
-    work = list(found)
+            if known is function:
+                found.setdefault((function, family), why)
+            else:
+                for group in groups:
+                    if group[0] is known:
+                        found.setdefault(group, why)
+    # A test shows who comes to the function that holds it, not what is so in each that it calls: some
+    # are reached in the modes alone that run on one process (accelerate 1.15.0, big_modeling.py).
+    work = [group for group, reason in found.items() if reason.all_ranks]
     while work:
-        function = work.pop()
-        reason = found[function]
-        for site in together(live[function]):
-            callee = site.callee
-            if callee is not None and callee not in found and callee in live:
-                found[callee] = reason
-                work.append(callee)
+        group = work.pop()
+        runs = groups.get(group, ())
+        calls = {id(site.node) for site in together(runs)}
+        for _, run in runs:
+            for site, child in called(run):
+                callee = (child.function, family_of(child.variant))
+                if id(site.node) in calls and callee not in found:
+                    found[callee] = found[group]
+                    work.append(callee)
     return found
 
 
-def together(runs: FunctionRuns) -> Iterator[CallSite]:
+def family_of(variant: Hashable) -> Hashable:
+    """A variant without the arguments that the rank decides: the classes of ranks enter it together."""
+    if not isinstance(variant, tuple) or len(variant) != 3:
+        return None
+    cls, bound, free = variant
+    return (
+        cls,
+        tuple(part for part in bound if part[1][0] != "ranked"),
+        tuple(part for part in free if part[1][0] != "ranked"),
+    )
+
+
+def groups_of(runs: FunctionRuns) -> Iterator[tuple[Hashable, list[tuple[RankClass, Run]]]]:
+    """The runs of a function that ranks make together: alike but for what the rank decides."""
+    groups: dict[Hashable, list[tuple[RankClass, Run]]] = {}
+    for variant, by_rank in runs.variants.items():
+        groups.setdefault(family_of(variant), []).extend(by_rank.items())
+    yield from groups.items()
+
+
+def called(run: Run) -> Iterator[tuple[CallSite, Run]]:
+    """The calls of project functions in a run, each with the run that it leads to."""
+    by_function: dict[Function, list[Run]] = {}
+    for child in run.children:
+        by_function.setdefault(child.function, []).append(child)
+    sites: dict[Function, list[CallSite]] = {}
+    for site in run.calls:
+        if site.callee is not None:
+            sites.setdefault(site.callee, []).append(site)
+    for function, made in sites.items():
+        children = by_function.get(function, [])
+        if len(made) == len(children):
+            yield from zip(made, children, strict=True)
+        else:  # properties and context managers have runs without a call
+            yield from ((site, child) for site in made for child in children)
+
+
+def together(runs: Iterable[tuple[RankClass, Run]]) -> Iterator[CallSite]:
     """The calls that rank 0 and other ranks make, under no condition of the rank; each once."""
     by_node: dict[int, tuple[CallSite, set[RankClass]]] = {}
-    for rank, run in runs.runs():
+    for rank, run in runs:
         for site in run.calls:
-            by_node.setdefault(id(site.node), (site, set()))[1].add(rank)
+            if not ranked(site):
+                by_node.setdefault(id(site.node), (site, set()))[1].add(rank)
     for site, ranks in by_node.values():
-        if MAIN in ranks and len(ranks) > 1 and not ranked(site):
+        if MAIN in ranks and len(ranks) > 1:
             yield site
+
+
+def _always_collective(site: CallSite) -> bool:
+    """A collective in every mode, under no condition: one branch for FSDP says nothing of the rest."""
+    return any(row.effect is Effect.COLLECTIVE for row in site.rows) and all(
+        guard.exits or guard.value.truthiness() is not None for guard in site.guards
+    )
 
 
 def ranked(site: CallSite) -> bool:
     """Whether who makes the call depends on the rank."""
-    return any(guard.value.spread is Spread.RANK for guard in site.guards)
+    return any("rank" in guard.value.tags for guard in site.guards)
 
 
 def _reasons(
-    program: Program, function: Function, runs: FunctionRuns
+    program: Program, function: Function, runs: list[tuple[RankClass, Run]]
 ) -> Iterator[tuple[Function, Arrival]]:
-    if not any(rank is not MAIN for rank in runs.classes):
+    if all(rank is MAIN for rank, _ in runs):
         return
     hook = _hook(program, function)
     if hook is not None:
         text = f"every rank runs `{hook}`"
         yield function, Arrival(text, function.module, function.node, True)
     for site in together(runs):
-        if facts.is_collective(site.rows):
+        if _always_collective(site):
             name = site.name.rpartition(".")[2]
             text = f"every rank calls `{name}()`"
             yield function, Arrival(text, site.module, site.node, True)
@@ -92,7 +152,7 @@ def _reasons(
                 if isinstance(value.target, Closure):
                     text = f"every rank runs what is given to `{site.method}()`"
                     yield value.target.function, Arrival(text, site.module, site.node, True)
-    for run in (run for _, run in runs.runs()):
+    for _, run in runs:
         reason = _test(run)
         if reason is not None:
             yield function, reason

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from distlint.analysis import expressions
-from distlint.analysis.ir import CallSite, Event, Fail, Invoke, Layer
+from distlint.analysis.ir import CallSite, Event, Fail, Invoke, Layer, Opaque
 from distlint.analysis.program import Class, Function, dotted_name
 from distlint.analysis.values import (
     NO_TAGS,
@@ -112,12 +112,19 @@ def dispatch(
                 else None
             )
         return _method(frame, node, receiver, args, keywords)
-    return unknown_result(frame, node, [function, *args, *keywords.values()])
+    _hand_over(frame, node, [*args, *keywords.values()])
+    return unknown_result(frame, node, [function, *args, *keywords.values()], pure=False)
 
 
-def unknown_result(frame: Frame, node: ast.AST, inputs: list[Value]) -> Value:
-    """What an unknown call returns: the same on all ranks unless an argument differs."""
+def unknown_result(frame: Frame, node: ast.AST, inputs: list[Value], *, pure: bool = True) -> Value:
+    """What an unknown call returns: the same on all ranks unless an argument differs.
+
+    Code that is not resolved at all (`pure` is false) may do anything with a rank's own data: it is not
+    taken to hand the difference on. What depends on the rank number does.
+    """
     spread, origin, tags = spread_of(inputs)
+    if spread is Spread.LOCAL and not pure:
+        spread, origin, tags = spread_of(v for v in inputs if v.spread is Spread.RANK)
     return Value(
         ("call", id(node)), UNKNOWN, spread, origin, tags=tags - {"world_size", "bool-mask"}
     )
@@ -200,6 +207,8 @@ def external(
     ) or ()
     site = frame.site(node, name, receiver, args, keywords, rows, None)
     inputs = [*args, *keywords.values()]
+    if not rows:
+        _hand_over(frame, node, inputs)
     result = _rank_predicate(frame, node, name, by_name, args)
     if result is None and not by_name:
         result = _special(frame, node, name, args, keywords)
@@ -223,9 +232,10 @@ def external(
             # Objects made from the rank are not themselves what ranks decide by, but they carry it (paths).
             result = Value(("instance", id(node)), UNKNOWN, spread, origin, type=name, tags=tags)
         else:
-            if receiver is not None and not isinstance(receiver.target, str):
-                inputs.append(receiver)
-            result = unknown_result(frame, node, inputs)
+            if by_name and (receiver is None or receiver.spread is not Spread.LOCAL):
+                result = unknown_result(frame, node, inputs, pure=False)
+            else:
+                result = unknown_result(frame, node, [*inputs, *([receiver] if receiver else [])])
             if last in facts.MASK_METHODS:
                 result.tags = result.tags | {"bool-mask"}
             elif last in facts.SAME_MODEL_METHODS and receiver is not None and not args[1:]:
@@ -233,6 +243,13 @@ def external(
                 result = receiver
     site.result = result
     return result
+
+
+def _hand_over(frame: Frame, node: ast.Call, inputs: list[Value]) -> None:
+    """Unknown code that receives a generator of the project may run it."""
+    for value in inputs:
+        if value.type == "generator" and value.receiver is not None:
+            frame.steps.append(Opaque(value.receiver.const, node, frame.module))
 
 
 def _rank_predicate(
@@ -387,7 +404,7 @@ def _perform(frame: Frame, site: CallSite, row: Call, args: list[Value]) -> Valu
                 ("call", id(node)),
                 UNKNOWN,
                 Spread.LOCAL,
-                frame.origin(node, f"the result of `{row.op}`"),
+                frame.origin(node, f"the result of `{row.op}`", "data"),
             )
         case "same-as-arg":
             return (
@@ -438,7 +455,11 @@ def _local(
             return None
     tags = (receiver.tags if receiver is not None else NO_TAGS) | {fact.tag}
     return Value(
-        ("call", id(node)), UNKNOWN, Spread.LOCAL, frame.origin(node, fact.text), tags=tags
+        ("call", id(node)),
+        UNKNOWN,
+        Spread.LOCAL,
+        frame.origin(node, fact.text, fact.tag),
+        tags=tags,
     )
 
 
@@ -453,7 +474,7 @@ def _forward(
         ("call", id(node)),
         UNKNOWN,
         Spread.LOCAL,
-        frame.origin(node, "the output of this rank's batch"),
+        frame.origin(node, "the output of this rank's batch", "tensor"),
         tags=frozenset({"model-output"}),
     )
     site.result = result
@@ -557,34 +578,8 @@ def call_project(
             return argument
     if returned.known or returned.target is not None:
         return returned
-    spread, origin = returned.spread, returned.origin
-    arg_spread, arg_origin, arg_tags = spread_of([*args, *keywords.values()])
-    if (
-        spread is Spread.UNIFORM
-        and arg_spread is not Spread.UNIFORM
-        and _depends_on_parameters(returned)
-    ):
-        spread, origin = arg_spread, arg_origin
     ident = ("returned", id(function), tuple(a.key for a in args), id(node) if keywords else None)
-    return returned.but(
-        key=ident,
-        spread=spread,
-        origin=origin,
-        tags=returned.tags | (arg_tags & {"rank", "clock", "masked", "ragged"}),
-    )
-
-
-def _depends_on_parameters(value: Value) -> bool:
-    stack: list[object] = [value.key]
-    for _ in range(200):
-        if not stack:
-            return False
-        key = stack.pop()
-        if isinstance(key, tuple):
-            if key[:1] == ("parameter",):
-                return True
-            stack.extend(key)
-    return True
+    return returned.but(key=ident)
 
 
 def decorator_kind(frame: Frame, function: Function) -> str | None:

@@ -11,10 +11,10 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from distlint.analysis.graph import RAISE, RETURN, Act, Call, End, Graphs, Head, If, Node
+from distlint.analysis.graph import OPAQUE, RAISE, RETURN, Act, Call, End, Graphs, Head, If, Node
 from distlint.analysis.ir import Layer
 
-_BUDGET: Final = 4000
+_BUDGET: Final = 40_000
 _MAX_STACK: Final = 24
 _MAX_ROUNDS: Final = 2
 
@@ -95,9 +95,10 @@ class Comparison:
                 continue
             seen.add((a, b, assumed))
             steps: list[tuple[States, States, Assumptions, tuple[Act, ...]]] = []
-            found = self._step(a, b, assumed, frozenset(), shared, trail, steps)
-            if found is not None:
-                return found
+            if not self._pair(a, b, assumed, shared, trail, steps):
+                found = self._step(a, b, assumed, frozenset(), shared, trail, steps)
+                if found is not None:
+                    return found
             for next_a, next_b, carried, next_trail in steps:
                 kept = carried and remember and self._relevant(next_a, next_b)
                 work.append(
@@ -109,6 +110,82 @@ class Comparison:
                     )
                 )
         return None
+
+    def _pair(
+        self,
+        a: States,
+        b: States,
+        assumed: Assumptions,
+        shared: frozenset[Hashable],
+        trail: tuple[Act, ...],
+        steps: list[tuple[States, States, Assumptions, tuple[Act, ...]]],
+    ) -> bool:
+        """The common case: each side is at one node, and both are at the same kind of step.
+
+        Appends what is left to compare and returns True; returns False where the sets are needed.
+        """
+        if len(a) != 1 or len(b) != 1:
+            return False
+        self._spend()
+        (left, left_stack), (right, right_stack) = next(iter(a)), next(iter(b))
+        known = dict(assumed)
+        left, left_stack = self._settle(left, left_stack, known)
+        right, right_stack = self._settle(right, right_stack, known)
+
+        def later(x: Node, y: Node, answers: Assumptions, done: tuple[Act, ...] = trail) -> None:
+            steps.append(
+                (frozenset({(x, left_stack)}), frozenset({(y, right_stack)}), answers, done)
+            )
+
+        match left, right:
+            case If(), If() if left.symbol == right.symbol:
+                later(left.orelse, right.orelse, assumed | {(left.symbol, False)})
+                later(left.then, right.then, assumed | {(left.symbol, True)})
+            case Head(), Head() if left.loop.key == right.loop.key and (left.exit is None) == (
+                right.exit is None
+            ):
+                open_ = frozenset(
+                    p for p in assumed if p[0] not in left.loop.volatile | right.loop.volatile
+                )
+                if left.exit is not None and right.exit is not None:
+                    later(left.exit, right.exit, open_)
+                later(left.body, right.body, open_)
+            case Call(), Call() if (
+                left.node is right.node and left.run.function is right.run.function
+            ):
+                later(left.next, right.next, assumed)
+            case Act(), Act() if left.event.op == right.event.op:
+                later(left.next, right.next, assumed, (*trail, left)[-12:])
+            case End(), End() if (
+                left is right or RAISE in (left, right) or not (left_stack or right_stack)
+            ):
+                pass
+            case _:
+                return False
+        return True
+
+    def _settle(
+        self, node: Node, returns: Stack, known: dict[Hashable, bool]
+    ) -> tuple[Node, Stack]:
+        """Go on over what needs no decision: events that do not count, answered conditions, returns."""
+        while True:
+            match node:
+                case Act() if not self._counts(node):
+                    node = node.next
+                case If():
+                    truth = self._mode(node)
+                    truth = known.get(node.symbol) if truth is None else truth
+                    if truth is None:
+                        return node, returns
+                    node = node.then if truth else node.orelse
+                case End() if node is RETURN and returns:
+                    node, returns = returns
+                case _:
+                    return node, returns
+
+    def _counts(self, act: Act) -> bool:
+        event = act.event
+        return event.layer <= self.layer and event.group is None and id(event.node) not in self.skip
 
     def _relevant(self, a: States, b: States) -> frozenset[Hashable]:
         """Symbols that both sides may still ask."""
@@ -156,6 +233,8 @@ class Comparison:
         ops_differ = left.acts.keys() != right.acts.keys()
         ends_differ = left.ends != right.ends
         if ops_differ or ends_differ:
+            if any(op.startswith(OPAQUE) for op in left.acts.keys() ^ right.acts.keys()):
+                return None
             only_left = [left.acts[op] for op in left.acts if op not in right.acts]
             only_right = [right.acts[op] for op in right.acts if op not in left.acts]
             pick_left = only_left or list(left.acts.values())
@@ -200,17 +279,13 @@ class Comparison:
             if (node, returns, crossed) in seen:
                 continue
             seen.add((node, returns, crossed))
+            self._spend()
             match node:
                 case Act():
-                    event = node.event
-                    if (
-                        event.layer > self.layer
-                        or event.group is not None
-                        or id(event.node) in self.skip
-                    ):
+                    if not self._counts(node):
                         stack.append((node.next, returns, crossed, chain))
                     else:
-                        known = front.acts.setdefault(event.op, (node, set(), chain))
+                        known = front.acts.setdefault(node.event.op, (node, set(), chain))
                         known[1].add((node.next, returns))
                         front.dropped |= _asked_anew(crossed)
                 case If():
@@ -279,8 +354,8 @@ class Comparison:
         )
         return True if sharded else None
 
-    def _spend(self) -> None:
-        self._spent += 1
+    def _spend(self, cost: int = 1) -> None:
+        self._spent += cost
         if self._spent > _BUDGET:
             raise GaveUp(f"more than {_BUDGET} states to compare")
 

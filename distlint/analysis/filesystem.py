@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.ir import CallSite, Guard
+from distlint.analysis.arrival import Arrival, groups_of
+from distlint.analysis.ir import CallSite, Guard, Run
 from distlint.analysis.program import Function, dotted_name
 from distlint.analysis.ranks import MAIN, NODE_MAIN, RankClass
 from distlint.analysis.values import Spread, Value
@@ -16,7 +17,7 @@ from distlint.knowledge.schema import Call as Row
 from distlint.knowledge.schema import Effect
 
 if TYPE_CHECKING:
-    from distlint.analysis.model import Call, Model
+    from distlint.analysis.model import Model
 
 _FILES: Final = (
     Effect.WRITE,
@@ -48,28 +49,30 @@ _MAX_CALLERS: Final = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FileCall:
-    """A call that touches a file.
+    """A call that touches a file, as the ranks that enter its function together make it.
 
     path      the expression of the path; None for downloads into a cache
-    values    what the path is for each run that makes the call
-    moved     for renames and moves: `path` is the target, which is written
+    sites     the call as each class of ranks met it, with what the path is there
+    entered   the classes of ranks that enter the function
+    arrival   what shows that they do so together; None where nothing does
     """
 
-    call: Call
     effect: Effect
     row: Row
     path: ast.expr | None
-    values: tuple[tuple[RankClass, Value | None], ...]
+    sites: tuple[tuple[RankClass, CallSite, Value | None], ...]
+    entered: frozenset[RankClass]
+    arrival: Arrival | None
 
     @property
     def site(self) -> CallSite:
         """The call as the first rank class met it."""
-        return self.call.site
+        return self.sites[0][1]
 
     @property
     def function(self) -> Function:
         """The function that the call stands in."""
-        return self.call.site.function
+        return self.site.function
 
     @property
     def text(self) -> str:
@@ -77,32 +80,70 @@ class FileCall:
         return ast.unparse(self.path) if self.path is not None else ""
 
     @property
-    def writers(self) -> frozenset[RankClass]:
+    def ranks(self) -> frozenset[RankClass]:
         """The rank classes that make the call, without the first ranks of the other machines.
 
         They write to a disk of their own, or the program would test the global rank.
         """
-        return frozenset(rank for rank, _ in self.values) - {NODE_MAIN}
+        return frozenset(rank for rank, _, _ in self.sites) - {NODE_MAIN}
+
+    @property
+    def by_several(self) -> bool:
+        """Whether rank 0 and another rank make the call, and no test of the rank may stand before it."""
+        ranks = self.ranks
+        return (
+            MAIN in ranks
+            and len(ranks) > 1
+            and not any(maybe_guarded(site) for _, site, _ in self.sites)
+        )
 
 
 def file_calls(model: Model) -> list[FileCall]:
-    """Every call of the reported modules that touches a file, in source order."""
-    found: list[FileCall] = []
-    opened = {id(call.site.node) for call in model.calls() if call.site.name in sinks.OPENS}
-    for call in model.calls():
-        for effect, row, path in _effects(call.site):
+    """Every call of the reported modules that touches a file, in source order.
+
+    A call whose function the ranks enter in several ways is there once: as they enter it together.
+    """
+    found: dict[tuple[int, int], FileCall] = {}
+    for runs in model.functions():
+        for family, group in groups_of(runs):
+            arrival = model.arrivals.get((runs.function, family))
+            for made in _of_group(group, arrival):
+                key = (id(made.site.node), id(made.path))
+                known = found.get(key)
+                if known is None or _worth(made) > _worth(known):
+                    found[key] = made
+    return sorted(
+        found.values(),
+        key=lambda f: (f.site.module.path, f.site.node.lineno, f.site.node.col_offset),
+    )
+
+
+def _worth(found: FileCall) -> tuple[bool, bool, int]:
+    return (found.by_several and found.arrival is not None, found.by_several, len(found.ranks))
+
+
+def _of_group(group: list[tuple[RankClass, Run]], arrival: Arrival | None) -> Iterator[FileCall]:
+    by_node: dict[int, list[tuple[RankClass, CallSite]]] = {}
+    opened: set[int] = set()
+    for rank, run in group:
+        for site in run.calls:
+            if site.rows or site.name in sinks.OPENS:
+                by_node.setdefault(id(site.node), []).append((rank, site))
+            if site.name in sinks.OPENS:
+                opened.add(id(site.node))
+    entered = frozenset(rank for rank, _ in group)
+    for sites in by_node.values():
+        sites.sort(key=lambda pair: pair[0].rank)
+        for effect, row, path in _effects(sites[0][1]):
             if path is None and effect is not Effect.DOWNLOAD:
                 continue
-            values = []
-            for rank, site in call.sites:
-                if _left_to_others(site):
-                    continue
-                value = _path_value(site, path)
-                if value is None or not _is_handle(value, path, opened):
-                    values.append((rank, value))
-            if values:
-                found.append(FileCall(call, effect, row, path, tuple(values)))
-    return found
+            made = [
+                (rank, site, _path_value(site, path))
+                for rank, site in sites
+                if not _left_to_others(site)
+            ]
+            if made and not any(_is_handle(value, path, opened) for _, _, value in made):
+                yield FileCall(effect, row, path, tuple(made), entered, arrival)
 
 
 def _effects(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
@@ -149,8 +190,10 @@ def _path_value(site: CallSite, node: ast.expr | None) -> Value | None:
     return None
 
 
-def _is_handle(value: Value, node: ast.expr | None, opened: set[int]) -> bool:
+def _is_handle(value: Value | None, node: ast.expr | None, opened: set[int]) -> bool:
     """Whether what stands where a path may stand is an open file or a buffer."""
+    if value is None:
+        return False
     if isinstance(value.key, tuple) and len(value.key) == 2 and value.key[1] in opened:
         return True
     if value.type is not None and value.type.startswith(("io.", "_io.")):
@@ -176,7 +219,7 @@ def same_path(found: FileCall, callers: Mapping[Function, list[CallSite]]) -> bo
     """
     if found.path is None:
         return False
-    for _, value in found.values:
+    for _, _, value in found.sites:
         if value is not None and is_own(value):
             return False
     return _shared(found.path, found.function, callers, _MAX_CALLERS)
@@ -325,10 +368,9 @@ def maybe_guarded(site: CallSite) -> bool:
 
 
 def _may_be_about_rank(guard: Guard) -> bool:
-    if guard.value.spread is Spread.RANK:
-        # With a known truth it is followed already: this rank got through.
-        return guard.value.truthiness() is None
-    return guard.value.truthiness() is None and _mentions_rank(guard.node)
+    if guard.value.spread is Spread.RANK and guard.value.truthiness() is not None:
+        return False  # followed already: this rank got through
+    return "rank" in guard.value.tags or _mentions_rank(guard.node)
 
 
 def _mentions_rank(node: ast.expr) -> bool:
@@ -337,11 +379,6 @@ def _mentions_rank(node: ast.expr) -> bool:
         if name and any(word in name.lower() for word in _RANK_WORDS):
             return True
     return False
-
-
-def written_by_several(found: FileCall) -> bool:
-    """Whether rank 0 and another rank make the call, and no test of the rank may stand before it."""
-    return MAIN in found.writers and len(found.writers) > 1 and not maybe_guarded(found.site)
 
 
 def asks_existence(site: CallSite) -> bool:

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from distlint.analysis.engine import Engine
 
 _MAX_UNROLL: Final = 8
+_UNEVEN: Final = frozenset({"ragged", "set-order", "local-length"})
+"""Tags of values over which ranks iterate a different number of times, or in another order."""
 
 
 class Frame:
@@ -89,19 +91,11 @@ class Frame:
             if index == 0 and first_is_self:
                 self.env[name] = self._self_value(receiver)
                 continue
-            value = bound.get(name)
-            if value is not None and (
-                value.known
-                or value.target
-                or value.wraps
-                or value.spread
-                or value.type
-                or value.tags
-                or value.items
-            ):
-                self.env[name] = value
-                continue
             key = ("parameter", id(self.function), name)
+            value = bound.get(name)
+            if value is not None:
+                self.env[name] = value if value.known or value.target else value.but(key=key)
+                continue
             type_ = self.engine.annotation_type(self.module, parameter.annotation)
             conventional = None if type_ else expressions.convention(self, name, parameter)
             if conventional is not None:
@@ -246,9 +240,9 @@ class Frame:
             return Value((kind, text, rank.rank), UNKNOWN, Spread.RANK, origin, tags=tags)
         return constant(fact, Spread.RANK, origin, tags)
 
-    def origin(self, node: ast.AST, text: str) -> Origin:
+    def origin(self, node: ast.AST, text: str, kind: str = "rank") -> Origin:
         """An origin at a node of this file."""
-        return Origin(node, self.module, text)
+        return Origin(node, self.module, text, kind)
 
     def wraps(self, kinds: tuple[str, ...], node: ast.AST) -> tuple[Wrap, ...]:
         """Wrapper layers of these kinds, put on at a node of this file."""
@@ -547,9 +541,7 @@ class Frame:
             return self._for_generator(statement, iterable, assigned)
         key = ("for", id(statement), iterable.key)
         loop = Loop(statement, key, None, [], [], volatile={key})
-        if iterable.spread is Spread.LOCAL or (
-            iterable.spread is Spread.RANK and "rank" in iterable.tags
-        ):
+        if iterable.spread is not Spread.UNIFORM and iterable.tags & _UNEVEN:
             loop.local = iterable
         self._havoc(assigned, statement)
         self._loop(
@@ -606,7 +598,7 @@ class Frame:
     def loop_over(self, node: ast.AST, iterable: Value, body: list[Step]) -> None:
         """A comprehension whose element has steps."""
         key = ("for", id(node), iterable.key)
-        local = iterable if iterable.spread is Spread.LOCAL else None
+        local = iterable if iterable.spread is Spread.LOCAL and iterable.tags & _UNEVEN else None
         self.steps.append(Loop(node, key, local, body, [], volatile={key}))
 
     def _havoc(self, assigned: set[str], node: ast.AST) -> None:

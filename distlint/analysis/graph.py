@@ -16,8 +16,10 @@ from distlint.analysis.ir import (
     Event,
     Fail,
     Invoke,
+    Layer,
     Leave,
     Loop,
+    Opaque,
     Run,
     Step,
     Surround,
@@ -96,6 +98,9 @@ class Call(Node):
         self.next = next_
 
 
+OPAQUE = "opaque"
+"""Starts the `op` of events that stand for unknown code: what ranks do there is not compared."""
+
 Lazy = Callable[[], Node]
 
 
@@ -128,6 +133,7 @@ class Graphs:
         self.loud: set[Function] = set()
         """Functions with events on some class of ranks: their calls are kept on all classes."""
         self._via: tuple[ast.AST, ...] = ()
+        self._opaque: dict[int, Event] = {}
         self._roots: dict[Run, Node] = {}
         self._noisy: dict[Run, bool] = {}
         self._acts: dict[Hashable, Act] = {}
@@ -168,6 +174,8 @@ class Graphs:
                 return any(self._is_noisy(s) for block in blocks for s in block)
             case Invoke():
                 return self.noisy(step.run) or step.run.function in self.loud
+            case Opaque():
+                return self.noisy(step.run)
             case Surround():
                 return self.noisy(step.run) or any(map(self._is_noisy, step.body))
         return False
@@ -214,6 +222,14 @@ class Graphs:
                 if key not in self._calls:
                     self._calls[key] = Call(step.run, step.node, after)
                 return self._calls[key]
+            case Opaque():
+                if not self.noisy(step.run):
+                    return after
+                event = self._opaque.setdefault(
+                    id(step.node),
+                    Event(f"{OPAQUE} {id(step.node)}", Layer.ALWAYS, step.node, step.module),
+                )
+                return Act(event, after, self._via)
             case Surround():
                 return self._surround(step, after, ways)
             case Yield():
@@ -222,8 +238,12 @@ class Graphs:
     def _if(
         self, symbol: Hashable, then: Node, orelse: Node, node: ast.AST, value: Value | None
     ) -> Node:
-        if then is orelse:
+        if then is orelse or orelse is RAISE:
             return then
+        if then is RAISE:
+            return (
+                orelse  # a raise that nobody here catches ends the whole job: no claim either way
+            )
         key = (symbol, id(then), id(orelse))
         if key not in self._ifs:
             self._ifs[key] = If(symbol, then, orelse, node, value)

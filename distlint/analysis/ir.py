@@ -246,7 +246,16 @@ class Yield:
     node: ast.AST
 
 
-Step = Event | Branch | Loop | Leave | Attempt | Fail | Invoke | Surround | Yield
+@dataclass(slots=True, eq=False)
+class Opaque:
+    """Unknown code that was handed a project function or generator: it may or may not run it."""
+
+    run: Run
+    node: ast.AST
+    module: Module
+
+
+Step = Event | Branch | Loop | Leave | Attempt | Fail | Invoke | Surround | Yield | Opaque
 
 
 @dataclass(slots=True, eq=False)

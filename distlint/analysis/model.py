@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from distlint.analysis.arrival import Arrival, arrivals, together
+from distlint.analysis.arrival import Arrival, Group, arrivals, groups_of, together
 from distlint.analysis.divergence import Divergence, divergences_of
 from distlint.analysis.engine import Engine
 from distlint.analysis.filesystem import FileCall, callers_of, file_calls, first_sections
@@ -24,6 +24,7 @@ from distlint.analysis.graph import Graphs
 from distlint.analysis.ir import AttributeSite, CallSite, Run
 from distlint.analysis.program import Class, Definition, Function, Module, Program, dotted_name
 from distlint.analysis.ranks import MAIN, RankClass, classes_to_run
+from distlint.analysis.relevance import relevant_functions
 from distlint.analysis.source import Source
 from distlint.analysis.values import Spread
 from distlint.findings import Place, Related
@@ -107,7 +108,8 @@ class Model:
 
     def _solve(self) -> None:
         """Run every function that nothing calls, for each class of ranks, and all that they reach."""
-        functions = list(self.program.functions())
+        relevant = relevant_functions(self.program)
+        functions = [f for f in self.program.functions() if f in relevant]
         called: set[Function] = set()
         plain: dict[Function, Run] = {}
         for function in functions:
@@ -242,12 +244,9 @@ class Model:
         return (d for d in self._divergences if d.module.source.reported)
 
     @cached_property
-    def _arrivals(self) -> dict[Function, Arrival]:
+    def arrivals(self) -> dict[Group, Arrival]:
+        """What shows that several ranks enter a function together, where something does."""
         return arrivals(self.program, self._runs)
-
-    def arrival(self, function: Function) -> Arrival | None:
-        """What shows that several ranks enter a function together; None where nothing does."""
-        return self._arrivals.get(function)
 
     @cached_property
     def file_calls(self) -> list[FileCall]:
@@ -262,7 +261,9 @@ class Model:
     @cached_property
     def callers(self) -> dict[Function, list[CallSite]]:
         """The calls that rank 0 and other ranks make together, by the function that is called."""
-        return callers_of(together(runs) for runs in self._runs.values())
+        return callers_of(
+            together(group) for runs in self._runs.values() for _, group in groups_of(runs)
+        )
 
     def resolve(self, module: Module, node: ast.AST) -> Definition | None:
         """What a name or chain of attributes means at the top level of a module."""

@@ -224,7 +224,7 @@ class _Scanner:
             cls if in_class else None,
             None if owner.is_module_body and not in_class else owner,
             tuple(node.decorator_list),
-            _is_generator(node),
+            _is_generator(node, self.module.source.text),
         )
         self.module.all_functions.append(function)
         if in_class:
@@ -266,7 +266,9 @@ class _Scanner:
                 imports[alias.asname or alias.name] = f"{base}.{alias.name}" if base else alias.name
 
 
-def _is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def _is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef, text: str) -> bool:
+    if "yield" not in text:
+        return False
     stack: list[ast.AST] = list(node.body)
     while stack:
         child = stack.pop()

@@ -36,11 +36,15 @@ class Spread(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Origin:
-    """Where a RANK or LOCAL value comes from, for messages: the node, its module, a noun phrase."""
+    """Where a RANK or LOCAL value comes from, for messages: the node, its module, a noun phrase.
+
+    `kind` says what makes it differ: "rank", or a tag of `knowledge.failures` ("tensor", "file" …).
+    """
 
     node: ast.AST
     module: Module
     text: str
+    kind: str = "rank"
 
 
 @dataclass(frozen=True, slots=True)

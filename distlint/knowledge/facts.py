@@ -49,9 +49,7 @@ def _grouped(*tables: dict[str, Call]) -> dict[str, tuple[Call, ...]]:
 CALLS: Final[dict[str, tuple[Call, ...]]] = _grouped(collectives.CALLS, sinks.SINKS)
 """All rows of a call by its canonical name."""
 
-METHODS: Final[dict[str, tuple[Call, ...]]] = _grouped(
-    collectives.METHODS, sinks.SINK_METHODS
-)
+METHODS: Final[dict[str, tuple[Call, ...]]] = _grouped(collectives.METHODS, sinks.SINK_METHODS)
 """Rows by method name alone, for receivers of unknown class."""
 
 LOCAL_CALLS: Final = failures.LOCAL_CALLS
@@ -93,6 +91,31 @@ _TRAINING_CLASSES: Final = frozenset(
         "lightning.pytorch.Callback",
     }
 )
+
+RANK_WORDS: Final = frozenset(
+    name.rpartition(".")[2]
+    for name in (
+        *ATTRIBUTES, *ANY_ATTRIBUTES, *FUNCTIONS, *ANY_METHODS, *ENVIRONMENT, *DECORATORS, *ANY_DECORATORS,
+        *ranks.ARGUMENT_ATTRIBUTES, *NAMED_RANKS,
+    )
+) - {"rank", "gpu", "size", "world_size", "num_processes"}  # fmt: skip
+"""Words that ask for the rank. Not `rank` alone: in half of the packages it is that of a matrix."""
+
+STRONG_WORDS: Final = (
+    RANK_WORDS
+    | {name.rpartition(".")[2] for name, rows in CALLS.items() if any(r.effect in _COLLECTIVE_EFFECTS for r in rows)}
+    | {name for name, rows in METHODS.items() if any(r.effect in _COLLECTIVE_EFFECTS for r in rows)}
+    | {name.rpartition(".")[2] for name in (*wrappers.WRAPS, *wrappers.UNWRAPS, *wrappers.MODEL_ATTRIBUTES, *wrappers.MODEL_PARAMETERS)}
+    | wrappers.ANY_UNWRAPS
+    | WRAPPER_CLASS_NAMES
+) - {
+    # Words that mean something else nearly everywhere; a function that really does the thing has another.
+    "step", "save", "load", "forward", "backward", "reduce", "setup", "compile", "generate", "state_dict",
+    "join", "wrap", "gather", "broadcast", "scatter", "initialize", "train", "fit", "evaluate", "predict",
+    "log", "test", "load_state_dict", "to", "unwrap", "send", "recv", "replicate", "from_pretrained", "split",
+    "validate", "__call__", "__iter__", "compute", "device", "eval", "model", "sync", "launch", "call", "run", "all_to_all", "save_checkpoint", "load_checkpoint", "save_model", "rank_zero",
+}  # fmt: skip
+"""Words of which a function that has to do with ranks holds at least one."""
 
 
 class WrapFact(NamedTuple):

@@ -1,0 +1,94 @@
+"""Attributes of wrapped models: which layer answers, and whether the code asks before it reads."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Final
+
+from distlint.knowledge import wrappers
+from distlint.knowledge.wrappers import Wrapper
+
+if TYPE_CHECKING:
+    from distlint.analysis.ir import AttributeSite, Guard
+    from distlint.analysis.program import Function
+    from distlint.analysis.values import Wrap
+
+BY_LAUNCH: Final = frozenset({"accelerate", "trainer"})
+"""Kinds that stand for whatever the launch configuration asks for."""
+
+_LAUNCHED: Final = frozenset().union(
+    *(wrappers.WRAPPERS[kind].own for kind in ("ddp", "fsdp1", "fsdp2", "deepspeed"))
+)
+_QUESTIONS: Final = frozenset({"hasattr", "getattr", "isinstance", "type", "callable"})
+_MODE_WORDS: Final = (
+    "deepspeed", "fsdp", "zero", "distributed", "ddp", "parallel", "num_processes", "world_size",
+    "n_gpu", "num_gpus", "unwrap", "wrapped", "compile",
+)  # fmt: skip
+"""Words of conditions that ask how the run was launched, and so which wrapper there is."""
+
+
+def layer_without(wraps: tuple[Wrap, ...], attr: str) -> Wrapper | None:
+    """The layer at which reading `attr` fails; None where a layer has it or all pass it on."""
+    if attr in wrappers.MODULE_ATTRIBUTES or attr.startswith("__"):
+        return None
+    for wrap in reversed(wraps):
+        row = wrappers.WRAPPERS[wrap.kind]
+        if attr in row.own or attr in row.inner:
+            return None
+        if wrap.kind in BY_LAUNCH and (attr in _LAUNCHED or attr in wrappers.PREPARED_ATTRIBUTES):
+            # Code for one kind of launch (`engine.optimizer`), or a prepared loader or optimizer.
+            return None
+        if not row.forwards and not row.in_place:
+            return row
+    return None
+
+
+def is_guarded(site: AttributeSite) -> bool:
+    """Whether the code asks for the attribute, the class or the launch first, or expects the failure."""
+    path = ast.unparse(site.node.value)
+    return any(_asks(guard, path) for guard in site.guards) or any(
+        catches_attribute_error(attempt) for attempt in site.tries
+    )
+
+
+def _asks(guard: Guard, path: str) -> bool:
+    for node in ast.walk(guard.node):
+        if isinstance(node, ast.Call) and node.args:
+            name = node.func.id if isinstance(node.func, ast.Name) else ""
+            subject = ast.unparse(node.args[0])
+            if name in _QUESTIONS and (path == subject or path.startswith(f"{subject}.")):
+                return True
+        word = node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
+        if isinstance(word, str) and any(mode in word.lower() for mode in _MODE_WORDS):
+            return True
+    return False
+
+
+def catches_attribute_error(attempt: ast.Try) -> bool:
+    """Whether a handler of a `try` takes AttributeError."""
+    for handler in attempt.handlers:
+        if handler.type is None:
+            return True
+        kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+        if any(
+            ast.unparse(kind) in ("AttributeError", "Exception", "BaseException") for kind in kinds
+        ):
+            return True
+    return False
+
+
+def without_gradients(function: Function, node: ast.AST) -> bool:
+    """Whether a node of a function runs under `no_grad` or `inference_mode`, by syntax."""
+    if any(_turns_off(decorator) for decorator in function.decorators):
+        return True
+    return any(
+        isinstance(part, (ast.With, ast.AsyncWith))
+        and any(_turns_off(item.context_expr) for item in part.items)
+        and any(inner is node for statement in part.body for inner in ast.walk(statement))
+        for part in ast.walk(function.node)
+    )
+
+
+def _turns_off(expression: ast.expr) -> bool:
+    text = ast.unparse(expression)
+    return "no_grad" in text or "inference_mode" in text
