@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -25,6 +24,7 @@ from distlint.hardware.memory.record import as_json
 from distlint.hardware.memory.strategies import Precision
 from distlint.hardware.memory.table import render
 from distlint.hardware.memory.units import GIB, parse_count, parse_memory
+from distlint.reporting.style import style_for
 
 
 def _count(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
@@ -131,17 +131,8 @@ def plan(
     if as_record:
         click.echo(json.dumps(as_json(made, size), indent=2))
     else:
-        terminal = sys.stdout.isatty()
-        click.echo(
-            render(
-                made,
-                size.name,
-                width=shutil.get_terminal_size((80, 24)).columns,
-                colour=terminal and not os.environ.get("NO_COLOR"),
-                unicode=(sys.stdout.encoding or "").lower().replace("-", "") == "utf8",
-            ),
-            color=True,
-        )
+        width = shutil.get_terminal_size((100, 24)).columns
+        click.echo(render(made, size.name, width=width, style=style_for(sys.stdout)), color=True)
     if made.fitting is None:
         raise SystemExit(1)
 

@@ -99,7 +99,7 @@ def _distributed_type(choice: Choice) -> str:
             return "FSDP"
         case Strategy.ZERO2 | Strategy.ZERO3:
             return "DEEPSPEED"
-        # accelerate refuses MULTI_GPU with one process (launch.py, _validate_launch_command).
+        # accelerate's questions refuse MULTI_GPU with one process (get_cluster_input).
         case Strategy.DDP:
             return "MULTI_GPU" if choice.processes > 1 else "NO"
         case Strategy.CPU:

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import groupby
 
 from distlint.hardware.memory.activations import SOURCE
 from distlint.hardware.memory.plan import Plan, Row, Usage
 from distlint.hardware.memory.strategies import Precision
 from distlint.hardware.memory.units import gib
+from distlint.reporting.style import Style
 
-# The parts of a bar in their order: name, block character, ASCII character, colour.
-_PARTS: tuple[tuple[str, str, str, str, Callable[[Usage], int]], ...] = (
-    ("weights", "█", "W", "34", lambda u: u.weights),
-    ("gradients", "▓", "G", "36", lambda u: u.gradients + u.buckets),
-    ("optimizer", "▒", "O", "35", lambda u: u.optimizer),
-    ("unsharded", "░", "U", "33", lambda u: u.unsharded),
-    ("estimated", "·", ".", "2", lambda u: u.estimated),
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of a bar: its name, its block and its letter, its colour, and its size."""
+
+    name: str
+    block: str
+    letter: str
+    paint: Callable[[Style, str], str]
+    size: Callable[[Usage], int]
+
+    def mark(self, style: Style) -> str:
+        return self.block if style.unicode else self.letter
+
+
+_PARTS: tuple[_Part, ...] = (
+    _Part("weights", "█", "W", Style.blue, lambda u: u.weights),
+    _Part("gradients", "▓", "G", Style.cyan, lambda u: u.gradients + u.buckets),
+    _Part("optimizer", "▒", "O", Style.green, lambda u: u.optimizer),
+    _Part("unsharded", "░", "U", Style.yellow, lambda u: u.unsharded),
+    _Part("estimated", "·", ".", Style.dim, lambda u: u.estimated),
 )
 
 _PRECISIONS = {
@@ -27,146 +45,144 @@ _PRECISIONS = {
 _LEFT = 46  # strategy, three numbers, the verdict
 _NARROWEST_BAR = 10
 _WIDEST_BAR = 72
+_MOST_MEMORIES = 3  # a bar ends in an arrow beyond this many times a GPU's memory
 
 
-def render(plan: Plan, name: str, *, width: int, colour: bool, unicode: bool) -> str:
+def render(plan: Plan, name: str, *, width: int, style: Style) -> str:
     """The plan as text.
 
     Args:
         plan: what to show.
         name: of the model, for the heading.
         width: columns of the terminal.
-        colour: write ANSI colours.
-        unicode: the output can carry block characters; else letters.
+        style: colours, and whether the output can carry block characters; else letters.
     """
     request = plan.request
-    paint = _painter(colour)
-    times = "×" if unicode else "x"
-    dot = "·" if unicode else "-"
+    dot = "·" if style.unicode else "-"
     options = [
         _PRECISIONS[request.precision],
-        f"batch {request.batch} {times} {request.sequence} tokens per GPU",
+        f"batch {request.batch} {'×' if style.unicode else 'x'} {request.sequence} tokens per GPU",
     ]
     if request.checkpointing:
         options.append("activation checkpointing")
     if request.offload:
         options.append("offload")
-    lines = [
-        paint("1", f"{name}: {request.parameters:,} parameters")
-        + f" {dot} {request.gpus} GPU{'s' * (request.gpus > 1)} of {gib(request.memory)} GiB",
-        f" {dot} ".join(options),
-        "",
-    ]
     bar_width = max(_NARROWEST_BAR, min(_WIDEST_BAR, width - _LEFT - 2))
-    scale = max(request.memory, max(row.usage.total for row in plan.rows)) / bar_width
-    limit = f"{'|' if not unicode else '▏'}{gib(request.memory)} GiB"
-    at = min(int(request.memory / scale), bar_width)
-    label = (" " * at + limit) if at + len(limit) <= bar_width + 2 else limit.rjust(bar_width + 1)
-    lines.append(f"{'GiB per GPU':<21}{'states':>7}{'est.':>7}{'total':>7}      {label}".rstrip())
-    lines += [_line(row, request.memory, bar_width, scale, paint, unicode) for row in plan.rows]
-    legend = "  ".join(
-        f"{paint(shade, block if unicode else letter)} {part}"
-        for part, block, letter, shade, _ in _PARTS
-    )
+    longest = max(request.memory, max(row.usage.total for row in plan.rows))
+    scale = min(longest, _MOST_MEMORIES * request.memory) / bar_width
+    lines = [
+        style.bold(f"{name}: {request.parameters:,} parameters")
+        + f" {dot} {request.gpus} GPU{'s' * (request.gpus > 1)} of {gib(request.memory)} GiB",
+        *_wrapped(f" {dot} ".join(options), width),
+        "",
+        _heading(request.memory, bar_width, scale, style),
+    ]
+    lines += [_line(row, request.memory, bar_width, scale, style) for row in plan.rows]
+    legend = "  ".join(f"{part.paint(style, part.mark(style))} {part.name}" for part in _PARTS)
     lines += ["", legend]
     hosts = [row for row in plan.rows if row.usage.host]
     if hosts:
         most = max(row.usage.host for row in hosts)
         lines.append(f"offload: up to {gib(most)} GiB of host memory for all GPUs together")
-    lines += ["", *_advice(plan, paint)]
-    lines += ["", *_notes(plan)]
+    lines.append("")
+    lines += _advice(plan, style, width)
+    lines += ["", *_notes(plan, width)]
     return "\n".join(lines)
 
 
-def _line(
-    row: Row,
-    memory: int,
-    bar_width: int,
-    scale: float,
-    paint: Callable[[str, str], str],
-    unicode: bool,
-) -> str:
+def _heading(memory: int, bar_width: int, scale: float, style: Style) -> str:
+    """The names of the columns, and the GPU's memory above its mark."""
+    limit = f"{gib(memory)} GiB"
+    at = round(memory / scale) + 1
+    label = f"{limit:>{at}}" if at >= len(limit) else limit
+    return f"{'GiB per GPU':<21}{'states':>7}{'est.':>7}{'total':>7}      {label}"
+
+
+def _line(row: Row, memory: int, bar_width: int, scale: float, style: Style) -> str:
     usage = row.usage
-    verdict = paint("32", "fits") if row.fits else paint("31", "no  ")
+    verdict = style.green("fits") if row.fits else style.red("no") + "  "
     numbers = f"{gib(usage.states):>7}{gib(usage.estimated):>7}{gib(usage.total):>7}"
     return (
         f"{row.strategy.title:<21}{numbers} {verdict} "
-        f"{_bar(usage, memory, bar_width, scale, paint, unicode)}"
+        f"{_bar(usage, memory, bar_width, scale, style)}"
     )
 
 
-def _bar(
-    usage: Usage,
-    memory: int,
-    bar_width: int,
-    scale: float,
-    paint: Callable[[str, str], str],
-    unicode: bool,
-) -> str:
-    """Parts end where their running sum ends, so that rounding never adds up; `|` is the limit."""
-    cells: list[tuple[str, str]] = []
+def _bar(usage: Usage, memory: int, bar_width: int, scale: float, style: Style) -> str:
+    """Parts end where their running sum ends, so that rounding never adds up; then the limit."""
+    cells: list[_Part | None] = []
     running = 0
-    for _, block, letter, shade, size in _PARTS:
-        running += size(usage)
-        cells += [(shade, block if unicode else letter)] * (round(running / scale) - len(cells))
+    for part in _PARTS:
+        running += part.size(usage)
+        cells += [part] * (round(running / scale) - len(cells))
+    cut = len(cells) > bar_width
+    cells = (cells + [None] * bar_width)[: bar_width - cut]
     limit = round(memory / scale)
-    cells += [("", " ")] * (bar_width - len(cells))
-    cells.insert(limit, ("1", "▏" if unicode else "|"))
-    text, start = "", 0
-    for index in range(1, len(cells) + 1):
-        if index == len(cells) or cells[index] != cells[start]:
-            shade, mark = cells[start]
-            run = mark * (index - start)
-            text += paint(shade, run) if shade else run
-            start = index
-    return text.rstrip()
+    mark = style.bold("▏" if style.unicode else "|")
+    beyond = ("→" if style.unicode else ">") if cut else ""
+    return (_runs(cells[:limit], style) + mark + _runs(cells[limit:], style) + beyond).rstrip()
 
 
-def _advice(plan: Plan, paint: Callable[[str, str], str]) -> list[str]:
+def _runs(cells: list[_Part | None], style: Style) -> str:
+    """Equal cells painted together."""
+    return "".join(
+        part.paint(style, part.mark(style) * count) if part else " " * count
+        for part, count in ((part, len(list(run))) for part, run in groupby(cells))
+    )
+
+
+def _advice(plan: Plan, style: Style, width: int) -> list[str]:
     fitting = plan.fitting
     if fitting is not None:
         free = plan.request.memory - fitting.usage.total
-        first = fitting.strategy
-        lines = [
-            f"{paint('32', first.title + ' fits')} with {gib(free)} GiB left and the least "
-            f"communication: {first.setting}"
-        ]
-        if first is not plan.rows[0].strategy:
-            below = plan.rows[0]
-            if below.change is not None:
-                lines.append(f"{below.strategy.title} would fit with {below.change.words}.")
+        text = (
+            f"{fitting.strategy.title} fits with {gib(free)} GiB left and the least "
+            f"communication: {fitting.strategy.setting}"
+        )
+        lines = _wrapped(text, width)
+        lines[0] = (
+            style.green(lines[0][: lines[0].index("fits") + 4])
+            + (lines[0][lines[0].index("fits") + 4 :])
+        )
+        simplest = plan.rows[0]
+        if simplest.change is not None:
+            lines += _wrapped(
+                f"{simplest.strategy.title} would fit with {simplest.change.words}.", width
+            )
         return lines
     if plan.change is not None:
         change = plan.change
-        return [
-            f"{paint('31', 'Nothing fits')} as asked. Smallest change: {change.words}; then "
+        text = (
+            f"Nothing fits as asked. Smallest change: {change.words}; then "
             f"{change.strategy.title} takes {gib(change.usage.total)} GiB: "
             f"{change.strategy.setting}"
-        ]
-    return [
-        f"{paint('31', 'Nothing fits')}, and no change of batch, checkpointing, offload or number "
-        "of GPUs makes it fit: one block or one sample is too large for a GPU. Shorten --seq, or "
-        "split the layers themselves (tensor or context parallelism)."
-    ]
+        )
+    else:
+        text = (
+            "Nothing fits, and no change of batch, checkpointing, offload or number of GPUs makes "
+            "it fit: one block or one sample is too large for a GPU. Shorten --seq, or split the "
+            "layers themselves (tensor or context parallelism)."
+        )
+    lines = _wrapped(text, width)
+    lines[0] = style.red("Nothing fits") + lines[0].removeprefix("Nothing fits")
+    return lines
 
 
-def _notes(plan: Plan) -> list[str]:
+def _notes(plan: Plan, width: int) -> list[str]:
     shape = plan.request.shape
-    notes = [
-        f"states: exact for Adam. est.: an estimate of activations ({SOURCE}),",
-        f"  of DeepSpeed's reduce bucket, and {gib(plan.request.reserve)} GiB for context and "
-        "buffers.",
-    ]
+    notes = _wrapped(
+        f"states: exact for Adam. est.: an estimate of activations ({SOURCE}), of DeepSpeed's "
+        f"reduce bucket, and {gib(plan.request.reserve)} GiB for context and buffers.",
+        width,
+    )
     if shape.assumed:
-        notes.append(
+        notes += _wrapped(
             f"The shape is assumed: {shape.layers} layers of {shape.hidden}, "
-            f"{shape.block_parameters / 1e6:,.0f} M parameters each; --config reads the real one."
+            f"{shape.block_parameters / 1e6:,.0f} M parameters each; --config reads the real one.",
+            width,
         )
     return notes
 
 
-def _painter(colour: bool) -> Callable[[str, str], str]:
-    def paint(code: str, text: str) -> str:
-        return f"\x1b[{code}m{text}\x1b[0m" if colour else text
-
-    return paint
+def _wrapped(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, min(width, 100), break_on_hyphens=False)

@@ -65,9 +65,9 @@ def _values(path: str, values: Mapping[str, Any]) -> Iterator[Result]:
             "distributed_type: MULTI_GPU, FSDP, DEEPSPEED or 'NO'.",
         )
     elif distributed is False:
-        yield error(
+        yield warning(
             f"{path}: distributed_type: NO is the boolean false in YAML",
-            "accelerate fails on the value.",
+            "accelerate finds no type that matches it and starts one process, by luck.",
             "quote it: distributed_type: 'NO'",
         )
     elif distributed not in keys.DISTRIBUTED_TYPES:
@@ -177,8 +177,14 @@ def _against_hardware(
             f"num_processes: {there}" if there else _WRITE_ONE,
         )
     ids = values.get("gpu_ids")
-    if isinstance(ids, (str, int)) and str(ids) not in ("all", "") and distributed == "MULTI_GPU":
-        named = [e for e in str(ids).split(",") if e.strip()]
+    if isinstance(ids, int):
+        yield error(
+            f"{path}: gpu_ids: {ids} is a number in YAML",
+            "accelerate splits it as text and fails.",
+            f"quote it: gpu_ids: '{ids}'",
+        )
+    elif isinstance(ids, str) and ids not in ("all", "") and distributed == "MULTI_GPU":
+        named = [e for e in ids.split(",") if e.strip()]
         if len(named) < 2 and values.get("num_machines", 1) == 1:
             yield error(
                 f"{path}: gpu_ids is {ids} with MULTI_GPU",
@@ -284,11 +290,15 @@ def _fsdp(path: str, section: Mapping[str, Any], values: Mapping[str, Any]) -> I
             "version 2 takes true or false; accelerate raises ValueError on every rank.",
             "true for FULL_SHARD, false for SHARD_GRAD_OP.",
         )
-    if version == 1 and isinstance(reshard, bool):
-        yield error(
-            f"{path}: fsdp_reshard_after_forward is {str(reshard).lower()} with fsdp_version 1",
-            "version 1 takes a sharding strategy by name; accelerate raises on every rank.",
-            "fsdp_version: 2, or fsdp_reshard_after_forward: FULL_SHARD.",
+    # Found by running it: `accelerate config` asks for fsdp_reshard_after_forward under version 1
+    # too, but launch.py always sets FSDP_SHARDING_STRATEGY (FULL_SHARD by default), and the plugin
+    # looks at RESHARD_AFTER_FORWARD only where no sharding strategy is set.
+    strategy = fsdp.get("fsdp_sharding_strategy", "FULL_SHARD")
+    if version == 1 and reshard is not None and reshard not in (strategy, True):
+        yield warning(
+            f"{path}: fsdp_reshard_after_forward is {_plain(reshard)} with fsdp_version 1",
+            f"accelerate launch does not read it there: the strategy is {strategy}.",
+            f"fsdp_sharding_strategy: {_strategy(reshard)}, or fsdp_version: 2",
         )
     if version == 2:
         old = [key for key in keys.FSDP1_ONLY if key in fsdp]
@@ -342,6 +352,14 @@ def _fsdp(path: str, section: Mapping[str, Any], values: Mapping[str, Any]) -> I
             "accelerate launch raises ValueError.",
             "fsdp_version: 2",
         )
+
+
+def _plain(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _strategy(reshard: object) -> str:
+    return "SHARD_GRAD_OP" if reshard is False else str(reshard)
 
 
 def _true(value: object) -> bool:

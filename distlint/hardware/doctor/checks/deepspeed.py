@@ -88,7 +88,7 @@ def _alone(path: str, values: Mapping[str, Any], processes: int | None) -> Itera
     if _device(zero, "offload_param") in ("cpu", "nvme") and stage != 3:
         yield error(
             f"{path}: offload_param with stage {stage}",
-            "only stage 3 can offload parameters: memory is not saved, or DeepSpeed refuses.",
+            "only stage 3 divides parameters, so only stage 3 offloads them: no memory is saved.",
             '"stage": 3, or remove offload_param.',
         )
     if _device(zero, "offload_optimizer") in ("cpu", "nvme") and stage == 0:

@@ -21,7 +21,7 @@ def torch_build(machine: Machine) -> Iterator[Result]:
             yield error(
                 facts.reason,
                 "no rank gets past its imports.",
-                "install torch again for this Python and this CUDA driver: "
+                "do what the message says; else install torch again for this Python and driver: "
                 "https://pytorch.org/get-started/locally",
             )
         else:
@@ -162,8 +162,10 @@ def against_processes(machine: Machine) -> Iterator[Result]:
         yield ok(f"{gpus}; no number of processes given (--num-processes, or a configuration)")
         return
     saw = f"{gpus}, {processes} process{'es' * (processes != 1)} on this machine"
-    on_cpu = machine.accelerate.get("use_cpu") is True and machine.options.num_processes is None
-    if on_cpu or processes <= there or (processes == 1 and there == 0):
+    if machine.options.num_processes is None:
+        yield ok(f"{gpus}; the configuration's {processes} processes are judged with it")
+        return
+    if processes <= there or (processes == 1 and there == 0):
         yield ok(saw)
     elif there == 0:
         yield error(

@@ -162,7 +162,7 @@ def names_resolve(machine: Machine) -> Iterator[Result]:
         yield _unknown(facts)
         return
     problems = list(_name_problems(machine, facts))
-    yield from problems or [ok("this machine's name" + _master_too(machine) + " resolve")]
+    yield from problems or [ok(_resolving(machine))]
 
 
 def _name_problems(machine: Machine, facts: NetworkFacts) -> Iterator[Result]:
@@ -184,8 +184,10 @@ def _name_problems(machine: Machine, facts: NetworkFacts) -> Iterator[Result]:
         )
 
 
-def _master_too(machine: Machine) -> str:
-    return " and MASTER_ADDR" if "MASTER_ADDR" in machine.environ else " does"
+def _resolving(machine: Machine) -> str:
+    if "MASTER_ADDR" in machine.environ:
+        return "this machine's name and MASTER_ADDR resolve"
+    return "this machine's name resolves"
 
 
 def _under_launcher(machine: Machine) -> bool:

@@ -150,9 +150,9 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
             and e["TORCH_DISTRIBUTED_DEBUG"].upper() not in ("OFF", "INFO", "DETAIL")
         ),
         Status.ERROR,
-        "torch raises on every rank when the process group is made.",
+        "import torch.distributed raises on every rank.",
         "OFF, INFO or DETAIL.",
-        "torch 2.13.0 distributed/c10d/debug.cpp (its message names the three)",
+        "torch 2.13.0: seen; its message names the three values",
     ),
     Contradiction(
         ("CUDA_LAUNCH_BLOCKING",),

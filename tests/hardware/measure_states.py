@@ -1,0 +1,149 @@
+"""Measures the bytes that a strategy really keeps, on the ranks of torchrun over gloo.
+
+Prints one line of JSON from rank 0: bytes of weights, gradients, optimizer state and reducer
+buckets that this rank holds after a backward pass and a step. Run with: STRATEGY PRECISION.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+WIDTH, DEPTH = 64, 8
+PARAMETERS = WIDTH * WIDTH * DEPTH
+
+
+class Stack(nn.Module):
+    """Square layers whose size every small number of ranks divides."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(WIDTH, WIDTH, bias=False) for _ in range(DEPTH))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for layer in self.layers:
+            x = torch.tanh(layer(x))
+        return x
+
+
+def local(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.to_local() if hasattr(tensor, "to_local") else tensor
+
+
+def unique_bytes(tensors: list[torch.Tensor]) -> int:
+    """Bytes of the storages behind the tensors, each once: views into one bucket share it."""
+    storages = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}
+    return sum(storages.values())
+
+
+def measure_torch(strategy: str, precision: str) -> dict[str, int]:
+    dtype = torch.bfloat16 if precision == "bf16" else torch.float32
+    model: nn.Module = Stack().to(dtype)
+    if strategy == "ddp":
+        model = nn.parallel.DistributedDataParallel(model)
+    elif strategy == "ddp-bucket-view":
+        model = nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=True)
+    else:
+        from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+
+        policy = (
+            MixedPrecisionPolicy(param_dtype=torch.bfloat16)
+            if precision == "mixed"
+            else MixedPrecisionPolicy()
+        )
+        for layer in model.layers:  # type: ignore[union-attr]
+            fully_shard(layer, mp_policy=policy)  # type: ignore[arg-type]
+        fully_shard(model, mp_policy=policy)
+    optimizer = torch.optim.Adam(model.parameters())
+    for _ in range(2):  # DDP rebuilds its buckets after the first backward
+        optimizer.zero_grad(set_to_none=False)
+        with torch.autocast("cpu", torch.bfloat16, enabled=precision == "mixed"):
+            loss = model(torch.randn(4, WIDTH, dtype=dtype)).float().pow(2).mean()
+        loss.backward()
+        optimizer.step()
+    parameters = list(model.parameters())
+    moments = [
+        local(state[name])
+        for state in optimizer.state.values()
+        for name in ("exp_avg", "exp_avg_sq")
+    ]
+    buckets = 0
+    if strategy == "ddp":
+        sizes = model._get_ddp_logging_data()["rebuilt_bucket_sizes"]  # type: ignore[operator]
+        buckets = sum(int(size) for size in str(sizes).split(",") if size.strip())
+    return {
+        "weights": unique_bytes([local(p) for p in parameters]),
+        "gradients": unique_bytes([local(p.grad) for p in parameters if p.grad is not None]),
+        "optimizer": unique_bytes(moments),
+        "buckets": buckets,
+    }
+
+
+def measure_deepspeed(stage: int, precision: str) -> dict[str, int]:
+    """Every tensor of a kilobyte or more that is alive after backward, by what it must be.
+
+    DeepSpeed's own structures are private and differ by stage; a census of all tensors misses
+    nothing. Rank-local sizes tell shards from whole tensors.
+    """
+    import deepspeed
+
+    config = {
+        "train_micro_batch_size_per_gpu": 1,
+        # Two micro steps: stage 1 keeps whole gradients between them.
+        "gradient_accumulation_steps": 2,
+        "optimizer": {"type": "Adam", "params": {"lr": 1e-3, "torch_adam": True}},
+        # Stage 3 keeps small parameters whole, and recently used ones: neither here.
+        "zero_optimization": {
+            "stage": stage,
+            "reduce_bucket_size": WIDTH * WIDTH,
+            "stage3_param_persistence_threshold": 0,
+            "stage3_max_live_parameters": 0,
+            "stage3_prefetch_bucket_size": 0,
+        },
+        "bf16": {"enabled": precision == "mixed"},
+    }
+    engine, *_ = deepspeed.initialize(model=Stack(), config=config)
+    dtype = torch.bfloat16 if precision == "mixed" else torch.float32
+    for _ in range(3):  # ends after the first of two micro steps, with gradients accumulated
+        x = torch.randn(4, WIDTH, dtype=dtype)
+        engine.backward(engine(x).float().pow(2).mean())
+        engine.step()
+        del x
+    gc.collect()
+    seen: dict[int, int] = {}
+    for thing in gc.get_objects():
+        if isinstance(thing, torch.Tensor):
+            # A gradient that only its parameter holds is no Python object.
+            held = [thing, thing.grad] if thing.is_leaf else [thing]
+            for tensor in held:
+                if tensor is not None and tensor.untyped_storage().nbytes() >= 1024:
+                    storage = tensor.untyped_storage()
+                    seen[storage.data_ptr()] = storage.nbytes()
+                    if os.environ.get("CENSUS"):
+                        print(tensor.dtype, tuple(tensor.shape), storage.nbytes(), file=sys.stderr)
+    return {"all": sum(seen.values())}
+
+
+def main() -> None:
+    strategy, precision = sys.argv[1:]
+    torch.manual_seed(0)
+    if strategy.startswith("zero"):
+        os.environ["DS_ACCELERATOR"] = "cpu"
+        measured = measure_deepspeed(int(strategy.removeprefix("zero")), precision)
+    else:
+        dist.init_process_group("gloo")
+        measured = measure_torch(strategy, precision)
+    if dist.get_rank() == 0:
+        print(json.dumps({"parameters": PARAMETERS, **measured}), flush=True)
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
