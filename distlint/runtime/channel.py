@@ -52,6 +52,7 @@ DEFAULT_TIMEOUT = 7200.0
 EXIT_GRACE = 10.0
 """Seconds that rank 0, which hosts the store, waits at its end for ranks that have yet to read."""
 
+_PACKAGE = __name__.rpartition(".")[0]
 _POLL_SHORTEST = 0.0001
 _POLL_LONGEST = 0.1
 # Checks per second that all ranks together may ask of the store's one server.
@@ -139,7 +140,8 @@ class Meeting:
         leaders: tuple[int, ...],
     ) -> None:
         self._store = store
-        self._prefix = f"distlint/{number}"
+        # A vendored copy in the same process counts its own meetings.
+        self._prefix = f"{_PACKAGE}/{number}"
         self._mine = _Message(operation, site)
         self._timeout = timeout
         self._leaders = leaders
@@ -502,7 +504,7 @@ def _find_store() -> Store | None:
             timeout=timedelta(seconds=60),
         )
         attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-        _agent_store = PrefixStore(f"distlint/attempt_{attempt}", agent)
+        _agent_store = PrefixStore(f"{_PACKAGE}/attempt_{attempt}", agent)
     return _agent_store
 
 

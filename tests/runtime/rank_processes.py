@@ -92,7 +92,7 @@ def run(
         return [_outcome(Path(folder), rank, code) for rank, code in enumerate(codes)]
 
 
-def _environment(env: dict[str, str]) -> dict[str, str]:
+def environment(env: dict[str, str]) -> dict[str, str]:
     inherited = {
         name: value
         for name, value in os.environ.items()
@@ -112,7 +112,7 @@ def _start(
     folder: str,
     terminal: int | None,
 ) -> subprocess.Popen[bytes]:
-    variables = _environment(env)
+    variables = environment(env)
     if init:
         port_file = Path(folder) / "port"
         if not port_file.exists():
@@ -147,7 +147,7 @@ def _start_with(
     with (Path(folder) / "0.log").open("wb") as log:
         return subprocess.Popen(
             [*prefix, __file__, function, folder, json.dumps(arguments)],
-            env=_environment(env),
+            env=environment(env),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
