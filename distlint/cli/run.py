@@ -38,7 +38,8 @@ DIVERGED = 3
 @click.option(
     "--patience",
     type=click.FloatRange(min=1.0),
-    default=600.0,
+    # NCCL's watchdog aborts after ten minutes: be first, while the stacks can still be had.
+    default=540.0,
     show_default=True,
     help="The same where some rank computes, sleeps or reads while others wait.",
 )

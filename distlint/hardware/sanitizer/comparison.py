@@ -116,7 +116,9 @@ class Comparison:
         self.counts[rank] = self.counts.get(rank, 0) + 1
         if operation.source is None:
             self._any_source.add((operation.group, operation.destination))
-            return None
+        if (operation.group, operation.destination) in self._any_source:
+            return None  # Which send a receive from any rank takes is not known.
+        assert operation.source is not None
         key = (operation.group, operation.source, operation.destination, operation.tag)
         sides = self._pairs.setdefault(key, {"send": deque(), "recv": deque()})
         sides[operation.name].append(operation)

@@ -6,6 +6,7 @@ the first two are file descriptors, BACKEND is `-` for what the script itself as
 
 from __future__ import annotations
 
+import inspect
 import os
 import runpy
 import sys
@@ -64,10 +65,12 @@ def _is_ours(filename: str) -> bool:
 def _replace_backend(backend: str) -> None:
     """Have `init_process_group` use `backend`, whatever the script names."""
     original = dist.init_process_group
+    signature = inspect.signature(original)
 
     def init_process_group(*args: Any, **kwargs: Any) -> Any:
-        kwargs["backend"] = backend
-        return original(*args[1:], **kwargs) if not args[1:] else original(backend, *args[1:])
+        given = signature.bind(*args, **kwargs)
+        given.arguments["backend"] = backend
+        return original(*given.args, **given.kwargs)
 
     dist.init_process_group = init_process_group
     dist.distributed_c10d.init_process_group = init_process_group

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
+import signal
 import sys
 import time
 from dataclasses import dataclass
@@ -62,6 +63,11 @@ class RankState:
         if self.end is not None:
             return self.end.stack
         return self.where.stack if self.where is not None else ()
+
+    @property
+    def aborted(self) -> bool:
+        """Whether the process aborted without the script's end, as NCCL's watchdog has it do."""
+        return self.end is None and self.status == -signal.SIGABRT
 
     @property
     def lost_partner(self) -> bool:
@@ -207,10 +213,13 @@ class _Supervision:
         if self._found is not None:
             return self._found, None
         failed = [child.state for child in self._children if child.state.status]
-        by_itself = [state.rank for state in failed if not state.lost_partner]
-        if by_itself:
-            return None, by_itself[0]
-        return self._missing_or_stall(), None
+        by_itself = [state for state in failed if not state.lost_partner]
+        if by_itself and not all(state.aborted for state in by_itself):
+            return None, by_itself[0].rank
+        found = self._missing_or_stall()
+        if by_itself and found.kind is Kind.STALL:
+            return None, by_itself[0].rank
+        return found, None
 
     def _missing_or_stall(self) -> Divergence:
         everybody = {child.state.rank for child in self._children}
