@@ -13,8 +13,8 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.ir import CallSite, Run
-from distlint.analysis.program import Function, Module, Program
+from distlint.analysis.ir import CallSite, Guard, Run
+from distlint.analysis.program import Function, Module, Program, dotted_name
 from distlint.analysis.ranks import MAIN, RankClass
 from distlint.analysis.values import Closure, Spread
 from distlint.knowledge import facts, hooks
@@ -23,6 +23,19 @@ from distlint.knowledge.schema import Effect
 if TYPE_CHECKING:
     from distlint.analysis.model import FunctionRuns
 
+_RANK_WORDS: Final = (
+    "rank",
+    "main",
+    "master",
+    "should_save",
+    "should_log",
+    "primary",
+    "leader",
+    "process_zero",
+    "coordinator",
+    "global_zero",
+    "is_saver",
+)
 _TRAINERS: Final = ("transformers.", "lightning.", "composer.", "mmengine.")
 """Libraries whose trainers call the hooks; a plain module or dataset is used on one process too."""
 _NOT_ON_ALL: Final = frozenset({"_save", "push_to_hub", "create_model_card"})
@@ -61,7 +74,7 @@ def arrivals(program: Program, live: Mapping[Function, FunctionRuns]) -> dict[Gr
     work = [group for group, reason in found.items() if reason.all_ranks]
     while work:
         group = work.pop()
-        runs = groups.get(group, ())
+        runs = groups.get(group, [])
         calls = {id(site.node) for site in together(runs)}
         for _, run in runs:
             for site, child in called(run):
@@ -114,7 +127,8 @@ def together(runs: Iterable[tuple[RankClass, Run]]) -> Iterator[CallSite]:
     by_node: dict[int, tuple[CallSite, set[RankClass]]] = {}
     for rank, run in runs:
         for site in run.calls:
-            if not ranked(site):
+            counts = site.rows or site.callee is not None or site.method in hooks.ANY_REGISTRARS
+            if counts and not ranked(site):
                 by_node.setdefault(id(site.node), (site, set()))[1].add(rank)
     for site, ranks in by_node.values():
         if MAIN in ranks and len(ranks) > 1:
@@ -129,8 +143,38 @@ def _always_collective(site: CallSite) -> bool:
 
 
 def ranked(site: CallSite) -> bool:
-    """Whether who makes the call depends on the rank."""
-    return any("rank" in guard.value.tags for guard in site.guards)
+    """Whether who makes the call depends, or may depend, on the rank."""
+    return any(g.value.spread is Spread.RANK for g in site.guards) or maybe_guarded(site)
+
+
+def maybe_guarded(site: CallSite) -> bool:
+    """Whether a condition in force may be one of the rank that the analysis could not follow.
+
+    By its words, or because it is a position in a subgroup: then one rank or many may get through.
+    """
+    if any(_may_be_about_rank(guard) for guard in site.guards):
+        return True
+    if any(word in site.function.name.lower() for word in ("rank", "master", "on_main")):
+        return True
+    return any(
+        _mentions_rank(decorator)
+        for decorator in site.function.decorators
+        if not isinstance(decorator, ast.Name) or decorator.id != "staticmethod"
+    )
+
+
+def _may_be_about_rank(guard: Guard) -> bool:
+    if guard.value.spread is Spread.RANK and guard.value.truthiness() is not None:
+        return False  # followed already: this rank got through
+    return "rank" in guard.value.tags or _mentions_rank(guard.node)
+
+
+def _mentions_rank(node: ast.expr) -> bool:
+    for child in ast.walk(node):
+        name = child.attr if isinstance(child, ast.Attribute) else dotted_name(child)
+        if name and any(word in name.lower() for word in _RANK_WORDS):
+            return True
+    return False
 
 
 def _reasons(

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.arrival import Arrival, groups_of
-from distlint.analysis.ir import CallSite, Guard, Run
-from distlint.analysis.program import Function, dotted_name
+from distlint.analysis.arrival import Arrival, groups_of, maybe_guarded
+from distlint.analysis.ir import CallSite, Run
+from distlint.analysis.program import Function
 from distlint.analysis.ranks import MAIN, NODE_MAIN, RankClass
 from distlint.analysis.values import Spread, Value
 from distlint.knowledge import sinks
@@ -31,19 +31,6 @@ _NOT_FILES: Final = frozenset(
 )
 """Names of parameters that hold an open file or a buffer rather than a path."""
 _DEVICES: Final = ("/dev/", "/proc/", "/sys/")
-_RANK_WORDS: Final = (
-    "rank",
-    "main",
-    "master",
-    "should_save",
-    "should_log",
-    "primary",
-    "leader",
-    "process_zero",
-    "coordinator",
-    "global_zero",
-    "is_saver",
-)
 _MAX_CALLERS: Final = 3
 
 
@@ -349,36 +336,6 @@ def callers_of(functions: Iterable[Iterable[CallSite]]) -> dict[Function, list[C
             if site.callee is not None:
                 callers.setdefault(site.callee, []).append(site)
     return callers
-
-
-def maybe_guarded(site: CallSite) -> bool:
-    """Whether a condition in force may be one of the rank that the analysis could not follow.
-
-    By its words, or because it is a position in a subgroup: then one rank or many may get through.
-    """
-    if any(_may_be_about_rank(guard) for guard in site.guards):
-        return True
-    if any(word in site.function.name.lower() for word in ("rank", "master", "on_main")):
-        return True
-    return any(
-        _mentions_rank(decorator)
-        for decorator in site.function.decorators
-        if not isinstance(decorator, ast.Name) or decorator.id != "staticmethod"
-    )
-
-
-def _may_be_about_rank(guard: Guard) -> bool:
-    if guard.value.spread is Spread.RANK and guard.value.truthiness() is not None:
-        return False  # followed already: this rank got through
-    return "rank" in guard.value.tags or _mentions_rank(guard.node)
-
-
-def _mentions_rank(node: ast.expr) -> bool:
-    for child in ast.walk(node):
-        name = child.attr if isinstance(child, ast.Attribute) else dotted_name(child)
-        if name and any(word in name.lower() for word in _RANK_WORDS):
-            return True
-    return False
 
 
 def asks_existence(site: CallSite) -> bool:

@@ -38,8 +38,10 @@ def call_on_main(text: str, call: ast.Call) -> Replace | None:
     rest = whole[len(function) :].lstrip()[1:]
     if not call.args and not call.keywords:
         return Replace(span_of(call), f"$run_on_main({function})")
-    own_line = re.match(r"[ \t]*\n([ \t]*)", rest)
-    opening = f"\n{own_line[1]}{function}," if own_line else f"{function}, "
+    own_line = re.match(r"([ \t]*(?:#[^\n]*)?\n)([ \t]*)", rest)
+    opening = f"{own_line[1]}{own_line[2]}{function},\n" if own_line else f"{function}, "
+    if own_line:
+        rest = rest[len(own_line[1]) :]
     return Replace(span_of(call), f"$run_on_main({opening}{rest}")
 
 

@@ -1,0 +1,190 @@
+"""Every rank writes the same file.
+
+## What it does
+Reports a write to one path that rank 0 and other ranks perform together: `torch.save`, `save_file`,
+`save_pretrained`, `json.dump`, `numpy.save`, `open(path, "w")` and the like. The program itself must
+show that several ranks come there: the function performs a collective, tests the rank elsewhere, is a
+method that a trainer calls on every rank, or is called by such code under no test of the rank.
+
+Silent where the rank, a temporary name or this rank's data goes into the path, and on calls that choose
+the writing rank themselves (`accelerator.save`, `Trainer.save_model`, DCP, `engine.save_checkpoint`).
+
+## Why it is bad
+The processes truncate and fill one file at the same time. What is left is a mixture, or the file is
+complete only until a slower rank opens it again; a job that is killed meanwhile leaves half a checkpoint.
+With sharded models each rank overwrites the others with its own part.
+
+## Example
+```python
+accelerator.wait_for_everyone()
+torch.save(model.state_dict(), path)
+```
+
+## Use instead
+```python
+accelerator.wait_for_everyone()
+save(model, path)
+```
+All ranks call `save`: the state is gathered from all of them, rank 0 writes it to a temporary name and
+renames it. `if main: torch.save(model.state_dict(), path)` is not the repair: it hangs under FSDP1 and
+writes half a checkpoint, without an error, under FSDP2 (measured with torch 2.13.0).
+
+## Fix safety
+`save(...)` and `run_on_main(...)` need all ranks. The fix is safe where the analysis shows that they
+arrive: a collective in the same function or in one that calls it, or a trainer's hook, and no condition
+that ranks may answer differently. It is unsafe elsewhere, where the keys of the saved state change
+(`module.` goes), where a model's own `save_pretrained` is moved to rank 0, and for `with open(...)`
+blocks.
+
+## Known limits
+A path that a function receives counts as the same on all ranks unless a caller is seen to pass a
+rank's own. Elements of collections count as the rank's own. Writes through unknown functions are not
+seen.
+
+## References
+- torch 2.13.0 torch/serialization.py: `save` opens the path with "wb"
+- accelerate 1.15.0 accelerate/utils/other.py: `save` writes on the main process only
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis import filesystem as files
+from distlint.analysis.model import place_of, related
+from distlint.analysis.values import Spread
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.fixing import guarding
+from distlint.fixing.edits import Replace
+from distlint.knowledge.schema import Effect
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.arrival import Arrival
+    from distlint.analysis.filesystem import FileCall
+    from distlint.analysis.model import Model
+
+CODE = "DL301"
+NAME = "unguarded-save"
+SEVERITY = Severity.ERROR
+STATUS = Status.STABLE
+LITERALS = (b"save", b"dump", b"open(", b"to_csv", b"to_json", b"to_parquet", b"write_")
+
+_STATE = frozenset(
+    {
+        "torch.save",
+        "torch.jit.save",
+        "torch.export.save",
+        "safetensors.torch.save_file",
+        "safetensors.torch.save_model",
+    }
+)
+"""Writes of checkpoints: large, slow, and what a crashed job starts again from."""
+
+_LIGHT_OWNERS = ("token", "processor", "config", "extractor", "scheduler")
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Writes to one path by several ranks."""
+    for found in model.file_calls:
+        arrival = found.arrival
+        if (
+            arrival is None
+            or found.effect is not Effect.WRITE
+            or found.row.effect is Effect.DELETE
+            or found.row.locked
+            or not found.by_several
+            or files.asks_existence(found.site)
+            or files.in_first_section(found.site, model.first_sections)
+            or not files.same_path(found, model.callers)
+        ):
+            continue
+        node, module = found.site.node, found.site.module
+        fix = _fix(model, found, arrival)
+        yield Finding(
+            CODE,
+            NAME,
+            Severity.ERROR if _is_state(found) else Severity.WARNING,
+            f"all ranks write `{found.text}` at the same time: {arrival.text}, and what is left of "
+            f"the file is whatever the ranks happened to write last. {_advice(fix)}",
+            place_of(module, node),
+            (related(arrival.module, arrival.node, arrival.text),),
+            fix,
+        )
+
+
+def _is_state(found: FileCall) -> bool:
+    return found.site.name in _STATE or (
+        found.site.method == "save_pretrained" and not _is_light(found)
+    )
+
+
+def _is_light(found: FileCall) -> bool:
+    function = found.site.node.func
+    owner = ast.unparse(function.value).lower() if isinstance(function, ast.Attribute) else ""
+    return any(word in owner for word in _LIGHT_OWNERS)
+
+
+def _advice(fix: Fix | None) -> str:
+    return "Write it once, on rank 0." if fix is None else f"{fix.message}."
+
+
+def _fix(model: Model, found: FileCall, arrival: Arrival) -> Fix | None:
+    site = found.site
+    text, node = site.module.source.text, site.node
+    safe = Applicability.SAFE if arrival.all_ranks else Applicability.UNSAFE
+    if any(guard.value.spread is Spread.LOCAL for guard in site.guards):
+        return None  # each rank decides for itself: what needs all ranks would hang here
+    if isinstance(site.statement, ast.Expr) and site.statement.value is node:
+        if site.name in ("torch.save", "safetensors.torch.save_file"):
+            made = _through_save(model, found)
+            if made is not None:
+                edit, keeps_keys = made
+                return Fix(
+                    safe if keeps_keys else Applicability.UNSAFE,
+                    "Save with `save()`, called by all ranks",
+                    (edit,),
+                )
+        replaced = guarding.call_on_main(text, node)
+        if replaced is None:
+            return None
+        gathers = _is_state(found) and site.method == "save_pretrained"
+        return Fix(
+            Applicability.UNSAFE if gathers else safe,
+            "Write on rank 0 while the others wait: `run_on_main()`",
+            (replaced,),
+        )
+    statement = site.statement
+    if not isinstance(statement, (ast.With, ast.Expr)):
+        return None
+    used = guarding.names_read_after(site.function.node, statement)
+    guarded = guarding.statement_on_main(text, statement)
+    if guarded is None or guarding.names_bound(statement) & used:
+        return None
+    return Fix(Applicability.UNSAFE, "Let rank 0 alone write it", (guarded,))
+
+
+def _through_save(model: Model, found: FileCall) -> tuple[Replace, bool] | None:
+    """`save(obj, path)`, and whether the file's contents keep their keys."""
+    site = found.site
+    text, node = site.module.source.text, site.node
+    if len(node.args) != 2 or node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
+        return None
+    saved, path = node.args
+    what, keeps = guarding.source(text, saved), True
+    if (
+        isinstance(saved, ast.Call)
+        and isinstance(saved.func, ast.Attribute)
+        and saved.func.attr == "state_dict"
+        and not saved.args
+        and not saved.keywords
+    ):
+        call = model.call_at(saved)
+        owner = call.site.receiver if call is not None else None
+        if owner is not None and (owner.wraps or "unwrapped" in owner.tags):
+            what, keeps = guarding.source(text, saved.func.value), not owner.wraps
+    function = "" if site.name == "torch.save" else f", save_fn={guarding.source(text, node.func)}"
+    code = f"$save({what}, {guarding.source(text, path)}{function})"
+    return Replace(guarding.span_of(node), code), keeps

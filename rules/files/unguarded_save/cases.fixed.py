@@ -1,0 +1,190 @@
+"""Cases of DL301: writes to one path by every rank, and writes that look like it."""
+
+import json
+import os
+import tempfile
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from accelerate import Accelerator
+from distlint.runtime import rank_info, run_on_main, save
+from safetensors.torch import save_file
+from torch.nn.parallel import DistributedDataParallel
+from transformers import Trainer, TrainerCallback
+
+
+# --- bugs -----------------------------------------------------------------------------------------
+
+
+def train(model, loader, output_dir):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, loader)
+    for epoch in range(3):
+        for batch in loader:
+            accelerator.backward(model(batch))
+        state = {"epoch": epoch, "seed": 1}
+        save(state, os.path.join(output_dir, f"state-{epoch}.pt"))  # expect: DL301
+    accelerator.wait_for_everyone()
+    # The last one.
+    save(model, os.path.join(output_dir, "last.pt"))  # expect: DL301
+    unwrapped = accelerator.unwrap_model(model)
+    save(unwrapped, f"{output_dir}/plain.pt")  # expect: DL301
+    run_on_main(unwrapped.save_pretrained, output_dir)  # expect: DL301
+
+
+def evaluate(scores, out):
+    dist.barrier()
+    if rank_info().rank == 0:
+        with open(os.path.join(out, "scores.json"), "w") as f:  # expect: DL301
+            # One line for each score.
+            json.dump(scores, f)
+    run_on_main(np.save, out + "/scores.npy", scores)  # expect: DL301
+    save({"scores": scores}, f"{out}/scores.safetensors", save_fn=save_file)  # expect: DL301
+
+
+def local_decision(model, best, loss, path):
+    dist.all_reduce(loss)
+    dist.barrier()
+    if loss.item() < best:
+        save(model, path)  # expect: DL301
+
+
+def each_decides(model, batch, path):
+    dist.barrier()
+    loss = DistributedDataParallel(model)(batch).mean()
+    if loss.item() < 0.5:
+        torch.save(model, path)  # expect: DL301
+
+
+def through_a_helper(model, out):
+    dist.barrier()
+    write(model, out)
+
+
+def write(model, out):
+    save(model, out)  # expect: DL301
+
+
+def beside_a_guard(log, path):
+    if dist.get_rank() == 0:
+        print("writing", path)
+    json_path = path + ".json"
+    if rank_info().rank == 0:
+        with open(json_path, "w") as f:  # expect: DL301
+            json.dump(log, f)
+
+
+class SaveTokenizer(TrainerCallback):
+    def __init__(self, tokenizer):
+        self.tokenizer = tokenizer
+
+    def on_save(self, args, state, control, **kwargs):
+        run_on_main(  # expect: DL301
+            self.tokenizer.save_pretrained,
+            args.output_dir,  # beside the model
+        )
+
+
+def with_a_hook(accelerator: Accelerator, model):
+    def save_model_hook(models, weights, output_dir):
+        for m in models:
+            run_on_main(m.save_pretrained, os.path.join(output_dir, "unet"))  # expect: DL301
+
+    accelerator.register_save_state_pre_hook(save_model_hook)
+
+
+# --- right ----------------------------------------------------------------------------------------
+
+
+def guarded(model, out):
+    dist.barrier()
+    if dist.get_rank() == 0:
+        torch.save(model.state_dict(), out)
+    dist.barrier()
+
+
+def early_return(model, out):
+    dist.barrier()
+    if dist.get_rank() != 0:
+        return
+    torch.save(model, out)
+
+
+def own_file(model, out):
+    rank = dist.get_rank()
+    dist.barrier()
+    torch.save(model, os.path.join(out, f"optim_rank{rank}.pt"))
+
+
+def own_index(images, out):
+    # sihyun-yu/REPA generate.py: the index is unique for each rank.
+    rank, world = dist.get_rank(), dist.get_world_size()
+    for i in range(len(images)):
+        index = i * world + rank
+        images[i].save(f"{out}/{index:06d}.png")
+        np.save(f"{out}/{index:06d}.npy", images[i])
+
+
+def own_part(loader, out):
+    dist.barrier()
+    for batch in loader:
+        for name, image in zip(batch["names"], batch["images"]):
+            np.save(os.path.join(out, name), image)
+
+
+def temporary(model):
+    dist.barrier()
+    folder = tempfile.mkdtemp()
+    torch.save(model, os.path.join(folder, "model.pt"))
+
+
+def in_memory(model, buffer):
+    dist.barrier()
+    torch.save(model, buffer)
+
+
+def by_the_framework(model, out):
+    accelerator = Accelerator()
+    accelerator.wait_for_everyone()
+    accelerator.save(model.state_dict(), out)
+    model.save_pretrained(out, is_main_process=accelerator.is_main_process)
+
+
+def trained(trainer: Trainer, out):
+    dist.barrier()
+    trainer.save_model(out)
+
+
+def save_pretrained(model, path):
+    # Anybody's: callers guard it or run on one process.
+    torch.save(model.state_dict(), path)
+
+
+def only_on_main(model, out):
+    dist.barrier()
+    if dist.get_rank() == 0:
+        helper_of_main(model, out)
+
+
+def helper_of_main(model, out):
+    torch.save(model, out)
+
+
+def flag_of_unknown_origin(self, model, out):
+    dist.barrier()
+    if self.should_save_checkpoint:
+        torch.save(model, out)
+
+
+def named_by_the_caller(model, out):
+    dist.barrier()
+    write_part(model, os.path.join(out, f"part_{dist.get_rank()}.pt"))
+
+
+def write_part(model, target):
+    torch.save(model, target)
+
+
+def wrapped(model):
+    return DistributedDataParallel(model)
