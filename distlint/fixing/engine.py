@@ -349,6 +349,10 @@ class _File:
                     self._plan_edit(plan, edit)
                 if names or isinstance(edit, AddImport):
                     first = min([first, *(self._tree.range_of(span).start for span in spans)])
+        # An import between statements that go under a `with` would go there too.
+        for wrap in plan.wraps:
+            if isinstance(self._tree.block_of(wrap.first), cst.Module):
+                first = min(first, self._tree.extent(wrap.first).start)
         plan_imports(self._tree, plan, needed, first)
         return plan
 
@@ -455,7 +459,8 @@ class _File:
     ) -> bool:
         before, after = self._tree.text_around(self._tree.expression_range(target))
         code = self._tree.module.code_for_node(new)
-        if _glued(before, code[:1]) or _glued(code[-1:], after):
+        shares = isinstance(target, cst.GeneratorExp) and not target.lpar  # the call's parentheses
+        if not shares and (_glued(before, code[:1]) or _glued(code[-1:], after)):
             return True
         if outer is target:
             return isinstance(new, cst.NamedExpr | cst.Yield | cst.Tuple) and not new.lpar

@@ -58,11 +58,15 @@ class Pieces:
 
     def expression(self, code: str, margin: str = "") -> cst.BaseExpression:
         """`margin` is the indentation of where it goes. Raises Refused where it is no expression."""
-        try:
-            node = cst.parse_expression(self._text(code.strip()), self._config())
-        except cst.ParserSyntaxError:
-            raise Refused(f"the new code {_shown(code)} is not an expression") from None
-        return _without_margin(_visited(node, _OwnLineEnds()), margin)
+        text = self._text(code.strip())
+        # Assignments, `yield` and expressions over several lines parse only in parentheses.
+        for attempt in (text, f"({text})"):
+            try:
+                node = cst.parse_expression(attempt, self._config())
+            except cst.ParserSyntaxError:
+                continue
+            return _without_margin(_visited(node, _OwnLineEnds()), margin)
+        raise Refused(f"the new code {_shown(code)} is not an expression")
 
     def argument(self, code: str, margin: str = "") -> cst.Arg:
         """Raises Refused where `code` is not one argument of a call."""

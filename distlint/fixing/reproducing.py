@@ -18,8 +18,9 @@ import libcst as cst
 
 from distlint.fixing.locating import Refused
 
+_LINE_END = re.compile(r"[\r\n]")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-_FEEDS = re.compile(r"[ \t\f]*\f")
+_FEEDS = re.compile(r"[ \t\f]*\f(?=[ \t]*[^\s])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +63,13 @@ def read_file(data: bytes) -> FileText:
         raise Refused(f"the file's bytes are not what {encoding} writes for its text")
     text = original
     shifts: dict[int, int] = {}
+    if "\f" in text or text.endswith("\r"):
+        text, shifts = _without_lost_parts(text)
     module = _module(text)
     if module.code != text:
-        text, shifts = _without_lost_parts(original)
-        module = _module(text)
-        if module.code != text:
-            raise Refused("LibCST cannot give the file back byte for byte")
+        raise Refused("LibCST cannot give the file back byte for byte")
+    if original.endswith("\r") and not _LINE_END.search(text):
+        module = module.with_changes(default_newline="\r")
     return FileText(original, encoding, text, module, shifts)
 
 

@@ -174,13 +174,18 @@ class _Rewriter(cst.CSTTransformer):
             for line in self._plan.imports.get(old, ()):
                 writer.add(line)
             if old in self._plan.leading:
-                new = new.with_changes(leading_lines=self._plan.leading[old])
+                hoisted = new.leading_lines[len(old.leading_lines) :]
+                new = new.with_changes(leading_lines=[*self._plan.leading[old], *hoisted])
             self._write(writer, old, new)
         for line in self._plan.imports.get(original, ()):
             writer.add(line)
         body, rest = writer.finish()
         header = updated.header if self._plan.header is None else self._plan.header
-        return updated.with_changes(header=header, body=body, footer=[*rest, *updated.footer])
+        updated = updated.with_changes(header=header, body=body, footer=[*rest, *updated.footer])
+        # LibCST would write a line end for a module of nothing.
+        if body or updated.header or updated.footer:
+            return updated
+        return updated.with_changes(has_trailing_newline=False)
 
     def _indented(self, original: cst.IndentedBlock, updated: cst.IndentedBlock) -> cst.CSTNode:
         writer = _BlockWriter(original.indent)
@@ -321,7 +326,7 @@ class _Rewriter(cst.CSTTransformer):
             ):
                 writer.add(line)
         elif planned.moved:
-            writer.leave(_split_leading(leading)[0])
+            writer.leave([*_split_leading(leading)[0], *self._staying(new)])
         elif self._vanishing.statement(old):
             comments = self._comments(old)
             if isinstance(new, cst.SimpleStatementLine) and new.trailing_whitespace.comment:
@@ -388,6 +393,14 @@ class _Rewriter(cst.CSTTransformer):
         stay = {above.comment for above in _split_leading(line.leading_lines)[0]}
         yield from (comment for comment in comments_in(line) if comment not in stay)
 
+    def _staying(self, line: StatementLine) -> list[cst.EmptyLine]:
+        """The comment at the end of a line from which only a part moves away."""
+        if isinstance(line, cst.SimpleStatementLine):
+            comment = line.trailing_whitespace.comment
+            if comment is not None and comment not in self._travelling:
+                return [_own_line(comment)]
+        return []
+
     def _alone(self, line: Line) -> bool:
         return isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1
 
@@ -417,13 +430,13 @@ class _BlockWriter:
     def __init__(self, indent: str | None) -> None:
         self._indent = indent
         self._frames: list[tuple[cst.With | None, list[StatementLine]]] = [(None, [])]
-        self._waiting: list[cst.EmptyLine] = []
+        self._waiting: list[cst.EmptyLine] | None = None
 
     def add(self, line: StatementLine) -> None:
         self._frames[-1][1].append(line.with_changes(leading_lines=self._above(line.leading_lines)))
 
     def leave(self, lines: Sequence[cst.EmptyLine]) -> None:
-        self._waiting = _joined(self._waiting, lines)
+        self._waiting = _joined(self._waiting or [], lines)
 
     def open(self, node: cst.With) -> None:
         self._frames.append((node, []))
@@ -443,11 +456,11 @@ class _BlockWriter:
     def finish(self) -> tuple[list[StatementLine], list[cst.EmptyLine]]:
         """The lines, and the comments that found no statement after them."""
         ((_, body),) = self._frames
-        return body, [line for line in self._waiting if line.comment is not None]
+        return body, [line for line in self._waiting or [] if line.comment is not None]
 
     def _above(self, leading: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
-        waiting, self._waiting = self._waiting, []
-        if not waiting:
+        waiting, self._waiting = self._waiting, None
+        if waiting is None:
             return list(leading)
         if not any(body for _, body in self._frames) and not _has_comment(waiting):
             # The first statement of the block is gone: keep its blank lines, not the next one's.

@@ -135,14 +135,11 @@ def untouched(source: str, edits: list[Edit]) -> list[str]:
             (other, *_) = chain.orelse
             if any(_names(edit, other) for edit in edits):
                 touch(other.lineno, other.end_lineno or other.lineno)
-    # Comments at the end of a block that is moved or wrapped go with it.
-    travels = any(isinstance(edit, WrapInWith | Move) for edit in edits)
+    # Comments may change their depth with the block at whose end they stand; none is lost.
     return [
         line
         for number, line in enumerate(lines, start=1)
-        if number not in touched
-        and line.strip()
-        and not (travels and line.lstrip().startswith("#"))
+        if number not in touched and line.strip() and not line.lstrip().startswith("#")
     ]
 
 
