@@ -175,7 +175,7 @@ HOOKS: dict[str, Hooks] = {
     for row in (
         Hooks(
             "transformers.TrainerCallback",
-            "transformers 5.23.0 transformers/trainer_callback.py:543",
+            "transformers 5.23.0 transformers/trainer_callback.py:295",
             (
                 "on_init_end",
                 "on_train_begin",

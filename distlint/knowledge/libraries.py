@@ -62,6 +62,8 @@ CANONICAL: dict[str, str] = {
     "transformers.trainer_utils.set_seed": "transformers.set_seed",
     "transformers.trainer_utils.enable_full_determinism": "transformers.enable_full_determinism",
     "transformers.trainer.is_world_process_zero": "transformers.Trainer.is_world_process_zero",
+    "transformers.models.auto.modeling_auto": "transformers",
+    "transformers.models.auto": "transformers",
     "transformers.modeling_utils.PreTrainedModel": "transformers.PreTrainedModel",
     "transformers.generation.utils.GenerationMixin": "transformers.GenerationMixin",
     "transformers.generation.GenerationMixin": "transformers.GenerationMixin",

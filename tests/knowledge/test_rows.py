@@ -164,12 +164,6 @@ def test_cited_line_holds_the_name(row: Row) -> None:
     }.get(last, (last,))
     if row.table == "wrappers":
         accepted = ("class ", "__getattr__", "def prepare_model", "def _prepare_for_training")
-    if row.table in ("randomness", "ranks._ANY_ATTRIBUTE_ROWS") or row.name in (
-        "transformers.TrainerCallback",
-        "accelerate.PartialState.split_between_processes",
-        "accelerate.Accelerator.split_between_processes",
-    ):
-        accepted = (*accepted, "def ", "class ", last)
     assert any(word in line for word in accepted), f"{row.source}: {line.strip()}"
 
 
@@ -329,18 +323,18 @@ def test_prefilter_lets_telling_methods_through(name: str) -> None:
 EVERYWHERE = (
     "torch.Tensor.",
     "torch.autograd.",
-    "transformers.PreTrainedModel.",
+    "transformers.Auto",
     "transformers.GenerationMixin.",
+    "transformers.PreTrainedModel.",
     "transformers.TrainingArguments.",
     "peft.",
-    "torch.distributed.",
 )
 
 
 @pytest.mark.parametrize("name", sorted(collectives.CALLS))
 def test_prefilter_lets_imports_through(name: str) -> None:
     """Whichever way a file imports the owner of a row, it passes."""
-    if name.startswith(EVERYWHERE) and not name.startswith("torch.distributed."):
+    if name.startswith(EVERYWHERE):
         pytest.skip("read in every file that passes for another reason")
     parts = name.split(".")
     classes = [i for i, part in enumerate(parts) if part[:1].isupper()]
@@ -453,14 +447,15 @@ def test_tables_load_without_the_libraries(tmp_path: Path) -> None:
     script = """
 import sys, time
 import typing, enum, functools, builtins
-start = time.perf_counter()
+start = time.process_time()
 from distlint.knowledge import collectives, devices, failures, hooks, libraries, literals
 from distlint.knowledge import randomness, ranks, sinks, wrappers
-print(time.perf_counter() - start)
+print(time.process_time() - start)
 heavy = {"torch", "accelerate", "transformers", "numpy", "libcst"} & set(sys.modules)
 assert not heavy, heavy
 """
-    # Compiled once, as an installed package is; the best of several runs, for the machine is shared.
+    # Compiled once, as an installed package is. CPU seconds, the best of several runs: 5 to 9 ms
+    # where the bound is generous for a machine that runs other tests at the same time.
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     times = []
@@ -474,4 +469,4 @@ assert not heavy, heavy
             env=environment,
         )
         times.append(float(done.stdout))
-    assert min(times) < 0.025, times
+    assert min(times) < 0.05, times

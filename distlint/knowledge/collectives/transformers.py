@@ -9,6 +9,19 @@ SHARDED = Effect.SHARDED_COLLECTIVE
 WRAPPED = Effect.WRAPPED_COLLECTIVE
 GUARDED = Effect.GUARDED_WRITE
 
+_AUTO_CLASSES = (
+    "AutoModel",
+    "AutoModelForCausalLM",
+    "AutoModelForSeq2SeqLM",
+    "AutoModelForSequenceClassification",
+    "AutoModelForTokenClassification",
+    "AutoModelForQuestionAnswering",
+    "AutoModelForMaskedLM",
+    "AutoModelForImageTextToText",
+    "AutoModelForImageClassification",
+    "AutoModelForSpeechSeq2Seq",
+)
+
 ROWS: tuple[Call, ...] = (
     # Trainer: loops.
     Call(
@@ -338,6 +351,22 @@ ROWS: tuple[Call, ...] = (
         locked=True,
         source="transformers 5.23.0 transformers/modeling_utils.py:3894",
         note="under ZeRO-3 weights are loaded on rank 0 and scattered",
+    ),
+    *(
+        Call(
+            f"transformers.{name}.from_pretrained",
+            SHARDED,
+            "from_pretrained",
+            group_keyword="",
+            result="uniform",
+            path=0,
+            path_keyword="pretrained_model_name_or_path",
+            also=(Effect.DOWNLOAD, Effect.READ),
+            locked=True,
+            source="transformers 5.23.0 transformers/models/auto/auto_factory.py:261",
+            note="hands on to PreTrainedModel.from_pretrained",
+        )
+        for name in _AUTO_CLASSES
     ),
     Call(
         "transformers.PreTrainedModel.save_pretrained",
