@@ -246,10 +246,18 @@ def external(
 
 
 def _hand_over(frame: Frame, node: ast.Call, inputs: list[Value]) -> None:
-    """Unknown code that receives a generator of the project may run it."""
+    """Unknown code that receives a function or generator of the project may run it."""
     for value in inputs:
         if value.type == "generator" and value.receiver is not None:
             frame.steps.append(Opaque(value.receiver.const, node, frame.module))
+        elif isinstance(value.target, Closure) and not value.target.function.is_generator:
+            closure = value.target
+            run = frame.engine.run(
+                closure.function, frame.run.rank, {}, closure.receiver, closure.captured
+            )
+            frame.run.children.append(run)
+            frame.run.consulted |= run.consulted
+            frame.steps.append(Opaque(run, node, frame.module))
 
 
 def _rank_predicate(
@@ -320,6 +328,9 @@ def _wrapping(
     wrapper = facts.wrapper(name)
     if wrapper is None:
         return None
+    unless = keywords.get(wrapper.unless)
+    if unless is not None and unless.truthiness() is True:
+        return args[0] if args else None
     layers = frame.wraps(wrapper.kinds, node)
     if wrapper.each_argument:
         items = tuple(
@@ -575,11 +586,18 @@ def call_project(
     ):
         argument = bind(function, closure.receiver, args, keywords).get(key[2])
         if argument is not None:
-            return argument
+            return _inside(argument) if facts.is_unwrap(function.name) else argument
+    if facts.is_unwrap(function.name):
+        returned = _inside(returned)
     if returned.known or returned.target is not None:
         return returned
     ident = ("returned", id(function), tuple(a.key for a in args), id(node) if keywords else None)
     return returned.but(key=ident)
+
+
+def _inside(value: Value) -> Value:
+    """The model that a project's own unwrapping function gives: its loops are not followed."""
+    return value.but(wraps=(), tags=value.tags | {"unwrapped"})
 
 
 def decorator_kind(frame: Frame, function: Function) -> str | None:

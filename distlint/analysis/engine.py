@@ -118,12 +118,12 @@ class Engine:
             index = self._active[key]
             if self._lowest:
                 self._lowest[-1] = min(self._lowest[-1], index)
-            return Run(function, rank, variant, complete=False)
+            return Run(function, rank, variant, arguments=(bound, receiver, captured))
         if len(self._stack) >= _MAX_NESTING:
             self.gave_up.append((function, f"called through more than {_MAX_NESTING} nested calls"))
             if self._lowest:
                 self._lowest[-1] = -1
-            return Run(function, rank, variant, complete=False)
+            return Run(function, rank, variant, arguments=(bound, receiver, captured))
         count = self._variants.get((function, rank), 0)
         if count >= _MAX_VARIANTS and variant != self._plain_variant(function, receiver):
             return self.run(function, rank, None, receiver, None)
@@ -134,7 +134,6 @@ class Engine:
                 main = self.run(function, MAIN, bound, receiver, captured)
             if (
                 main is not None
-                and main.complete
                 and not main.consulted & _DEPENDS
                 and not self._mentions_rank(variant)
             ):
@@ -161,16 +160,25 @@ class Engine:
             del self._active[key]
         if lowest < depth:
             # Made with a function that is still running: right only inside that run.
+            run.arguments = (bound, receiver, captured)
             self._provisional[key] = run
             if self._lowest:
                 self._lowest[-1] = min(self._lowest[-1], lowest)
             if not self._stack:
+                run.arguments = None
                 self._memo[key] = run
         else:
             self._memo[key] = run
             if not self._stack:
                 self._provisional.clear()
         return run
+
+    def final(self, run: Run) -> Run:
+        """The complete run in place of one that a recursion cut short; only between runs."""
+        if run.arguments is None or self._stack:
+            return run
+        found = self.run(run.function, run.rank, *run.arguments)
+        return run if found.arguments is not None else found
 
     def reset(self) -> None:
         """Forget what was under way, after a run ended in an exception."""
@@ -252,7 +260,9 @@ class Engine:
         if name not in module.assigned:
             return None
         run = self.run(module.body, asker.rank)
-        asker.consulted |= run.consulted if not run.complete or name in _ranked(run) else set()
+        asker.consulted |= (
+            run.consulted if run.arguments is not None or name in _ranked(run) else set()
+        )
         value = run.environment.get(name)
         if value is None:
             return Value(("global", module.name, name))
@@ -296,7 +306,7 @@ class Engine:
             self._note_consulted(key, asker)
             return value
         if key in self._computing:
-            return None
+            return Value(("attr", ("self",), attr))
         self._computing.add(key)
         complete = True
         result: Value | None = None
@@ -304,8 +314,11 @@ class Engine:
         try:
             for owner in self.program.mro(cls)[0]:
                 for method in owner.self_assigned.get(attr, ()):
-                    if any(k[0] is method for k in self._active):
+                    active = [i for k, i in self._active.items() if k[0] is method]
+                    if active:
+                        # Asked while the method that assigns it is still running: right only in there.
                         complete = False
+                        self._lowest[-1] = min(self._lowest[-1], *active)
                         continue
                     run = self.run(method, asker.rank)
                     value = run.self_attributes.get(attr)
@@ -329,7 +342,9 @@ class Engine:
             if result.known and (assigned_often != 1 or not complete):
                 result = result.but(const=UNKNOWN)
             result = result.but(
-                key=("attr", ("self",), attr), items=result.items if assigned_often == 1 else None
+                key=("attr", ("self",), attr),
+                items=result.items if assigned_often == 1 else None,
+                logic=None,
             )
         if complete:
             self._attribute_cache[key] = result

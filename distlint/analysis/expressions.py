@@ -183,11 +183,12 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
             if kind is not None:
                 return frame.rank_value(kind, node, f"`{dotted_name(node) or attr}`")
             return Value(("external", dotted), target=dotted)
+    kind = facts.ANY_ATTRIBUTES.get(attr)
     if base.type is not None:
         found = _member_of_instance(frame, base, node)
-        if found is not None:
+        plain = found is None or (found.spread is Spread.UNIFORM and found.truthiness() is None)
+        if found is not None and not (plain and kind == "sharded_mode"):
             return found
-    kind = facts.ANY_ATTRIBUTES.get(attr)
     if kind is not None and not _is_lookalike(frame, base, attr):
         return frame.rank_value(kind, node, f"`{dotted_name(node) or attr}`")
     if (

@@ -142,6 +142,9 @@ class Frame:
             case ast.Attribute():
                 path = dotted_name(target)
                 if path:
+                    if not isinstance(target.value, ast.Name):
+                        # `model.config.use_cache = False` reads `model.config`.
+                        expressions.evaluate(self, target.value)
                     if self.control and value.spread is Spread.UNIFORM:
                         value = value.but(
                             spread=self.control[-1].spread, origin=self.control[-1].origin

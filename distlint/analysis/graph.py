@@ -127,21 +127,27 @@ def _lazy(make: Lazy) -> Lazy:
 
 
 class Graphs:
-    """Graphs of runs, built when first asked for."""
+    """Graphs of runs, built when first asked for.
 
-    def __init__(self) -> None:
+    `final` gives the complete run in place of one that a recursion cut short.
+    """
+
+    def __init__(self, final: Callable[[Run], Run]) -> None:
+        self._final = final
         self.loud: set[Function] = set()
         """Functions with events on some class of ranks: their calls are kept on all classes."""
         self._via: tuple[ast.AST, ...] = ()
         self._opaque: dict[int, Event] = {}
         self._roots: dict[Run, Node] = {}
         self._noisy: dict[Run, bool] = {}
+        self._own: dict[Run, tuple[bool, list[Run]]] = {}
         self._acts: dict[Hashable, Act] = {}
         self._ifs: dict[Hashable, If] = {}
         self._calls: dict[Hashable, Call] = {}
 
     def root(self, run: Run) -> Node:
         """The graph of a run; RETURN where nothing in it matters."""
+        run = self._final(run)
         if run not in self._roots:
             if not self.noisy(run):
                 self._roots[run] = RETURN
@@ -154,31 +160,53 @@ class Graphs:
 
     def noisy(self, run: Run) -> bool:
         """Whether a run may perform an event or end the process, through any calls."""
-        if run not in self._noisy:
-            self._noisy[run] = False  # a recursive call adds nothing of its own
-            self._noisy[run] = any(self._is_noisy(step) for step in run.steps)
-        return self._noisy[run]
-
-    def _is_noisy(self, step: Step) -> bool:
-        match step:
-            case Event():
+        run = self._final(run)
+        if run in self._noisy:
+            return self._noisy[run]
+        seen: set[Run] = set()
+        stack = [run]
+        while stack:
+            current = self._final(stack.pop())
+            if current in seen:
+                continue
+            seen.add(current)
+            known = self._noisy.get(current)
+            if known is None:
+                own, called = self._contents(current)
+                stack += called
+                known = own or any(callee.function in self.loud for callee in called)
+            if known:
+                self._noisy[run] = self._noisy[current] = True
                 return True
-            case Leave():
-                return step.kind == "process"
-            case Branch():
-                return any(map(self._is_noisy, step.then)) or any(map(self._is_noisy, step.orelse))
-            case Loop():
-                return any(map(self._is_noisy, step.body)) or any(map(self._is_noisy, step.orelse))
-            case Attempt():
-                blocks = (step.body, step.orelse, step.final, *step.handlers)
-                return any(self._is_noisy(s) for block in blocks for s in block)
-            case Invoke():
-                return self.noisy(step.run) or step.run.function in self.loud
-            case Opaque():
-                return self.noisy(step.run)
-            case Surround():
-                return self.noisy(step.run) or any(map(self._is_noisy, step.body))
+        self._noisy.update(dict.fromkeys(seen, False))
         return False
+
+    def _contents(self, run: Run) -> tuple[bool, list[Run]]:
+        """Whether a run has events of its own, and the runs it calls."""
+        if run not in self._own:
+            called: list[Run] = []
+            own = False
+            blocks = [run.steps]
+            while blocks:
+                for step in blocks.pop():
+                    match step:
+                        case Event():
+                            own = True
+                        case Leave():
+                            own = own or step.kind == "process"
+                        case Branch():
+                            blocks += [step.then, step.orelse]
+                        case Loop():
+                            blocks += [step.body, step.orelse]
+                        case Attempt():
+                            blocks += [step.body, step.orelse, step.final, *step.handlers]
+                        case Invoke() | Opaque():
+                            called.append(step.run)
+                        case Surround():
+                            called.append(step.run)
+                            blocks.append(step.body)
+            self._own[run] = (own, called)
+        return self._own[run]
 
     # -- construction ---------------------------------------------------------------------------------
 
@@ -331,6 +359,7 @@ class Graphs:
 
     def _surround(self, step: Surround, after: Node, ways: _Ways) -> Node:
         """A body inside a generator's run: it stands at the `yield`, and the rest runs on every way out."""
+        steps = self._final(step.run).steps
 
         def rest_to(target: Lazy) -> Lazy:
             def make() -> Node:
@@ -338,7 +367,7 @@ class Graphs:
                 inner = _Ways(
                     lambda: goal, lambda: goal, lambda: goal, ways.raise_, lambda rest: rest
                 )
-                return self._after_yield(step.run.steps, goal, inner) or goal
+                return self._after_yield(steps, goal, inner) or goal
 
             return _lazy(make)
 
@@ -358,7 +387,7 @@ class Graphs:
 
         run_ways = _Ways(lambda: after, lambda: after, lambda: after, ways.raise_, body)
         self._via = (*outer, step.node)
-        node = self._block(step.run.steps, after, run_ways)
+        node = self._block(steps, after, run_ways)
         self._via = outer
         return node
 

@@ -10,7 +10,7 @@ import ast
 import enum
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from distlint.analysis.values import Value
 from distlint.knowledge.schema import Call, Effect
@@ -275,8 +275,8 @@ class Run:
     children: list[Run] = field(default_factory=list)
     divides: list[Guard] = field(default_factory=list)
     """The conditions on the rank that this class met, with the arm it took, in order."""
-    complete: bool = True
-    """False where a recursion cut the run short."""
+    arguments: tuple[Any, ...] | None = None
+    """How to make the run again, where a recursion cut it short; None for a complete run."""
 
     def __repr__(self) -> str:
         return f"<Run {self.function!r} on {self.rank.name}>"

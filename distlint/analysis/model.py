@@ -99,7 +99,7 @@ class Model:
     def __init__(self, sources: Iterable[Source]) -> None:
         self.program = Program(list(sources))
         self.engine = Engine(self.program)
-        self.graphs = Graphs()
+        self.graphs = Graphs(self.engine.final)
         self.problems: list[Problem] = []
         self._runs: dict[Function, FunctionRuns] = {}
         self._solve()
@@ -151,7 +151,7 @@ class Model:
     def _mark_live(self, root: Run, rank: RankClass) -> None:
         stack = [root]
         while stack:
-            run = stack.pop()
+            run = self.engine.final(stack.pop())
             runs = self._runs.setdefault(
                 run.function, FunctionRuns(run.function)
             ).variants.setdefault(run.variant, {})

@@ -21,7 +21,7 @@ _LAUNCHED: Final = frozenset().union(
 )
 _QUESTIONS: Final = frozenset({"hasattr", "getattr", "isinstance", "type", "callable"})
 _MODE_WORDS: Final = (
-    "deepspeed", "fsdp", "zero", "distributed", "ddp", "parallel", "num_processes", "world_size",
+    "deepspeed", "fsdp", "zero3", "zero_stage", "distributed", "ddp", "parallel", "num_processes", "world_size",
     "n_gpu", "num_gpus", "unwrap", "wrapped", "compile",
 )  # fmt: skip
 """Words of conditions that ask how the run was launched, and so which wrapper there is."""
@@ -31,13 +31,14 @@ def layer_without(wraps: tuple[Wrap, ...], attr: str) -> Wrapper | None:
     """The layer at which reading `attr` fails; None where a layer has it or all pass it on."""
     if attr in wrappers.MODULE_ATTRIBUTES or attr.startswith("__"):
         return None
+    if attr in wrappers.PREPARED_ATTRIBUTES:
+        return None  # `prepare()` gives loaders and optimizers back from the same call
     for wrap in reversed(wraps):
         row = wrappers.WRAPPERS[wrap.kind]
         if attr in row.own or attr in row.inner:
             return None
-        if wrap.kind in BY_LAUNCH and (attr in _LAUNCHED or attr in wrappers.PREPARED_ATTRIBUTES):
-            # Code for one kind of launch (`engine.optimizer`), or a prepared loader or optimizer.
-            return None
+        if wrap.kind in BY_LAUNCH and attr in _LAUNCHED:
+            return None  # code for one kind of launch (`engine.optimizer`)
         if not row.forwards and not row.in_place:
             return row
     return None
