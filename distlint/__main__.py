@@ -1,6 +1,32 @@
-"""`python -m distlint` is the same program as `distlint`."""
+"""`distlint` and `python -m distlint`: the program as a process of its own."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
 
 from distlint.cli import main
 
+
+def run() -> None:
+    """Run the command line and end the process with its exit code.
+
+    `check` and `fix` build a million nodes that live until the end. Looking for cycles among them on
+    the way costs a third of a run, and freeing them one by one at the end another twentieth.
+    """
+    analyses = sys.argv[1:2] in (["check"], ["fix"])
+    if analyses:
+        gc.disable()
+    try:
+        main(prog_name="distlint")
+    except SystemExit as ended:
+        if analyses and isinstance(ended.code, int):
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(ended.code)
+        raise
+
+
 if __name__ == "__main__":
-    main()
+    run()
