@@ -127,6 +127,7 @@ class WrapFact(NamedTuple):
     model_keywords: tuple[str, ...]
     result_index: int | None
     result_length: int
+    unless: str
 
 
 _RESULT_LENGTH: Final = 8
@@ -146,6 +147,7 @@ def wrapper(name: str) -> WrapFact | None:
         (row.keyword, "model", "module") if row.keyword else (),
         row.element if row.result == "tuple" else None,
         _RESULT_LENGTH,
+        row.unless,
     )
 
 
@@ -154,6 +156,14 @@ def is_unwrap(name: str) -> bool:
     if name in wrappers.UNWRAPS:
         return True
     return name.rpartition(".")[2] in wrappers.ANY_UNWRAPS
+
+
+def is_unwrapping_context(name: str) -> bool:
+    """Whether an unwrapping call is a context manager."""
+    last = name.rpartition(".")[2]
+    return any(
+        row.context and row.name.rpartition(".")[2] == last for row in wrappers.UNWRAPS.values()
+    )
 
 
 def peel(wraps: tuple[Wrap, ...], attr: str) -> tuple[Wrap, ...] | None:

@@ -1,7 +1,5 @@
 """What wraps a model, what stays reachable through the wrapper, and what takes it off again."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 
@@ -46,6 +44,8 @@ class Wrap(NamedTuple):
     their order, a single one bare; "function": a decorator or partial."""
     element: int = 0
     note: str = ""
+    unless: str = ""
+    """Keyword that, where it is true, leaves the model unwrapped."""
 
 
 class Unwrap(NamedTuple):
@@ -463,6 +463,7 @@ WRAPS: dict[str, Wrap] = {
             "accelerate",
             "accelerate 1.15.0 accelerate/accelerator.py:1770",
             keyword="model",
+            unless="evaluation_mode",
         ),
         Wrap(
             "deepspeed.initialize",
@@ -628,3 +629,28 @@ ANY_UNWRAPS: frozenset[str] = frozenset(
     }
 )
 """Names of functions and methods that give the model inside, where they do not resolve."""
+
+PREPARED_ATTRIBUTES: frozenset[str] = _names(
+    """
+    add_param_group base_lrs batch_sampler batch_size collate_fn dataset defaults drop_last
+    generator get_last_lr get_lr last_epoch num_workers optimizer param_groups pin_memory sampler
+    scheduler set_epoch state step total_batch_size total_dataset_length end_of_dataloader
+    remainder dl_state_dict_state
+    """
+)
+"""Names of data loaders, optimizers and schedulers, which `prepare()` takes and gives back too
+(torch 2.13.0 torch/utils/data/dataloader.py, torch/optim/optimizer.py, torch/optim/lr_scheduler.py;
+accelerate 1.15.0 accelerate/data_loader.py)."""
+
+_NOT_TRAINING = (
+    "add_", "delete_", "disable_", "enable_", "from_", "generate", "get_", "gradient_checkpointing_",
+    "init_", "is_", "load", "merge_", "num_", "print_", "push_", "resize_", "sample", "save",
+    "set_", "tie_", "unload", "unmerge_",
+)  # fmt: skip
+
+
+def trains_nothing(method: str) -> bool:
+    """Whether a method's name says that no gradient flows through its result: `save_pretrained`,
+    `generate`, `resize_token_embeddings`, `get_input_embeddings` (transformers 5.23.0
+    transformers/modeling_utils.py, transformers/generation/utils.py; peft 0.21.2 peft/peft_model.py)."""
+    return method.lstrip("_").startswith(_NOT_TRAINING)

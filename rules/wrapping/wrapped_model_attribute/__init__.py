@@ -1,0 +1,165 @@
+"""An attribute is read from the wrapper around a model, which does not have it.
+
+## What it does
+Follows values that came from `DistributedDataParallel(...)`, `Accelerator.prepare()` (also through tuple
+targets, `self.x` and other methods), `deepspeed.initialize` and the like, and the wrapped models that a
+`Trainer` keeps in `model_wrapped` and hands to `compute_loss`. Reports attributes and methods of the model
+(`config`, `generate`, `save_pretrained`, its own ones) that are read from such a value where a layer of it
+neither has them nor passes them on.
+
+## Why it is bad
+`DistributedDataParallel` has no `__getattr__` that asks the model: `model.config` raises AttributeError. On
+one process nothing is wrapped and the script works, and under FSDP1, DeepSpeed and `torch.compile`
+attributes are passed on: so the line fails on the first run with several GPUs, often after hours, where a
+sample is drawn or a model card is written.
+
+## Example
+```python
+model, optimizer = accelerator.prepare(model, optimizer)
+samples = model.generate(**batch)
+```
+
+## Use instead
+```python
+model, optimizer = accelerator.prepare(model, optimizer)
+samples = unwrap(model).generate(**batch)
+```
+
+## Fix safety
+Safe: `unwrap` gives the model itself on one process. Unsafe for calls of methods that may run a training
+forward: through `unwrap` they work, but gradients are not synchronised any more; such a method belongs
+behind the wrapper's own `forward`.
+
+## Known limits
+Silent where the code asks first (`hasattr`, `getattr` with a default, `isinstance`, a condition on the
+launch, `except AttributeError`) and on what is read before the wrap. `state_dict()` and calls of the model
+itself are never reported: they belong on the wrapper.
+
+## References
+- PyTorch, `torch/nn/parallel/distributed.py`: the class defines no `__getattr__`
+- trl 0.20.0, `trl/trainer/grpo_trainer.py`, line 1535
+- diffusers, `examples/research_projects/consistency_training/train_cm_ct_unconditional.py`, line 1198
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.ranks import MAIN
+from distlint.analysis.wrapped import BY_LAUNCH, is_guarded, layer_without, without_gradients
+from distlint.findings import Applicability, Finding, Fix, Related, Severity
+from distlint.fixing.edits import Replace
+from distlint.knowledge import facts, wrappers
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.ir import AttributeSite, CallSite
+    from distlint.analysis.ranks import RankClass
+    from distlint.knowledge.wrappers import Wrapper
+
+CODE = "DL201"
+NAME = "wrapped-model-attribute"
+SEVERITY = Severity.ERROR
+STATUS = Status.STABLE
+LITERALS = (
+    b"DistributedDataParallel",
+    b"prepare",
+    b"model_wrapped",
+    b"compute_loss",
+    b"DataParallel",
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Each attribute read through a layer that lacks it."""
+    too_late = {
+        id(call.site.node.args[0])
+        for call in model.calls()
+        if call.site.node.args and facts.is_unwrap(call.site.name)
+    }
+    called = {id(call.site.node.func) for call in model.calls()}
+    by_name: dict[str, list[CallSite]] = {}
+    for call in model.calls():
+        if call.site.callee is not None:
+            by_name.setdefault(call.site.callee.name, []).append(call.site)
+    for site, ranks in model.attributes():
+        layer = layer_without(site.receiver.wraps, site.attr)
+        if layer is None or is_guarded(site) or id(site.node) in too_late:
+            continue
+        if not isinstance(site.node.ctx, ast.Load) or _before_the_wrap(model, site, by_name):
+            continue
+        yield _finding(site, layer, ranks, id(site.node) in called)
+
+
+def _before_the_wrap(model: Model, site: AttributeSite, by_name: dict[str, list[CallSite]]) -> bool:
+    """Whether the method is called only by the one that wraps, and above the wrap."""
+    wrap, cls = site.receiver.wraps[-1], site.function.cls
+    if cls is None:
+        return False
+    family = model.program.mro(cls)[0]
+    callers = [
+        caller
+        for caller in by_name.get(site.function.name, ())
+        if caller.callee is not None and caller.callee.cls in family
+    ]
+    # A method that overrides another calls it, which says nothing of when either is called.
+    callers = [c for c in callers if c.function.name != site.function.name]
+    return bool(callers) and all(
+        caller.module is wrap.module
+        and caller.node.lineno < getattr(wrap.node, "lineno", 0)
+        and any(inner is wrap.node for inner in ast.walk(caller.function.node))
+        for caller in callers
+    )
+
+
+def _finding(
+    site: AttributeSite, layer: Wrapper, ranks: frozenset[RankClass], called: bool
+) -> Finding:
+    receiver = source_of(site.module, site.node.value)
+    text = f"{receiver}.{site.attr}"
+    who = "rank 0" if ranks == {MAIN} else "every rank"
+    if layer.kind in BY_LAUNCH:
+        cause = (
+            "where the launch configuration asks for DistributedDataParallel, which does not pass "
+            "attributes on to the model (FSDP and DeepSpeed do, and one process is not wrapped)"
+        )
+    else:
+        cause = (
+            f"since {layer.title} does not pass attributes on to the model "
+            "(FSDP, DeepSpeed and torch.compile do)"
+        )
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"`{text}` raises AttributeError on {who} {cause}. Use `unwrap({receiver}).{site.attr}`.",
+        place_of(site.module, site.node),
+        _where_wrapped(site),
+        _fix(site, receiver, called),
+    )
+
+
+def _where_wrapped(site: AttributeSite) -> tuple[Related, ...]:
+    wrap = site.receiver.wraps[-1]
+    if wrap.node is site.node.value:
+        return ()
+    handed = isinstance(wrap.node, (ast.arg, ast.Attribute))
+    return (related(wrap.module, wrap.node, "handed over wrapped" if handed else "wrapped here"),)
+
+
+def _fix(site: AttributeSite, receiver: str, called: bool) -> Fix:
+    safe = (
+        not called
+        or wrappers.trains_nothing(site.attr)
+        or without_gradients(site.function, site.node)
+    )
+    inside = receiver
+    return Fix(
+        Applicability.SAFE if safe else Applicability.UNSAFE,
+        f"Read `{site.attr}` from the model inside the wrapper"
+        + ("" if safe else "; gradients of this call are not synchronised"),
+        (Replace(span_of(site.node.value), f"$unwrap({inside})"),),
+    )
