@@ -1,7 +1,5 @@
 """Devices: what chooses one, what starts CUDA, what launchers pass on in the environment."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 VISIBLE_DEVICES: tuple[str, ...] = (

@@ -1,7 +1,5 @@
 """What differs between ranks that run the same code: local values, and calls that fail on one rank."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -3,8 +3,6 @@
 Without a row a callback is assumed to run on every rank.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -1,7 +1,5 @@
 """What seeds random number generators, what draws from them, and which argument carries one."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -1,7 +1,7 @@
 """The shape of the rows: what a call does when several ranks run it."""
 
-from __future__ import annotations
-
+# No `from __future__ import annotations` here and in the tables: NamedTuple compiles annotations that
+# are strings one by one, which was most of the time that loading the tables took.
 import enum
 from typing import Literal, NamedTuple
 

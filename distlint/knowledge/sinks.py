@@ -1,7 +1,5 @@
 """What touches files and the network: writes, reads, deletions, directories, downloads, prompts."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from distlint.knowledge.schema import Call, Effect
