@@ -1,0 +1,234 @@
+"""From a divergence to words: what each class of ranks does beside the other, and where.
+
+One place for the sentences, related places and witness columns of all rules on collectives.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from distlint.analysis.divergence import Divergence
+from distlint.analysis.graph import Act
+from distlint.analysis.ir import Event, Guard
+from distlint.analysis.model import place_of, related
+from distlint.analysis.program import Module
+from distlint.analysis.ranks import MAIN, OTHER, RankClass
+from distlint.findings import Place, Related, Witness, WitnessStep
+
+_MAX_TEXT = 56
+_SHOWN_TRAIL = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """How a class of ranks is spoken of: "rank 0 waits", "the other ranks wait"."""
+
+    name: str
+    heading: str
+    plural: bool
+
+    def verb(self, singular: str, plural: str) -> str:
+        """The verb in the right number."""
+        return plural if self.plural else singular
+
+
+def side(rank: RankClass | None) -> Side:
+    """How to speak of a class of ranks; None stands for ranks that a local condition singles out."""
+    if rank is None:
+        return Side("some ranks", "some ranks", True)
+    if rank is OTHER:
+        return Side("the other ranks", "other ranks", True)
+    if rank is MAIN:
+        return Side("rank 0", "rank 0", False)
+    return Side(rank.name, rank.name, False)
+
+
+def text_of(node: ast.AST) -> str:
+    """The source of an expression on one line, shortened."""
+    text = ast.unparse(node.context_expr if isinstance(node, ast.withitem) else node)
+    text = text.split("\n", 1)[0]
+    return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 3] + "..."
+
+
+def event_text(event: Event) -> str:
+    """A collective as its call reads: `dist.barrier()`."""
+    node = event.node
+    if isinstance(node, ast.Call):
+        name = text_of(node.func)
+        return f"{name}()" if not node.args and not node.keywords else f"{name}(...)"
+    return event.op
+
+
+def where(module: Module, node: ast.AST, home: Module) -> str:
+    """A place in words, seen from the file of the finding: "line 12" or "train.py:12"."""
+    line = getattr(node, "lineno", 1)
+    return f"line {line}" if module is home else f"{module.path}:{line}"
+
+
+def exit_word(guard: Guard) -> tuple[str, int] | None:
+    """How the other arm of an early exit leaves, and on which line."""
+    for statement in ast.walk(guard.module.source.tree):
+        if isinstance(statement, ast.If) and statement.test is guard.node:
+            for block in (statement.body, statement.orelse):
+                if block and isinstance(
+                    block[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break)
+                ):
+                    word = {
+                        "Return": "returned",
+                        "Raise": "raised",
+                        "Continue": "went on to the next iteration",
+                        "Break": "left the loop",
+                    }
+                    return word[type(block[-1]).__name__], block[-1].lineno
+    return None
+
+
+def absence(divergence: Divergence) -> str:
+    """What the ranks do that do not come to the collective, as the second half of a sentence."""
+    absent = side(divergence.absent)
+    home = divergence.module
+    others = divergence.others
+    if others is not None:
+        return f"{absent.name} {absent.verb('is', 'are')} in `{event_text(others)}` ({where(others.module, others.node, home)})"
+    if not divergence.guards:
+        return f"{absent.name} never {absent.verb('reaches', 'reach')} it"
+    guard = divergence.guards[-1]
+    left = exit_word(guard) if guard.exits else None
+    if left is not None:
+        return f"{absent.name} {left[0]} at {where(guard.module, guard.node, home) if guard.module is not home else f'line {left[1]}'}"
+    return f"{absent.name} {absent.verb('does', 'do')} not enter the branch `{text_of(guard.node)}` ({where(guard.module, guard.node, home)})"
+
+
+def waiting(divergence: Divergence) -> str:
+    """Who waits where, as the first half of a sentence."""
+    waiters = side(divergence.waiters)
+    event = divergence.event
+    return f"{waiters.name} {waiters.verb('waits', 'wait')} in `{event_text(event)}` ({where(event.module, event.node, divergence.module)})"
+
+
+def related_places(divergence: Divergence) -> tuple[Related, ...]:
+    """The conditions that divide the ranks, the calls that lead to the collective, the collective."""
+    places: list[Related] = []
+    for guard in divergence.guards:
+        places.append(related(guard.module, guard.node, "the ranks part here"))
+    if divergence.condition is not None and divergence.node is not None:
+        origin = divergence.condition.origin
+        test = (
+            getattr(divergence.node, "test", None)
+            or getattr(divergence.node, "iter", None)
+            or divergence.node
+        )
+        places.append(related(divergence.module, test, "each rank answers this for itself"))
+        if origin is not None and origin.node is not test and hasattr(origin.node, "lineno"):
+            places.append(
+                related(origin.module, origin.node, f"{origin.text} differs from rank to rank")
+            )
+    for call in divergence.chain:
+        places.append(
+            related(
+                _module_of_call(divergence, call.node),
+                call.node,
+                f"calls `{call.run.function.qualname}`",
+            )
+        )
+    if divergence.event.node is not divergence.anchor:
+        event = divergence.event
+        places.append(related(event.module, event.node, f"the collective: `{event_text(event)}`"))
+    if divergence.others is not None:
+        other = divergence.others
+        places.append(
+            related(
+                other.module, other.node, f"{side(divergence.absent).name}: `{event_text(other)}`"
+            )
+        )
+    return tuple(dict.fromkeys(places))
+
+
+def _module_of_call(divergence: Divergence, node: ast.AST) -> Module:
+    module = divergence.module
+    for call in divergence.chain:
+        if call.node is node:
+            return module
+        module = call.run.function.module
+    return module
+
+
+def witness(divergence: Divergence) -> Witness:
+    """The two columns: what the waiting class does beside the other, up to where they part."""
+    waiters, absent = side(divergence.waiters), side(divergence.absent)
+    mine: list[WitnessStep] = []
+    theirs: list[WitnessStep] = []
+    for act in divergence.trail[-_SHOWN_TRAIL:]:
+        step = WitnessStep(_place(act.event), event_text(act.event))
+        mine.append(step)
+        theirs.append(step)
+    for guard in divergence.guards:
+        place = place_of(guard.module, guard.node)
+        left = exit_word(guard) if guard.exits else None
+        test = text_of(guard.node)
+        mine.append(WitnessStep(place, f"if {test}  → {'goes on' if left else 'enters'}"))
+        word = (
+            {"returned": "return", "raised": "raise", "left the loop": "break"}.get(
+                left[0], "continue"
+            )
+            if left
+            else "passes by"
+        )
+        theirs.append(WitnessStep(place, f"if {test}  → {word}"))
+    if divergence.condition is not None and divergence.node is not None:
+        test_node = (
+            getattr(divergence.node, "test", None)
+            or getattr(divergence.node, "iter", None)
+            or divergence.node
+        )
+        place = place_of(divergence.module, test_node)
+        mine.append(WitnessStep(place, f"{text_of(test_node)}  → one way"))
+        theirs.append(WitnessStep(place, f"{text_of(test_node)}  → the other"))
+    for call in divergence.chain:
+        mine.append(
+            WitnessStep(
+                place_of(_module_of_call(divergence, call.node), call.node),
+                f"{text_of(getattr(call.node, 'func', call.node))}(...)",
+            )
+        )
+    mine.append(WitnessStep(_place(divergence.event), f"{event_text(divergence.event)}  ← waits"))
+    if divergence.others is not None:
+        theirs.append(
+            WitnessStep(_place(divergence.others), f"{event_text(divergence.others)}  ← waits")
+        )
+    else:
+        theirs.append(WitnessStep(_end_of(divergence), f"(end of {divergence.function.name})"))
+    chain = tuple(
+        WitnessStep(place_of(_module_of_call(divergence, c.node), c.node), c.run.function.qualname)
+        for c in divergence.chain
+    )
+    return Witness(((waiters.heading, tuple(mine)), (absent.heading, tuple(theirs))), chain)
+
+
+def _place(event: Event) -> Place:
+    return place_of(event.module, event.node)
+
+
+def _end_of(divergence: Divergence) -> Place:
+    node = divergence.function.node
+    line = (
+        getattr(node, "end_lineno", None) or getattr(node.body[-1], "end_lineno", 1)
+        if not isinstance(node, ast.Lambda)
+        else node.lineno
+    )
+    return Place(divergence.module.path, int(line or 1), 0, int(line or 1), 0)
+
+
+__all__ = [
+    "Act",
+    "absence",
+    "event_text",
+    "exit_word",
+    "related_places",
+    "side",
+    "text_of",
+    "waiting",
+    "where",
+    "witness",
+]
