@@ -67,13 +67,14 @@ def collect_state(model: nn.Module, *, keepers: tuple[int, ...]) -> dict[str, An
     aliases = _tied_names(model)
     kept: dict[str, Any] = {}
     for key, value in state.items():
-        first = aliases.get(key, key)
-        if first != key and first in state:
+        name = clean_key(model, key)
+        first = aliases.get(name, name)
+        if first in kept:
             # Not gathered again, and one tensor in the file as in the model. Decided by names,
             # which all ranks share: where a shard is empty, its address says nothing.
-            kept[clean_key(model, key)] = kept[clean_key(model, first)]
+            kept[name] = kept[first]
         else:
-            kept[clean_key(model, key)] = gather_tensors(value, keep=keep)
+            kept[name] = gather_tensors(value, keep=keep)
     return kept
 
 
@@ -91,13 +92,28 @@ def gather_tensors(value: Any, *, keep: bool) -> Any:
 
 
 def _tied_names(model: nn.Module) -> dict[str, str]:
-    """For each name of a parameter or buffer in ``state_dict()`` the first name of that tensor."""
+    """For each clean name of a parameter or buffer the first name of the same tensor."""
     first: dict[int, str] = {}
     named = [
         *model.named_parameters(remove_duplicate=False),
         *model.named_buffers(remove_duplicate=False),
     ]
-    return {name: first.setdefault(id(tensor), name) for name, tensor in named}
+    tied = {}
+    for key, tensor in named:
+        name = clean_key(model, key)
+        tied[name] = first.setdefault(id(tensor), name)
+    for prefix, module in model.named_modules():
+        # FSDP1 without use_orig_params knows of tied weights only in its flat parameter
+        # (torch 2.13.0, _flat_param.py, SharedParamInfo).
+        for info in getattr(getattr(module, "_flat_param", None), "_shared_param_infos", ()):
+            shared = _join(prefix, info.module_name, info.param_name)
+            primary = _join(prefix, info.prim_module_name, info.prim_param_name)
+            tied[clean_key(model, shared)] = clean_key(model, primary)
+    return tied
+
+
+def _join(*names: str) -> str:
+    return ".".join(name for name in names if name)
 
 
 def clean_key(model: nn.Module, key: str) -> str:

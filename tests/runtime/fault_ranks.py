@@ -131,6 +131,41 @@ def _in_subgroup(rank: int) -> float:
     return total.item()
 
 
+def two_machines(folder: str) -> dict[str, Any]:
+    """Every rank is its launcher's first on a machine of its own, with a disk of its own."""
+    from distlint.hardware.contracts.nets import Stack, whole
+
+    rank = dist.get_rank()
+    os.environ["GROUP_RANK"] = str(rank)
+    os.environ["LOCAL_RANK"] = "0"
+    entered: list[float] = []
+    for local in (False, True):
+        dist.barrier()
+        with runtime.main_process_first(local=local):
+            entered.append(time.time())
+            time.sleep(0.5)
+    from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
+
+    loaded = []
+    for wrap in (FullyShardedDataParallel, fully_shard):
+        torch.manual_seed(0)
+        options = {} if wrap is fully_shard else {"device_id": torch.device("cpu")}
+        model = wrap(Stack(), **options)
+        path = f"{folder}/disk-{rank}.pt"
+        runtime.save(model, path, on_each_node=True)
+        state = torch.load(path)
+        loaded.append(all(torch.equal(state[key], value) for key, value in whole(Stack).items()))
+
+    def fail(value: object, path: str) -> None:
+        if rank == 1:
+            raise OSError("this machine's disk")
+
+        torch.save(value, path)
+
+    failed = _caught(lambda: runtime.save({}, path, on_each_node=True, save_fn=fail))
+    return {"entered": entered, "loaded": loaded, "failed": failed}
+
+
 def without_group() -> dict[str, Any]:
     """WORLD_SIZE says two, and nobody initialised a group."""
     folder = os.environ["FAULT_FOLDER"]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import rank_processes
 from rank_processes import Outcome
 
 
-def _results(outcomes: list[Outcome]) -> list[dict[str, object]]:
+def _results(outcomes: list[Outcome]) -> list[dict[str, Any]]:
     for outcome in outcomes:
         assert outcome.code == 0, f"rank {outcome.rank}: {outcome.error}\n{outcome.output}"
     return [outcome.result for outcome in outcomes]
@@ -73,6 +74,20 @@ def test_odd_groups(tmp_path: Path) -> None:
     (warning,) = second["breakpoint"]
     assert "fault_ranks.py" in warning
     assert "no terminal" in warning
+
+
+def test_two_machines(tmp_path: Path) -> None:
+    """local=True lets both machines' first ranks go at once; each machine gets its own file."""
+    first, second = _results(rank_processes.run("fault_ranks:two_machines", 2, str(tmp_path)))
+    one_by_one, at_once = (
+        abs(one - other) for one, other in zip(first["entered"], second["entered"], strict=True)
+    )
+    assert one_by_one >= 0.5
+    assert at_once < one_by_one
+    assert first["loaded"] == second["loaded"] == [True, True]
+    assert second["failed"]["kind"] == "OSError"
+    assert first["failed"]["kind"] == "RankError"
+    assert "rank 1 failed" in first["failed"]["text"]
 
 
 def test_world_size_without_a_group(tmp_path: Path) -> None:

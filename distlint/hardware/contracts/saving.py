@@ -77,6 +77,8 @@ def check_state_fsdp1(context: Context) -> None:
     ):
         _check_state(fsdp1(seeded(Stack, context), context, **options), Stack, context)
     _check_state(compiled(fsdp1(seeded(Stack, context), context)), Stack, context)
+    inside = compiled(seeded(Stack, context))
+    _check_state(fsdp1(inside, context, use_orig_params=True), Stack, context)
     _check_state(fsdp1(seeded(Net, context), context, use_orig_params=True), Net, context)
 
 
@@ -99,6 +101,45 @@ def check_state_activation_checkpointing(context: Context) -> None:
         net = seeded(Stack, context)
         net.module = checkpoint_wrapper(net.module)
         _check_state(wrap(net), Stack, context)
+
+
+def check_state_hugging_face(context: Context) -> None:
+    from distlint.hardware.contracts.hugging_face import llama, llava
+
+    for build in (llava, lambda: llama(tie_word_embeddings=True)):
+        expected = build().state_dict()
+        for wrap in (ddp, lambda net: fsdp2(net, context), lambda net: fsdp1(net, context)):
+            state = runtime.full_state_dict(wrap(build().to(context.device)))
+            assert list(state) == (list(expected) if context.rank == 0 else [])
+            for name, tensor in state.items():
+                torch.testing.assert_close(tensor, expected[name], rtol=0, atol=0)
+            if "lm_head.weight" in state and build is not llava:
+                embedding = state["model.embed_tokens.weight"]
+                assert state["lm_head.weight"].data_ptr() == embedding.data_ptr()
+
+
+def check_state_peft(context: Context) -> None:
+    from peft import LoraConfig, get_peft_model
+    from peft.utils import get_peft_model_state_dict
+
+    from distlint.hardware.contracts.hugging_face import llama
+
+    def build() -> Any:
+        settings = LoraConfig(r=2, target_modules=["q_proj"], init_lora_weights=False)
+        return get_peft_model(llama(), settings)
+
+    expected = build().state_dict()
+    adapted = build().to(context.device)
+    model = fsdp2(adapted, context)
+    assert runtime.unwrap(model) is adapted
+    state = runtime.full_state_dict(model)
+    assert list(state) == (list(expected) if context.rank == 0 else [])
+    for name, tensor in state.items():
+        torch.testing.assert_close(tensor, expected[name], rtol=0, atol=0)
+    if context.rank == 0:
+        adapter = get_peft_model_state_dict(build(), state_dict=state)
+        assert adapter
+        assert all("lora_" in name for name in adapter)
 
 
 def check_tied(context: Context) -> None:
@@ -316,6 +357,21 @@ CONTRACTS = (
         1,
         check_state_activation_checkpointing,
         ("fsdp",),
+    ),
+    Contract(
+        "saving.state-hugging-face",
+        "full_state_dict() of a language and a vision-language model is whole under DDP, FSDP1, "
+        "FSDP2, and tied weights stay tied",
+        1,
+        check_state_hugging_face,
+        ("fsdp", "transformers"),
+    ),
+    Contract(
+        "saving.state-peft",
+        "full_state_dict() of a PEFT model under FSDP2 is what PEFT itself takes",
+        1,
+        check_state_peft,
+        ("fsdp", "transformers", "peft"),
     ),
     Contract("saving.tied", "tied weights stay tied in the state", 1, check_tied, ("fsdp",)),
     Contract(

@@ -3,56 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import torch
 
 from distlint import runtime
 from distlint.hardware.contracts import Context, Contract
+from distlint.hardware.contracts.hugging_face import llama, llava
 from distlint.hardware.contracts.nets import compiled, ddp
 from distlint.hardware.contracts.ranks import raised
-
-
-def _llama(**options: Any) -> Any:
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    torch.manual_seed(0)
-    return LlamaForCausalLM(
-        LlamaConfig(
-            hidden_size=16,
-            intermediate_size=16,
-            num_hidden_layers=2,
-            num_attention_heads=2,
-            vocab_size=32,
-            **options,
-        )
-    )
-
-
-def _llava() -> Any:
-    from transformers import (
-        CLIPVisionConfig,
-        LlamaConfig,
-        LlavaConfig,
-        LlavaForConditionalGeneration,
-    )
-
-    text = LlamaConfig(
-        hidden_size=16,
-        intermediate_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        vocab_size=64,
-    )
-    vision = CLIPVisionConfig(
-        hidden_size=16,
-        intermediate_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        image_size=8,
-        patch_size=4,
-    )
-    return LlavaForConditionalGeneration(LlavaConfig(vision_config=vision, text_config=text))
 
 
 def check_environment(context: Context) -> None:
@@ -72,7 +30,7 @@ def check_environment(context: Context) -> None:
 
 
 def check_config(context: Context) -> None:
-    model = _llama().to(context.device)
+    model = llama().to(context.device)
     for wrapped in (model, ddp(model), compiled(ddp(model)), ddp(compiled(model))):
         before = (dict(vars(model.config)), dict(vars(model.generation_config)))
         with runtime.temporary_config(wrapped, use_cache=False, a_new_name=1):
@@ -83,7 +41,7 @@ def check_config(context: Context) -> None:
 
 
 def check_attention(context: Context) -> None:
-    model = _llama(attn_implementation="sdpa").to(context.device).eval()
+    model = llama(attn_implementation="sdpa").to(context.device).eval()
     tokens = torch.arange(8, device=context.device)[None]
     seen: list[str] = []
     layer = model.model.layers[0].self_attn
@@ -103,7 +61,7 @@ def check_attention(context: Context) -> None:
 
 
 def check_attention_of_several_parts(context: Context) -> None:
-    model = _llava()
+    model = llava()
     model.set_attn_implementation({"": "sdpa", "text_config": "eager", "vision_config": "sdpa"})
 
     def implementations() -> dict[str, str]:
@@ -130,7 +88,7 @@ def check_attention_of_several_parts(context: Context) -> None:
 
 
 def check_head_is_kept(context: Context) -> None:
-    model = _llama().to(context.device)
+    model = llama().to(context.device)
     assert runtime.unwrap(ddp(model)) is model
     assert runtime.unwrap(model).lm_head is model.lm_head
 
@@ -138,7 +96,7 @@ def check_head_is_kept(context: Context) -> None:
 def check_peft(context: Context) -> None:
     from peft import LoraConfig, get_peft_model
 
-    base = _llama(attn_implementation="sdpa").to(context.device)
+    base = llama(attn_implementation="sdpa").to(context.device)
     adapted = get_peft_model(base, LoraConfig(r=2, target_modules=["q_proj"]))
     wrapped = ddp(adapted)
     assert runtime.unwrap(wrapped) is adapted
