@@ -61,7 +61,7 @@ def measure_torch(strategy: str, precision: str) -> dict[str, int]:
             fully_shard(layer, mp_policy=policy)  # type: ignore[arg-type]
         fully_shard(model, mp_policy=policy)
     optimizer = torch.optim.Adam(model.parameters())
-    for _ in range(2):  # DDP rebuilds its buckets after the first backward
+    for _ in range(3):  # DDP rebuilds its buckets after the first backward
         optimizer.zero_grad(set_to_none=False)
         with torch.autocast("cpu", torch.bfloat16, enabled=precision == "mixed"):
             loss = model(torch.randn(4, WIDTH, dtype=dtype)).float().pow(2).mean()

@@ -42,7 +42,7 @@ _PRECISIONS = {
     Precision.BF16: "pure bf16",
 }
 
-_LEFT = 46  # strategy, three numbers, the verdict
+_LEFT = 48  # strategy, three numbers, the verdict
 _NARROWEST_BAR = 10
 _WIDEST_BAR = 72
 _MOST_MEMORIES = 3  # a bar ends in an arrow beyond this many times a GPU's memory
@@ -67,7 +67,7 @@ def render(plan: Plan, name: str, *, width: int, style: Style) -> str:
         options.append("activation checkpointing")
     if request.offload:
         options.append("offload")
-    bar_width = max(_NARROWEST_BAR, min(_WIDEST_BAR, width - _LEFT - 2))
+    bar_width = max(_NARROWEST_BAR, min(_WIDEST_BAR, width - _LEFT - 1))
     longest = max(request.memory, max(row.usage.total for row in plan.rows))
     scale = min(longest, _MOST_MEMORIES * request.memory) / bar_width
     lines = [
