@@ -79,7 +79,7 @@ def check(request: Request) -> Report:
     findings = _stored(request.cache.load_run(key), report)
     if findings is None:
         problems = len(report.problems)
-        findings, notes = _fresh(request, found, report)
+        findings, notes = _fresh(request, found, literals, report)
         report.notes.extend(notes)
         if len(report.problems) == problems:  # what failed may not fail again
             rows = [encode_finding(finding) for finding in findings]
@@ -128,9 +128,11 @@ def _stored(document: dict[str, Any] | None, report: Report) -> list[Finding] | 
     return findings
 
 
-def _fresh(request: Request, found: Survey, report: Report) -> tuple[list[Finding], list[str]]:
+def _fresh(
+    request: Request, found: Survey, literals: Sequence[bytes], report: Report
+) -> tuple[list[Finding], list[str]]:
     """The findings of this run in the order of the report, and what there is to tell about it."""
-    entries = load(found, overlays=request.overlays, progress=request.progress)
+    entries = load(found, literals, overlays=request.overlays, progress=request.progress)
     for entry in entries:
         if entry.text:
             report.texts.add(entry.file.shown, entry.text)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from distlint.project.cache import Cache, FileFacts, Stamp, content_digest
+from distlint.project.columns import split_lines
 from distlint.project.files import Problem, ProjectFile, discover
 from distlint.project.modules import forget_packages, is_package, module_name, project_root
 from distlint.project.prefilter import holds_any
@@ -28,7 +31,16 @@ VERIFIED_BYTES = 1_000_000
 REEXPORT_DEPTH = 4
 """How many `__init__.py` a name may pass through on its way from where it is defined."""
 
+WAVE_BYTES = 8_000_000
+"""Trees with more text than this in files without a literal are not searched for callers."""
+
+WAVES = 3
+"""How many calls a caller may be away from the function that holds a literal."""
+
 _MARK = MARK.encode()
+
+_CALLED = re.compile(r"\b([A-Za-z_]\w{5,})\(|@([A-Za-z_]\w{5,})")
+"""Names that are called or used as decorators. Shorter ones (`save`, `train`) tell too little."""
 
 
 @dataclass(slots=True)
@@ -111,10 +123,16 @@ def survey(
     return result
 
 
-def load(found: Survey, *, overlays: Mapping[str, bytes], progress: Progress | None) -> list[Entry]:
-    """Parse what matters: relevant files, the `__init__` files their names pass through.
+def load(
+    found: Survey,
+    literals: Sequence[bytes],
+    *,
+    overlays: Mapping[str, bytes],
+    progress: Progress | None,
+) -> list[Entry]:
+    """Parse what matters: relevant files, their callers, the `__init__` files names pass through.
 
-    Files with suppressions get their text, files that cannot be read their failure. Returns the
+    `literals` are those of the survey. Files with suppressions get their text, files that cannot be read their failure. Returns the
     entries that have any of these.
     """
     loaded: dict[str, Entry] = {}
@@ -128,6 +146,8 @@ def load(found: Survey, *, overlays: Mapping[str, bytes], progress: Progress | N
         text = _parse_only(entry, overlays)
         if text is not None:
             loaded[entry.file.path] = entry
+    for entry in _second_wave(found.entries, literals, overlays):
+        loaded[entry.file.path] = entry
     by_module = _by_module(found.entries)
     wave = [entry for entry in loaded.values() if entry.tree is not None]
     for _ in range(REEXPORT_DEPTH):
@@ -225,6 +245,75 @@ def _parse_only(entry: Entry, overlays: Mapping[str, bytes]) -> str | None:
         return entry.text
     entry.text = had_text
     return None
+
+
+def _second_wave(
+    entries: Sequence[Entry], literals: Sequence[bytes], overlays: Mapping[str, bytes]
+) -> list[Entry]:
+    """Files without a literal that call functions which hold one, and the callers of those.
+
+    They are found by name, so that only names count that one function of the project has and few
+    files call. Trees above WAVE_BYTES do without: there the search costs more than it finds.
+    """
+    rest = [
+        entry
+        for entry in entries
+        if entry.facts and entry.facts.readable and not entry.facts.relevant
+    ]
+    if sum(entry.file.stamp[2] for entry in rest) > WAVE_BYTES:
+        return []
+    calls: dict[str, frozenset[str]] = {}
+    for entry in rest:
+        _load(entry, overlays, with_tree=False)
+        found = _CALLED.findall(entry.text)
+        calls[entry.file.path] = frozenset(name or decorator for name, decorator in found)
+    counts = Counter(name for names in calls.values() for name in names)
+    frequent = max(len(rest) // 10, 10)
+    words = [literal.decode("latin-1") for literal in literals]
+
+    def of_interest(function: ast.stmt, text: Sequence[str], names: Container[str]) -> bool:
+        body = "\n".join(text[function.lineno - 1 : function.end_lineno])
+        return any(word in body for word in words) or any(
+            (name or decorator) in names for name, decorator in _CALLED.findall(body)
+        )
+
+    wave = [entry for entry in entries if entry.tree is not None]
+    reaching: set[str] = set()
+    taken: list[Entry] = []
+    for _ in range(WAVES):
+        defined = Counter(node.name for entry in wave for node in _functions(entry))
+        known = frozenset(reaching)
+        for entry in wave:
+            text = split_lines(entry.text)
+            for node in _functions(entry):
+                telling = defined[node.name] == 1 and counts[node.name] <= frequent
+                if telling and of_interest(node, text, known):
+                    reaching.add(node.name)
+        wave = [
+            entry
+            for entry in rest
+            if entry.tree is None
+            and entry.failure is None
+            and not calls[entry.file.path].isdisjoint(reaching)
+        ]
+        for entry in wave:
+            _load(entry, overlays, with_tree=True)
+        taken += wave
+        wave = [entry for entry in wave if entry.tree is not None]
+        if not wave:
+            break
+    return taken
+
+
+def _functions(entry: Entry) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Functions of a module and methods of its classes."""
+    assert entry.tree is not None
+    found: list[ast.FunctionDef | ast.AsyncFunctionDef] = []
+    for node in entry.tree.body:
+        for each in node.body if isinstance(node, ast.ClassDef) else [node]:
+            if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
+                found.append(each)
+    return found
 
 
 def _by_module(entries: Iterable[Entry]) -> dict[str, Entry]:

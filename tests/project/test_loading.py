@@ -1,0 +1,125 @@
+"""Loading: which files are parsed, and which are only known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from distlint.project.cache import Cache
+from distlint.project.loading import Entry, load, survey
+from distlint.project.settings import Settings
+
+LITERALS = (b".barrier(",)
+
+
+def write(root: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def loaded(
+    root: Path, *paths: str, overlays: dict[str, bytes] | None = None, cache: bool = False
+) -> dict[str, Entry]:
+    found = survey(
+        [root / path for path in paths],
+        Settings(root=root),
+        LITERALS,
+        overlays=overlays or {},
+        cache=Cache(root, enabled=cache),
+        engine="engine",
+    )
+    entries = load(found, LITERALS, overlays=overlays or {}, progress=None)
+    return {
+        Path(entry.file.path).relative_to(root).as_posix(): entry
+        for entry in entries
+        if entry.tree is not None
+    }
+
+
+def test_files_without_a_literal_are_not_analysed(tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": "dist.barrier()\n", "b.py": "x = 1\n"})
+    assert set(loaded(tmp_path, ".")) == {"a.py"}
+
+
+def test_callers_without_a_literal_come_in_a_second_wave(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "sync.py": "def wait_for_all():\n    dist.barrier()\n",
+            "middle.py": "def finish_epoch():\n    wait_for_all()\n",
+            "train.py": "if rank == 0:\n    finish_epoch()\n",
+            "decorated.py": "@wait_for_all\ndef f():\n    pass\n",
+            "other.py": "def unrelated():\n    print('x')\n",
+        },
+    )
+    assert set(loaded(tmp_path, ".")) == {"sync.py", "middle.py", "train.py", "decorated.py"}
+
+
+def test_a_name_that_many_functions_have_tells_nothing(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "a.py": "def evaluate():\n    dist.barrier()\n",
+            "b.py": "def evaluate():\n    dist.barrier()\n",
+            "c.py": "evaluate()\n",
+        },
+    )
+    assert set(loaded(tmp_path, ".")) == {"a.py", "b.py"}
+
+
+def test_packages_that_names_pass_through_are_known(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "pkg/__init__.py": "from .parallel import sync\n",
+            "pkg/parallel/__init__.py": "from .core import sync\n",
+            "pkg/parallel/core.py": "def sync():\n    dist.barrier()\n",
+            "pkg/empty/__init__.py": "",
+            "train.py": "from pkg import sync\n\nsync()\ndist.barrier()\n",
+        },
+    )
+    assert set(loaded(tmp_path, ".")) == {
+        "pkg/__init__.py",
+        "pkg/parallel/__init__.py",
+        "pkg/parallel/core.py",
+        "train.py",
+    }
+
+
+def test_a_named_file_is_reported_and_its_project_known(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "pyproject.toml": "",
+            "pkg/__init__.py": "",
+            "pkg/a.py": "dist.barrier()\n",
+            "pkg/b.py": "dist.barrier()\n",
+            "scripts/c.py": "dist.barrier()\n",
+        },
+    )
+    entries = loaded(tmp_path, "pkg/a.py")
+    assert {name: entry.reported for name, entry in entries.items()} == {
+        "pkg/a.py": True,
+        "pkg/b.py": False,
+        "scripts/c.py": False,
+    }
+    everything = loaded(tmp_path, "pkg")
+    assert everything["pkg/b.py"].reported
+    assert not everything["scripts/c.py"].reported
+
+
+def test_an_overlay_stands_for_the_file_on_disk(tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": "dist.barrier()\n"})
+    overlays = {str(tmp_path / "a.py"): b"x = 2\ndist.barrier()\n"}
+    entry = loaded(tmp_path, "a.py", overlays=overlays)["a.py"]
+    assert entry.text == "x = 2\ndist.barrier()\n"
+    new = {str(tmp_path / "new.py"): b"dist.barrier()\n"}
+    assert set(loaded(tmp_path, "new.py", overlays=new)) == {"a.py", "new.py"}
+
+
+def test_an_overlay_leaves_no_trace_in_the_cache(tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": "x = 1\n"})
+    overlays = {str(tmp_path / "a.py"): b"dist.barrier()\n"}
+    assert set(loaded(tmp_path, "a.py", overlays=overlays, cache=True)) == {"a.py"}
+    assert set(loaded(tmp_path, "a.py", cache=True)) == set()
