@@ -32,8 +32,8 @@ _NOT_PLAIN: Final = (
 class Setting:
     """An attribute that statements of one block save, set, and set back after some work.
 
-    The statements are direct members of `block`; `sets` are the assignments of the new value, which may
-    stand inside `set_statement`.
+    The statements are direct members of `block`; `save` and `sets` are the assignments themselves,
+    which may stand inside `save_statement` and `set_statement`.
     """
 
     owner: ast.expr
@@ -43,6 +43,7 @@ class Setting:
     saved: str
     """The variable that holds the old value."""
     block: Block
+    save: ast.Assign
     save_statement: ast.stmt
     set_statement: ast.stmt
     restore_statement: ast.stmt
@@ -133,9 +134,10 @@ def _settings(block: Block) -> Iterator[Setting]:
 def _setting(block: Block, end: int, path: str, saved: str) -> Setting | None:
     """The setting that ends with a restore of `path` from `saved` at a position of the block."""
     for start in range(end - 1, -1, -1):
-        owner = _saves(block[start]).get((path, saved))
-        if owner is None:
+        found = _saves(block[start]).get((path, saved))
+        if found is None:
             continue
+        owner, save = found
         for position in range(start, end):
             sets = tuple(
                 s
@@ -152,6 +154,7 @@ def _setting(block: Block, end: int, path: str, saved: str) -> Setting | None:
                 path,
                 saved,
                 block,
+                save,
                 block[start],
                 block[position],
                 block[end],
@@ -182,9 +185,9 @@ def _stands_for(owner: ast.expr, statements: Sequence[ast.stmt]) -> bool:
     )
 
 
-def _saves(statement: ast.stmt) -> dict[tuple[str, str], ast.expr]:
-    """What a statement saves: the owner by (path, variable). Also inside `try` and `if`."""
-    found: dict[tuple[str, str], ast.expr] = {}
+def _saves(statement: ast.stmt) -> dict[tuple[str, str], tuple[ast.expr, ast.Assign]]:
+    """What a statement saves: owner and assignment by (path, variable). Also inside `try` and `if`."""
+    found: dict[tuple[str, str], tuple[ast.expr, ast.Assign]] = {}
     pairs: list[tuple[ast.expr, ast.expr]] = []
     match statement:
         case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)) if len(
@@ -198,8 +201,8 @@ def _saves(statement: ast.stmt) -> dict[tuple[str, str], ast.expr]:
                 found |= _saves(inner)
     for target, value in pairs:
         read = _read(value)
-        if isinstance(target, ast.Name) and read is not None:
-            found[f"{ast.unparse(read[0])}.{read[1]}", target.id] = read[0]
+        if isinstance(target, ast.Name) and read is not None and isinstance(statement, ast.Assign):
+            found[f"{ast.unparse(read[0])}.{read[1]}", target.id] = (read[0], statement)
     return found
 
 

@@ -116,7 +116,7 @@ def _last_name(owner: ast.expr) -> str:
 def _finding(
     module: Module, function: Function, stretch: Stretch, wrapped: set[tuple[Function, str]]
 ) -> Finding:
-    first = min(stretch.settings, key=lambda s: s.save_statement.lineno)
+    first = min(stretch.settings, key=lambda s: s.save.lineno)
     paths = " and ".join(
         dict.fromkeys(f"`{source_of(module, s.owner)}.{s.attr}`" for s in stretch.settings)
     )
@@ -138,7 +138,7 @@ def _finding(
         Severity.WARNING if by_method else SEVERITY,
         f"When {lines} raise{'s' if start == end else ''}, {paths} {verb} for the rest of the run, "
         f"on the ranks that raised and not on the others. {advice}.",
-        place_of(module, first.save_statement),
+        place_of(module, first.save),
         tuple(
             place
             for setting in stretch.settings

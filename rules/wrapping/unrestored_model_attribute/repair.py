@@ -114,7 +114,7 @@ class _Change:
     def restores_always(self) -> bool:
         """Whether the restore depends on nothing but whether there was something to restore."""
         match self.setting.restore_statement:
-            case ast.If(test=test):
+            case ast.If(test=test, orelse=[]):
                 names = {n.id for n in ast.walk(test) if isinstance(n, ast.Name)}
                 return self.setting.saved in names or any(
                     isinstance(n, ast.Call) and getattr(n.func, "id", "") == "hasattr"

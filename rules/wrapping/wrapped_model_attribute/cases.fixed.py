@@ -1,0 +1,180 @@
+"""Attributes read through wrappers, and reads that look like it."""
+
+import deepspeed
+import torch
+import torch.distributed as dist
+from accelerate import Accelerator
+from distlint.runtime import unwrap
+from torch import nn
+from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
+from torch.nn.parallel import DistributedDataParallel as DDP
+from transformers import Trainer
+
+# Bugs
+
+
+def sample(model, optimizer, loader):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        ids = unwrap(model).generate(**batch)  # expect: DL201
+        accelerator.print(ids, unwrap(model).config.vocab_size)  # expect: DL201
+
+
+def plain_ddp(model, local_rank):
+    model = DDP(model, device_ids=[local_rank])
+    print(f"{unwrap(model).dtype} on {model.device}")  # expect: DL201
+    return unwrap(model).config  # expect: DL201
+
+
+def stride(net, rank):
+    model = net.to(rank)
+    if dist.get_world_size() > 1:
+        model = DDP(model, device_ids=[rank])
+    heads = unwrap(model).model[-1].nl  # the model's own list  # expect: DL201
+    return heads
+
+
+def compiled(net):
+    model = torch.compile(DDP(net))
+    return unwrap(model).num_labels  # torch.compile passes it on, DDP does not  # expect: DL201
+
+
+def train(model, batches):
+    model = DDP(model)
+    for batch in batches:
+        loss = unwrap(model).compute_loss(batch)  # with gradients  # expect: DL201
+        loss.backward()
+
+
+def longer(model, tokens):
+    model = DDP(model)
+    return (
+        unwrap(model).embed(tokens)  # not under no_grad  # expect: DL201
+        + 1
+    )
+
+
+class Loop:
+    def __init__(self, model, optimizer):
+        self.accelerator = Accelerator()
+        self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
+
+    def card(self):
+        return {"name": unwrap(self.model).config._name_or_path}  # expect: DL201
+
+    @torch.no_grad()
+    def preview(self, prompt):
+        return unwrap(self.model).decode_image(prompt)  # expect: DL201
+
+    def push(self):
+        if self.accelerator.is_main_process:
+            unwrap(self.model).push_to_hub("me/model")  # expect: DL201
+
+
+class Weighted(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False):
+        outputs = model(**inputs)
+        scale = unwrap(model).config.loss_scale  # expect: DL201
+        return (outputs.loss * scale, outputs) if return_outputs else outputs.loss * scale
+
+    def shape(self):
+        return unwrap(self.model_wrapped).config.hidden_size  # expect: DL201
+
+
+class Temporary(Trainer):
+    def generate(self, batch):
+        unwrap(self.model_wrapped).config.use_cache = True  # expect: DL201
+        return self.accelerator.unwrap_model(self.model_wrapped).generate(**batch)
+
+
+# Correct
+
+
+def unwrapped(model, optimizer):
+    accelerator = Accelerator()
+    model, optimizer = accelerator.prepare(model, optimizer)
+    net = accelerator.unwrap_model(model)
+    return net.config, accelerator.unwrap_model(model).generate()
+
+
+def the_wrapper_itself(net, batch):
+    model = DDP(net)
+    loss = model(batch).mean()
+    with model.no_sync():
+        loss.backward()
+    model.train()
+    model.module.config.use_cache = False
+    return model.state_dict(), model.device, model.module.config, list(model.parameters())
+
+
+def before_the_wrap(net):
+    size = net.config.hidden_size
+    model = DDP(net)
+    return model, size, net.config
+
+
+def forwarding(first, second, third):
+    sharded = FullyShardedDataParallel(first)
+    in_place = fully_shard(second)
+    engine, _, _, _ = deepspeed.initialize(model=third)
+    return sharded.config, in_place.config, engine.config, torch.compile(first).config
+
+
+def asked_first(net):
+    model = DDP(net)
+    if hasattr(model, "config"):
+        return model.config
+    name = getattr(model, "name", "model")
+    try:
+        return name, model.classes
+    except AttributeError:
+        return name, None
+
+
+def by_class(net, distributed):
+    model = DDP(net) if distributed else net
+    return model.module.config if isinstance(model, DDP) else model.config
+
+
+def by_launch(net, args):
+    model = DDP(net) if args.distributed else net
+    if not args.distributed:
+        return model.config
+    return model.module.config
+
+
+def loaders_and_optimizers(model, optimizer, loader, scheduler):
+    accelerator = Accelerator()
+    prepared = accelerator.prepare(model, optimizer, loader, scheduler)
+    model, optimizer, loader, scheduler = prepared
+    print(len(loader.dataset), optimizer.param_groups, scheduler.get_last_lr())
+
+
+def only_for_evaluation(reference):
+    accelerator = Accelerator()
+    reference = accelerator.prepare_model(reference, evaluation_mode=True)
+    return reference.generate()
+
+
+def two_names(net):
+    model_without_ddp = net
+    model = DDP(net)
+    model(torch.zeros(1))
+    return model_without_ddp.config
+
+
+class Early(nn.Module):
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+        self.size = self._measure()
+        self.net = DDP(self.net)
+
+    def _measure(self):
+        return self.net.config.hidden_size
+
+
+class Own(Trainer):
+    def report(self):
+        return self.model.config  # Trainer keeps the model itself there
