@@ -192,14 +192,17 @@ class _File:
 
     def _known_as(self) -> dict[str, str]:
         uses: dict[str, list[Edit]] = {}
-        taken: set[str] = set()
+        bound: set[str] = set()
+        read: set[str] = set()
         for fix in self._fixes:
             for edit in fix.edits:
                 if isinstance(edit, AddImport):
-                    taken.add(edit.name or edit.module.partition(".")[0])
+                    bound.add(edit.name or edit.module.partition(".")[0])
                     continue
                 code = _code_of(edit)
-                taken |= plain_names(code)
+                binds, reads = plain_names(code)
+                bound |= binds
+                read |= reads
                 for name in runtime_names(code):
                     uses.setdefault(name, []).append(edit)
         known: dict[str, str] = {}
@@ -208,7 +211,8 @@ class _File:
                 self._names,
                 self._runtime_module,
                 name,
-                taken=taken,
+                bound=bound,
+                read=read,
                 before=min(self._top_index_at(span) for edit in edits for span in _spans(edit)),
                 in_class=any(self._in_class_body(edit) for edit in edits),
             )

@@ -172,18 +172,30 @@ def _top_level_imports(tree: ast.Module) -> Iterator[_Imported]:
 
 
 def choose_name(
-    names: Names, runtime_module: str, name: str, *, taken: set[str], before: int, in_class: bool
+    names: Names,
+    runtime_module: str,
+    name: str,
+    *,
+    bound: set[str],
+    read: set[str],
+    before: int,
+    in_class: bool,
 ) -> tuple[str, Needed | None]:
     """How `$name` is written in a file, and the import that this takes, if any.
 
-    `taken` are the names that the new code reads or binds itself. `before` is the index of the
+    `bound` and `read` are the names that the new code binds and reads itself; it reads them with the
+    meaning that they have in the file. `before` is the index of the
     first statement of the module's body that uses it. `in_class` says that one use stands in the
     body of a class, where names of methods hide those of the module.
     """
-    if name not in taken:
-        known = names.reachable(runtime_module, name, before)
-        if known is not None and not (in_class and names.in_class(known)):
-            return known, None
+    known = names.reachable(runtime_module, name, before)
+    if (
+        known is not None
+        and known.partition(".")[0] not in bound
+        and not (in_class and names.in_class(known))
+    ):
+        return known, None
+    taken = bound | read
     target = f"{runtime_module}.{name}"
     # A builtin keeps its meaning for people who read the file; a star import may bring any name.
     candidates = [] if name in BUILTINS or names.star else [name]

@@ -37,16 +37,18 @@ def with_names(code: str, known_as: Mapping[str, str]) -> str:
     )
 
 
-def plain_names(code: str) -> set[str]:
-    """The variables that `code` itself reads or binds, `$name` references left out."""
+def plain_names(code: str) -> tuple[set[str], set[str]]:
+    """The variables that `code` itself binds, and those it reads, `$name` references left out."""
     text = with_names(code, dict.fromkeys(runtime_names(code), "_"))
     for attempt in (text, f"with {text}:\n pass", f"_({text})"):
         try:
             tree = ast.parse(attempt)
         except (SyntaxError, ValueError):
             continue
-        return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - {"_"}
-    return set()
+        names = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id != "_"]
+        read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+        return {node.id for node in names if not isinstance(node.ctx, ast.Load)}, read
+    return set(), set()
 
 
 class Pieces:

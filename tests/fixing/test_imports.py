@@ -220,6 +220,12 @@ def test_names_that_the_new_code_binds_are_taken() -> None:
     assert "    generator = distlint_generator(0)\n" in after
 
 
+def test_code_from_the_file_may_use_the_import_that_is_there() -> None:
+    source = "from distlint.runtime import unwrap\n\nsave(unwrap(m))\n"
+    after = fixed(source, Replace(find(source, "save(unwrap(m))"), "$unwrap(unwrap(m))"))
+    assert after == "from distlint.runtime import unwrap\n\nunwrap(unwrap(m))\n"
+
+
 def test_an_import_that_comes_too_late_is_not_used() -> None:
     source = "m.config\nfrom distlint.runtime import unwrap\n"
     assert unwrapped(source) == (
