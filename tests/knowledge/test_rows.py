@@ -18,6 +18,7 @@ import pytest
 
 from distlint import knowledge
 from distlint.knowledge import (
+    bases,
     collectives,
     devices,
     failures,
@@ -442,13 +443,21 @@ def test_hooks_are_methods_of_their_class() -> None:
             assert [name for name in row.methods if not hasattr(class_, name)] == []
 
 
+@pytest.mark.parametrize("name", sorted(bases.BASES))
+def test_class_derives_from_its_base(name: str) -> None:
+    assert libraries.canonical_name(name) == name
+    assert SOURCE.match(bases.SOURCES[name])
+    if is_installed(name):
+        assert issubclass(resolve(name), resolve(bases.BASES[name]))
+
+
 def test_tables_load_without_the_libraries(tmp_path: Path) -> None:
     """No table imports what it describes, and all of them together load in a moment."""
     script = """
 import sys, time
 import typing, enum, functools, builtins
 start = time.process_time()
-from distlint.knowledge import collectives, devices, failures, hooks, libraries, literals
+from distlint.knowledge import bases, collectives, devices, failures, hooks, libraries, literals
 from distlint.knowledge import randomness, ranks, sinks, wrappers
 print(time.process_time() - start)
 heavy = {"torch", "accelerate", "transformers", "numpy", "libcst"} & set(sys.modules)
