@@ -1,4 +1,7 @@
-"""Writes `docs/rules/`: one page for each bundled rule, from its docstring, and a list of them.
+"""Writes what the program says into the documentation.
+
+`docs/rules/` gets one page for each bundled rule, from its docstring, and a list of them. In the README,
+each block below a line `<!-- output: COMMAND -->` becomes the output of that command.
 
 python docs/generate.py           writes the pages, removes those of rules that are gone
 python docs/generate.py --check   writes nothing; exits 1 and names what is out of date
@@ -7,12 +10,19 @@ python docs/generate.py --check   writes nothing; exits 1 and names what is out 
 from __future__ import annotations
 
 import argparse
+import os
+import re
+import subprocess
 import sys
 from pathlib import Path
 
 from distlint.rule import Rule, Status, load_rules
 
-FOLDER = Path(__file__).parent / "rules"
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "docs/rules"
+README = ROOT / "README.md"
+WIDTH = 96
+BLOCK = re.compile(r"(<!-- output: distlint (.+?) -->\n```\w*\n).*?(```\n)", re.DOTALL)
 BUNDLED = "distlint.rules."
 
 
@@ -47,27 +57,50 @@ def index(rules: list[Rule]) -> str:
     return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
 
 
+def readme() -> str:
+    """The README with the present output of the commands that it shows."""
+    return BLOCK.sub(
+        lambda match: match[1] + output(match[2]) + match[3], README.read_text(encoding="utf-8")
+    )
+
+
+def output(arguments: str) -> str:
+    """What `distlint ARGUMENTS` prints on standard output, run in the root of the repository."""
+    done = subprocess.run(
+        [sys.executable, "-m", "distlint", *arguments.split(), "--no-cache"],
+        cwd=ROOT,
+        env={**os.environ, "COLUMNS": str(WIDTH), "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    if done.returncode not in (0, 1):
+        raise RuntimeError(f"distlint {arguments} ended with {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
 def main() -> int:
     """Write or compare the pages; the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing, name what is stale")
     only_check = parser.parse_args().check
     rules = bundled_rules()
-    wanted = {f"{rule.code}.md": page(rule) for rule in rules} | {"README.md": index(rules)}
-    present = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")}
+    wanted = {FOLDER / f"{rule.code}.md": page(rule) for rule in rules}
+    wanted |= {FOLDER / "README.md": index(rules), README: readme()}
+    present = {path: path.read_text(encoding="utf-8") for path in [*FOLDER.glob("*.md"), README]}
     stale = sorted(
-        name for name in wanted.keys() | present.keys() if wanted.get(name) != present.get(name)
+        path for path in wanted.keys() | present.keys() if wanted.get(path) != present.get(path)
     )
     if only_check:
-        for name in stale:
-            print(f"docs/rules/{name} is out of date; run `python docs/generate.py`")
+        for path in stale:
+            print(f"{path.relative_to(ROOT)} is out of date; run `python docs/generate.py`")
         return 1 if stale else 0
     FOLDER.mkdir(exist_ok=True)
-    for name in stale:
-        if name in wanted:
-            (FOLDER / name).write_text(wanted[name], encoding="utf-8")
+    for path in stale:
+        if path in wanted:
+            path.write_text(wanted[path], encoding="utf-8")
         else:
-            (FOLDER / name).unlink()
+            path.unlink()
     print(f"{len(rules)} rules, {len(stale)} pages written or removed")
     return 0
 

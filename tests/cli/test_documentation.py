@@ -27,7 +27,7 @@ HEADINGS = [
 RULES = [rule for rule in load_rules().values() if rule.module.startswith("distlint.rules.")]
 
 
-def test_the_rule_pages_are_up_to_date() -> None:
+def test_rule_pages_and_readme_say_what_the_program_says() -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "docs/generate.py", "--check"],
         capture_output=True,
