@@ -342,7 +342,7 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
         "transformers 5.23.0 transformers/trainer_callback.py:711",
     ),
     (
-        "transformers.JITCheckpointCallback",
+        "transformers.trainer_jit_checkpoint.JITCheckpointCallback",
         "transformers.TrainerCallback",
         "transformers 5.23.0 transformers/trainer_jit_checkpoint.py:79",
     ),

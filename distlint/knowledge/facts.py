@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from distlint.knowledge import collectives, conventions, failures, ranks, sinks, wrappers
+from distlint.knowledge import bases, collectives, conventions, failures, ranks, sinks, wrappers
 from distlint.knowledge.libraries import canonical_name
 from distlint.knowledge.schema import Call, Effect
 
@@ -189,7 +189,7 @@ def with_bases(types: Iterable[str]) -> Iterator[str]:
         current: str | None = type_
         while current is not None:
             yield current
-            current = conventions.CLASS_BASES.get(current)
+            current = conventions.CLASS_BASES.get(current) or bases.BASES.get(current)
 
 
 def is_known_call(name: str) -> bool:
