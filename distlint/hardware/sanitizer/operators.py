@@ -39,8 +39,8 @@ class Operator:
         """What all ranks of the group must have alike."""
         parts = []
         if self.compared:
-            counts = [(str(t.dtype), t.numel()) for t in _flat(arguments[self.compared])]
-            parts = [f"{dtype} x {count}" for dtype, count in counts]
+            tensors = _flat(arguments[self.compared])
+            parts = [f"{str(t.dtype).removeprefix('torch.')} x {t.numel()}" for t in tensors]
         if self.root:
             parts.append(f"root {arguments['root_rank']}")
         return parts
