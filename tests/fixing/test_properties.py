@@ -21,7 +21,7 @@ from distlint.fixing.requests import FixRequest, FixResult, SkipKind
 
 randoms = st.randoms(use_true_random=False)
 relaxed = settings(
-    max_examples=150,
+    max_examples=100,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
