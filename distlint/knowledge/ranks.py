@@ -1094,7 +1094,6 @@ ARGUMENT_NAMES = ("args", "training_args", "cfg", "config", "opt", "opts", "hpar
 """What the object with the command line's settings is called."""
 
 ARGUMENT_ATTRIBUTES: dict[str, Kind] = {
-    "rank": "rank",
     "local_rank": "local_rank",
     "gpu": "local_rank",
     "world_size": "world_size",
@@ -1103,6 +1102,10 @@ ARGUMENT_ATTRIBUTES: dict[str, Kind] = {
     "should_log": "is_main",
 }
 """Kind by attribute of an object that has one of ARGUMENT_NAMES as its name (`self.args` too)."""
+
+AMBIGUOUS_ARGUMENT_ATTRIBUTES: dict[str, Kind] = {"rank": "rank"}
+"""As ARGUMENT_ATTRIBUTES, but only where the value is compared with 0 or -1: in the LoRA training
+scripts of diffusers `args.rank` is the rank of a matrix."""
 
 CONTROL_NAMES = ("control", "trainer_control")
 """What a TrainerControl is called: its `should_*` are the same on all ranks."""
@@ -1115,7 +1118,6 @@ ANY_METHODS: dict[str, Kind] = {
     "is_node_master": "is_local_main",
     "is_rank_zero": "is_main",
     "get_rank": "rank",
-    "get_global_rank": "rank",
     "get_world_size": "world_size",
     "get_world_rank": "rank",
     "is_pipeline_first_stage": "group_rank",
@@ -1128,7 +1130,7 @@ ANY_METHODS: dict[str, Kind] = {
     "get_model_parallel_rank": "group_rank",
 }
 """Kind of the result by method name alone. `get_local_rank` is not here: of a device mesh it is the
-place in one dimension."""
+place in one dimension; nor `get_global_rank`, which often translates a group rank."""
 
 ENVIRONMENT: dict[str, Kind] = {
     # torchrun: torch.distributed.elastic.
