@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from distlint.proving.declaration import Declaration, DeclarationError, read_declaration
-from distlint.proving.proof import (
+from distlint.proving.steps import (
     Step,
     as_written,
     discover,

@@ -14,7 +14,7 @@ import pytest
 from distlint.proving import launch
 from distlint.proving.declaration import DeclarationError, Outcome, read_declaration
 from distlint.proving.execution import Execution, execute
-from distlint.proving.proof import as_written
+from distlint.proving.steps import as_written
 
 EXAMPLES = Path(__file__).parent / "examples"
 INIT = """

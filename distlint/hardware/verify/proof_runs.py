@@ -10,7 +10,7 @@ from pathlib import Path
 
 from distlint.hardware.verify.outcome import Outcome, Status
 from distlint.proving.declaration import DeclarationError, read_declaration
-from distlint.proving.proof import (
+from distlint.proving.steps import (
     as_written,
     found_by_check,
     right_when_fixed,
