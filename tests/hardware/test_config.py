@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from click.testing import CliRunner, Result
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from distlint.cli.config import config
@@ -169,6 +169,7 @@ def test_two_gpus_asked_for_and_one_there_is_a_clear_error() -> None:
     assert choose(Strategy.DDP, (), 2, None, other_machine=True).processes == 2
 
 
+@settings(deadline=None)
 @given(
     st.dictionaries(
         st.text(min_size=1, max_size=8),

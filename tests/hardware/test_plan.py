@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from distlint.cli.plan import plan
@@ -97,6 +97,7 @@ def test_activations_are_equation_1_of_the_paper() -> None:
     assert recomputed == 2048 * 12288 * (2 * 96 + 34)
 
 
+@settings(deadline=None)
 @given(
     st.integers(10**6, 10**12),
     st.integers(1, 512),

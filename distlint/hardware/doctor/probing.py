@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from distlint.hardware.doctor.machine import Machine, Options, Unknown
+from distlint.hardware.doctor.patience import patience
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,10 @@ def look_at_machine(options: Options, environ: Mapping[str, str] | None = None) 
 def run_probe(
     probe: Probe, options: Options, environ: Mapping[str, str], *arguments: object
 ) -> Any:
-    """What the probe saw, or Unknown with the reason. Never takes longer than its limit."""
+    """What the probe saw, or Unknown with the reason.
+
+    Never takes longer than the probe's limit, which a busy machine stretches (see patience.py).
+    """
     root = str(Path(__file__).resolve().parents[3])
     process = subprocess.Popen(
         [sys.executable, "-c", _CHILD, root],
@@ -89,11 +93,12 @@ def run_probe(
         env=dict(environ),
         start_new_session=True,
     )
-    order = pickle.dumps((probe.target, options, arguments, probe.limit_s))
+    limit_s = probe.limit_s * patience()
+    order = pickle.dumps((probe.target, options, arguments, limit_s))
     try:
-        out, err = process.communicate(order, timeout=probe.limit_s)
+        out, err = process.communicate(order, timeout=limit_s)
     except subprocess.TimeoutExpired:
-        return Unknown(f"{probe.what} did not answer within {probe.limit_s:.0f} s", failed=True)
+        return Unknown(f"{probe.what} did not answer within {limit_s:.0f} s", failed=True)
     finally:
         _end(process)
     try:

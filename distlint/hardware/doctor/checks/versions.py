@@ -57,14 +57,6 @@ PAIRS: tuple[Pair, ...] = (
         "transformers 5.23.0 dependency_versions_table.py",
     ),
     Pair(
-        "accelerate",
-        ">=1.6",
-        "torch",
-        ">=2.0.0",
-        "accelerate does not import.",
-        "accelerate 1.15.0 METADATA",
-    ),
-    Pair(
         "torch",
         "<2.3",
         "numpy",

@@ -17,18 +17,19 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from distlint.hardware.doctor.machine import AllReduce, Options, Unknown
+from distlint.hardware.doctor.patience import patience
 
 _RENDEZVOUS = "127.0.0.1"
 
 
 def over_gloo(options: Options) -> AllReduce | Unknown:
     """Two ranks over gloo, on the interface that gloo picks under this environment."""
-    return _all_reduce("gloo", 2, 5.0)
+    return _all_reduce("gloo", 2, 5.0 * patience())
 
 
 def over_nccl(options: Options, world_size: int) -> AllReduce | Unknown:
     """One rank on each visible GPU over NCCL."""
-    return _all_reduce("nccl", world_size, 15.0)
+    return _all_reduce("nccl", world_size, 15.0 * patience())
 
 
 def _all_reduce(backend: str, world_size: int, limit_s: float) -> AllReduce | Unknown:
