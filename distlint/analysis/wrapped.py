@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Final
 
-from distlint.knowledge import wrappers
+from distlint.knowledge import settings, wrappers
 from distlint.knowledge.wrappers import Wrapper
 
 if TYPE_CHECKING:
@@ -75,6 +75,33 @@ def catches_attribute_error(attempt: ast.Try) -> bool:
             ast.unparse(kind) in ("AttributeError", "Exception", "BaseException") for kind in kinds
         ):
             return True
+    return False
+
+
+def may_run_forward(statement: ast.stmt, read: ast.Attribute) -> bool:
+    """Whether what is read from a model may be run there: called, or handed on as a part of the model.
+
+    Args:
+        statement: the statement that holds the read.
+        read: an attribute of a model.
+    """
+    parents = {id(c): p for p in ast.walk(statement) for c in ast.iter_child_nodes(p)}
+    node: ast.AST = read
+    while (parent := parents.get(id(node))) is not None:
+        match parent:
+            case ast.Call(func=func) if func is node:
+                name = func.attr if isinstance(func, ast.Attribute) else ""
+                part = node is read or settings.names_model(read.attr)
+                if not name or (part and not wrappers.trains_nothing(name)):
+                    return True
+            case ast.Call() | ast.keyword():
+                return settings.names_model(read.attr) and node is read
+            case ast.Attribute() | ast.Subscript():
+                if isinstance(parent, ast.Subscript) and parent.slice is node:
+                    return False
+            case _:
+                return False
+        node = parent
     return False
 
 

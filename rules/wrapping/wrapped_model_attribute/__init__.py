@@ -26,9 +26,9 @@ samples = unwrap(model).generate(**batch)
 ```
 
 ## Fix safety
-Safe: `unwrap` gives the model itself on one process. Unsafe for calls of methods that may run a training
-forward: through `unwrap` they work, but gradients are not synchronised any more; such a method belongs
-behind the wrapper's own `forward`.
+Safe: `unwrap` gives the model itself on one process. Unsafe where what is read may run a training forward
+(`model.compute_loss(batch)`, `model.get_encoder()(ids)`): it works then, but gradients are not synchronised;
+such a call belongs behind the wrapper's own `forward`.
 
 ## Known limits
 Silent where the code asks first (`hasattr`, `getattr` with a default, `isinstance`, a condition on the
@@ -49,10 +49,16 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.ranks import MAIN
-from distlint.analysis.wrapped import BY_LAUNCH, is_guarded, layer_without, without_gradients
+from distlint.analysis.wrapped import (
+    BY_LAUNCH,
+    is_guarded,
+    layer_without,
+    may_run_forward,
+    without_gradients,
+)
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.fixing.edits import Replace
-from distlint.knowledge import facts, wrappers
+from distlint.knowledge import facts
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -80,7 +86,6 @@ def check(model: Model) -> Iterator[Finding]:
         for call in model.calls()
         if call.site.node.args and facts.is_unwrap(call.site.name)
     }
-    called = {id(call.site.node.func) for call in model.calls()}
     by_name: dict[str, list[CallSite]] = {}
     for call in model.calls():
         if call.site.callee is not None:
@@ -91,7 +96,7 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         if not isinstance(site.node.ctx, ast.Load) or _before_the_wrap(model, site, by_name):
             continue
-        yield _finding(site, layer, ranks, id(site.node) in called)
+        yield _finding(site, layer, ranks)
 
 
 def _before_the_wrap(model: Model, site: AttributeSite, by_name: dict[str, list[CallSite]]) -> bool:
@@ -115,9 +120,7 @@ def _before_the_wrap(model: Model, site: AttributeSite, by_name: dict[str, list[
     )
 
 
-def _finding(
-    site: AttributeSite, layer: Wrapper, ranks: frozenset[RankClass], called: bool
-) -> Finding:
+def _finding(site: AttributeSite, layer: Wrapper, ranks: frozenset[RankClass]) -> Finding:
     receiver = source_of(site.module, site.node.value)
     text = f"{receiver}.{site.attr}"
     who = "rank 0" if ranks == {MAIN} else "every rank"
@@ -138,7 +141,7 @@ def _finding(
         f"`{text}` raises AttributeError on {who} {cause}. Use `unwrap({receiver}).{site.attr}`.",
         place_of(site.module, site.node),
         _where_wrapped(site),
-        _fix(site, receiver, called),
+        _fix(site, receiver),
     )
 
 
@@ -150,16 +153,13 @@ def _where_wrapped(site: AttributeSite) -> tuple[Related, ...]:
     return (related(wrap.module, wrap.node, "handed over wrapped" if handed else "wrapped here"),)
 
 
-def _fix(site: AttributeSite, receiver: str, called: bool) -> Fix:
-    safe = (
-        not called
-        or wrappers.trains_nothing(site.attr)
-        or without_gradients(site.function, site.node)
+def _fix(site: AttributeSite, receiver: str) -> Fix:
+    safe = not may_run_forward(site.statement, site.node) or without_gradients(
+        site.function, site.node
     )
-    inside = receiver
     return Fix(
         Applicability.SAFE if safe else Applicability.UNSAFE,
         f"Read `{site.attr}` from the model inside the wrapper"
         + ("" if safe else "; gradients of this call are not synchronised"),
-        (Replace(span_of(site.node.value), f"$unwrap({inside})"),),
+        (Replace(span_of(site.node.value), f"$unwrap({receiver})"),),
     )

@@ -1,0 +1,138 @@
+"""A training forward goes past the wrapper, so gradients are not synchronised.
+
+## What it does
+Follows what `loss.backward()` differentiates back to calls of the model inside the wrapper:
+`model.module(batch)`, `unwrap_model(model)(batch)`, or a variable that holds the unwrapped model. Reports
+them where the wrapper itself is not called for the same loss.
+
+## Why it is bad
+`DistributedDataParallel` prepares its reduction in its own `forward`. Past it, each rank steps with the
+gradients of its own batch: the copies drift apart from the first step, without an error, and what is saved
+is rank 0's model, trained on a fraction of the data. Under FSDP and ZeRO-3 the parameters are shards, and the
+call fails or computes with parts.
+
+## Example
+```python
+model = DistributedDataParallel(model)
+loss = model.module(batch).loss
+loss.backward()
+```
+
+## Use instead
+```python
+model = DistributedDataParallel(model)
+loss = model(batch).loss
+loss.backward()
+```
+
+## Fix safety
+Shown, not applied: another method than `forward` has to be reached through `forward` first.
+
+## Known limits
+Variables are followed inside one function. Calls under `no_grad` are right and not reported.
+
+## References
+- PyTorch, `torch/nn/parallel/distributed.py`, `_pre_forward`
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.model import Model, place_of, related, source_of
+from distlint.analysis.training import Backward
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.knowledge import facts, wrappers
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.program import Function, Module
+    from distlint.analysis.values import Wrap
+
+CODE = "DL206"
+NAME = "forward-bypasses-wrapper"
+SEVERITY = Severity.ERROR
+STATUS = Status.STABLE
+LITERALS = ()
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Each call of the model inside that a backward reaches."""
+    inner = _inner_models(model)
+    by_function: dict[Function, list[tuple[ast.expr, ast.expr, Wrap]]] = {}
+    for function, node, source, wrap in inner:
+        by_function.setdefault(function, []).append((node, source, wrap))
+    for function, found in by_function.items():
+        backward = Backward(function)
+        if not backward:
+            continue
+        wrapped = {ast.unparse(source) for _, source, _ in found}
+        calls = [n for n in ast.walk(function.node) if isinstance(n, ast.Call)]
+        if any(ast.unparse(c.func) in wrapped and backward.reaches(c) for c in calls):
+            continue  # the wrapper's forward runs for the same loss
+        yield from _bypassing(function, found, calls, backward)
+
+
+def _inner_models(model: Model) -> Iterator[tuple[Function, ast.expr, ast.expr, Wrap]]:
+    """Expressions that give the model inside: the function, the expression, the wrapped one, the layer."""
+    for site, _ in model.attributes():
+        wrap = site.receiver.wraps[-1]
+        row = wrappers.WRAPPERS[wrap.kind]
+        if site.attr in row.inner and row.forward_collective:
+            yield site.function, site.node, site.node.value, wrap
+    for call in model.calls():
+        site_ = call.site
+        if site_.args and site_.node.args and facts.is_unwrap(site_.name):
+            wraps = [w for w in site_.args[0].wraps if wrappers.WRAPPERS[w.kind].forward_collective]
+            if wraps:
+                yield site_.function, site_.node, site_.node.args[0], wraps[-1]
+
+
+def _bypassing(
+    function: Function,
+    found: list[tuple[ast.expr, ast.expr, Wrap]],
+    calls: list[ast.Call],
+    backward: Backward,
+) -> Iterator[Finding]:
+    nodes = {id(node): (source, wrap) for node, source, wrap in found}
+    names: dict[str, tuple[ast.expr, Wrap]] = {}
+    for statement in ast.walk(function.node):
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if id(value) in nodes:
+                source, wrap = nodes[id(value)]
+                if ast.unparse(source) != name:  # else it is DL207
+                    names[name] = (source, wrap)
+    for call in calls:
+        target = call.func
+        if isinstance(target, ast.Attribute) and id(target) not in nodes:
+            if wrappers.trains_nothing(target.attr) or target.attr in wrappers.MODULE_ATTRIBUTES - {
+                "forward"
+            }:
+                continue
+            target = target.value
+        if id(target) in nodes:
+            source, wrap = nodes[id(target)]
+        elif isinstance(target, ast.Name) and target.id in names:
+            source, wrap = names[target.id]
+        else:
+            continue
+        if backward.reaches(call):
+            yield _finding(function.module, call, source, wrap)
+
+
+def _finding(module: Module, call: ast.Call, source: ast.expr, wrap: Wrap) -> Finding:
+    text = source_of(module, call.func)
+    advice = f"Call `{source_of(module, source)}` itself for the loss"
+    title = wrappers.WRAPPERS[wrap.kind].title
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"`{text}(...)` goes past {title}, so every rank steps with the gradients of its own batch and "
+        f"the copies of the model drift apart. {advice}.",
+        place_of(module, call),
+        (related(wrap.module, wrap.node, "wrapped here"),),
+        Fix(Applicability.DISPLAY, advice),
+    )

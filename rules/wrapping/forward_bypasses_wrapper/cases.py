@@ -1,0 +1,75 @@
+"""Losses computed past the wrapper, and through it."""
+
+import torch
+from accelerate import Accelerator
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+# Bugs
+
+
+def through_module(net, batches):
+    model = DDP(net)
+    for batch in batches:
+        loss = model.module(batch).mean()  # expect: DL206
+        loss.backward()
+
+
+def unwrapped(model, optimizer, batches):
+    accelerator = Accelerator()
+    model, optimizer = accelerator.prepare(model, optimizer)
+    net = accelerator.unwrap_model(model)
+    for batch in batches:
+        outputs = net(**batch)  # expect: DL206
+        loss = outputs.loss
+        accelerator.backward(loss)
+        optimizer.step()
+
+
+def another_method(net, batch):
+    model = DDP(net)
+    losses = model.module.compute_losses(batch)  # expect: DL206
+    total = sum(losses)
+    total.backward()
+
+
+# Correct
+
+
+def through_the_wrapper(net, batches):
+    model = DDP(net)
+    for batch in batches:
+        loss = model(batch).mean()
+        loss.backward()
+
+
+def part_of_the_loss_only(net, batch):
+    model = DDP(net)
+    out = model(batch)
+    loss = model.module.criterion(out)
+    loss.backward()
+
+
+def teacher(student, teacher, batch):
+    model, guide = DDP(student), DDP(teacher)
+    with torch.no_grad():
+        target = guide.module(batch)
+    loss = (model(batch) - target).square().mean()
+    loss.backward()
+
+
+def evaluation(model, batch):
+    accelerator = Accelerator()
+    model = accelerator.prepare(model)
+    return accelerator.unwrap_model(model)(**batch)
+
+
+def attributes_only(net, batch):
+    model = DDP(net)
+    scale = model.module.config.scale
+    loss = model(batch).mean() * scale
+    loss.backward()
+
+
+def never_wrapped(net, batch):
+    loss = net.module(batch).mean()
+    loss.backward()

@@ -1,0 +1,148 @@
+"""A model is unwrapped by asking for an attribute's name, which networks have too.
+
+## What it does
+Finds unwrapping by `hasattr(model, "module")`: the conditional expression, the `if`, the `while` loop, and
+`getattr(model, "module", model)`; and loops over `"model"`.
+
+## Why it is bad
+An attribute's name is not a wrapper. A network that owns a part called `module` loses everything around it,
+and a loop over `"model"` takes `LlamaForCausalLM` apart down to `LlamaModel`: the head is gone, and
+`generate` or the saved checkpoint is wrong without an error. What `torch.compile` wraps is left wrapped,
+and its checkpoint has keys that start with `_orig_mod.`.
+
+## Example
+```python
+while hasattr(model, "module"):
+    model = model.module
+```
+
+## Use instead
+```python
+model = unwrap(model)
+```
+
+## Fix safety
+Safe where the model is known to be wrapped by a class that `unwrap` knows. Unsafe elsewhere: `unwrap`
+takes modules only, and leaves wrappers of other libraries alone.
+
+## Known limits
+Tests by class (`isinstance(model, DistributedDataParallel)`) are not reported: they take off what they
+name. Nor is the first `module` of an object called `self`.
+
+## References
+- transformers 5.23.0, `LlamaForCausalLM`: `model` is the network without its head
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.model import Model, place_of, source_of, span_of
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.fixing.edits import Replace
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.program import Module
+
+CODE = "DL205"
+NAME = "hand-rolled-unwrap"
+SEVERITY = Severity.WARNING
+STATUS = Status.STABLE
+LITERALS = (b', "module")', b", 'module')")
+
+_KNOWN = frozenset({"ddp", "dp", "fsdp1", "compile", "deepspeed", "accelerate", "trainer"})
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Each place that unwraps by an attribute's name."""
+    wraps = {
+        (site.function.module, ast.unparse(site.node.value)): {w.kind for w in site.receiver.wraps}
+        for site, _ in model.attributes()
+        if site.attr == "module"
+    }
+    for module in model.modules:
+        for node in ast.walk(module.source.tree):
+            found = _unwraps(node)
+            if found is not None:
+                subject, attr, whole = found
+                kinds = wraps.get((module, ast.unparse(subject)), set())
+                known = bool(kinds) and kinds <= _KNOWN
+                yield _finding(module, node, subject, attr, whole, known)
+
+
+def _unwraps(node: ast.AST) -> tuple[ast.expr, str, bool] | None:
+    """The model, the attribute's name, and whether the node does nothing else; None for others."""
+    match node:
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            subject = _asked(test, "module")
+            if subject is not None and _holds(body, subject, "module"):
+                plain = ast.unparse(orelse) == ast.unparse(subject)
+                same = ast.unparse(body) == f"{ast.unparse(subject)}.module"
+                return (subject, "module", True) if plain and same else None
+        case ast.While(test=test, body=[ast.Assign(targets=[target], value=value)]):
+            for attr in ("module", "model"):
+                subject = _asked(test, attr)
+                if subject is not None and _steps(target, value, subject, attr):
+                    return subject, attr, not node.orelse
+        case ast.If(test=test, body=[ast.Assign(targets=[target], value=value)], orelse=[]):
+            subject = _asked(test, "module")
+            if subject is not None and _steps(target, value, subject, "module"):
+                return subject, "module", True
+        case ast.Call(
+            func=ast.Name(id="getattr"), args=[subject, ast.Constant(value="module"), default]
+        ) if ast.unparse(subject) == ast.unparse(default) and not _is_self(subject):
+            return subject, "module", True
+    return None
+
+
+def _asked(test: ast.expr, attr: str) -> ast.expr | None:
+    """The object of `hasattr(object, attr)`."""
+    match test:
+        case ast.Call(func=ast.Name(id="hasattr"), args=[subject, ast.Constant(value=name)]):
+            return subject if name == attr and not _is_self(subject) else None
+    return None
+
+
+def _is_self(subject: ast.expr) -> bool:
+    return isinstance(subject, ast.Name) and subject.id in ("self", "cls")
+
+
+def _holds(node: ast.expr, subject: ast.expr, attr: str) -> bool:
+    path = f"{ast.unparse(subject)}.{attr}"
+    return any(isinstance(n, ast.Attribute) and ast.unparse(n) == path for n in ast.walk(node))
+
+
+def _steps(target: ast.expr, value: ast.expr, subject: ast.expr, attr: str) -> bool:
+    """Whether an assignment is `subject = subject.attr`."""
+    return (
+        ast.unparse(target) == ast.unparse(subject)
+        and ast.unparse(value) == f"{ast.unparse(subject)}.{attr}"
+    )
+
+
+def _finding(
+    module: Module, node: ast.AST, subject: ast.expr, attr: str, whole: bool, known: bool
+) -> Finding:
+    text = source_of(module, subject)
+    code = f"$unwrap({text})" if isinstance(node, ast.expr) else f"{text} = $unwrap({text})"
+    part = "loses its head" if attr == "model" else "that owns a `module` loses what is around it"
+    advice = f"Use `unwrap({text})`, which decides by class"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"`{text}` is unwrapped by the name `{attr}`: on every rank a network {part}, and a compiled "
+        f"one stays wrapped. {advice}.",
+        place_of(module, node),
+        (),
+        Fix(
+            Applicability.SAFE if known else Applicability.UNSAFE,
+            advice,
+            (Replace(span_of(node), code),) if whole else (),
+        )
+        if whole
+        else Fix(Applicability.DISPLAY, advice),
+    )

@@ -1,0 +1,81 @@
+"""Unwrapping by name, and by class."""
+
+import torch
+from accelerate import Accelerator
+from distlint.runtime import unwrap
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+# Bugs
+
+
+def in_place(model):
+    return unwrap(model)  # expect: DL205
+
+
+def loop(model):
+    # expect: DL205
+    # one more layer
+    model = unwrap(model)
+    return model
+
+
+def head_lost(model):
+    # expect: DL205
+    model = unwrap(model)
+    return model
+
+
+def once(self):
+    # expect: DL205
+    self.model = unwrap(self.model)
+    return self.model.config
+
+
+def default(net, path):
+    to_save = unwrap(net)  # expect: DL205
+    to_save.save_pretrained(path)
+
+
+def prepared(model, optimizer, path):
+    accelerator = Accelerator()
+    model, optimizer = accelerator.prepare(model, optimizer)
+    net = (
+        unwrap(model)  # expect: DL205
+    )
+    net.save_pretrained(path)
+
+
+# Correct
+
+
+def by_class(model):
+    return model.module if isinstance(model, DDP) else model
+
+
+def layers(model):
+    return model.model.layers if hasattr(model, "model") else model.layers
+
+
+def own_part(self):
+    return getattr(self, "module", self)
+
+
+def another_default(model):
+    return getattr(model, "module", None)
+
+
+def asks_only(model):
+    if hasattr(model, "module"):
+        print("wrapped")
+    return model
+
+
+def compiled(model):
+    return getattr(model, "_orig_mod", torch.nn.Identity())
+
+
+def other_work(model, path):
+    if hasattr(model, "module"):
+        torch.save(model.module.state_dict(), path)
+    else:
+        torch.save(model.state_dict(), path)

@@ -1,0 +1,80 @@
+"""Unwrapping by name, and by class."""
+
+import torch
+from accelerate import Accelerator
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+# Bugs
+
+
+def in_place(model):
+    return model.module if hasattr(model, "module") else model  # expect: DL205
+
+
+def loop(model):
+    while hasattr(model, "module"):  # expect: DL205
+        # one more layer
+        model = model.module
+    return model
+
+
+def head_lost(model):
+    while hasattr(model, "model"):  # expect: DL205
+        model = model.model
+    return model
+
+
+def once(self):
+    if hasattr(self.model, "module"):  # expect: DL205
+        self.model = self.model.module
+    return self.model.config
+
+
+def default(net, path):
+    to_save = getattr(net, "module", net)  # expect: DL205
+    to_save.save_pretrained(path)
+
+
+def prepared(model, optimizer, path):
+    accelerator = Accelerator()
+    model, optimizer = accelerator.prepare(model, optimizer)
+    net = (
+        model.module if hasattr(model, "module") else model  # expect: DL205
+    )
+    net.save_pretrained(path)
+
+
+# Correct
+
+
+def by_class(model):
+    return model.module if isinstance(model, DDP) else model
+
+
+def layers(model):
+    return model.model.layers if hasattr(model, "model") else model.layers
+
+
+def own_part(self):
+    return getattr(self, "module", self)
+
+
+def another_default(model):
+    return getattr(model, "module", None)
+
+
+def asks_only(model):
+    if hasattr(model, "module"):
+        print("wrapped")
+    return model
+
+
+def compiled(model):
+    return getattr(model, "_orig_mod", torch.nn.Identity())
+
+
+def other_work(model, path):
+    if hasattr(model, "module"):
+        torch.save(model.module.state_dict(), path)
+    else:
+        torch.save(model.state_dict(), path)

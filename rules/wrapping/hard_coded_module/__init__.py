@@ -1,0 +1,103 @@
+"""`.module` is read from a model that is wrapped on some launches only.
+
+## What it does
+Finds `model.module` where the model came from `Accelerator.prepare()`, from Trainer, or from a wrap under a
+condition (`if world_size > 1: model = DDP(model)`), and nothing asks whether there is a wrapper.
+
+## Why it is bad
+On one process, and under FSDP2, nothing is wrapped: the model has no attribute `module`, and the line
+raises AttributeError. Debugging on one device fails where the run on eight works.
+
+## Example
+```python
+model = accelerator.prepare(model)
+model.module.save_pretrained(path)
+```
+
+## Use instead
+```python
+model = accelerator.prepare(model)
+unwrap(model).save_pretrained(path)
+```
+
+## Fix safety
+Safe: `unwrap` gives what `.module` gives where there is a wrapper, without `torch.compile` around it too, and
+the model itself where there is none.
+
+## Known limits
+Silent where the wrap is known to take place always, under a condition on the launch or the class, and on
+values of unknown origin, since a network may own a part called `module`.
+
+## References
+- accelerate 1.15.0, `accelerate/accelerator.py`, `prepare_model`
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.wrapped import BY_LAUNCH, is_guarded
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.fixing.edits import Replace
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.ir import AttributeSite, CallSite
+    from distlint.analysis.ranks import RankClass
+
+CODE = "DL204"
+NAME = "hard-coded-module"
+SEVERITY = Severity.WARNING
+STATUS = Status.STABLE
+LITERALS = (b".module",)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Each `.module` that only some launches have."""
+    wrapping = {id(call.site.node): call.site for call in model.calls()}
+    for site, ranks in model.attributes():
+        if site.attr != "module" or not isinstance(site.node.ctx, ast.Load) or is_guarded(site):
+            continue
+        wrap = site.receiver.wraps[-1]
+        sometimes = wrap.kind in BY_LAUNCH or _under_condition(wrapping.get(id(wrap.node)), site)
+        if sometimes and not _asks_for_launch(model, site, ranks):
+            yield _finding(site)
+
+
+def _under_condition(call: CallSite | None, site: AttributeSite) -> bool:
+    """Whether the wrap stands under a condition that the read does not stand under too."""
+    if call is None:
+        return False
+    held = {(ast.unparse(g.node), g.taken) for g in site.guards}
+    return any(not g.exits and (ast.unparse(g.node), g.taken) not in held for g in call.guards)
+
+
+def _asks_for_launch(model: Model, site: AttributeSite, ranks: frozenset[RankClass]) -> bool:
+    """Whether a condition on the number of ranks, or one that all ranks meet alike, is in force."""
+    runs = model.runs_of(site.function)
+    everybody = runs is not None and ranks == runs.classes
+    return any(
+        "world_size" in g.value.tags or ("rank" in g.value.tags and everybody) for g in site.guards
+    )
+
+
+def _finding(site: AttributeSite) -> Finding:
+    receiver = source_of(site.module, site.node.value)
+    wrap = site.receiver.wraps[-1]
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"`{receiver}.module` raises AttributeError where the launch does not wrap the model, as on one "
+        f"process. Use `unwrap({receiver})`.",
+        place_of(site.module, site.node),
+        () if wrap.node is site.node.value else (related(wrap.module, wrap.node, "wrapped here"),),
+        Fix(
+            Applicability.SAFE,
+            f"Unwrap `{receiver}` whatever is around it",
+            (Replace(span_of(site.node), f"$unwrap({receiver})"),),
+        ),
+    )

@@ -1,0 +1,86 @@
+"""`.module` where there may be no wrapper, and where there is one."""
+
+import torch.distributed as dist
+from accelerate import Accelerator
+from distlint.runtime import unwrap
+from torch.nn.parallel import DistributedDataParallel as DDP
+from transformers import Trainer
+
+# Bugs
+
+
+def prepared(model, path):
+    accelerator = Accelerator()
+    model = accelerator.prepare(model)
+    unwrap(model).save_pretrained(path)  # always there?  # expect: DL204
+
+
+def wrapped_sometimes(model, path):
+    if dist.is_initialized() and dist.get_world_size() > 1:
+        model = DDP(model)
+    return unwrap(model).config  # expect: DL204
+
+
+class Own(Trainer):
+    def save_head(self, path):
+        unwrap(self.model_wrapped).head.save(path)  # expect: DL204
+
+
+class Loop:
+    def __init__(self, net, distributed):
+        self.model = net
+        if distributed:
+            self.model = DDP(net)
+
+    def head(self):
+        return unwrap(self.model).head  # expect: DL204
+
+
+# Correct
+
+
+def always_wrapped(net):
+    model = DDP(net)
+    return model.module.config
+
+
+def asked_by_name(model):
+    accelerator = Accelerator()
+    model = accelerator.prepare(model)
+    if hasattr(model, "module"):
+        return model.module.config
+    return model.config
+
+
+def asked_by_class(model):
+    accelerator = Accelerator()
+    model = accelerator.prepare(model)
+    return model.module if isinstance(model, DDP) else model
+
+
+def same_condition(net, args):
+    model = DDP(net) if args.distributed else net
+    if args.distributed:
+        return model.module.config
+    return net.config
+
+
+def same_number(net):
+    model = net
+    if dist.get_world_size() > 1:
+        model = DDP(net)
+        print(model.module.config)
+    return model
+
+
+def unknown(model):
+    return model.module.config
+
+
+def expected_to_fail(model):
+    accelerator = Accelerator()
+    model = accelerator.prepare(model)
+    try:
+        return model.module
+    except AttributeError:
+        return model

@@ -1,0 +1,147 @@
+"""The variable of the wrapped model is rebound to the model inside, and training goes on with it.
+
+## What it does
+Finds `model = model.module` and `model = unwrap_model(model)` after the model was wrapped, where the same
+variable is called for a loss afterwards.
+
+## Why it is bad
+The wrapper synchronises the gradients, and nothing holds it any more: each rank trains its own copy on its own
+part of the data, without an error, as fast as on one device, and saves rank 0's.
+
+## Example
+```python
+model, optimizer = accelerator.prepare(model, optimizer)
+model = accelerator.unwrap_model(model)
+for batch in loader:
+    accelerator.backward(model(**batch).loss)
+```
+
+## Use instead
+```python
+model, optimizer = accelerator.prepare(model, optimizer)
+net = accelerator.unwrap_model(model)  # for attributes only
+for batch in loader:
+    accelerator.backward(model(**batch).loss)
+```
+
+## Fix safety
+Shown, not applied: which uses want the wrapper is for a person to say.
+
+## Known limits
+Rebinding and training stand in one function, or in methods of one class. Rebinding after the training, to
+save, is right and not reported.
+
+## References
+- PyTorch, `torch/nn/parallel/distributed.py`
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.model import Model, place_of, related
+from distlint.analysis.training import Backward
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.knowledge import facts, wrappers
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.program import Function
+    from distlint.analysis.values import Wrap
+
+CODE = "DL207"
+NAME = "wrapper-discarded"
+SEVERITY = Severity.ERROR
+STATUS = Status.STABLE
+LITERALS = (b".backward(", b"manual_backward")
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Each rebinding to the model inside, before a training forward."""
+    for function, value, source, wrap in _unwrapped(model):
+        statement = _rebinding(function, value, ast.unparse(source))
+        if statement is None:
+            continue
+        path = ast.unparse(source)
+        trained = _trained_after(function, path, statement)
+        if trained is not None:
+            yield _finding(function, statement, path, wrap, trained)
+
+
+def _unwrapped(model: Model) -> Iterator[tuple[Function, ast.expr, ast.expr, Wrap]]:
+    """Reads of the model inside: function, expression, wrapped expression, outermost layer."""
+    for site, _ in model.attributes():
+        row = wrappers.WRAPPERS[site.receiver.wraps[-1].kind]
+        if site.attr in row.inner and row.forward_collective:
+            yield site.function, site.node, site.node.value, site.receiver.wraps[-1]
+    for call in model.calls():
+        site_ = call.site
+        if site_.args and site_.node.args and facts.is_unwrap(site_.name):
+            for wrap in site_.args[0].wraps[-1:]:
+                if wrappers.WRAPPERS[wrap.kind].forward_collective:
+                    yield site_.function, site_.node, site_.node.args[0], wrap
+
+
+def _rebinding(function: Function, value: ast.expr, path: str) -> ast.Assign | None:
+    """The assignment of the value to the same path, on the straight path of the function."""
+    for statement in function.body:
+        if (
+            isinstance(statement, ast.Assign)
+            and statement.value is value
+            and [ast.unparse(target) for target in statement.targets] == [path]
+        ):
+            return statement
+    return None
+
+
+def _trained_after(
+    function: Function, path: str, statement: ast.Assign
+) -> tuple[Function, ast.Call] | None:
+    """A call of the path that a backward reaches: later in the function, or in the class's methods."""
+    places = [(function, statement.lineno)]
+    if path.startswith("self.") and function.cls is not None and function.name == "__init__":
+        places += [
+            (method, 0) for method in function.cls.methods.values() if method is not function
+        ]
+    for place, line in places:
+        backward = Backward(place)
+        if not backward:
+            continue
+        for node in ast.walk(place.node):
+            match node:
+                case ast.Assign(targets=targets) if (
+                    node is not statement
+                    and node.lineno > line
+                    and path in map(ast.unparse, targets)
+                ):
+                    return None
+                case ast.Call(func=func) if (
+                    node.lineno > line and ast.unparse(func) == path and backward.reaches(node)
+                ):
+                    return place, node
+    return None
+
+
+def _finding(
+    function: Function,
+    statement: ast.Assign,
+    path: str,
+    wrap: Wrap,
+    trained: tuple[Function, ast.Call],
+) -> Finding:
+    advice = f"Keep the wrapper in `{path}` and give the model inside another name"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"From here on `{path}` is the model without {wrappers.WRAPPERS[wrap.kind].title}, so every rank "
+        f"trains its own copy and no gradient is synchronised. {advice}.",
+        place_of(function.module, statement),
+        (
+            related(wrap.module, wrap.node, "wrapped here"),
+            related(trained[0].module, trained[1], "trained here"),
+        ),
+        Fix(Applicability.DISPLAY, advice),
+    )
