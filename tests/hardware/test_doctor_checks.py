@@ -183,7 +183,11 @@ def test_visible_devices_are_read_as_torch_reads_them(value: str) -> None:
     torch_cuda = pytest.importorskip("torch.cuda")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CUDA_VISIBLE_DEVICES", value)
-        theirs = torch_cuda._parse_visible_devices()
+        try:
+            theirs = torch_cuda._parse_visible_devices()
+        except ValueError:  # torch 2.13 itself fails on a lone sign
+            assert read_visible_devices(value).malformed
+            return
     assert list(read_visible_devices(value).devices or ()) == theirs
 
 
