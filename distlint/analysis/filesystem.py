@@ -11,6 +11,7 @@ from distlint.analysis.arrival import Arrival, groups_of, maybe_guarded
 from distlint.analysis.ir import CallSite, Run
 from distlint.analysis.program import Function
 from distlint.analysis.ranks import MAIN, NODE_MAIN, RankClass
+from distlint.analysis.syntax import assignments, element_names
 from distlint.analysis.values import Spread, Value
 from distlint.knowledge import sinks
 from distlint.knowledge.schema import Call as Row
@@ -121,7 +122,7 @@ def _of_group(group: list[tuple[RankClass, Run]], arrival: Arrival | None) -> It
     entered = frozenset(rank for rank, _ in group)
     for sites in by_node.values():
         sites.sort(key=lambda pair: pair[0].rank)
-        for effect, row, path in _effects(sites[0][1]):
+        for effect, row, path in effects_of(sites[0][1]):
             if path is None and effect is not Effect.DOWNLOAD:
                 continue
             made = [
@@ -133,7 +134,7 @@ def _of_group(group: list[tuple[RankClass, Run]], arrival: Arrival | None) -> It
                 yield FileCall(effect, row, path, tuple(made), entered, arrival)
 
 
-def _effects(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
+def effects_of(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
     """What a call does to which path."""
     opens = sinks.OPENS.get(site.name)
     if opens is not None:
@@ -260,7 +261,7 @@ def sources_of(node: ast.expr, function: Function) -> tuple[set[str], bool]:
         The parameters that go into it, and whether an element of some collection does: the ranks
         may hold different collections (each its part of a dataset).
     """
-    assigned, elements = _assignments(function)
+    assigned, elements = assignments(function), element_names(function)
     names: set[str] = set()
     stack: list[ast.AST] = [node]
     while stack:
@@ -271,61 +272,6 @@ def sources_of(node: ast.expr, function: Function) -> tuple[set[str], bool]:
                     return set(), True
                 stack.extend(assigned.get(child.id, ()))
     return names & set(function.parameters), False
-
-
-def _assignments(function: Function) -> tuple[dict[str, list[ast.expr]], set[str]]:
-    """What each name of a function is assigned, and names that stand for elements of collections."""
-    assigned: dict[str, list[ast.expr]] = {}
-    elements: set[str] = set()
-    for node in _own_nodes(function):
-        match node:
-            case ast.Assign(targets=targets, value=value):
-                for target in targets:
-                    for name in _target_names(target):
-                        assigned.setdefault(name, []).append(value)
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-                assigned.setdefault(name, []).append(value)
-            case ast.AugAssign(target=ast.Name(id=name), value=value):
-                assigned.setdefault(name, []).append(value)
-            case ast.NamedExpr(target=ast.Name(id=name), value=value):
-                assigned.setdefault(name, []).append(value)
-            case (
-                ast.For(target=target, iter=iterable)
-                | ast.AsyncFor(target=target, iter=iterable)
-                | ast.comprehension(target=target, iter=iterable)
-            ):
-                elements.update(_element_names(target, iterable))
-    return assigned, elements
-
-
-def _own_nodes(function: Function) -> Iterator[ast.AST]:
-    stack: list[ast.AST] = list(function.body)
-    while stack:
-        node = stack.pop()
-        yield node
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            stack.extend(ast.iter_child_nodes(node))
-
-
-def _target_names(target: ast.expr) -> Iterator[str]:
-    for node in ast.walk(target):
-        if isinstance(node, ast.Name):
-            yield node.id
-
-
-def _element_names(target: ast.expr, iterable: ast.expr) -> Iterator[str]:
-    """The names that hold an element; counters and elements of a written-out list are none."""
-    match iterable:
-        case ast.List() | ast.Tuple() | ast.Set() | ast.Dict():
-            return
-        case ast.Call(func=ast.Name(id="range")):
-            return
-        case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]) if (
-            isinstance(target, ast.Tuple) and len(target.elts) == 2
-        ):
-            yield from _element_names(target.elts[1], inner)
-        case _:
-            yield from _target_names(target)
 
 
 def callers_of(functions: Iterable[Iterable[CallSite]]) -> dict[Function, list[CallSite]]:

@@ -70,7 +70,7 @@ CODE = "DL301"
 NAME = "unguarded-save"
 SEVERITY = Severity.ERROR
 STATUS = Status.STABLE
-LITERALS = (b"save", b"dump", b"open(", b"to_csv", b"to_json", b"to_parquet", b"write_")
+LITERALS = ()
 
 _STATE = frozenset(
     {

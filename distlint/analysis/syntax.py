@@ -1,0 +1,90 @@
+"""What the syntax of one function says of its names: assignments, loop variables, `if` statements."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from weakref import WeakKeyDictionary
+
+from distlint.analysis.program import Function
+
+_ASSIGNMENTS: WeakKeyDictionary[ast.AST, dict[str, list[ast.expr]]] = WeakKeyDictionary()
+
+
+def own_nodes(function: Function) -> Iterator[ast.AST]:
+    """The nodes of a function's body, without those of functions and classes defined in it."""
+    stack: list[ast.AST] = list(function.body)
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            stack.extend(ast.iter_child_nodes(node))
+
+
+def assignments(function: Function) -> dict[str, list[ast.expr]]:
+    """What each name of a function is assigned, in no order; of `a, b = x` both are assigned `x`."""
+    known = _ASSIGNMENTS.get(function.node)
+    if known is not None:
+        return known
+    assigned: dict[str, list[ast.expr]] = {}
+    for node in own_nodes(function):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    for name in target_names(target):
+                        assigned.setdefault(name, []).append(value)
+            case (
+                ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+                | ast.AugAssign(target=ast.Name(id=name), value=value)
+                | ast.NamedExpr(target=ast.Name(id=name), value=value)
+            ):
+                assigned.setdefault(name, []).append(value)
+            case ast.For(target=target, iter=iterable) | ast.AsyncFor(target=target, iter=iterable):
+                # Two values, so that a loop variable never counts as assigned once.
+                for name in target_names(target):
+                    assigned.setdefault(name, []).extend((iterable, iterable))
+    _ASSIGNMENTS[function.node] = assigned
+    return assigned
+
+
+def target_names(target: ast.expr) -> Iterator[str]:
+    """The names that an assignment target binds (and those that it reads)."""
+    for node in ast.walk(target):
+        if isinstance(node, ast.Name):
+            yield node.id
+
+
+def element_names(function: Function) -> set[str]:
+    """The names that hold an element of some collection; counters and written-out lists give none."""
+    found: set[str] = set()
+    for node in own_nodes(function):
+        match node:
+            case (
+                ast.For(target=target, iter=iterable)
+                | ast.AsyncFor(target=target, iter=iterable)
+                | ast.comprehension(target=target, iter=iterable)
+            ):
+                found.update(_elements(target, iterable))
+    return found
+
+
+def _elements(target: ast.expr, iterable: ast.expr) -> Iterator[str]:
+    match iterable:
+        case ast.List() | ast.Tuple() | ast.Set() | ast.Dict():
+            return
+        case ast.Call(func=ast.Name(id="range")):
+            return
+        case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]) if (
+            isinstance(target, ast.Tuple) and len(target.elts) == 2
+        ):
+            yield from _elements(target.elts[1], inner)
+        case _:
+            yield from target_names(target)
+
+
+def statement_with_test(function: Function, test: ast.expr) -> ast.If | None:
+    """The `if` statement of a function whose condition is this node."""
+    for node in own_nodes(function):
+        if isinstance(node, ast.If) and node.test is test:
+            return node
+    return None

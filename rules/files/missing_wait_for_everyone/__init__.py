@@ -1,0 +1,128 @@
+"""Ranks use a file that rank 0 has not finished preparing.
+
+## What it does
+Reports a file or directory that rank 0 alone writes, creates, downloads or deletes, and that the other
+ranks then read or write, where no collective stands between the two. Calls are followed: the writing and
+the reading may stand in functions that one function calls one after the other.
+
+## Why it is bad
+The other ranks skip the guarded block and come to the use at once. They find no file, half of one, or the
+one of the last run, as the file system and the sizes happen to be: the job fails now and then, on the
+large dataset, on the slow disk. A directory that rank 0 removes may go after another rank has filled it.
+
+## Example
+```python
+if accelerator.is_main_process:
+    dataset.save_to_disk(path)
+dataset = load_from_disk(path)
+```
+
+## Use instead
+```python
+if accelerator.is_main_process:
+    dataset.save_to_disk(path)
+barrier()
+dataset = load_from_disk(path)
+```
+or `run_on_main(dataset.save_to_disk, path)`, after which an error on rank 0 reaches the other ranks
+instead of leaving them to wait.
+
+## Fix safety
+The fix puts the runtime's `barrier()` behind the guarded block. It is safe where all ranks are shown to
+come there: a collective in the function or a trainer's hook, and no condition around the block that
+ranks may answer differently. Elsewhere it is unsafe. Where the block and the use stand in different
+functions, the place is shown and nothing is written.
+
+## Known limits
+Paths are compared as written, through variables that are assigned once and through arguments. Any
+collective between the two counts as waiting, also one in a branch. Whether the process ends while
+another rank still writes is not looked at: launchers wait for all ranks.
+
+## References
+- accelerate 1.15.0 accelerate/accelerator.py: `wait_for_everyone`, `main_process_first`
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.model import place_of, related, span_of
+from distlint.analysis.ordering import Race, races
+from distlint.analysis.syntax import statement_with_test
+from distlint.analysis.values import Spread
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.fixing.edits import Insert
+from distlint.knowledge.schema import Effect
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.model import Model
+
+CODE = "DL302"
+NAME = "missing-wait-for-everyone"
+SEVERITY = Severity.WARNING
+STATUS = Status.STABLE
+LITERALS = ()
+
+_DOES = {
+    Effect.WRITE: "writes",
+    Effect.DELETE: "removes",
+    Effect.CREATE_DIR: "creates",
+    Effect.DOWNLOAD: "downloads",
+}
+_USES = {
+    Effect.READ: "read",
+    Effect.WRITE: "write to",
+    Effect.CREATE_DIR: "create",
+}
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Uses of what rank 0 may still be preparing."""
+    for race in races(model):
+        made, used = race.prepared, race.used
+        assert made.effect is not None and used.effect is not None
+        does, uses = _DOES[made.effect], _USES[used.effect]
+        line = made.outer.node.lineno
+        yield Finding(
+            CODE,
+            NAME,
+            SEVERITY,
+            f"the other ranks {uses} the path while rank 0 still {does} it (line {line}): nothing "
+            "between makes them wait. Let all ranks wait behind the block that only rank 0 runs: "
+            "`barrier()`.",
+            place_of(used.outer.module, used.outer.node),
+            tuple(
+                related(site.module, site.node, text)
+                for site, text in (
+                    (made.site, f"only rank 0 {does} it"),
+                    *([(used.site, "the use")] if used.site is not used.outer else []),
+                )
+            ),
+            _fix(model, race),
+        )
+
+
+def _fix(model: Model, race: Race) -> Fix | None:
+    site = race.prepared.outer
+    guard = next((g for g in site.guards if g.value.spread is Spread.RANK), None)
+    block = statement_with_test(race.function, guard.node) if guard is not None else None
+    if guard is None or guard.exits or block is None or block.orelse:
+        return None
+    if any(isinstance(node, (ast.Return, ast.Break, ast.Continue)) for node in ast.walk(block)):
+        return None
+    around = site.guards[: site.guards.index(guard)]
+    if any(g.value.spread is not Spread.UNIFORM for g in around):
+        return None
+    arrived = any(
+        reason.all_ranks
+        for (function, _), reason in model.arrivals.items()
+        if function is race.function
+    )
+    return Fix(
+        Applicability.SAFE if arrived else Applicability.UNSAFE,
+        "Wait for all ranks behind the block: `barrier()`",
+        (Insert(span_of(block), "$barrier()", after=True),),
+    )

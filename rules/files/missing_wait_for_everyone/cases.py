@@ -1,0 +1,134 @@
+"""Cases of DL302: files that rank 0 prepares and the others use at once, and right orders."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+from accelerate import Accelerator
+from datasets import load_from_disk
+from transformers import AutoTokenizer
+
+
+# --- bugs -----------------------------------------------------------------------------------------
+
+
+def prepare(dataset, out):
+    dist.barrier()
+    path = os.path.join(out, "data")
+    if dist.get_rank() == 0:
+        # Once for all.
+        dataset.save_to_disk(path)
+    return load_from_disk(os.path.join(out, "data"))  # expect: DL302
+
+
+def statistics(out):
+    accelerator = Accelerator()
+    if accelerator.is_main_process:
+        with open(f"{out}/stats.json", "w") as f:
+            json.dump({"mean": 0.0}, f)
+    with open(out + "/stats.json") as f:  # expect: DL302
+        return json.load(f)
+
+
+class Trainer:
+    def __init__(self, accelerator: Accelerator, folder):
+        self.accelerator = accelerator
+        self.folder = Path(folder)
+        if self.accelerator.is_main_process:
+            shutil.rmtree(self.folder)
+        self.folder.mkdir(parents=True, exist_ok=True)  # expect: DL302
+
+
+def directory_of_main(state, out):
+    rank = dist.get_rank()
+    parts = os.path.join(out, "parts")
+    if rank == 0:
+        os.makedirs(parts)
+    torch.save(state, os.path.join(parts, f"{rank}.pt"))  # expect: DL302
+
+
+def through_helpers(model, path):
+    save_on_main(model, path)
+    return restore(path)  # expect: DL302
+
+
+def save_on_main(model, target):
+    if dist.get_rank() == 0:
+        torch.save(model, target)
+
+
+def restore(source):
+    return torch.load(source)
+
+
+# --- right ----------------------------------------------------------------------------------------
+
+
+def waits(dataset, path):
+    if dist.get_rank() == 0:
+        dataset.save_to_disk(path)
+    dist.barrier()
+    return load_from_disk(path)
+
+
+def matched(dataset, path):
+    if dist.get_rank() == 0:
+        dataset.save_to_disk(path)
+        dist.barrier()
+    else:
+        dist.barrier()
+    return load_from_disk(path)
+
+
+def main_first(accelerator: Accelerator, dataset, path):
+    with accelerator.main_process_first():
+        if accelerator.is_main_process:
+            dataset.save_to_disk(path)
+        dataset = load_from_disk(path)
+    return dataset
+
+
+def other_file(dataset, path, other):
+    if dist.get_rank() == 0:
+        dataset.save_to_disk(path)
+    return load_from_disk(other)
+
+
+def read_by_main(dataset, path):
+    if dist.get_rank() == 0:
+        dataset.save_to_disk(path)
+        return load_from_disk(path)
+    return None
+
+
+def waits_inside(model, path):
+    save_and_wait(model, path)
+    return restore_again(path)
+
+
+def save_and_wait(model, target):
+    if dist.get_rank() == 0:
+        torch.save(model, target)
+    dist.barrier()
+
+
+def restore_again(source):
+    return torch.load(source)
+
+
+def all_create(state, out):
+    rank = dist.get_rank()
+    if rank == 0:
+        os.makedirs(out, exist_ok=True)
+    os.makedirs(out, exist_ok=True)
+    torch.save(state, os.path.join(out, f"{rank}.pt"))
+
+
+def tokenizer_elsewhere(name, out):
+    tokenizer = AutoTokenizer.from_pretrained(name)
+    if dist.get_rank() == 0:
+        tokenizer.save_pretrained(out)
+    return tokenizer
