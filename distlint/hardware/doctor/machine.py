@@ -150,7 +150,7 @@ class ConfigFile:
     """A configuration file that was looked for: its values, or what is wrong with the file.
 
     `source` says how it was found; `missing` that there is no file; `problem` that it cannot be
-    read as a mapping.
+    read as a mapping; `unread` that this environment lacks what reads it.
     """
 
     path: str
@@ -158,6 +158,7 @@ class ConfigFile:
     values: Mapping[str, Any] = field(default_factory=dict)
     missing: bool = False
     problem: str = ""
+    unread: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,10 @@ _CHILD = (
 )
 
 
+# Probes that are running, for the one who has to end them early.
+_live: set[subprocess.Popen[bytes]] = set()
+
+
 def look_at_machine(options: Options, environ: Mapping[str, str] | None = None) -> Machine:
     """Runs all probes at once, then NCCL where two GPUs are visible.
 
@@ -67,7 +71,12 @@ def look_at_machine(options: Options, environ: Mapping[str, str] | None = None) 
     environ = dict(os.environ if environ is None else environ)
     with ThreadPoolExecutor(max_workers=len(PROBES)) as pool:
         running = {probe.field: pool.submit(run_probe, probe, options, environ) for probe in PROBES}
-        seen = {field: future.result() for field, future in running.items()}
+        try:
+            seen = {field: future.result() for field, future in running.items()}
+        except BaseException:  # Ctrl-C: the probes are in sessions of their own and hear nothing
+            for process in tuple(_live):
+                _kill(process)
+            raise
     machine = Machine(options, environ, **seen)
     count = machine.gpu_count
     if count < 2:
@@ -93,6 +102,7 @@ def run_probe(
         env=dict(environ),
         start_new_session=True,
     )
+    _live.add(process)
     limit_s = probe.limit_s * patience()
     order = pickle.dumps((probe.target, options, arguments, limit_s))
     try:
@@ -111,17 +121,22 @@ def run_probe(
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """Kills the probe's process group; a process stuck in the kernel is left behind, unreaped."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
+    _live.discard(process)
+    _kill(process)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(timeout=0.5)
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
             with contextlib.suppress(OSError):
                 stream.close()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
 
 
 def answer() -> None:

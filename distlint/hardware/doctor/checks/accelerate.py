@@ -35,6 +35,8 @@ def configuration(machine: Machine) -> Iterator[Result]:
         )
     elif file.missing:
         yield ok(f"no {file.path}: accelerate launch uses its defaults and its arguments")
+    elif file.unread:
+        yield skipped(f"{file.path} is there and cannot be read here: {file.unread}")
     elif file.problem:
         yield error(f"{file.path} {file.problem}", "accelerate launch fails on it.", _WRITE_ONE)
     elif "compute_environment" in file.values and (

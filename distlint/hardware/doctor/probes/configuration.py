@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 from pathlib import Path
@@ -53,7 +54,10 @@ def _read(path: Path, shown: str, source: str) -> ConfigFile:
     except (OSError, UnicodeDecodeError) as problem:
         why = getattr(problem, "strerror", None) or "not UTF-8 text"
         return ConfigFile(shown, source, problem=f"cannot be read: {why}")
-    values, problem_text = _parse(text, as_json=path.suffix == ".json" or "deepspeed" in source)
+    as_json = path.suffix == ".json" or "deepspeed" in source.lower()
+    if not as_json and importlib.util.find_spec("yaml") is None:
+        return ConfigFile(shown, source, unread="PyYAML, which accelerate brings, is not installed")
+    values, problem_text = _parse(text, as_json=as_json)
     return ConfigFile(shown, source, values, problem=problem_text)
 
 
@@ -64,10 +68,7 @@ def _parse(text: str, *, as_json: bool) -> tuple[dict[str, Any], str]:
         except ValueError as problem:
             return {}, f"is not JSON: {problem}"
     else:
-        try:
-            import yaml
-        except ImportError:
-            return {}, "needs PyYAML to be read, which accelerate brings: pip install accelerate"
+        yaml: Any = importlib.import_module("yaml")
         try:
             values = yaml.safe_load(text)
         except yaml.YAMLError as problem:
