@@ -61,6 +61,7 @@ def attn_implementation(
 def _switch(net: Any, impl: str | Mapping[str, Any], strict: bool) -> None:
     model = _transformers_model(net)
     _check_names(model, impl)
+    _check_parts(model.config, impl)
     if not _can_switch(model):
         text = (
             f"{type(model).__name__} chooses its attention when it is built and cannot switch to "
@@ -70,12 +71,40 @@ def _switch(net: Any, impl: str | Mapping[str, Any], strict: bool) -> None:
             raise ValueError(text)
         warnings.warn(text, UserWarning, stacklevel=5)
         return
-    requested = impl if isinstance(impl, str) else dict(impl)
     if hasattr(model, "set_attn_implementation"):
-        model.set_attn_implementation(requested)
+        model.set_attn_implementation(impl if isinstance(impl, str) else dict(impl))
+    elif isinstance(impl, str):
+        # transformers 4.51.3 has neither the method nor a setter that reaches nested configs.
+        for config in _configs(net):
+            setattr(config, _INTERNAL, impl)
     else:
-        # transformers up to 4.52: the setter passes the value on to nested configs.
-        model.config._attn_implementation = requested
+        _write_internals(model.config, impl)
+
+
+def _write_internals(config: Any, impl: Mapping[str, Any]) -> None:
+    for key, value in impl.items():
+        if key == "":
+            setattr(config, _INTERNAL, value)
+        elif isinstance(value, str):
+            for nested in _with_nested([getattr(config, key)]):
+                setattr(nested, _INTERNAL, value)
+        else:
+            _write_internals(getattr(config, key), value)
+
+
+def _check_parts(config: Any, impl: str | Mapping[str, Any]) -> None:
+    """transformers 5.23.0 passes over keys that name no sub-config, so that a slip does nothing."""
+    if not isinstance(impl, Mapping):
+        return
+    for key, value in impl.items():
+        part = config if key == "" else getattr(config, key, None)
+        if not hasattr(part, _INTERNAL):
+            parts = [name for name, one in vars(config).items() if hasattr(one, _INTERNAL)]
+            raise ValueError(
+                f"{type(config).__name__} has no sub-config {key!r}: "
+                f"use one of {', '.join(sorted(parts)) or 'none, but a plain name'}"
+            )
+        _check_parts(part, value)
 
 
 def _check_names(model: Any, impl: str | Mapping[str, Any]) -> None:
@@ -129,9 +158,14 @@ def _configs(net: Any) -> list[Any]:
     modeling = sys.modules.get("transformers.modeling_utils")
     if modeling is None:
         return []
-    found: dict[int, Any] = {}
     models = (module for module in net.modules() if isinstance(module, modeling.PreTrainedModel))
-    pending = [model.config for model in models]
+    return _with_nested([model.config for model in models])
+
+
+def _with_nested(configs: list[Any]) -> list[Any]:
+    """`configs` and the configs in them, at any depth, each once."""
+    found: dict[int, Any] = {}
+    pending = list(configs)
     while pending:
         config = pending.pop()
         if id(config) not in found and hasattr(config, _INTERNAL):

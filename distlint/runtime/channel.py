@@ -16,7 +16,9 @@ Facts about torch's stores that this relies on (torch 2.13.0, TCPStore and FileS
   the group, also where others have not read yet. So rank 0 keeps the store until they have, and
   waits for them, for at most `EXIT_GRACE` seconds, before it exits;
 - when the server is gone `check` raises DistNetworkError, a RuntimeError, at once;
-- one value may have 8 MiB at most. So: longer ones are cut into parts.
+- one value may have 8 MiB at most. So: longer ones are cut into parts;
+- groups that are destroyed and made again under one agent see each other's keys. So: rank 0 takes
+  back what a missing rank never read, before it first speaks in the new group.
 """
 
 from __future__ import annotations
@@ -299,7 +301,7 @@ class Meeting:
         counter = f"{self._prefix}/left"
         if self._store.add(counter, 1) < self._world:
             if self._rank == 0:
-                _unread.append((self._store, counter))
+                _unread.append((self._store, self._prefix))
             return
         for leader in self._leaders:
             self._delete(f"at/{leader}")
@@ -353,7 +355,7 @@ _ahead: contextvars.ContextVar[_Ahead | None] = contextvars.ContextVar(
 _lock = threading.Lock()
 _session: _Session | None = None
 _agent_store: Store | None = None
-# What others have yet to read: the store, kept alive until then, and the counter of the meeting.
+# What others have yet to read: the store, kept alive until then, and the keys' prefix.
 _unread: list[tuple[Store, str]] = []
 
 
@@ -468,6 +470,9 @@ def _current_session(store: Store) -> _Session:
         if _session is None or _session.process != os.getpid():
             # Unlike atexit, this also runs at the end of a forked multiprocessing child.
             multiprocessing_util.Finalize(None, _wait_for_readers, exitpriority=100)
+        _forget_what_was_read()
+        while _unread:
+            _take_back(*_unread.pop())
         _session = _Session(weakref.ref(store), os.getpid())
     elif _session.process != os.getpid():
         raise RuntimeError(
@@ -515,7 +520,15 @@ def _has_agent_store() -> bool:
 
 
 def _forget_what_was_read() -> None:
-    _unread[:] = [(store, counter) for store, counter in _unread if _is_there(store, counter)]
+    _unread[:] = [one for one in _unread if _is_there(one[0], f"{one[1]}/left")]
+
+
+def _take_back(store: Store, prefix: str) -> None:
+    """Deletes what rank 0 said in a meeting of an earlier group that some rank never came to."""
+    for key in ("at/0", "result/0", "left"):
+        # The earlier group's server may be gone, and the keys with it.
+        with suppress(RuntimeError):
+            store.delete_key(f"{prefix}/{key}")
 
 
 def _is_there(store: Store, key: str) -> bool:

@@ -189,10 +189,24 @@ def without_group() -> dict[str, Any]:
 
 def under_torchrun() -> dict[str, Any]:
     """Two workers of torchrun that have no process group; then accelerate makes one."""
-    rank = runtime.rank_info().rank
+    rank = int(os.environ["RANK"])
+    # A meeting that rank 1 misses leaves its keys in the agent's store, which groups share.
+    dist.init_process_group("gloo")
+    missed = _caught(lambda: runtime.barrier(timeout=0.5))["kind"] if rank == 0 else ""
+    dist.barrier()
+    dist.destroy_process_group()
+    dist.init_process_group("gloo")
+    if rank != 0:
+        time.sleep(0.5)
+    again = _caught(lambda: runtime.run_on_main(time.sleep, 1.0))
+    runtime.barrier()
+    dist.barrier()
+    dist.destroy_process_group()
     before = {
         "initialized": dist.is_initialized(),
-        "rank": rank,
+        "missed": missed,
+        "again": again["kind"] + again["text"],
+        "rank": runtime.rank_info().rank,
         "value": runtime.run_on_main(lambda: os.getpid(), broadcast=True),
         "any": runtime.any_rank(rank == 1),
         "all": runtime.all_ranks(rank == 1),

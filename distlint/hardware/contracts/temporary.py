@@ -85,6 +85,9 @@ def check_attention_of_several_parts(context: Context) -> None:
     )
     assert isinstance(error, ValueError)
     assert implementations() == before
+    slip = raised(lambda: runtime.attn_implementation(model, {"txt_config": "sdpa"}).__enter__())
+    assert isinstance(slip, ValueError)
+    assert "text_config, vision_config" in str(slip)
 
 
 def check_head_is_kept(context: Context) -> None:
