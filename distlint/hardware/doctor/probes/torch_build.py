@@ -32,7 +32,8 @@ def look(options: Options) -> TorchFacts | Unknown:
     elif distributed and dist.is_nccl_available():
         nccl = "unknown"
     return TorchFacts(
-        version=torch.__version__,
+        # A TorchVersion would make the doctor itself import torch to read it.
+        version=str(torch.__version__),
         cuda_build=torch.version.cuda,
         hip_build=torch.version.hip,
         cuda_available=available,
