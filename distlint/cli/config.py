@@ -15,7 +15,7 @@ from distlint.hardware.accelerate_config.documents import Choice, Strategy, text
 from distlint.hardware.gpus import Gpu, GpuQueryError, installed_gpus, visible_gpus
 
 _WHEN = {
-    Strategy.DDP: "the model, its gradients and Adam's state fit on one GPU (distlint plan says)",
+    Strategy.DDP: "model, gradients and Adam's state fit on one GPU (see distlint plan)",
     Strategy.FSDP: "they do not: torch shards all three",
     Strategy.ZERO2: "the weights fit, gradients and optimizer do not; needs deepspeed",
     Strategy.ZERO3: "the weights do not fit; needs deepspeed",
