@@ -31,10 +31,12 @@ class Cost:
     memory: float
 
 
-def measure(command: Sequence[str]) -> Cost:
-    """Run `command` and say what it cost. Raises RuntimeError where it could not do its work."""
+def measure(command: Sequence[str], directory: str) -> Cost:
+    """Run `command` in `directory` and say what it cost. Raises RuntimeError where it could not do its work."""
     start = time.monotonic()
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    child = subprocess.Popen(
+        command, cwd=directory, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
     assert child.stderr is not None
     errors = child.stderr.read()
     _, status, usage = os.wait4(child.pid, 0)
@@ -70,7 +72,7 @@ def main() -> int:
     print(f"{directory}: {len(files):,} files, {size / 2**20:.1f} MiB\n")
 
     ruff = shutil.which("ruff") or str(Path(sys.executable).with_name("ruff"))
-    distlint = [sys.executable, "-m", "distlint", "check", directory]
+    distlint = [sys.executable, "-m", "distlint", "check", "."]
     commands = {
         "ruff check --select F": [
             ruff,
@@ -79,20 +81,20 @@ def main() -> int:
             "--no-cache",
             "--select",
             "F",
-            directory,
+            ".",
         ],
         "distlint check, cold": [*distlint, "--no-cache"],
     }
     costs: dict[str, list[Cost]] = {name: [] for name in commands}
     for _ in range(options.rounds):
         for name, command in commands.items():
-            costs[name].append(measure(command))
+            costs[name].append(measure(command, directory))
     base = least(costs["ruff check --select F"])
     cold = least(costs["distlint check, cold"])
 
     made = (options.directory / FOLDER).exists()
-    measure(distlint)
-    warm = least([measure(distlint) for _ in range(options.rounds)])
+    measure(distlint, directory)
+    warm = least([measure(distlint, directory) for _ in range(options.rounds)])
     if not made:
         shutil.rmtree(options.directory / FOLDER, ignore_errors=True)
 

@@ -106,11 +106,12 @@ def prepare(inputs: Inputs) -> Request:
     elif inputs.stdin_filename is not None:
         raise click.UsageError("--stdin-filename goes with `-`, the text on standard input")
     start = _start(paths)
-    cache = Cache(project_root(start), enabled=not inputs.no_cache)
+    root = project_root(start) or Path.cwd()
+    cache = Cache(root, enabled=not inputs.no_cache)
     rules = known_rules(cache, engine_stamp())
     known = tuple(rules.values())
     try:
-        settings = _settings(inputs, start)
+        settings = _settings(inputs, start, root)
         _check_setting_selectors(settings, known)
     except SettingsError as error:
         raise BadSetting(_bad_setting(error, rules), None) from None
@@ -136,7 +137,7 @@ def prepare(inputs: Inputs) -> Request:
     return Request(paths, settings, known, selection, overlays, cache=cache)
 
 
-def _settings(inputs: Inputs, start: Path) -> Settings:
+def _settings(inputs: Inputs, start: Path, root: Path) -> Settings:
     if inputs.config is not None:
         path = Path(inputs.config)
         if not path.is_file():
@@ -145,7 +146,7 @@ def _settings(inputs: Inputs, start: Path) -> Settings:
         if settings is None:
             raise click.UsageError(f"--config: {inputs.config} has no [tool.distlint] table")
         return settings
-    return find_settings(start)
+    return find_settings(start, root=root)
 
 
 def _start(paths: tuple[str, ...]) -> Path:

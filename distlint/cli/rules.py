@@ -39,7 +39,7 @@ def rules(output_format: str) -> None:
     for rule in known:
         if rule.family != family:
             family = rule.family
-            write(style.bold(f"\n{family.replace('_', ' ')}" if rule.code != "" else family))
+            write(style.bold(f"\n{family.replace('_', ' ')}"))
         status = " (preview)" if rule.status is Status.PREVIEW else ""
         severity = paint[rule.severity](f"{rule.severity.value:<7}")
         write(f"  {rule.code}  {severity}  {rule.name:<{width}}  {rule.summary}{style.dim(status)}")

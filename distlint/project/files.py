@@ -57,6 +57,8 @@ class FileSet:
     files: list[ProjectFile] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    incomplete: bool = False
+    """Whether the search ended at its limit."""
 
 
 def discover(
@@ -69,11 +71,12 @@ def discover(
     """The Python files that `paths` (files and directories) stand for.
 
     `overlays` are absolute paths of files whose text is at hand, so that they need not exist.
-    With `limit`, the search ends after that many files; the set then has `limit` + 1 of them.
+    With `limit`, the search ends after that many files, or folders: a tree may be large without
+    any Python in it.
     """
     found: dict[str, ProjectFile] = {}
     result = FileSet()
-    walker = _Walker(settings, result)
+    walker = _Walker(settings, result, limit)
     at_hand = frozenset(overlays)
     for named in paths:
         path = os.path.abspath(named)
@@ -90,6 +93,7 @@ def discover(
             for file in walker.walk(path):
                 found.setdefault(file.path, file)
                 if limit is not None and len(found) > limit:
+                    result.incomplete = True
                     break
             if len(found) == before and not walker.left_out and limit is None:
                 problem = Problem(str(named), "there is no Python file in this folder")
@@ -121,8 +125,9 @@ def shown_as(path: str) -> str:
 class _Walker:
     """Walks directories, leaving out what the settings and .gitignore files leave out."""
 
-    def __init__(self, settings: Settings, result: FileSet) -> None:
+    def __init__(self, settings: Settings, result: FileSet, limit: int | None) -> None:
         self._settings = settings
+        self._limit = limit
         self._result = result
         self.left_out = False
         self._excluded: GitIgnoreSpec | None = None
@@ -135,7 +140,12 @@ class _Walker:
         self.left_out = False
         specs = self._specs_above(top) if self._settings.respect_gitignore else ()
         stack = [(top, shown_as(top), specs)]
+        looked_at = 0
         while stack:
+            looked_at += 1
+            if self._limit is not None and looked_at > self._limit:
+                self._result.incomplete = True
+                return
             directory, shown, specs = stack.pop()
             try:
                 entries = list(os.scandir(directory))

@@ -13,7 +13,7 @@ from pathlib import Path
 from distlint.project.cache import Cache, FileFacts, Stamp, content_digest
 from distlint.project.columns import split_lines
 from distlint.project.files import Problem, ProjectFile, discover
-from distlint.project.modules import forget_packages, is_package, module_name, project_root
+from distlint.project.modules import forget_packages, is_package, module_name, neighbourhood
 from distlint.project.prefilter import holds_any
 from distlint.project.reading import Unreadable, decode, parse
 from distlint.project.settings import Settings
@@ -24,6 +24,9 @@ Progress = Callable[[str, int, int], None]
 
 CONTEXT_LIMIT = 5_000
 """Files. A tree above this is not read for the sake of a few named files."""
+
+KNOWN_LIMIT = 50_000
+"""Files. A cache that knows more forgets those that the present run has not looked at."""
 
 VERIFIED_BYTES = 1_000_000
 """How much text without any literal is parsed only to see that it is Python (0.1 CPU s)."""
@@ -119,7 +122,8 @@ def survey(
     result.entries = [entry for entry in result.entries if entry.facts is not None]
     if changed:
         # Files of other parts of the project stay known: runs on them alternate in an editor.
-        cache.save_facts(engine, {**known, **fresh})
+        kept = known if len(known) < KNOWN_LIMIT else {}
+        cache.save_facts(engine, {**kept, **fresh})
     return result
 
 
@@ -172,20 +176,20 @@ def _context(
     result: Survey,
 ) -> list[ProjectFile]:
     """The rest of the projects that the named files belong to: names resolve there."""
-    roots: set[Path] = set()
+    around: dict[tuple[Path, ...], None] = {}
     for named in paths:
         path = Path(os.path.abspath(named))
         if path.is_dir() and not is_package(str(path)):
             continue  # a whole tree is its own context
         if path.exists() or str(path) in overlays:
-            roots.add(project_root(path))
+            around.setdefault(tuple(neighbourhood(path)))
     context: dict[str, ProjectFile] = {}
     named_files = {file.path for file in files}
-    for root in sorted(roots):
-        found = discover([root], settings, limit=CONTEXT_LIMIT)
-        if len(found.files) > CONTEXT_LIMIT:
+    for places in around:
+        found = discover(places, settings, limit=CONTEXT_LIMIT)
+        if found.incomplete:
             result.notes.append(
-                f"{root}: more than {CONTEXT_LIMIT:,} files; only what is named is known"
+                f"{places[0]}: more than {CONTEXT_LIMIT:,} files; only what is named is known"
             )
             continue
         for file in found.files:

@@ -49,17 +49,35 @@ def module_name(path: str) -> tuple[str, bool]:
     return ".".join([*parts, stem]), False
 
 
-def project_root(path: Path) -> Path:
-    """The root of the project around the absolute `path` (a file or a directory).
+def project_root(path: Path) -> Path | None:
+    """The root of the project around the absolute `path` (a file or a directory), if there is one.
 
-    The nearest directory upwards with a project marker, else the parent of the top package, else
-    the directory itself. The home directory and what lies above it are nobody's project.
+    The nearest directory upwards with a project marker. The home directory and what lies above it
+    are nobody's project.
     """
     start = path if path.is_dir() else path.parent
     home = Path.home()
     for directory in (start, *start.parents):
         if directory == home or directory.parent == directory:
-            break
+            return None
         if any((directory / marker).exists() for marker in ROOT_MARKERS):
             return directory
-    return Path(package_root(str(start)))
+    return None
+
+
+def neighbourhood(path: Path) -> list[Path]:
+    """What else has to be known to understand the file or directory at the absolute `path`.
+
+    The project it belongs to; without one, its top package; for a script, the scripts beside it.
+    Never a whole directory of which nothing says that it belongs together: that may be a home
+    directory, or site-packages.
+    """
+    root = project_root(path)
+    if root is not None:
+        return [root]
+    directory = path if path.is_dir() else path.parent
+    if not is_package(str(directory)):
+        return sorted(each for each in directory.glob("*.py") if each.is_file())
+    while is_package(str(directory.parent)):
+        directory = directory.parent
+    return [directory]

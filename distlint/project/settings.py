@@ -78,10 +78,11 @@ _KEYS = tuple(
 )
 
 
-def find_settings(start: Path) -> Settings:
-    """The settings for what lies in the directory `start`. Raises SettingsError.
+def find_settings(start: Path, *, root: Path) -> Settings:
+    """The settings for what lies in the directory `start`; `root` is their root where there are none.
 
     The nearest distlint.toml, or pyproject.toml with a `[tool.distlint]` table, upwards.
+    Raises SettingsError.
     """
     for directory in (start, *start.parents):
         for name in ("distlint.toml", "pyproject.toml"):
@@ -91,7 +92,7 @@ def find_settings(start: Path) -> Settings:
             settings = read_settings(path)
             if settings is not None:
                 return settings
-    return Settings(root=start)
+    return Settings(root=root)
 
 
 def read_settings(path: Path) -> Settings | None:

@@ -246,3 +246,21 @@ def test_an_output_that_lacks_unicode_gets_escapes(in_process: Program, tmp_path
     assert result.code == 1
     assert "\\u6a21 = wrong" in result.out
     assert result.out.isascii()
+
+
+def test_fingerprints_do_not_depend_on_what_is_named(distlint: Program, tmp_path: Path) -> None:
+    write(tmp_path, pkg__a="wrong\n")
+    names = {
+        rows(distlint("check", path, "--output-format", "json").out)[0]["fingerprint"]
+        for path in (".", "pkg", "pkg/a.py")
+    }
+    assert len(names) == 1
+
+
+def test_a_script_does_not_pull_in_its_whole_directory_tree(
+    distlint: Program, tmp_path: Path
+) -> None:
+    write(tmp_path, a="wrong\n", b="x = 1\n", elsewhere__c="x = (\n")
+    result = distlint("check", "a.py", "--verbose")
+    assert result.err == ""
+    assert "(1 file checked)" in result.out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from distlint.project.modules import module_name, project_root
+from distlint.project.modules import module_name, neighbourhood, project_root
 
 
 def tree(root: Path, *names: str) -> None:
@@ -25,8 +25,15 @@ def test_names_start_at_the_top_package(tmp_path: Path) -> None:
 def test_the_root_is_the_nearest_project(tmp_path: Path) -> None:
     tree(tmp_path, "pyproject.toml", "src/pkg/__init__.py", "src/pkg/a.py")
     assert project_root(tmp_path / "src/pkg/a.py") == tmp_path
+    assert neighbourhood(tmp_path / "src/pkg/a.py") == [tmp_path]
 
 
-def test_without_a_project_it_is_where_imports_start(tmp_path: Path) -> None:
-    tree(tmp_path, "lib/pkg/__init__.py", "lib/pkg/sub/__init__.py")
-    assert project_root(tmp_path / "lib/pkg/sub") == tmp_path / "lib"
+def test_without_a_project_the_package_belongs_together(tmp_path: Path) -> None:
+    tree(tmp_path, "lib/pkg/__init__.py", "lib/pkg/sub/__init__.py", "lib/pkg/sub/a.py", "lib/b.py")
+    assert project_root(tmp_path / "lib/pkg/sub") is None
+    assert neighbourhood(tmp_path / "lib/pkg/sub/a.py") == [tmp_path / "lib/pkg"]
+
+
+def test_without_a_package_only_the_scripts_beside_it(tmp_path: Path) -> None:
+    tree(tmp_path, "a.py", "b.py", "other/c.py")
+    assert neighbourhood(tmp_path / "a.py") == [tmp_path / "a.py", tmp_path / "b.py"]

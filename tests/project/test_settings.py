@@ -20,12 +20,12 @@ def test_nearest_upwards_and_pyproject_without_table_is_passed(tmp_path: Path) -
     write(tmp_path / "a/pyproject.toml", "[project]\nname = 'distlint-user'\n")
     inner = tmp_path / "a/b"
     inner.mkdir()
-    settings = find_settings(inner)
+    settings = find_settings(inner, root=tmp_path)
     assert settings.select == ("DL1",)
     assert settings.root == tmp_path
     write(tmp_path / "a/distlint.toml", "preview = true\n")
-    assert find_settings(inner).preview
-    assert find_settings(inner).select == ()
+    assert find_settings(inner, root=tmp_path).preview
+    assert find_settings(inner, root=tmp_path).select == ()
 
 
 def test_all_keys(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_all_keys(tmp_path: Path) -> None:
         "tests/*" = ["DL3"]
         """,
     )
-    settings = find_settings(tmp_path)
+    settings = find_settings(tmp_path, root=tmp_path)
     assert settings.per_file_ignores == {"tests/*": ("DL3",)}
     assert settings.runtime_module == "mypackage.distributed"
     assert settings.force_exclude
@@ -70,7 +70,7 @@ def test_all_keys(tmp_path: Path) -> None:
 def test_errors_name_line_and_remedy(tmp_path: Path, text: str, line: int, said: str) -> None:
     write(tmp_path / "distlint.toml", text)
     with pytest.raises(SettingsError) as caught:
-        find_settings(tmp_path)
+        find_settings(tmp_path, root=tmp_path)
     assert said in caught.value.reason
     assert caught.value.line == line
 
@@ -81,11 +81,11 @@ def test_the_line_in_pyproject_is_the_one_of_the_table(tmp_path: Path) -> None:
         "[tool.ruff]\nselct = 1\n\n[tool.distlint]\npreview = true\nselct = []\n",
     )
     with pytest.raises(SettingsError) as caught:
-        find_settings(tmp_path)
+        find_settings(tmp_path, root=tmp_path)
     assert caught.value.line == 6
 
 
 def test_not_utf8(tmp_path: Path) -> None:
     (tmp_path / "distlint.toml").write_bytes(b"select = ['\xe9']\n")
     with pytest.raises(SettingsError, match="UTF-8"):
-        find_settings(tmp_path)
+        find_settings(tmp_path, root=tmp_path)
