@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.ir import CallSite, Guard, Run
@@ -51,6 +51,8 @@ class Arrival:
     node: ast.AST
     all_ranks: bool
     """Whether every rank must come: for a collective, or because a framework calls on every rank."""
+    call: CallSite | None = None
+    """The call by which a function that shows it leads here; None where the function itself shows it."""
 
 
 Group = tuple[Function, Hashable]
@@ -80,7 +82,8 @@ def arrivals(program: Program, live: Mapping[Function, FunctionRuns]) -> dict[Gr
             for site, child in called(run):
                 callee = (child.function, family_of(child.variant))
                 if id(site.node) in calls and callee not in found:
-                    found[callee] = found[group]
+                    reason = found[group]
+                    found[callee] = replace(reason, call=reason.call or site)
                     work.append(callee)
     return found
 
@@ -157,7 +160,7 @@ def maybe_guarded(site: CallSite) -> bool:
     if any(word in site.function.name.lower() for word in ("rank", "master", "on_main")):
         return True
     return any(
-        _mentions_rank(decorator)
+        mentions_rank(decorator)
         for decorator in site.function.decorators
         if not isinstance(decorator, ast.Name) or decorator.id != "staticmethod"
     )
@@ -166,10 +169,11 @@ def maybe_guarded(site: CallSite) -> bool:
 def _may_be_about_rank(guard: Guard) -> bool:
     if guard.value.spread is Spread.RANK and guard.value.truthiness() is not None:
         return False  # followed already: this rank got through
-    return "rank" in guard.value.tags or _mentions_rank(guard.node)
+    return "rank" in guard.value.tags or mentions_rank(guard.node)
 
 
-def _mentions_rank(node: ast.expr) -> bool:
+def mentions_rank(node: ast.expr) -> bool:
+    """Whether an expression names something that sounds like a test of the rank."""
     for child in ast.walk(node):
         name = child.attr if isinstance(child, ast.Attribute) else dotted_name(child)
         if name and any(word in name.lower() for word in _RANK_WORDS):

@@ -125,8 +125,8 @@ class Engine:
                 self._lowest[-1] = -1
             return Run(function, rank, variant, arguments=(bound, receiver, captured))
         count = self._variants.get((function, rank), 0)
-        if count >= _MAX_VARIANTS and variant != self._plain_variant(function, receiver):
-            return self.run(function, rank, None, receiver, None)
+        if count >= _MAX_VARIANTS and variant is not None:
+            return self.run(function, rank)
         self._variants[function, rank] = count + 1
         if rank is not MAIN:
             main = self._memo.get((function, MAIN, variant))
@@ -187,9 +187,6 @@ class Engine:
         self._lowest.clear()
         self._provisional.clear()
         self._computing.clear()
-
-    def _plain_variant(self, function: Function, receiver: Value | None) -> Hashable:
-        return self._variant(function, {}, receiver, {})
 
     def _variant(
         self,

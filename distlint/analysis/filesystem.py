@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.arrival import Arrival, groups_of, maybe_guarded
-from distlint.analysis.ir import CallSite, Run
+from distlint.analysis.ir import CallSite, Guard, Run
+from distlint.analysis.paths import holds, parts_of
 from distlint.analysis.program import Function
 from distlint.analysis.ranks import MAIN, NODE_MAIN, RankClass
-from distlint.analysis.syntax import assignments, element_names
+from distlint.analysis.syntax import assignments, element_names, own_nodes
 from distlint.analysis.values import Spread, Value
 from distlint.knowledge import sinks
 from distlint.knowledge.schema import Call as Row
@@ -199,7 +200,9 @@ def _left_to_others(site: CallSite) -> bool:
     return keyword is not None and keyword in site.keywords
 
 
-def same_path(found: FileCall, callers: Mapping[Function, list[CallSite]]) -> bool:
+def same_path(
+    found: FileCall, callers: Mapping[Function, list[CallSite]], *, listed: bool = False
+) -> bool:
     """Whether the ranks that make the call mean the same file.
 
     No where the rank, or something of the rank's own (its part of the data, a temporary name, the
@@ -210,6 +213,8 @@ def same_path(found: FileCall, callers: Mapping[Function, list[CallSite]]) -> bo
     for _, _, value in found.sites:
         if value is not None and is_own(value):
             return False
+        if listed and value is not None and "file" in value.tags:
+            return True
     return _shared(found.path, found.function, callers, _MAX_CALLERS)
 
 
@@ -286,18 +291,74 @@ def callers_of(functions: Iterable[Iterable[CallSite]]) -> dict[Function, list[C
 
 def asks_existence(site: CallSite) -> bool:
     """Whether the call is made only where a test of the file system came out one way."""
-    return any("file" in guard.value.tags and _asks(guard.node) for guard in site.guards)
+    return any("file" in guard.value.tags and _tests(guard.node) for guard in site.guards)
 
 
-def _asks(test: ast.expr) -> bool:
+def check_before(found: FileCall) -> Guard | None:
+    """The test in force that asks whether the path, or one above or below it, exists."""
+    if found.path is None:
+        return None
+    path = parts_of(found.path, found.function)
+    for guard in found.site.guards:
+        for test in _tests(guard.node):
+            asked = parts_of(test, found.function)
+            if holds(asked, path) or holds(path, asked):
+                return guard
+    return None
+
+
+def _tests(condition: ast.expr) -> list[ast.expr]:
+    """The paths about which a condition asks the file system."""
     names = {name.rpartition(".")[2] for name in sinks.EXISTENCE_TESTS} | sinks.EXISTENCE_METHODS
-    return any(isinstance(node, ast.Call) and _last(node.func) in names for node in ast.walk(test))
+    found: list[ast.expr] = []
+    for node in ast.walk(condition):
+        if isinstance(node, ast.Call) and _last(node.func) in names:
+            if node.args:
+                found.append(node.args[0])
+            elif isinstance(node.func, ast.Attribute):
+                found.append(node.func.value)
+    return found
 
 
 def _last(node: ast.expr) -> str:
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""
+
+
+_FILE_ERRORS: Final = frozenset(
+    {
+        "Exception",
+        "BaseException",
+        "OSError",
+        "IOError",
+        "FileNotFoundError",
+        "FileExistsError",
+        "EnvironmentError",
+    }
+)
+_TOLERANT: Final = ("ignore_errors", "missing_ok", "exist_ok", "dirs_exist_ok")
+
+
+def tolerated(site: CallSite) -> bool:
+    """Whether the call, or what stands around it, takes a file that others made or removed."""
+    for keyword in _TOLERANT:
+        value = site.keywords.get(keyword)
+        if value is not None and value.truthiness() is not False:
+            return True
+    caught = [handler.type for attempt in site.tries for handler in attempt.handlers]
+    for node in own_nodes(site.function):
+        if isinstance(node, (ast.With, ast.AsyncWith)) and stands_in(site, node):
+            for item in node.items:
+                call = item.context_expr
+                if isinstance(call, ast.Call) and _last(call.func) == "suppress":
+                    caught.extend(call.args)
+    return any(kind is None or _catches(kind) for kind in caught)
+
+
+def _catches(kind: ast.expr) -> bool:
+    kinds = kind.elts if isinstance(kind, ast.Tuple) else [kind]
+    return any(_last(each) in _FILE_ERRORS for each in kinds)
 
 
 def first_sections(model: Model) -> list[tuple[Function, ast.With | ast.AsyncWith]]:

@@ -248,6 +248,14 @@ class Model:
         """What shows that several ranks enter a function together, where something does."""
         return arrivals(self.program, self._runs)
 
+    def arrival_at(self, call: Call) -> Arrival | None:
+        """What shows that several ranks come to a call together, under whatever arguments."""
+        runs = self._runs.get(call.site.function)
+        if runs is None:
+            return None
+        found = (self.arrivals.get((runs.function, family)) for family, _ in groups_of(runs))
+        return next((arrival for arrival in found if arrival is not None), None)
+
     @cached_property
     def file_calls(self) -> list[FileCall]:
         """Every call of the reported modules that touches a file, in source order."""
@@ -318,6 +326,15 @@ def place_of(module: Module, node: ast.AST) -> Place:
 def related(module: Module, node: ast.AST, message: str) -> Related:
     """A place that explains a finding."""
     return Related(place_of(module, node), message)
+
+
+def evidence(arrival: Arrival) -> tuple[Related, ...]:
+    """The places that show that several ranks come to a function."""
+    found = [related(arrival.module, arrival.node, arrival.text)]
+    if arrival.call is not None:
+        text = f"and calls `{arrival.call.method}()`, which leads here"
+        found.append(related(arrival.call.module, arrival.call.node, text))
+    return tuple(found)
 
 
 def span_of(node: ast.AST) -> Span:

@@ -14,54 +14,58 @@ from distlint.analysis.program import Class, Function, Module, Program
 from distlint.knowledge import facts
 
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
+_CALLED: Final = re.compile(r"(\w+)\(")
 
 # Names so common that a function of this name says nothing of its callers. Guards around them are in the
 # same function or class nearly always.
 _COMMON: Final = frozenset(
-    {"forward", "__init__", "__call__", "get", "update", "append", "items", "__getattr__", "__iter__", "__len__",
-     "__enter__", "__exit__", "__next__", "__repr__", "__getitem__", "copy", "format", "encode", "decode", "size"}
+    {
+        "forward", "__init__", "__call__", "get", "update", "append", "items", "keys", "values", "copy",
+        "__getattr__", "__iter__", "__len__", "__enter__", "__exit__", "__next__", "__repr__", "__getitem__",
+        "format", "encode", "decode", "size", "apply", "generate", "from_pretrained", "save_pretrained", "to",
+    }
 )  # fmt: skip
 
 
 def relevant_functions(program: Program) -> set[Function]:
     """The functions from which an abstract run should start. Bodies of modules are always among them."""
-    words: dict[Function, frozenset[str]] = {}
+    texts: dict[Function, str] = {}
     for module in program.modules.values():
-        words.update(_words_of_functions(module))
+        texts.update(_texts_of_functions(module))
+    words = {f: frozenset(_WORD.findall(text)) for f, text in texts.items()}
     strong = {f for f, found in words.items() if not found.isdisjoint(facts.STRONG_WORDS)}
     for module in program.modules.values():
         for cls in module.all_classes:
             if facts.is_training_class(program.mro(cls)[1]):
                 strong.update(cls.methods.values())
     strong |= _of_the_same_class(strong)
+    derived = _derived_names(program)
+    strong |= {f for f, found in words.items() if not found.isdisjoint(derived)}
     names = {f.name for f in strong if f.name not in _COMMON}
-    names |= _derived_names(program)
-    waiting = [f for f in words if f not in strong]
+    waiting = {f: frozenset(_CALLED.findall(texts[f])) for f in texts if f not in strong}
     while True:
-        more = [f for f in waiting if not words[f].isdisjoint(names)]
-        if not more:
-            break
+        more = [f for f, called in waiting.items() if not called.isdisjoint(names)]
         strong.update(more)
         fresh = {f.name for f in more if f.name not in _COMMON} - names
         if not fresh:
             break
-        names |= fresh
-        taken = set(more)
-        waiting = [f for f in waiting if f not in taken]
+        names = fresh
+        for f in more:
+            del waiting[f]
     strong.update(module.body for module in program.modules.values())
     return strong
 
 
-def _words_of_functions(module: Module) -> dict[Function, frozenset[str]]:
+def _texts_of_functions(module: Module) -> dict[Function, str]:
     lines = module.source.text.splitlines()
-    found: dict[Function, frozenset[str]] = {}
+    found: dict[Function, str] = {}
     for function in module.all_functions:
         if not function.is_module_body:
             node = function.node
             first, last = node.lineno, node.end_lineno or node.lineno  # type: ignore[union-attr]
             for decorator in function.decorators:
                 first = min(first, decorator.lineno)
-            found[function] = frozenset(_WORD.findall("\n".join(lines[first - 1 : last])))
+            found[function] = "\n".join(lines[first - 1 : last])
     return found
 
 
@@ -75,7 +79,7 @@ def _derived_names(program: Program) -> set[str]:
     found: set[str] = set()
     for module in program.modules.values():
         for match in _ASSIGNMENT.finditer(module.source.text):
-            if not facts.RANK_WORDS.isdisjoint(_WORD.findall(match[2])):
+            if match[1] not in _COMMON and not facts.RANK_WORDS.isdisjoint(_WORD.findall(match[2])):
                 found.add(match[1])
     return found
 

@@ -92,13 +92,17 @@ _TRAINING_CLASSES: Final = frozenset(
     }
 )
 
+_SAME_EVERYWHERE: Final = ("initialized", "not_rank", "group_size", "world_size", "local_world_size")
+
 RANK_WORDS: Final = frozenset(
     name.rpartition(".")[2]
-    for name in (
-        *ATTRIBUTES, *ANY_ATTRIBUTES, *FUNCTIONS, *ANY_METHODS, *ENVIRONMENT, *DECORATORS, *ANY_DECORATORS,
-        *ranks.ARGUMENT_ATTRIBUTES, *NAMED_RANKS,
+    for table in (
+        ATTRIBUTES, ANY_ATTRIBUTES, FUNCTIONS, ANY_METHODS, ENVIRONMENT, DECORATORS, ANY_DECORATORS,
+        ranks.ARGUMENT_ATTRIBUTES, NAMED_RANKS,
     )
-) - {"rank", "gpu", "size", "world_size", "num_processes"}  # fmt: skip
+    for name, kind in table.items()
+    if kind not in _SAME_EVERYWHERE
+) - {"rank", "gpu"}  # fmt: skip
 """Words that ask for the rank. Not `rank` alone: in half of the packages it is that of a matrix."""
 
 STRONG_WORDS: Final = (
@@ -113,7 +117,8 @@ STRONG_WORDS: Final = (
     "step", "save", "load", "forward", "backward", "reduce", "setup", "compile", "generate", "state_dict",
     "join", "wrap", "gather", "broadcast", "scatter", "initialize", "train", "fit", "evaluate", "predict",
     "log", "test", "load_state_dict", "to", "unwrap", "send", "recv", "replicate", "from_pretrained", "split",
-    "validate", "__call__", "__iter__", "compute", "device", "eval", "model", "sync", "launch", "call", "run", "all_to_all", "save_checkpoint", "load_checkpoint", "save_model", "rank_zero",
+    "validate", "__call__", "__iter__", "compute", "device", "eval", "model", "sync", "launch", "call", "run", "all_to_all", "save_checkpoint", "load_checkpoint", "save_model", "rank_zero", "prepare", "from_local",
+    "save_pretrained", "push_to_hub",
 }  # fmt: skip
 """Words of which a function that has to do with ranks holds at least one."""
 
