@@ -38,6 +38,7 @@ def _run(folder: Path, body: str, *options: str, nproc: int = 2) -> tuple[int, d
         command, cwd=folder, capture_output=True, text=True, timeout=240, check=False
     )
     assert done.stdout, done.stderr
+    assert "Dynamo does not know" not in done.stderr
     return done.returncode, json.loads(done.stdout)
 
 

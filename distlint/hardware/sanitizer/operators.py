@@ -33,23 +33,24 @@ class Operator:
 
     def tensors(self, arguments: Mapping[str, Any]) -> list[torch.Tensor]:
         """The tensors to show, flattened."""
-        return list(_flat(arguments.get(self.compared or self.displayed)))
+        return list(flat(arguments.get(self.compared or self.displayed)))
 
     def agreed(self, arguments: Mapping[str, Any]) -> list[str]:
         """What all ranks of the group must have alike."""
         parts = []
         if self.compared:
-            tensors = _flat(arguments[self.compared])
+            tensors = flat(arguments[self.compared])
             parts = [f"{str(t.dtype).removeprefix('torch.')} x {t.numel()}" for t in tensors]
         if self.root:
             parts.append(f"root {arguments['root_rank']}")
         return parts
 
 
-def _flat(value: Any) -> Iterator[torch.Tensor]:
+def flat(value: Any) -> Iterator[torch.Tensor]:
+    """The tensors of a nest of lists, in order."""
     if isinstance(value, (list, tuple)):
         for item in value:
-            yield from _flat(item)
+            yield from flat(item)
     elif value is not None:
         yield value
 

@@ -10,6 +10,7 @@ but costs Python time for each of the other operators too. No other operator is 
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 import os
@@ -19,14 +20,14 @@ import threading
 import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from types import FrameType
+from types import FrameType, FunctionType
 from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
-from distlint.hardware.sanitizer.operators import OPERATORS, Operator
+from distlint.hardware.sanitizer.operators import OPERATORS, Operator, flat
 
 _TORCH = str(Path(torch.__file__).parent) + os.sep
 _OWN = str(Path(__file__).parent) + os.sep
@@ -34,6 +35,8 @@ _RUNTIME = str(Path(__file__).parents[2] / "runtime") + os.sep
 _PROVING = str(Path(__file__).parents[2] / "proving") + os.sep
 _STANDARD = sysconfig.get_paths()["stdlib"] + os.sep
 _PACKAGES = tuple(sysconfig.get_paths()[key] + os.sep for key in ("purelib", "platlib"))
+_COMPILED = f"{os.sep}torchinductor_"
+"""Part of the folder names that Inductor writes its generated code under."""
 _DEPTH = 24
 
 
@@ -47,6 +50,7 @@ class Recorder:
         self._stacks: dict[tuple[tuple[str, int, str], ...], int] = {}
         self._groups: dict[str, tuple[int, ...]] = {}
         self._internal: dict[str, bool] = {}
+        self._hidden: list[Any] = []
         self._library = torch.library.Library("c10d", "IMPL")  # type: ignore[no-untyped-call]
 
     def install(self) -> None:
@@ -56,10 +60,12 @@ class Recorder:
             if f"c10d::{name}" in registered:  # Some came with later versions of torch.
                 overload = getattr(torch.ops.c10d, name).default
                 kernel = self._kernel(overload, row)
+                self._hidden.append(kernel)
                 impl: Callable[..., None] = self._library.impl
                 impl(name, kernel, "BackendSelect", with_keyset=True)
         self._watch_new_groups()
         self._watch_waits()
+        self._hide_from_compiler()
 
     def end(self, error: BaseException | None) -> None:
         """Tell that the script has ended, by `error` or in the regular way."""
@@ -159,7 +165,29 @@ class Recorder:
         def wait(work: Any, *args: Any, **kwargs: Any) -> Any:
             return original(work, *args, **kwargs)
 
+        self._hidden.append(wait)
+
         setattr(dist.Work, "wait", wait)  # noqa: B010 - the stub declares a method
+
+    def _hide_from_compiler(self) -> None:
+        """Inside compiled code Dynamo would compile our kernels too: have it leave them alone.
+
+        `torch.compiler.disable` does that, but imports the compiler, which takes a second or more.
+        So it is done when the program first compiles something.
+        """
+        original = torch.compile
+        members = (*vars(Recorder).values(), *vars(Operator).values(), _shown, flat)
+        self._hidden += [member for member in members if isinstance(member, FunctionType)]
+
+        @functools.wraps(original)
+        def compile_hidden(*args: Any, **kwargs: Any) -> Any:
+            from torch._dynamo.eval_frame import skip_code
+
+            while self._hidden:
+                skip_code(self._hidden.pop().__code__)
+            return original(*args, **kwargs)
+
+        torch.compile = compile_hidden
 
     def _stack(self, frame: FrameType | None) -> tuple[tuple[str, int, str], ...]:
         found = self._user_frames(frame)
@@ -184,7 +212,7 @@ class Recorder:
         if known is None:
             known = filename.startswith((_TORCH, _OWN, _RUNTIME, _PROVING, "<frozen"))
             standard = filename.startswith(_STANDARD) and not filename.startswith(_PACKAGES)
-            self._internal[filename] = known = known or standard
+            self._internal[filename] = known = known or standard or _COMPILED in filename
         return known
 
     def _tell(

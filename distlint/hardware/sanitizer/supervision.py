@@ -188,8 +188,13 @@ class _Supervision:
         return divergence, failed
 
     def _watch(self) -> tuple[Divergence | None, int | None]:
+        looked = 0.0
         while True:
             self._read(_LOOK)
+            # Ranks that talk much keep waking this loop: the rest of it need not run each time.
+            if self._found is None and time.monotonic() - looked < _LOOK:
+                continue
+            looked = time.monotonic()
             running = self._poll()
             if self._found is not None:
                 return self._found, None

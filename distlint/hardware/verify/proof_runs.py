@@ -28,7 +28,11 @@ class Proof:
 
 
 def bundled() -> tuple[list[Proof], list[str]]:
-    """The proofs of all registered rules, and the codes of those that have none."""
+    """The proofs of all registered rules, and the codes of those that have none.
+
+    Rules about distlint's own input (a file that cannot be parsed, a bad setting: DL9xx) claim nothing
+    about ranks, and are left out.
+    """
     from importlib import import_module
 
     from distlint.rule import load_rules
@@ -39,7 +43,7 @@ def bundled() -> tuple[list[Proof], list[str]]:
         path = Path(module.__file__ or "").with_name("proof.py")
         if path.is_file():
             proofs.append(Proof(code, rule.name, path))
-        else:
+        elif not code.startswith("DL9"):
             without.append(code)
     return proofs, without
 
