@@ -119,6 +119,9 @@ STRONG_WORDS: Final = (
     "log", "test", "load_state_dict", "to", "unwrap", "send", "recv", "replicate", "from_pretrained", "split",
     "validate", "__call__", "__iter__", "compute", "device", "eval", "model", "sync", "launch", "call", "run", "all_to_all", "save_checkpoint", "load_checkpoint", "save_model", "rank_zero", "prepare", "from_local",
     "save_pretrained", "push_to_hub",
+} | {
+    # Objects whose `prepare`, `setup` and `initialize` wrap a model, words too common by themselves.
+    "Accelerator", "accelerator", "Fabric", "fabric", "deepspeed",
 }  # fmt: skip
 """Words of which a function that has to do with ranks holds at least one."""
 

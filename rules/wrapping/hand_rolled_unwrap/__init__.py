@@ -51,7 +51,7 @@ CODE = "DL205"
 NAME = "hand-rolled-unwrap"
 SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
-LITERALS = (b', "module")', b", 'module')")
+LITERALS = (b', "module"', b", 'module'", b', "model")', b", 'model')")
 
 _KNOWN = frozenset({"ddp", "dp", "fsdp1", "compile", "deepspeed", "accelerate", "trainer"})
 
@@ -63,7 +63,10 @@ def check(model: Model) -> Iterator[Finding]:
         for site, _ in model.attributes()
         if site.attr == "module"
     }
+    words = [literal.decode() for literal in LITERALS]
     for module in model.modules:
+        if not any(word in module.source.text for word in words):
+            continue
         for node in ast.walk(module.source.tree):
             found = _unwraps(node)
             if found is not None:

@@ -71,11 +71,11 @@ NAME = "wrapped-model-attribute"
 SEVERITY = Severity.ERROR
 STATUS = Status.STABLE
 LITERALS = (
-    b"DistributedDataParallel",
-    b"prepare",
-    b"model_wrapped",
-    b"compute_loss",
     b"DataParallel",
+    b".prepare(",
+    b".prepare_model(",
+    b"model_wrapped",
+    b"def compute_loss",
 )
 
 
