@@ -7,7 +7,7 @@ docstring) and these names:
     NAME = "wrapped-model-attribute"   # kebab-case, names the bad thing
     SEVERITY = Severity.ERROR
     STATUS = Status.STABLE
-    LITERALS = (b"prepare", ...)       # a file holding none of them is not read for this rule
+    LITERALS = ()                      # words beside those of `knowledge.literals` for which a file is read
     def check(model: Model) -> Iterator[Finding]: ...
 
 `check` receives the analysed project and yields findings, each with the fix it offers.
