@@ -64,6 +64,7 @@ class Comparison:
         self.layer = layer
         self.skip = skip
         self._spent = 0
+        self._alone: frozenset[Hashable] = frozenset()
         self._symbols: dict[Node, frozenset[Hashable]] = {}
 
     def difference(self, left: Node, right: Node) -> Difference | None:
@@ -77,7 +78,26 @@ class Comparison:
         shared = self.symbols(left) & self.symbols(right)
         if self._search(left, right, shared, remember=False) is None:
             return None
-        return self._search(left, right, shared, remember=True)
+        found = self._search(left, right, shared, remember=True)
+        alone = self._asked_again(left, right) - shared if found is not None else None
+        if not alone:
+            return found
+        # What one side asks more than once has one answer: equal for each of the answers is equal.
+        self._alone = alone
+        try:
+            return found if self._search(left, right, shared | alone, remember=True) else None
+        finally:
+            self._alone = frozenset()
+
+    def _asked_again(self, left: Node, right: Node) -> frozenset[Hashable]:
+        """Symbols that either graph asks in more than one place."""
+        found: set[Hashable] = set()
+        for root in (left, right):
+            seen: set[Hashable] = set()
+            for node in self.nodes(root):
+                if isinstance(node, If):
+                    (found if node.symbol in seen else seen).add(node.symbol)
+        return frozenset(found)
 
     def _search(
         self, left: Node, right: Node, shared: frozenset[Hashable], *, remember: bool
@@ -189,7 +209,8 @@ class Comparison:
 
     def _relevant(self, a: States, b: States) -> frozenset[Hashable]:
         """Symbols that both sides may still ask."""
-        return self._ahead(a) & self._ahead(b)
+        mine, theirs = self._ahead(a), self._ahead(b)
+        return (mine & theirs) | ((mine | theirs) & self._alone)
 
     def _ahead(self, states: States) -> frozenset[Hashable]:
         found: frozenset[Hashable] = frozenset()

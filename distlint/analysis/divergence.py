@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.compare import Comparison, Difference, GaveUp
 from distlint.analysis.graph import Act, Call, Graphs, Head, If, Node
-from distlint.analysis.ir import Event, Guard, Layer, Run
+from distlint.analysis.ir import Event, Guard, Layer, Loop, Run
 from distlint.analysis.program import Function, Module
 from distlint.analysis.ranks import MAIN, OTHER, RankClass
 from distlint.analysis.values import Spread, Value
@@ -66,7 +66,7 @@ class Divergence:
     def anchor(self) -> ast.AST:
         """The node in the function itself: the collective, or the call or `with` that leads to it."""
         if self.chain:
-            return self.chain[0].node
+            return self.chain[0].via[0] if self.chain[0].via else self.chain[0].node
         return self.act.via[0] if self.act.via else self.event.node
 
 
@@ -91,7 +91,17 @@ def divergences_of(
                 found.setdefault(key, divergence)
         except (GaveUp, RecursionError) as reason:
             problems.append((function.module.path, f"{function.qualname}: not compared, {reason}"))
-    return list(found.values()), problems
+    return _innermost(list(found.values())), problems
+
+
+def _innermost(found: list[Divergence]) -> list[Divergence]:
+    """Without what a caller only repeats: the ranks part inside a function that it calls."""
+    inside = {(d.function, id(d.event.node)) for d in found}
+    return [
+        d
+        for d in found
+        if not any((call.run.function, id(d.event.node)) in inside for call in d.chain)
+    ]
 
 
 def _of_function(function: Function, runs: FunctionRuns, graphs: Graphs) -> list[Divergence]:
@@ -192,17 +202,28 @@ def _classify(
 
 def _dividing(act: Act, chain: tuple[Call, ...], waiters: Run, absent: Run) -> tuple[Guard, ...]:
     """The conditions of the rank that let the waiting class come to the event and kept the other from it."""
-    anchor = chain[0].node if chain else act.via[0] if act.via else act.event.node
+    via = chain[0].via if chain else act.via
+    anchor = via[0] if via else chain[0].node if chain else act.event.node
     nodes = {id(anchor)}
     if isinstance(anchor, (ast.With, ast.AsyncWith)):
         nodes |= {id(item.context_expr) for item in anchor.items}
     site = next((s for s in waiters.calls if id(s.node) in nodes), act.event.site)
     enclosing = site.guards if site is not None else ()
-    by_rank = tuple(g for g in enclosing if g.value.spread is Spread.RANK)
-    if by_rank:
-        return by_rank
+    for known in (True, False):
+        by_rank = tuple(
+            g
+            for g in enclosing
+            if g.value.spread is Spread.RANK and (not known or _decided(g.node, absent, g.taken))
+        )
+        if by_rank:
+            return by_rank
     exits = tuple(g for g in absent.divides if g.exits)
     return exits or tuple(absent.divides) or tuple(waiters.divides)
+
+
+def _decided(test: ast.expr, absent: Run, taken: bool) -> bool:
+    """Whether the absent class of ranks came to this test and took the other arm."""
+    return any(g.node is test and g.taken is not taken for g in absent.divides)
 
 
 def _local(
@@ -216,8 +237,8 @@ def _local(
             case If(value=Value() as value) if _is_local(value):
                 kind = "failure" if "failure" in value.tags else "local"
                 arms = (node.then, node.orelse)
-            case Head(exit=Node() as leave) if node.loop.local is not None:
-                kind, value = "loop", node.loop.local
+            case Head(exit=Node() as leave, loop=Loop(local=Value() as value)) if _is_local(value):
+                kind = "loop"
                 arms = (node.body, leave)
             case _:
                 continue

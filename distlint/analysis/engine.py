@@ -204,8 +204,8 @@ class Engine:
         free = []
         if captured and function.parent is not None:
             for name in self._free_names(function):
-                value = captured.get(name)
-                part = _signature(value) if value is not None else None
+                found = captured.get(name)
+                part = _signature(found) if found is not None else None
                 if part is not None:
                     free.append((name, part))
         cls = receiver.type if receiver is not None and function.cls is not None else None

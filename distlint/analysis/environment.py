@@ -31,6 +31,7 @@ class Access:
 
     `node` is the subscript, call or comparison; `statement` holds it; `value` is what is written.
     `above` are the statements around it, outermost first, functions and classes included.
+    `several` where a loop gives the node other names too.
     """
 
     use: Use
@@ -39,6 +40,7 @@ class Access:
     statement: ast.stmt
     above: tuple[ast.stmt, ...]
     value: ast.expr | None = None
+    several: bool = False
 
     @property
     def function(self) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
@@ -119,7 +121,7 @@ class _Accesses:
     def __iter__(self) -> Iterator[Access]:
         for statement, above in statements(self._module.body.body):
             found = [
-                Access(use, name, node, statement, above, value)
+                Access(use, name, node, statement, above, value, len(names) > 1)
                 for node in own_expressions(statement)
                 for use, names, value in self._uses(node, statement)
                 for name in names

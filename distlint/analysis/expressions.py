@@ -228,7 +228,7 @@ def _member_of_instance(frame: Frame, base: Value, node: ast.Attribute) -> Value
         if method is not None:
             if method.has_decorator("property", "cached_property"):
                 result = calls.call_project(frame, Closure(method, {}, base), [], {}, node, None)
-                return result.but(receiver=base)
+                return result if result.type == "generator" else result.but(receiver=base)
             if method.has_decorator("staticmethod"):
                 return Value(("method", id(method), base.key), target=Closure(method, {}))
             return Value(("method", id(method), base.key), target=Closure(method, {}, base))
@@ -553,10 +553,12 @@ def _ifexp(frame: Frame, node: ast.IfExp) -> Value:
             return value.but(spread=Spread.RANK, origin=test.origin)
         return value
     outer = frame.steps
-    frame.steps = then = []
+    then: list[Step] = []
+    orelse: list[Step] = []
+    frame.steps = then
     with frame.guarded(node.test, test, True):
         a = evaluate(frame, node.body)
-    frame.steps = orelse = []
+    frame.steps = orelse
     with frame.guarded(node.test, test, False):
         b = evaluate(frame, node.orelse)
     frame.steps = outer

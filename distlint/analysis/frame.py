@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from distlint.analysis import expressions
+from distlint.analysis.calls import call_project
 from distlint.analysis.ir import (
     Attempt,
     Branch,
@@ -67,11 +68,12 @@ class Frame:
         self.loops: list[ast.stmt] = []
         self.tries: list[ast.Try] = []
         self.loop_steps: list[Loop] = []
-        self.loop_assigned: list[set[str]] = []
+        self.loop_assigned: list[frozenset[str]] = []
         self.control: list[Value] = []
         self.statement: ast.stmt = run.function.body[0] if run.function.body else ast.Pass()
         self.depth = 0
         self.order = 0
+        self.handling = 0
         self._bind_parameters(bound, receiver)
 
     # -- names ------------------------------------------------------------------------------------
@@ -299,8 +301,14 @@ class Frame:
 
     def leave(self, kind: str, node: ast.AST) -> None:
         """An exit from the block."""
-        by_rank = any(
-            g.value.spread is Spread.RANK and g.value.truthiness() is not None for g in self.guards
+        last = self.guards[-1] if self.guards else None
+        # Only directly under the test of the rank: a raise for another reason ends the whole job
+        # (speechbrain 1.1.2 encoder.py, verl 0.9.1 fsdp_checkpoint_manager.py).
+        by_rank = (
+            last is not None
+            and not self.handling
+            and last.value.spread is Spread.RANK
+            and last.value.truthiness() is not None
         )
         self.steps.append(Leave(kind, node, by_rank))
 
@@ -507,6 +515,7 @@ class Frame:
         if truth is False and test.spread is not Spread.UNIFORM:
             return self.execute(statement.orelse)
         loop.endless = truth is True
+        loop.module = self.module
         if truth is None:
             loop.key = ("while", test.key)
             loop.volatile.add(loop.key)
@@ -563,7 +572,7 @@ class Frame:
         return ranked and len(items) <= _MAX_UNROLL and not _contains_nested_jump(statement.body)
 
     def _for_generator(
-        self, statement: ast.For | ast.AsyncFor, iterable: Value, assigned: set[str]
+        self, statement: ast.For | ast.AsyncFor, iterable: Value, assigned: frozenset[str]
     ) -> bool:
         """A loop over a project's generator: its body stands at the generator's `yield`."""
         assert iterable.receiver is not None
@@ -586,6 +595,7 @@ class Frame:
             return Value(("element", id(target)), items=(Value(("index", id(target))), inner))
         if iterable.items:
             spread, origin, tags = spread_of(iterable.items)
+            tags = tags - {"bool-mask"}
             wraps = iterable.items[0].wraps
             return Value(("element", id(target)), UNKNOWN, spread, origin, tags=tags, wraps=wraps)
         spread = iterable.spread
@@ -595,7 +605,7 @@ class Frame:
             UNKNOWN,
             spread,
             origin,
-            tags=iterable.tags - {"world_size"},
+            tags=iterable.tags - {"world_size", "bool-mask"},
         )
 
     def loop_over(self, node: ast.AST, iterable: Value, body: list[Step]) -> None:
@@ -604,7 +614,7 @@ class Frame:
         local = iterable if iterable.spread is Spread.LOCAL and iterable.tags & _UNEVEN else None
         self.steps.append(Loop(node, key, local, body, [], volatile={key}))
 
-    def _havoc(self, assigned: set[str], node: ast.AST) -> None:
+    def _havoc(self, assigned: frozenset[str], node: ast.AST) -> None:
         """Variables that a loop assigns have no known value at its head."""
         for name in assigned:
             value = self.env.get(name)
@@ -621,7 +631,7 @@ class Frame:
         statement: ast.While | ast.For | ast.AsyncFor,
         loop: Loop,
         body: list[ast.stmt],
-        assigned: set[str],
+        assigned: frozenset[str],
         orelse: list[ast.stmt],
         *,
         element: tuple[ast.expr, Value] | None = None,
@@ -700,9 +710,12 @@ class Frame:
                 self.env[handler.name] = Value(
                     ("exception", id(handler)), tags=frozenset({"exception"})
                 )
-            self.steps = block = []
+            block: list[Step] = []
+            self.steps = block
+            self.handling += 1
             if self.execute(handler.body):
                 ends.append(self.env)
+            self.handling -= 1
             attempt.handlers.append(block)
         self.env = ends[0] if ends else failed_env
         for end in ends[1:]:
@@ -734,7 +747,8 @@ class Frame:
         if run is not None:
             if item.optional_vars is not None and run.returns is not None:
                 self.assign(item.optional_vars, run.returns)
-            self.steps = body = []
+            body: list[Step] = []
+            self.steps = body
             alive = self._with_items(statement, items[1:])
             self.steps = outer
             if body or run.steps:
@@ -772,9 +786,7 @@ class Frame:
         self, method: Function, value: Value, item: ast.withitem, into: list[Step]
     ) -> None:
         saved, self.steps = self.steps, into
-        expressions.calls.call_project(
-            self, Closure(method, {}, value), [], {}, item.context_expr, None
-        )
+        call_project(self, Closure(method, {}, value), [], {}, item.context_expr, None)
         self.steps = saved
 
     def _context_row(self, expression: ast.expr) -> Call | None:
@@ -824,7 +836,8 @@ class Frame:
                 self.env[name] = Value(
                     ("match", id(case), name), UNKNOWN, subject.spread, subject.origin
                 )
-            self.steps = block = []
+            block: list[Step] = []
+            self.steps = block
             if case.guard is not None:
                 expressions.evaluate(self, case.guard)
             if self.execute(case.body):
@@ -910,23 +923,43 @@ def merge(a: dict[str, Value], b: dict[str, Value], place: Hashable) -> dict[str
     return merged
 
 
-def assigned_names(node: ast.AST) -> set[str]:
+def assigned_names(node: ast.AST) -> frozenset[str]:
     """Names and attribute paths that statements inside a node assign."""
+    known: frozenset[str] | None = getattr(node, "_distlint_assigned", None)
+    if known is not None:
+        return known
     names: set[str] = set()
     stack = list(ast.iter_child_nodes(node))
     while stack:
         child = stack.pop()
         match child:
-            case ast.Name(ctx=ast.Store() | ast.Del()):
-                names.add(child.id)
-            case ast.Attribute(ctx=ast.Store() | ast.Del()):
-                path = dotted_name(child)
-                if path:
-                    names.add(path)
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda() | ast.ClassDef():
+            case ast.Name():
+                if not isinstance(child.ctx, ast.Load):
+                    names.add(child.id)
+                continue
+            case ast.Attribute():
+                if not isinstance(child.ctx, ast.Load):
+                    path = dotted_name(child)
+                    if path:
+                        names.add(path)
+                    continue
+            case (
+                ast.Constant()
+                | ast.Load()
+                | ast.FunctionDef()
+                | ast.AsyncFunctionDef()
+                | ast.Lambda()
+                | ast.ClassDef()
+            ):
+                continue
+            case ast.Expr(value=ast.Call()):
+                # Only a walrus in the arguments could assign.
+                stack.append(child.value)
                 continue
         stack.extend(ast.iter_child_nodes(child))
-    return names
+    found = frozenset(names)
+    node._distlint_assigned = found  # type: ignore[attr-defined]
+    return found
 
 
 def _as_load(target: ast.expr) -> ast.expr:
@@ -969,7 +1002,7 @@ def _leaves(body: list[ast.stmt]) -> bool:
     )
 
 
-def _reads(node: ast.AST, names: set[str]) -> bool:
+def _reads(node: ast.AST, names: frozenset[str]) -> bool:
     for child in ast.walk(node):
         if isinstance(child, ast.Call):
             return True

@@ -25,7 +25,7 @@ from distlint.analysis.ir import (
     Surround,
     Yield,
 )
-from distlint.analysis.program import Function
+from distlint.analysis.program import Function, Module
 from distlint.analysis.values import Value
 
 
@@ -90,12 +90,13 @@ class Head(Node):
 class Call(Node):
     """A call of a project function that has events; expanded where the comparison needs it."""
 
-    __slots__ = ("next", "node", "run")
+    __slots__ = ("next", "node", "run", "via")
 
-    def __init__(self, run: Run, node: ast.AST, next_: Node) -> None:
+    def __init__(self, run: Run, node: ast.AST, next_: Node, via: tuple[ast.AST, ...] = ()) -> None:
         self.run = run
         self.node = node
         self.next = next_
+        self.via = via
 
 
 OPAQUE = "opaque"
@@ -246,22 +247,25 @@ class Graphs:
             case Invoke():
                 if not self.noisy(step.run) and step.run.function not in self.loud:
                     return after
-                key = (step.run, id(step.node), id(after))
-                if key not in self._calls:
-                    self._calls[key] = Call(step.run, step.node, after)
-                return self._calls[key]
+                call_key = (step.run, id(step.node), id(after), self._via)
+                if call_key not in self._calls:
+                    self._calls[call_key] = Call(step.run, step.node, after, self._via)
+                return self._calls[call_key]
             case Opaque():
                 if not self.noisy(step.run):
                     return after
-                event = self._opaque.setdefault(
-                    id(step.node),
-                    Event(f"{OPAQUE} {id(step.node)}", Layer.ALWAYS, step.node, step.module),
-                )
-                return Act(event, after, self._via)
+                return self._unknown(step.node, step.module, after)
             case Surround():
                 return self._surround(step, after, ways)
             case Yield():
                 return ways.yield_(after)
+
+    def _unknown(self, node: ast.AST, module: Module, after: Node) -> Act:
+        """A point that only ranks that all come to it are compared beyond."""
+        event = self._opaque.setdefault(
+            id(node), Event(f"{OPAQUE} {id(node)}", Layer.ALWAYS, node, module)
+        )
+        return Act(event, after, self._via)
 
     def _if(
         self, symbol: Hashable, then: Node, orelse: Node, node: ast.AST, value: Value | None
@@ -307,6 +311,9 @@ class Graphs:
             return head.exit if head.exit is not None else STOP
         if head.exit is not None and head.body is head.exit:
             return head.exit
+        if loop.endless and loop.module is not None:
+            # `while True: command = scatter(...)`: one rank serves while another says what to do.
+            return self._unknown(loop.node, loop.module, head)
         return head
 
     def _leave(self, step: Leave, ways: _Ways) -> Node:

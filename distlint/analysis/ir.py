@@ -191,6 +191,7 @@ class Loop:
     """`while True`: left by `break` or `return` only."""
     volatile: set[Hashable] = field(default_factory=set)
     """Symbols that may change from one iteration to the next."""
+    module: Module | None = None
 
 
 @dataclass(slots=True, eq=False)

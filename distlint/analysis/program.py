@@ -140,6 +140,7 @@ class _Scanner:
 
     def __init__(self, module: Module) -> None:
         self.module = module
+        self.lines = module.source.text.splitlines()
 
     def scan(self) -> None:
         module = self.module
@@ -224,7 +225,7 @@ class _Scanner:
             cls if in_class else None,
             None if owner.is_module_body and not in_class else owner,
             tuple(node.decorator_list),
-            _is_generator(node, self.module.source.text),
+            _is_generator(node, self.lines),
         )
         self.module.all_functions.append(function)
         if in_class:
@@ -266,8 +267,8 @@ class _Scanner:
                 imports[alias.asname or alias.name] = f"{base}.{alias.name}" if base else alias.name
 
 
-def _is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef, text: str) -> bool:
-    if "yield" not in text:
+def _is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: list[str]) -> bool:
+    if not any("yield" in line for line in lines[node.lineno - 1 : node.end_lineno]):
         return False
     stack: list[ast.AST] = list(node.body)
     while stack:
