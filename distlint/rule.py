@@ -10,6 +10,10 @@ docstring) and these names:
     LITERALS = ()                      # words beside those of `knowledge.literals` for which a file is read
     def check(model: Model) -> Iterator[Finding]: ...
 
+A file is read where it holds a word of `knowledge.literals`, or one of a rule's LITERALS. A rule about
+distributed code leaves them empty. One that also speaks of other code names words that files hardly have
+for another reason: a common one makes every check parse every file.
+
 `check` receives the analysed project and yields findings, each with the fix it offers.
 Whether a rule has a fix follows from the findings of its cases, it is declared nowhere.
 """
