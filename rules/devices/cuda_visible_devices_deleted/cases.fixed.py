@@ -1,0 +1,109 @@
+"""Deletions of CUDA_VISIBLE_DEVICES, and what only looks like one."""
+
+import contextlib
+import os
+import subprocess
+from os import environ
+
+import torch
+from distlint.runtime import temporary_env
+
+VARIABLE = "CUDA_VISIBLE_DEVICES"
+
+# Bugs
+
+# all of them, please
+# expect: DL501
+
+
+def pop(model):
+    # expect: DL501
+    return model.cuda()
+
+
+def by_constant():
+    # expect: DL501
+    pass
+
+
+def unset():
+    # expect: DL501
+    return torch.cuda.is_available()
+
+
+def in_a_try():
+    # expect: DL501
+    return torch.cuda.is_available()
+
+
+def beside_another():
+    del os.environ["OMP_NUM_THREADS"]  # expect: DL501
+
+
+def read_and_removed():
+    devices = os.environ.get("CUDA_VISIBLE_DEVICES", "")  # expect: DL501
+    return devices.split(",")
+
+
+def several():
+    for name in ("RANK", "CUDA_VISIBLE_DEVICES"):
+        os.environ.pop(name, None)  # expect: DL501
+
+
+def put_back(command):
+    # expect: DL501
+    # the tool looks for GPUs by itself
+    with temporary_env(CUDA_VISIBLE_DEVICES=None):
+        result = subprocess.run(command, check=True)
+    return result
+
+
+# Correct
+
+
+def environment_of_a_child(command):
+    env = os.environ.copy()
+    env.pop("CUDA_VISIBLE_DEVICES", None)
+    subprocess.run(command, env=env, check=True)
+
+
+def in_a_dictionary(command):
+    env = dict(os.environ)
+    del env["CUDA_VISIBLE_DEVICES"]
+    subprocess.run(command, env=env, check=True)
+
+
+def another_variable():
+    os.environ.pop("TOKENIZERS_PARALLELISM", None)
+
+
+def read_only():
+    return os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
+
+
+def put_back_always(command):
+    saved = os.environ.pop("CUDA_VISIBLE_DEVICES", None)
+    try:
+        subprocess.run(command, check=True)
+    finally:
+        if saved is not None:
+            os.environ["CUDA_VISIBLE_DEVICES"] = saved
+
+
+@contextlib.contextmanager
+def one_device(index):
+    before = os.environ.get("CUDA_VISIBLE_DEVICES")
+    os.environ["CUDA_VISIBLE_DEVICES"] = str(index)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["CUDA_VISIBLE_DEVICES"]
+        else:
+            os.environ["CUDA_VISIBLE_DEVICES"] = before
+
+
+def own_value(command):
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    subprocess.run(command, check=True)
+    del os.environ["CUDA_VISIBLE_DEVICES"]

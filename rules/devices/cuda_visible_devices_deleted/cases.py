@@ -1,0 +1,114 @@
+"""Deletions of CUDA_VISIBLE_DEVICES, and what only looks like one."""
+
+import contextlib
+import os
+import subprocess
+from os import environ
+
+import torch
+
+VARIABLE = "CUDA_VISIBLE_DEVICES"
+
+# Bugs
+
+if "CUDA_VISIBLE_DEVICES" in os.environ:
+    # all of them, please
+    del os.environ["CUDA_VISIBLE_DEVICES"]  # expect: DL501
+
+
+def pop(model):
+    os.environ.pop("CUDA_VISIBLE_DEVICES", None)  # expect: DL501
+    return model.cuda()
+
+
+def by_constant():
+    environ.pop(VARIABLE, None)  # expect: DL501
+
+
+def unset():
+    os.unsetenv("CUDA_VISIBLE_DEVICES")  # expect: DL501
+    return torch.cuda.is_available()
+
+
+def in_a_try():
+    try:
+        del os.environ["CUDA_VISIBLE_DEVICES"]  # expect: DL501
+    except KeyError:
+        pass
+    return torch.cuda.is_available()
+
+
+def beside_another():
+    del os.environ["OMP_NUM_THREADS"], os.environ["CUDA_VISIBLE_DEVICES"]  # expect: DL501
+
+
+def read_and_removed():
+    devices = os.environ.pop("CUDA_VISIBLE_DEVICES", "")  # expect: DL501
+    return devices.split(",")
+
+
+def several():
+    for name in ("RANK", "CUDA_VISIBLE_DEVICES"):
+        os.environ.pop(name, None)  # expect: DL501
+
+
+def put_back(command):
+    saved = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if "CUDA_VISIBLE_DEVICES" in os.environ:
+        del os.environ["CUDA_VISIBLE_DEVICES"]  # expect: DL501
+    # the tool looks for GPUs by itself
+    result = subprocess.run(command, check=True)
+    if saved is not None:
+        os.environ["CUDA_VISIBLE_DEVICES"] = saved
+    return result
+
+
+# Correct
+
+
+def environment_of_a_child(command):
+    env = os.environ.copy()
+    env.pop("CUDA_VISIBLE_DEVICES", None)
+    subprocess.run(command, env=env, check=True)
+
+
+def in_a_dictionary(command):
+    env = dict(os.environ)
+    del env["CUDA_VISIBLE_DEVICES"]
+    subprocess.run(command, env=env, check=True)
+
+
+def another_variable():
+    os.environ.pop("TOKENIZERS_PARALLELISM", None)
+
+
+def read_only():
+    return os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
+
+
+def put_back_always(command):
+    saved = os.environ.pop("CUDA_VISIBLE_DEVICES", None)
+    try:
+        subprocess.run(command, check=True)
+    finally:
+        if saved is not None:
+            os.environ["CUDA_VISIBLE_DEVICES"] = saved
+
+
+@contextlib.contextmanager
+def one_device(index):
+    before = os.environ.get("CUDA_VISIBLE_DEVICES")
+    os.environ["CUDA_VISIBLE_DEVICES"] = str(index)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["CUDA_VISIBLE_DEVICES"]
+        else:
+            os.environ["CUDA_VISIBLE_DEVICES"] = before
+
+
+def own_value(command):
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    subprocess.run(command, check=True)
+    del os.environ["CUDA_VISIBLE_DEVICES"]
