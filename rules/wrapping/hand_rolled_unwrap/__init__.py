@@ -67,13 +67,28 @@ def check(model: Model) -> Iterator[Finding]:
     for module in model.modules:
         if not any(word in module.source.text for word in words):
             continue
+        digging = _loops_to_parts(module)
         for node in ast.walk(module.source.tree):
             found = _unwraps(node)
-            if found is not None:
+            if found is not None and node not in digging:
                 subject, attr, whole = found
                 kinds = wraps.get((module, ast.unparse(subject)), set())
                 known = bool(kinds) and kinds <= _KNOWN
                 yield _finding(module, node, subject, attr, whole, known)
+
+
+def _loops_to_parts(module: Module) -> set[ast.AST]:
+    """Loops over `model` that look for a part of the network (its layers), in no unwrapping function.
+
+    peft 0.21.2, `peft/tuners/tuners_utils.py`, `replicate_layers`: the innermost model is what it wants.
+    """
+    return {
+        node
+        for function in module.all_functions
+        if not function.is_module_body and "unwrap" not in function.name
+        for node in ast.walk(function.node)
+        if isinstance(node, ast.While) and _asked(node.test, "model") is not None
+    }
 
 
 def _unwraps(node: ast.AST) -> tuple[ast.expr, str, bool] | None:

@@ -18,7 +18,7 @@ def loop(model):
     return model
 
 
-def head_lost(model):
+def unwrap_all(model):
     while hasattr(model, "model"):  # expect: DL205
         model = model.model
     return model
@@ -53,6 +53,12 @@ def by_class(model):
 
 def layers(model):
     return model.model.layers if hasattr(model, "model") else model.layers
+
+
+def innermost_layers(model):
+    while hasattr(model, "model"):
+        model = model.model
+    return model.layers
 
 
 def own_part(self):

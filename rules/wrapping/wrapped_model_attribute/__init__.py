@@ -63,7 +63,9 @@ from distlint.rule import Status
 
 if TYPE_CHECKING:
     from distlint.analysis.ir import AttributeSite, CallSite
+    from distlint.analysis.program import Function
     from distlint.analysis.ranks import RankClass
+    from distlint.analysis.values import Wrap
     from distlint.knowledge.wrappers import Wrapper
 
 CODE = "DL201"
@@ -113,11 +115,23 @@ def _before_the_wrap(model: Model, site: AttributeSite, by_name: dict[str, list[
     # A method that overrides another calls it, which says nothing of when either is called.
     callers = [c for c in callers if c.function.name != site.function.name]
     return bool(callers) and all(
-        caller.module is wrap.module
-        and caller.node.lineno < getattr(wrap.node, "lineno", 0)
-        and any(inner is wrap.node for inner in ast.walk(caller.function.node))
-        for caller in callers
+        caller.node.lineno < _line_of_wrap(caller.function, wrap, by_name) for caller in callers
     )
+
+
+def _line_of_wrap(function: Function, wrap: Wrap, by_name: dict[str, list[CallSite]]) -> int:
+    """Where a function wraps, itself or by the method that it calls; 0 where it does not."""
+    if any(node is wrap.node for node in ast.walk(function.node)):
+        return int(getattr(wrap.node, "lineno", 0))
+    lines = [
+        call.node.lineno
+        for sites in by_name.values()
+        for call in sites
+        if call.function is function
+        and call.callee is not None
+        and any(node is wrap.node for node in ast.walk(call.callee.node))
+    ]
+    return min(lines, default=0)
 
 
 def _finding(site: AttributeSite, layer: Wrapper, ranks: frozenset[RankClass]) -> Finding:

@@ -175,6 +175,19 @@ class Early(nn.Module):
         return self.net.config.hidden_size
 
 
+class InTwoSteps:
+    def __init__(self, net):
+        self.net = net
+        self._check()
+        self._wrap()
+
+    def _check(self):
+        assert self.net.config.hidden_size > 0
+
+    def _wrap(self):
+        self.net = DDP(self.net)
+
+
 class Own(Trainer):
     def report(self):
         return self.model.config  # Trainer keeps the model itself there
