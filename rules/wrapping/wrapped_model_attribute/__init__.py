@@ -138,6 +138,8 @@ def _finding(site: AttributeSite, layer: Wrapper, ranks: frozenset[RankClass]) -
     receiver = source_of(site.module, site.node.value)
     text = f"{receiver}.{site.attr}"
     who = "rank 0" if ranks == {MAIN} else "every rank"
+    if MAIN not in ranks:
+        who = "every rank but 0"
     if layer.kind in BY_LAUNCH:
         cause = (
             "where the launch configuration asks for DistributedDataParallel, which does not pass "
