@@ -88,6 +88,15 @@ class Temporary(Trainer):
         return self.accelerator.unwrap_model(self.model_wrapped).generate(**batch)
 
 
+def unwrapped_on_main_only(text_encoder, optimizer, path):
+    accelerator = Accelerator()
+    text_encoder, optimizer = accelerator.prepare(text_encoder, optimizer)
+    if accelerator.is_main_process:
+        text_encoder = accelerator.unwrap_model(text_encoder)
+        text_encoder.save_pretrained(path)
+    return unwrap(text_encoder).get_input_embeddings()  # the other ranks  # expect: DL201
+
+
 # Correct
 
 
