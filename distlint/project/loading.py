@@ -272,7 +272,7 @@ def _second_wave(
         found = _CALLED.findall(entry.text)
         calls[entry.file.path] = frozenset(name or decorator for name, decorator in found)
     counts = Counter(name for names in calls.values() for name in names)
-    frequent = max(len(rest) // 10, 10)
+    frequent = max(len(rest) // 100, 10)
     words = [literal.decode("latin-1") for literal in literals]
 
     def of_interest(function: ast.stmt, text: Sequence[str], names: Container[str]) -> bool:
