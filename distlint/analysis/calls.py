@@ -534,16 +534,12 @@ def call_project(
 ) -> Value:
     """Call a project function: run it for this class of ranks, and take over its steps and result."""
     function = closure.function
-    kind = decorator_kind(frame, function)
-    if kind is not None and frame.run.rank.fact(kind) is False:
-        frame.consult(kind)
-        return constant(
-            None,
-            Spread.RANK,
-            frame.origin(node, f"`{function.name}` runs on the main process only"),
-        )
-    if kind is not None:
-        frame.consult(kind)
+    found = deciding_decorator(frame, function)
+    if found is not None:
+        frame.consult(found[1])
+        if frame.run.rank.fact(found[1]) is False:
+            text = f"`{function.name}` runs on the main process only"
+            return constant(None, Spread.RANK, frame.origin(node, text))
     if isinstance(node, ast.Call):
         frame.site(
             node,
@@ -600,20 +596,18 @@ def _inside(value: Value) -> Value:
     return value.but(wraps=(), tags=value.tags | {"unwrapped"})
 
 
-def decorator_kind(frame: Frame, function: Function) -> str | None:
-    """The rank predicate under which a decorator lets a function run, if one does."""
+def deciding_decorator(frame: Frame, function: Function) -> tuple[ast.expr, str] | None:
+    """The decorator that lets a function run on some ranks only, and the predicate it asks."""
     for decorator in function.decorators:
         dotted = dotted_name(decorator.func if isinstance(decorator, ast.Call) else decorator)
         if not dotted:
             continue
         meaning = frame.engine.program.resolve_dotted(function.module, dotted)
         if isinstance(meaning, str) and meaning in facts.DECORATORS:
-            return facts.DECORATORS[meaning]
+            return decorator, facts.DECORATORS[meaning]
         last = dotted.rpartition(".")[2]
-        if meaning is None and last in facts.ANY_DECORATORS:
-            return facts.ANY_DECORATORS[last]
-        if isinstance(meaning, Function) and last in facts.ANY_DECORATORS:
-            return facts.ANY_DECORATORS[last]
+        if (meaning is None or isinstance(meaning, Function)) and last in facts.ANY_DECORATORS:
+            return decorator, facts.ANY_DECORATORS[last]
     return None
 
 

@@ -49,7 +49,7 @@ class _Front:
     """What a side may do next: events by op, calls to look into only if the other side differs, ends."""
 
     acts: dict[str, tuple[Act, set[State], tuple[Call, ...]]]
-    calls: dict[Hashable, tuple[Call, State]]
+    calls: dict[Hashable, tuple[Call, set[State]]]
     ends: bool
     wild: bool
     dropped: frozenset[Hashable]
@@ -245,6 +245,9 @@ class Comparison:
                 return None
             lonely = left.calls.keys() ^ right.calls.keys()
             if not lonely:
+                same = left.acts.keys() == right.acts.keys() and left.ends == right.ends
+                lonely = set() if same else left.calls.keys() | right.calls.keys()
+            if not lonely:
                 break
             expand |= lonely
         if left.wild and not left.acts and not left.ends and not left.calls:
@@ -278,8 +281,8 @@ class Comparison:
             work.append(
                 (frozenset(states), frozenset(right.acts[op][1]), carried, (*trail, event)[-12:])
             )
-        for key, (_, state) in left.calls.items():
-            work.append((frozenset({state}), frozenset({right.calls[key][1]}), carried, trail))
+        for key, (_, behind) in left.calls.items():
+            work.append((frozenset(behind), frozenset(right.calls[key][1]), carried, trail))
         return None
 
     def _front(
@@ -337,10 +340,6 @@ class Comparison:
                         stack.append((node.exit, returns, crossed, chain))
                 case Call():
                     ident = (node.run.function, id(node.node), _depth(returns))
-                    if ident in front.calls and ident not in expand:
-                        # The same call reached in two ways: follow both inside.
-                        expand.add(ident)
-                        return self._front(states, assumed, fresh, shared, expand)
                     if ident in expand:
                         if _depth(returns) >= _MAX_STACK:
                             raise GaveUp(
@@ -355,7 +354,8 @@ class Comparison:
                             )
                         )
                     else:
-                        front.calls[ident] = (node, (node.next, returns))
+                        _, behind = front.calls.setdefault(ident, (node, set()))
+                        behind.add((node.next, returns))
                         front.dropped |= _asked_anew(crossed)
                 case End():
                     if node is RETURN and returns:

@@ -82,12 +82,7 @@ def divergences_of(
     for function, runs in live.items():
         try:
             for divergence in _of_function(function, runs, graphs):
-                key = (
-                    divergence.kind,
-                    id(divergence.event.node),
-                    id(divergence.anchor),
-                    divergence.layer > 0,
-                )
+                key = (divergence.kind, id(divergence.anchor), divergence.layer > 0)
                 found.setdefault(key, divergence)
         except (GaveUp, RecursionError) as reason:
             problems.append((function.module.path, f"{function.qualname}: not compared, {reason}"))
@@ -115,6 +110,8 @@ def _of_function(function: Function, runs: FunctionRuns, graphs: Graphs) -> list
             if main is None:
                 continue
             for rank, other in variant.items():
+                if any(not d.missing for d in found):
+                    break  # what follows a difference in order is shifted against each other
                 if rank is not MAIN and other is not main:
                     found += _compare(function, graphs, layer, main, other, rank, reported)
             for run in dict.fromkeys(variant.values()):
@@ -149,6 +146,8 @@ def _compare(
         if divergence.event.layer == layer:
             reported.add(id(divergence.event.node))
             found.append(divergence)
+            if not divergence.missing:
+                break
     return found
 
 

@@ -152,7 +152,7 @@ class Engine:
         self._lowest.append(depth)
         try:
             frame = Frame(self, run, bound, receiver, captured)
-            frame.execute(function.body)
+            frame.start()
             run.environment = frame.env if function.is_module_body else {}
         finally:
             lowest = self._lowest.pop()

@@ -464,6 +464,14 @@ def _compare(frame: Frame, node: ast.Compare) -> Value:
 
 
 def _compare_pair(left: Value, op: ast.cmpop, right: Value) -> Value:
+    if left.logic is not None and left.logic[0] == "choice" and right.known:
+        test, *choices = left.logic[1]
+        a, b = (_compare_pair(choice, op, right) for choice in choices)
+        if a.known and a.const == b.const:
+            return a
+        if a.known and b.known:
+            key = ("compare", type(op).__name__, left.key, right.key)
+            return a.but(key=key, const=UNKNOWN, logic=("choice", (test, a, b)))
     spread, origin, tags = spread_of((left, right))
     tags = tags - {"masked", "ragged"}
     if _is_guess(left, op, right) or _is_guess(right, op, left):
@@ -565,6 +573,8 @@ def _ifexp(frame: Frame, node: ast.IfExp) -> Value:
     if then or orelse:
         outer.append(Branch(test, node.test, then, orelse))
     value = join(a, b, ("ifexp", id(node), test.key))
+    if a.known and b.known and not value.known and test.spread is Spread.UNIFORM:
+        value = value.but(logic=("choice", (test, a, b)))
     if test.spread > value.spread:
         value = value.but(spread=test.spread, origin=test.origin)
     return value

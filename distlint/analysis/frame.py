@@ -96,7 +96,8 @@ class Frame:
             key = ("parameter", id(self.function), name)
             value = bound.get(name)
             if value is not None:
-                self.env[name] = value if value.known or value.target else value.but(key=key)
+                known = value.known or value.target
+                self.env[name] = value if known else value.but(key=key, logic=None)
                 continue
             type_ = self.engine.annotation_type(self.module, parameter.annotation)
             conventional = None if type_ else expressions.convention(self, name, parameter)
@@ -330,6 +331,20 @@ class Frame:
             self.guards.pop()
 
     # -- statements ----------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Follow the function from its first statement; not on ranks that a decorator keeps out."""
+        found = expressions.calls.deciding_decorator(self, self.function)
+        if found is not None:
+            decorator, kind = found
+            kept = self.rank_value(kind, decorator, f"`@{ast.unparse(decorator)}`")
+            truth = kept.truthiness()
+            if truth is not None:
+                self.run.divides.append(Guard(decorator, self.module, kept, truth))
+            if truth is False:
+                self.run.returns = constant(None, Spread.RANK, kept.origin)
+                return
+        self.execute(self.function.body)
 
     def execute(self, statements: list[ast.stmt]) -> bool:
         """Follow statements in order; returns whether the end of the block is reached."""
@@ -620,11 +635,11 @@ class Frame:
             value = self.env.get(name)
             if value is not None and (value.known or value.items is not None):
                 self.env[name] = value.but(
-                    key=("loop", id(node), name), const=UNKNOWN, items=None,
+                    key=("loop", id(node), name), const=UNKNOWN, items=None, logic=None,
                     truth=None, target=value.target if value.const is UNKNOWN else None,
                 )  # fmt: skip
             elif value is not None:
-                self.env[name] = value.but(key=("loop", id(node), name), truth=None)
+                self.env[name] = value.but(key=("loop", id(node), name), truth=None, logic=None)
 
     def _loop(
         self,

@@ -293,6 +293,14 @@ class Graphs:
         op, operands = condition.logic
         if op == "not":
             return self._branch(operands[0], node, orelse, then)
+        if op == "choice":
+            test, first, second = operands
+            return self._branch(
+                test,
+                node,
+                self._branch(first, node, then, orelse),
+                self._branch(second, node, then, orelse),
+            )
         result = then if op == "and" else orelse
         for operand in reversed(operands):
             result = (

@@ -85,7 +85,8 @@ class Value:
     items     elements of a tuple or list of known length
     wraps     layers around a model, innermost first
     tags      facts that flow through arithmetic, formatting and containers ("rank", "clock" …)
-    logic     ("not" | "and" | "or", operands), for conditions
+    logic     ("not" | "and" | "or", operands), for conditions; ("choice", (test, a, b)) for a value that
+              a shared test chooses between two known ones
     """
 
     __slots__ = (

@@ -1,0 +1,418 @@
+"""Where classes of ranks part: found at the marked lines, and nowhere else.
+
+A mark names the kind of divergence on the line of its anchor: `# parts: rank` (two classes of ranks),
+`local` (a condition that each rank answers for itself), `loop`, `failure`. Cases without a mark are right.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from textwrap import dedent
+
+import pytest
+
+from distlint.analysis import Source, build_model
+from distlint.analysis.model import Model
+
+MARK = re.compile(r"#\s*parts:\s*(\w+)")
+
+HEAD = "import os, sys, torch, torch.distributed as dist\nfrom accelerate import Accelerator\n"
+
+RIGHT = {
+    "sandwich": """
+        def main(local_rank):
+            if local_rank not in [-1, 0]:
+                dist.barrier()
+            load()
+            if local_rank == 0:
+                dist.barrier()
+        """,
+    "matched branches": """
+        def main():
+            if dist.get_rank() == 0:
+                x = read()
+                dist.broadcast(x, 0)
+            else:
+                x = torch.empty(3)
+                dist.broadcast(x, 0)
+        """,
+    "size, then data": """
+        def bcast(data, rank, src=0):
+            if rank == src:
+                if len(data) == 0:
+                    size = torch.tensor([0])
+                    dist.broadcast(size, src=src)
+                else:
+                    size = torch.tensor([3])
+                    dist.broadcast(size, src=src)
+                    dist.broadcast(data, src=src)
+                return data
+            size = torch.tensor([0])
+            dist.broadcast(size, src=src)
+            if size.item() == 0:
+                return []
+            buf = torch.empty(size)
+            dist.broadcast(buf, src=src)
+            return buf
+        """,
+    "one barrier for each rank": """
+        def main():
+            for r in range(dist.get_world_size()):
+                if dist.get_rank() == r:
+                    print("x")
+                dist.barrier()
+            for r in range(dist.get_world_size()):
+                if r == dist.get_rank():
+                    dist.barrier()
+        """,
+    "RANK != -1 asks whether there are ranks": """
+        RANK = int(os.getenv("RANK", -1))
+        def main():
+            if RANK != -1:
+                dist.barrier()
+        """,
+    "is_initialized and world size": """
+        def main():
+            if dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1:
+                dist.barrier()
+        """,
+    "context manager, as sandwich": """
+        from contextlib import contextmanager
+        @contextmanager
+        def zero_first(is_main):
+            if not is_main:
+                dist.barrier()
+            yield
+            if is_main:
+                dist.barrier()
+        def main():
+            with zero_first(dist.get_rank() == 0):
+                x = load()
+                return x
+        """,
+    "context manager, local or global": """
+        from contextlib import contextmanager
+        @contextmanager
+        def main_process_first(local_only=True):
+            is_main = int(os.environ["LOCAL_RANK"]) == 0 if local_only else dist.get_rank() == 0
+            try:
+                if not is_main:
+                    dist.barrier()
+                yield
+            finally:
+                if is_main:
+                    dist.barrier()
+        """,
+    "a number that is the local or the global rank": """
+        def first(local: bool):
+            rank = int(os.environ["LOCAL_RANK"]) if local else dist.get_rank()
+            if rank > 0:
+                dist.barrier()
+            work()
+            if rank == 0:
+                dist.barrier()
+        """,
+    "early return of all": """
+        def main(x):
+            if x is None:
+                return
+            dist.barrier()
+        """,
+    "both return before": """
+        def gather(rank, counts):
+            dist.all_reduce(counts)
+            if counts.item() == 0:
+                if rank != 0:
+                    return None
+                return []
+            dist.all_gather([counts], counts)
+        """,
+    "collective in finally": """
+        def main():
+            try:
+                if dist.get_rank() == 0:
+                    write()
+            finally:
+                dist.barrier()
+        """,
+    "a raise for another reason than the rank": """
+        def main(config):
+            if dist.get_rank() == 0:
+                if config.bad:
+                    raise ValueError("bad")
+                write()
+            dist.barrier()
+        """,
+    "recursion": """
+        def walk(module):
+            for child in module.children():
+                walk(child)
+            dist.barrier()
+        def main(module, server):
+            if dist.get_rank() == 0 and server:
+                with open("x"):
+                    walk(module)
+            else:
+                walk(module)
+        """,
+    "recursion with a default": """
+        class Sync:
+            def inner(self, module):
+                self.walk(module)
+            def walk(self, module, prefix="", visited=None):
+                if visited is None:
+                    visited = set()
+                for name, child in module.named_children():
+                    self.walk(child, prefix=f"{prefix}.{name}", visited=visited)
+                if isinstance(module, Special):
+                    dist.barrier()
+                    if self.mode == "server" and dist.get_rank() == 0:
+                        send(module)
+            def main(self, module):
+                if self.mode == "server" and dist.get_rank() == 0:
+                    with open("x"):
+                        self.inner(module)
+                else:
+                    self.inner(module)
+        """,
+    "a group of its own": """
+        def main(group):
+            if dist.get_rank() < 2:
+                dist.barrier(group)
+        """,
+    "server loop": """
+        def serve():
+            while True:
+                box = [None]
+                dist.scatter_object_list(box, None, src=0)
+                if box[0] == "stop":
+                    return
+                work(box[0])
+                dist.gather_object(box[0], None, dst=0)
+        def main(jobs):
+            if dist.get_rank() == 0:
+                for job in jobs:
+                    dist.scatter_object_list([None], job, src=0)
+                    dist.gather_object(None, [], dst=0)
+                dist.scatter_object_list([None], ["stop"], src=0)
+            else:
+                serve()
+        """,
+    "an unknown callee that is given a function": """
+        def work():
+            dist.barrier()
+        def main(executor):
+            if dist.get_rank() == 0:
+                executor.submit(work)
+        """,
+    "decided by a collective": """
+        def main(loss, loader):
+            for batch in loader:
+                flag = torch.tensor(float(loss.item() > 3))
+                dist.all_reduce(flag)
+                if flag.item() > 0:
+                    break
+                dist.barrier()
+        """,
+    "loop over a dict": """
+        def main(parameters):
+            for name, p in parameters.items():
+                dist.all_reduce(p)
+        """,
+    "a list indexed by a loop variable": """
+        def main(records, order, dtype):
+            for index, name in enumerate(sorted(records)):
+                for start in range(0, len(records[index]), 8):
+                    dist.broadcast(records[index], src=0)
+        """,
+    "a raise that ends the job": """
+        def main(path):
+            if dist.get_rank() == 0 and not os.path.exists(path):
+                raise FileNotFoundError(path)
+            dist.barrier()
+        """,
+    "only the file system differs": """
+        def main(path):
+            if os.path.exists(path):
+                dist.barrier()
+        """,
+}
+
+WRONG = {
+    "rank branch": """
+        def main():
+            if dist.get_rank() == 0:
+                dist.barrier()  # parts: rank
+        """,
+    "early return": """
+        def save(x):
+            if dist.get_rank() != 0:
+                return
+            torch.save(x, "f")
+            dist.barrier()  # parts: rank
+        def main():
+            for e in range(10):
+                save(1)
+        """,
+    "nested conditions": """
+        class T:
+            def __init__(self):
+                self.accelerator = Accelerator()
+            def log(self, stats):
+                if self.accelerator.is_main_process:
+                    if self.cfg.log == "wandb":
+                        self.accelerator.wait_for_everyone()  # parts: rank
+        """,
+    "or, and": """
+        accelerator = Accelerator()
+        def f(use_ds):
+            if accelerator.is_main_process or use_ds:
+                accelerator.wait_for_everyone()  # parts: rank
+        def g(use_ds):
+            accelerator.is_main_process and accelerator.wait_for_everyone()  # parts: rank
+        """,
+    "through helpers": """
+        def sync():
+            dist.barrier()
+        def finish():
+            sync()
+        def main():
+            if dist.get_rank() == 0:
+                finish()  # parts: rank
+        """,
+    "a context manager entered by one": """
+        from contextlib import contextmanager
+        @contextmanager
+        def both():
+            dist.barrier()
+            yield
+            dist.barrier()
+        def main():
+            if dist.get_rank() == 0:
+                with both():  # parts: rank
+                    pass
+        """,
+    "break of one rank": """
+        def train(rank, loader, model):
+            for epoch in range(10):
+                for b in loader:
+                    dist.all_reduce(b)  # parts: rank
+                if rank in [-1, 0]:
+                    if stopper(epoch):
+                        break
+        """,
+    "other order": """
+        def main(a, b):
+            if dist.get_rank() == 0:
+                dist.broadcast(a, 0)  # parts: rank
+                dist.all_reduce(b)
+            else:
+                dist.all_reduce(b)
+                dist.broadcast(a, 0)
+        """,
+    "masked tensor": """
+        accelerator = Accelerator()
+        def f(entropies, mask):
+            kept = entropies[mask.bool()].float()
+            if kept.numel() == 0:
+                return torch.zeros_like(entropies)
+            return accelerator.gather(kept)  # parts: local
+        """,
+    "generator": """
+        def batches():
+            for i in range(3):
+                dist.barrier()
+                yield i
+        def main():
+            if dist.get_rank() == 0:
+                for b in batches():  # parts: rank
+                    use(b)
+        """,
+    "decorator": """
+        from lightning.pytorch.utilities import rank_zero_only
+        @rank_zero_only
+        def log(x):
+            dist.barrier()  # parts: rank
+        """,
+    "raise as a guard": """
+        def main():
+            try:
+                if dist.get_rank() != 0:
+                    raise RuntimeError("not here")
+                dist.barrier()  # parts: rank
+            except RuntimeError:
+                pass
+        """,
+    "exit of other ranks": """
+        def main():
+            if dist.get_rank() != 0:
+                sys.exit(0)
+            dist.barrier()  # parts: rank
+        """,
+    "last rank": """
+        def main():
+            if dist.get_rank() == dist.get_world_size() - 1:
+                dist.barrier()  # parts: rank
+        """,
+    "flag of an object": """
+        class T:
+            def __init__(self):
+                self.is_main = dist.get_rank() == 0
+            def save(self):
+                if not self.is_main:
+                    return
+                dist.barrier()  # parts: rank
+        """,
+    "two in a row": """
+        def main(x):
+            if dist.get_rank() == 0:
+                dist.all_reduce(x)  # parts: rank
+                dist.barrier()  # parts: rank
+        """,
+}
+
+
+def model_of(text: str) -> Model:
+    return build_model([Source("m.py", "m", text, ast.parse(text))])
+
+
+def marks(text: str) -> list[tuple[int, str]]:
+    return [
+        (number, match[1])
+        for number, line in enumerate(text.splitlines(), 1)
+        for match in MARK.finditer(line)
+    ]
+
+
+def parted(text: str) -> list[tuple[int, str]]:
+    found = model_of(text).divergences()
+    return sorted((getattr(d.anchor, "lineno", 0), d.kind) for d in found)
+
+
+@pytest.mark.parametrize("text", RIGHT.values(), ids=list(RIGHT))
+def test_silent(text: str) -> None:
+    assert parted(HEAD + dedent(text)) == []
+
+
+@pytest.mark.parametrize("text", WRONG.values(), ids=list(WRONG))
+def test_found(text: str) -> None:
+    text = HEAD + dedent(text)
+    assert marks(text)
+    assert parted(text) == marks(text)
+
+
+def test_callers_do_not_repeat_it() -> None:
+    text = HEAD + dedent(
+        """
+        def save():
+            if dist.get_rank() == 0:
+                dist.barrier()  # parts: rank
+        def main():
+            if dist.get_rank() == 0:
+                save()
+            else:
+                save()
+        """
+    )
+    assert parted(text) == marks(text)
