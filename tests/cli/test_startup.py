@@ -57,3 +57,19 @@ def test_files_without_anything_to_look_for_load_no_analysis(tmp_path: Path, mod
     (tmp_path / "a.py").write_text("x = 1\n")
     modules(tmp_path)  # leaves the catalogue of rules in the cache
     assert module not in modules(tmp_path)
+
+
+def test_modules_of_the_analysed_code_are_never_imported(tmp_path: Path) -> None:
+    for name in ("re", "json", "click", "ast", "torch", "difflib", "hashlib"):
+        (tmp_path / f"{name}.py").write_text("import sys\nsys.exit('analysed code ran')\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "distlint", "check", "--no-cache"],
+        cwd=tmp_path,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert done.stdout == "No findings (7 files checked).\n"
