@@ -104,15 +104,18 @@ def _verify(
     ranks = nproc or sessions.default_ranks(gpus)
     formed: list[SessionRecord] = []
     not_formed: list[str] = []
-    if only != "proofs":
-        planned, not_formed = sessions.plan(ranks, gpus, record.nccl is not None, backend)
-        formed = _contracts(planned, patterns)
     proofs: list[Outcome] = []
     without: list[str] = []
+    chosen: list[proof_runs.Proof] = []
     if only != "contracts":
+        # Before minutes are spent on the contracts: a rule that cannot be loaded ends the command.
         bundled, without = proof_runs.bundled()
         chosen = [proof for proof in bundled if _selected(f"{proof.code} {proof.rule}", patterns)]
         without = [] if patterns else without
+    if only != "proofs":
+        planned, not_formed = sessions.plan(ranks, gpus, record.nccl is not None, backend)
+        formed = _contracts(planned, patterns)
+    if chosen:
         proofs = proof_runs.run_proofs(chosen, _progress())
     return Verification(
         record,

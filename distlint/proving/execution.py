@@ -16,6 +16,7 @@ from distlint.proving.waiting import PARTNER_LOST, IdleWatch, script_lines
 
 _LOOK = 0.25
 _TAIL = 4000
+_SHOWN = 160
 
 _PORT_TAKEN = re.compile(r"EADDRINUSE|address already in use", re.IGNORECASE)
 
@@ -171,8 +172,10 @@ def _judge(ends: tuple[RankEnd, ...]) -> tuple[Outcome, str]:
         first = own[0]
         wrong = first.exception == "AssertionError"
         where = f" at line {first.line}" if first.line else ""
-        what = f"{first.exception}: {first.message}" if first.exception else f"exit {first.status}"
-        evidence = f"rank {first.rank} failed{where}: {' '.join(what.split())[:300]}"
+        what = f"exit {first.status}"
+        if first.exception is not None:
+            what = ": ".join(part for part in (first.exception, _one_line(first.message)) if part)
+        evidence = f"rank {first.rank} failed{where}: {what}"
         return (Outcome.WRONG_RESULT if wrong else Outcome.FAILS), evidence
     stuck = [end for end in ends if end.status is None or end.lost_partner]
     if stuck:
@@ -185,5 +188,10 @@ def _judge(ends: tuple[RankEnd, ...]) -> tuple[Outcome, str]:
 def _waited(end: RankEnd) -> str:
     line = f" at line {end.line}" if end.line else ""
     if end.lost_partner:
-        return f"gave up waiting{line}: {' '.join(end.message.split())[:160]}"
+        return f"gave up waiting{line}: {_one_line(end.message)}"
     return f"waits{line}"
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 2]} …"
