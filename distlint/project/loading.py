@@ -152,19 +152,8 @@ def load(
             loaded[entry.file.path] = entry
     for entry in _second_wave(found.entries, literals, overlays):
         loaded[entry.file.path] = entry
-    by_module = _by_module(found.entries)
-    wave = [entry for entry in loaded.values() if entry.tree is not None]
-    for _ in range(REEXPORT_DEPTH):
-        wave = [
-            entry
-            for entry in _packages_named_in(wave, by_module)
-            if entry.tree is None and entry.failure is None
-        ]
-        if not wave:
-            break
-        for entry in wave:
-            _load(entry, overlays, with_tree=True)
-            loaded[entry.file.path] = entry
+    for entry in _reexports(found.entries, overlays):
+        loaded[entry.file.path] = entry
     return sorted(loaded.values(), key=lambda entry: entry.file.shown)
 
 
@@ -328,29 +317,63 @@ def _by_module(entries: Iterable[Entry]) -> dict[str, Entry]:
     }
 
 
-def _packages_named_in(entries: Iterable[Entry], by_module: Mapping[str, Entry]) -> list[Entry]:
-    """The packages whose `__init__` the imports of `entries` name, each once."""
-    found: dict[str, Entry] = {}
-    for entry in entries:
-        assert entry.tree is not None or entry.failure is not None
-        if entry.tree is None:
+def _reexports(entries: Sequence[Entry], overlays: Mapping[str, bytes]) -> list[Entry]:
+    """The `__init__` files through which names of parsed modules reach other parsed modules.
+
+    Those that pass on nothing of a parsed module are left out: transformers has 550 of them.
+    """
+    parsed = [entry for entry in entries if entry.tree is not None]
+    telling = {module_name(entry.file.path)[0] for entry in parsed}
+    by_module = _by_module(entries)
+    found: dict[str, frozenset[str]] = {}
+    wave = parsed
+    for _ in range(REEXPORT_DEPTH):
+        named = {name for entry in wave for name in _imported_names(entry)}
+        wave = []
+        for name in sorted(named & by_module.keys()):
+            entry = by_module[name]
+            if entry.tree is None and entry.failure is None:
+                _load(entry, overlays, with_tree=True)
+                wave.append(entry)
+        wave = [entry for entry in wave if entry.tree is not None]
+        for entry in wave:
+            found[module_name(entry.file.path)[0]] = _imported_names(entry)
+        if not wave:
+            break
+    kept: set[str] = set()
+
+    def passes_on(package: str, name: str) -> bool:
+        # Every package imports its project's tools; what it re-exports lies below it.
+        return name.startswith(package + ".") and (name in telling or name in kept)
+
+    while more := {
+        package
+        for package, names in found.items()
+        if package not in kept and any(passes_on(package, name) for name in names)
+    }:
+        kept |= more
+    for name in found.keys() - kept:
+        by_module[name].tree = None
+    return [by_module[name] for name in sorted(kept)]
+
+
+def _imported_names(entry: Entry) -> frozenset[str]:
+    """The absolute dotted names that the imports of a parsed file mention."""
+    assert entry.tree is not None
+    module, is_init = module_name(entry.file.path)
+    found: set[str] = set()
+    for node in _imports(entry.tree):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
             continue
-        module, is_init = module_name(entry.file.path)
-        for node in _imports(entry.tree):
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            else:
-                base = node.module or ""
-                if node.level:
-                    drop = node.level - 1 if is_init else node.level
-                    parts = module.split(".")
-                    prefix = parts[: len(parts) - drop]
-                    base = ".".join([*prefix, base] if base else prefix)
-                names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
-            for name in names:
-                if name in by_module:
-                    found.setdefault(name, by_module[name])
-    return list(found.values())
+        base = node.module or ""
+        if node.level:
+            parts = module.split(".")
+            prefix = parts[: len(parts) - (node.level - 1 if is_init else node.level)]
+            base = ".".join([*prefix, base] if base else prefix)
+        found.add(base)
+        found.update(f"{base}.{alias.name}" for alias in node.names)
+    return frozenset(found)
 
 
 def _imports(tree: ast.Module) -> list[ast.Import | ast.ImportFrom]:
