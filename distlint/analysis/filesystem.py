@@ -12,7 +12,7 @@ from distlint.analysis.ir import CallSite, Guard, Run
 from distlint.analysis.paths import holds, parts_of
 from distlint.analysis.program import Function
 from distlint.analysis.ranks import MAIN, NODE_MAIN, RankClass
-from distlint.analysis.syntax import assignments, element_names, own_nodes
+from distlint.analysis.syntax import assignments, element_names, own_nodes, statement_with_test
 from distlint.analysis.values import Spread, Value
 from distlint.knowledge import sinks
 from distlint.knowledge.schema import Call as Row
@@ -33,6 +33,8 @@ _NOT_FILES: Final = frozenset(
 )
 """Names of parameters that hold an open file or a buffer rather than a path."""
 _DEVICES: Final = ("/dev/", "/proc/", "/sys/")
+_FIRST: Final = ("process_first", "rank_zero_first", "rank_0_first", "master_first")
+"""Ends of the names of context managers that let one rank go first."""
 _MAX_CALLERS: Final = 3
 
 
@@ -300,11 +302,22 @@ def check_before(found: FileCall) -> Guard | None:
         return None
     path = parts_of(found.path, found.function)
     for guard in found.site.guards:
+        if guard.exits and _raises(found.function, guard):
+            continue
         for test in _tests(guard.node):
             asked = parts_of(test, found.function)
             if holds(asked, path) or holds(path, asked):
                 return guard
     return None
+
+
+def _raises(function: Function, guard: Guard) -> bool:
+    """Whether the other arm of an early exit ends in an error: then nothing is made in its place."""
+    statement = statement_with_test(function, guard.node)
+    if statement is None:
+        return False
+    arm = statement.orelse if guard.taken else statement.body
+    return bool(arm) and isinstance(arm[-1], ast.Raise)
 
 
 def _tests(condition: ast.expr) -> list[ast.expr]:
@@ -362,12 +375,15 @@ def _catches(kind: ast.expr) -> bool:
 
 
 def first_sections(model: Model) -> list[tuple[Function, ast.With | ast.AsyncWith]]:
-    """The `with` blocks that one rank runs before the others (`main_process_first`)."""
+    """The `with` blocks that one rank runs before the others (`main_process_first`).
+
+    By the tables, and by the name: projects hold copies of these context managers.
+    """
     found: list[tuple[Function, ast.With | ast.AsyncWith]] = []
     for call in model.calls():
         statement = call.site.statement
         if (
-            any(row.first for row in call.site.rows)
+            (any(row.first for row in call.site.rows) or call.site.method.endswith(_FIRST))
             and isinstance(statement, (ast.With, ast.AsyncWith))
             and any(item.context_expr is call.site.node for item in statement.items)
         ):

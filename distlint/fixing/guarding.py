@@ -22,12 +22,13 @@ def source(text: str, node: ast.AST) -> str:
     return ast.get_source_segment(text, node) or ast.unparse(node)
 
 
-def call_on_main(text: str, call: ast.Call) -> Replace | None:
+def call_on_main(text: str, call: ast.Call, *, broadcast: bool = False) -> Replace | None:
     """`f(a, b)` becomes `run_on_main(f, a, b)`: rank 0 calls, the others wait for it.
 
     Args:
         text: the file.
         call: the call.
+        broadcast: the other ranks get rank 0's value.
 
     Returns:
         The edit; None where the call has a keyword that `run_on_main` takes for itself.
@@ -37,7 +38,10 @@ def call_on_main(text: str, call: ast.Call) -> Replace | None:
     function, whole = source(text, call.func), source(text, call)
     rest = whole[len(function) :].lstrip()[1:]
     if not call.args and not call.keywords:
-        return Replace(span_of(call), f"$run_on_main({function})")
+        value = ", broadcast=True" if broadcast else ""
+        return Replace(span_of(call), f"$run_on_main({function}{value})")
+    if broadcast:
+        rest = re.sub(r",?\s*\)$", ", broadcast=True)", rest)
     own_line = re.match(r"([ \t]*(?:#[^\n]*)?\n)([ \t]*)", rest)
     opening = f"{own_line[1]}{own_line[2]}{function},\n" if own_line else f"{function}, "
     if own_line:

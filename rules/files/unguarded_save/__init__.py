@@ -53,7 +53,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis import filesystem as files
-from distlint.analysis.model import place_of, related
+from distlint.analysis.model import evidence, place_of
 from distlint.analysis.values import Spread
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.fixing import guarding
@@ -96,7 +96,7 @@ def check(model: Model) -> Iterator[Finding]:
             or found.row.effect is Effect.DELETE
             or found.row.locked
             or not found.by_several
-            or files.asks_existence(found.site)
+            or files.check_before(found) is not None
             or files.in_first_section(found.site, model.first_sections)
             or not files.same_path(found, model.callers)
         ):
@@ -110,7 +110,7 @@ def check(model: Model) -> Iterator[Finding]:
             f"all ranks write `{found.text}` at the same time: {arrival.text}, and what is left of "
             f"the file is whatever the ranks happened to write last. {_advice(fix)}",
             place_of(module, node),
-            (related(arrival.module, arrival.node, arrival.text),),
+            evidence(arrival),
             fix,
         )
 
