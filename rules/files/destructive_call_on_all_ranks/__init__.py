@@ -1,0 +1,127 @@
+"""Every rank removes the same files, or asks the same question.
+
+## What it does
+Reports `shutil.rmtree`, `os.remove`, `os.rename`, `Path.unlink` and the like on one path by rank 0 and
+other ranks, and `input()` on every rank, where the program shows that several ranks come there.
+
+## Why it is bad
+The first rank removes the file, the others raise FileNotFoundError, or `rmtree` fails half way because
+another rank removes the same tree: the job dies while it makes room for a checkpoint. A rank that is
+late removes what the others have already written anew. `input()` on a rank without a terminal raises
+EOFError, or all ranks wait for a person who answers one of them.
+
+## Example
+```python
+accelerator.wait_for_everyone()
+shutil.rmtree(oldest)
+```
+
+## Use instead
+```python
+accelerator.wait_for_everyone()
+run_on_main(shutil.rmtree, oldest)
+```
+
+## Fix safety
+`run_on_main` needs all ranks: safe where the analysis shows that they arrive, and no condition stands
+around the call that ranks may answer differently; else unsafe. For `input()` always unsafe: the answer
+is sent to all ranks, which needs the process group.
+
+## Known limits
+Silent where a handler takes the error, with `ignore_errors` or `missing_ok`, and on paths made from the
+rank or from temporary names. Where a test for existence stands before it, see DL305.
+
+## References
+- accelerate 0.22.0 accelerate/accelerator.py: `save_state` with `total_limit`, repaired in 0.23.0
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis import filesystem as files
+from distlint.analysis.arrival import ranked
+from distlint.analysis.model import evidence, place_of
+from distlint.analysis.values import Spread
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.fixing import guarding
+from distlint.knowledge.schema import Effect
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.arrival import Arrival
+    from distlint.analysis.ir import CallSite
+    from distlint.analysis.model import Model
+
+CODE = "DL303"
+NAME = "destructive-call-on-all-ranks"
+SEVERITY = Severity.ERROR
+STATUS = Status.STABLE
+LITERALS = ()
+
+_QUESTIONS = ("builtins.input", "getpass.getpass")
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Removals of one path, and questions, by several ranks."""
+    for found in model.file_calls:
+        arrival = found.arrival
+        if (
+            arrival is None
+            or found.effect is not Effect.DELETE
+            or not found.by_several
+            or files.check_before(found) is not None
+            or files.tolerated(found.site)
+            or files.in_first_section(found.site, model.first_sections)
+            or not files.same_path(found, model.callers, listed=True)
+        ):
+            continue
+        yield _finding(
+            found.site,
+            f"the first rank removes `{found.text}` and the others fail, or remove what is new there: "
+            f"{arrival.text}. Remove it on rank 0 while the others wait: `run_on_main()`.",
+            arrival,
+            broadcast=False,
+        )
+    for call in model.calls(*_QUESTIONS):
+        arrival = model.arrival_at(call)
+        if arrival is not None and len(call.classes) > 1 and not ranked(call.site):
+            yield _finding(
+                call.site,
+                f"every rank waits for an answer at a terminal that one process has: {arrival.text}. "
+                "Ask on rank 0 and send the answer to all: `run_on_main(..., broadcast=True)`.",
+                arrival,
+                broadcast=True,
+            )
+
+
+def _finding(site: CallSite, message: str, arrival: Arrival, *, broadcast: bool) -> Finding:
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        message,
+        place_of(site.module, site.node),
+        evidence(arrival),
+        _fix(site, arrival, broadcast),
+    )
+
+
+def _fix(site: CallSite, arrival: Arrival, broadcast: bool) -> Fix | None:
+    statement = site.statement
+    alone = isinstance(statement, ast.Expr) and statement.value is site.node
+    if any(guard.value.spread is not Spread.UNIFORM for guard in site.guards):
+        return None  # each rank decides for itself: what needs all ranks would hang here
+    if not alone and not broadcast:
+        return None
+    edit = guarding.call_on_main(site.module.source.text, site.node, broadcast=broadcast)
+    if edit is None:
+        return None
+    safe = arrival.all_ranks and not broadcast
+    return Fix(
+        Applicability.SAFE if safe else Applicability.UNSAFE,
+        "Do it on rank 0 while the others wait: `run_on_main()`",
+        (edit,),
+    )

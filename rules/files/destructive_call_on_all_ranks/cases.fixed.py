@@ -1,0 +1,87 @@
+"""Cases of DL303: removals and questions on every rank, and those that are right."""
+
+import contextlib
+import os
+import shutil
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+from accelerate import Accelerator
+from distlint.runtime import run_on_main
+
+
+# --- bugs -----------------------------------------------------------------------------------------
+
+
+def rotate(accelerator: Accelerator, output_dir, limit):
+    # accelerate 0.22.0 accelerator.py, save_state with total_limit.
+    folders = [os.path.join(output_dir, folder) for folder in os.listdir(output_dir)]
+    for folder in folders[:limit]:
+        run_on_main(shutil.rmtree, folder)  # expect: DL303
+    accelerator.wait_for_everyone()
+
+
+def replace_cache(cache, fresh):
+    dist.barrier()
+    # The old one.
+    run_on_main(shutil.rmtree, cache)  # expect: DL303
+    run_on_main(os.rename, fresh, cache)  # expect: DL303
+    run_on_main(Path(cache, "lock").unlink)  # expect: DL303
+
+
+class Trainer:
+    # soundstorm-pytorch 0.4.9 trainer.py.
+    def __init__(self, model, folder):
+        self.accelerator = Accelerator()
+        self.model = self.accelerator.prepare(model)
+        if confirmed("clear?"):
+            run_on_main(shutil.rmtree, str(folder))  # expect: DL303
+
+
+def confirmed(question):
+    answer = run_on_main(input, f"{question} (y/n) ", broadcast=True)  # expect: DL303
+    return answer.lower() in ("yes", "y")
+
+
+# --- right ----------------------------------------------------------------------------------------
+
+
+def by_main(cache):
+    dist.barrier()
+    if dist.get_rank() == 0:
+        shutil.rmtree(cache)
+    dist.barrier()
+
+
+def own_folder(cache):
+    dist.barrier()
+    shutil.rmtree(os.path.join(cache, f"rank{dist.get_rank()}"))
+
+
+def tolerant(cache):
+    dist.barrier()
+    shutil.rmtree(cache, ignore_errors=True)
+    Path(cache).unlink(missing_ok=True)
+    try:
+        os.remove(cache)
+    except FileNotFoundError:
+        print("gone")
+    with contextlib.suppress(OSError):
+        os.rmdir(cache)
+
+
+def own_temporary(model, path):
+    dist.barrier()
+    temporary = f"{path}.{os.getpid()}"
+    torch.save(model, temporary)
+    os.remove(temporary)
+
+
+def remove(path):
+    # Anybody's: nothing shows that several ranks call it.
+    os.remove(path)
+
+
+def ask():
+    return input("name? ")

@@ -1,0 +1,86 @@
+"""Cases of DL303: removals and questions on every rank, and those that are right."""
+
+import contextlib
+import os
+import shutil
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+from accelerate import Accelerator
+
+
+# --- bugs -----------------------------------------------------------------------------------------
+
+
+def rotate(accelerator: Accelerator, output_dir, limit):
+    # accelerate 0.22.0 accelerator.py, save_state with total_limit.
+    folders = [os.path.join(output_dir, folder) for folder in os.listdir(output_dir)]
+    for folder in folders[:limit]:
+        shutil.rmtree(folder)  # expect: DL303
+    accelerator.wait_for_everyone()
+
+
+def replace_cache(cache, fresh):
+    dist.barrier()
+    # The old one.
+    shutil.rmtree(cache)  # expect: DL303
+    os.rename(fresh, cache)  # expect: DL303
+    Path(cache, "lock").unlink()  # expect: DL303
+
+
+class Trainer:
+    # soundstorm-pytorch 0.4.9 trainer.py.
+    def __init__(self, model, folder):
+        self.accelerator = Accelerator()
+        self.model = self.accelerator.prepare(model)
+        if confirmed("clear?"):
+            shutil.rmtree(str(folder))  # expect: DL303
+
+
+def confirmed(question):
+    answer = input(f"{question} (y/n) ")  # expect: DL303
+    return answer.lower() in ("yes", "y")
+
+
+# --- right ----------------------------------------------------------------------------------------
+
+
+def by_main(cache):
+    dist.barrier()
+    if dist.get_rank() == 0:
+        shutil.rmtree(cache)
+    dist.barrier()
+
+
+def own_folder(cache):
+    dist.barrier()
+    shutil.rmtree(os.path.join(cache, f"rank{dist.get_rank()}"))
+
+
+def tolerant(cache):
+    dist.barrier()
+    shutil.rmtree(cache, ignore_errors=True)
+    Path(cache).unlink(missing_ok=True)
+    try:
+        os.remove(cache)
+    except FileNotFoundError:
+        print("gone")
+    with contextlib.suppress(OSError):
+        os.rmdir(cache)
+
+
+def own_temporary(model, path):
+    dist.barrier()
+    temporary = f"{path}.{os.getpid()}"
+    torch.save(model, temporary)
+    os.remove(temporary)
+
+
+def remove(path):
+    # Anybody's: nothing shows that several ranks call it.
+    os.remove(path)
+
+
+def ask():
+    return input("name? ")
