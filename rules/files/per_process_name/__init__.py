@@ -1,0 +1,142 @@
+"""Each rank makes up its own name for what all should share.
+
+## What it does
+Reports a path that several ranks create or write and into which the clock, a new identifier, the process
+number or `hash()` of a text goes; and such a path given as `output_dir` to training arguments.
+
+## Why it is bad
+The ranks do not read the clock in the same second, and `hash()` of a text is salted in each process: they
+end up with different names. Rank 0 saves in one directory, the others look for the file in another; caches
+are built once per rank and never found again; the checkpoint is spread over directories.
+
+## Example
+```python
+run_dir = f"runs/{datetime.now():%Y%m%d-%H%M%S}"
+os.makedirs(run_dir, exist_ok=True)
+```
+
+## Use instead
+```python
+now = run_on_main(datetime.now, broadcast=True)
+run_dir = f"runs/{now:%Y%m%d-%H%M%S}"
+os.makedirs(run_dir, exist_ok=True)
+```
+For names made from a text: `hashlib.sha256(text.encode()).hexdigest()`.
+
+## Fix safety
+Unsafe: names change, and sending rank 0's value needs the process group. Offered only where a collective
+is shown to run in the function; elsewhere the finding says what to do.
+
+## Known limits
+Names of temporary files are not reported: a file of each process's own is what they are for. Under a
+launcher that sets one name for all ranks (an environment variable) nothing is wrong.
+
+## References
+- python 3.11 reference, 3.3.1: `object.__hash__`, PYTHONHASHSEED
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.arrival import ranked
+from distlint.analysis.model import evidence, place_of, related
+from distlint.analysis.values import Spread, Value
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.fixing import guarding
+from distlint.knowledge.schema import Effect
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.arrival import Arrival
+    from distlint.analysis.ir import CallSite
+    from distlint.analysis.model import Model
+
+CODE = "DL304"
+NAME = "per-process-name"
+SEVERITY = Severity.ERROR
+STATUS = Status.STABLE
+LITERALS = ()
+
+_OWN = frozenset({"clock", "hash", "process", "random"})
+_TEMPORARY = ("tempfile.", "mkdtemp", "mkstemp", "temporary")
+_DIRECTORIES = ("output_dir", "logging_dir", "run_name")
+_SHARING = (Effect.WRITE, Effect.CREATE_DIR, Effect.DOWNLOAD)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Names that each rank makes up, for what ranks share."""
+    seen: set[int] = set()
+    for found in model.file_calls:
+        value = found.sites[0][2]
+        if (
+            found.arrival is not None
+            and found.effect in _SHARING
+            and found.by_several
+            and value is not None
+            and _made_up(value)
+        ):
+            yield from _report(found.site, value, found.text, found.arrival, seen)
+    for call in model.calls():
+        if not call.site.method.endswith("TrainingArguments") or ranked(call.site):
+            continue
+        for keyword in _DIRECTORIES[:1]:
+            value = call.site.keywords.get(keyword)
+            if value is not None and _made_up(value):
+                node = call.site.argument_node(None, keyword)
+                text = ast.unparse(node) if node is not None else keyword
+                yield from _report(call.site, value, text, model.arrival_at(call), seen)
+
+
+def _made_up(value: Value) -> bool:
+    """Whether each process makes the value up, so that no other can know it."""
+    if value.spread is not Spread.LOCAL or "rank" in value.tags or value.origin is None:
+        return False
+    source = ast.unparse(value.origin.node).lower()
+    return bool(value.tags & _OWN) and not any(word in source for word in _TEMPORARY)
+
+
+def _report(
+    site: CallSite, value: Value, text: str, arrival: Arrival | None, seen: set[int]
+) -> Iterator[Finding]:
+    origin = value.origin
+    if origin is None or id(origin.node) in seen:
+        return
+    seen.add(id(origin.node))
+    why = f" ({arrival.text})" if arrival is not None else ""
+    yield Finding(
+        CODE,
+        NAME,
+        SEVERITY if arrival is not None else Severity.WARNING,
+        f"each rank has a `{text}` of its own, since {origin.text} goes into it{why}: ranks look for "
+        "each other's files under different names. Let rank 0 choose the name and send it to all.",
+        place_of(site.module, site.node),
+        (
+            related(origin.module, origin.node, f"{origin.text}: each process has its own"),
+            *(evidence(arrival) if arrival is not None else ()),
+        ),
+        _fix(site, value, arrival),
+    )
+
+
+def _fix(site: CallSite, value: Value, arrival: Arrival | None) -> Fix | None:
+    origin = value.origin
+    if (
+        arrival is None
+        or not arrival.all_ranks
+        or arrival.node.lineno >= site.node.lineno  # type: ignore[attr-defined]
+        or arrival.module is not site.module
+        or origin is None
+        or origin.module is not site.module
+        or not isinstance(origin.node, ast.Call)
+        or "hash" in value.tags
+        or any(guard.value.spread is not Spread.UNIFORM for guard in site.guards)
+        or not arrival.node.lineno < origin.node.lineno <= site.node.lineno  # type: ignore[attr-defined]
+    ):
+        return None
+    edit = guarding.call_on_main(site.module.source.text, origin.node, broadcast=True)
+    if edit is None:
+        return None
+    return Fix(Applicability.UNSAFE, "Send rank 0's value to all ranks", (edit,))

@@ -1,0 +1,80 @@
+"""Cases of DL304: names that each rank makes up."""
+
+import os
+import tempfile
+import time
+import uuid
+from datetime import datetime
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+from distlint.runtime import run_on_main
+from transformers import TrainingArguments
+
+
+# --- bugs -----------------------------------------------------------------------------------------
+
+
+def start(root):
+    dist.barrier()
+    now = run_on_main(datetime.now, broadcast=True)
+    # One for each run.
+    run_dir = os.path.join(root, f"run-{now:%H%M%S}")
+    os.makedirs(run_dir, exist_ok=True)  # expect: DL304
+    return run_dir
+
+
+def cached(texts, root):
+    dist.barrier()
+    path = f"{root}/{hash(str(texts))}.pt"
+    torch.save(texts, path)  # expect: DL304
+
+
+def identified(root, state):
+    dist.barrier()
+    folder = Path(root) / run_on_main(uuid.uuid4, broadcast=True).hex
+    folder.mkdir(exist_ok=True)  # expect: DL304
+
+
+def arguments(name):
+    dist.barrier()
+    output = f"output/{name}-{run_on_main(time.strftime, '%Y-%m-%d_%H-%M-%S', broadcast=True)}"
+    return TrainingArguments(output_dir=output)  # expect: DL304
+
+
+# --- right ----------------------------------------------------------------------------------------
+
+
+def sent_to_all(root):
+    names = [time.time()]
+    dist.broadcast_object_list(names, src=0)
+    os.makedirs(f"{root}/{names[0]}", exist_ok=True)
+
+
+def by_main(root):
+    dist.barrier()
+    if dist.get_rank() == 0:
+        os.makedirs(f"{root}/{time.time()}")
+
+
+def own_log(root):
+    dist.barrier()
+    path = f"{root}/{time.time()}-{dist.get_rank()}.log"
+    with open(path, "w") as f:
+        f.write("started")
+
+
+def temporary(state):
+    dist.barrier()
+    with tempfile.TemporaryDirectory() as folder:
+        torch.save(state, os.path.join(folder, "state.pt"))
+
+
+def alone(root):
+    os.makedirs(f"{root}/{time.time()}")
+
+
+def fixed(name):
+    dist.barrier()
+    return TrainingArguments(output_dir=f"output/{name}")
