@@ -1,0 +1,132 @@
+"""Every rank asks whether a file exists, then makes or removes it.
+
+## What it does
+Reports an existence test followed by the creation, download or removal of the same path, where rank 0
+and other ranks do both.
+
+## Why it is bad
+All ranks ask before any of them has acted, so all get the same answer and all act: `os.mkdir` raises
+FileExistsError and `os.remove` FileNotFoundError on all ranks but one, downloads overwrite each other,
+and a rank that comes a little later finds half a file and takes it for a whole one.
+
+## Example
+```python
+if not os.path.exists(path):
+    download(url, path)
+```
+
+## Use instead
+```python
+with main_process_first():
+    if not os.path.exists(path):
+        download(url, path)
+```
+For a directory `os.makedirs(path, exist_ok=True)`, for a removal `Path.unlink(missing_ok=True)`.
+
+## Fix safety
+`exist_ok=True` and `missing_ok=True` are safe. `main_process_first()` needs all ranks: safe where the
+analysis shows that they arrive, else unsafe.
+
+## Known limits
+The test and the action must name the path in a way that can be compared, in one function.
+
+## References
+- python 3.11 os: `makedirs`; pathlib: `Path.unlink`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis import filesystem as files
+from distlint.analysis.model import evidence, place_of, related, span_of
+from distlint.analysis.syntax import statement_with_test
+from distlint.analysis.values import Spread
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.fixing import guarding
+from distlint.fixing.edits import Replace, WrapInWith
+from distlint.knowledge import facts
+from distlint.knowledge.schema import Effect
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.arrival import Arrival
+    from distlint.analysis.filesystem import FileCall
+    from distlint.analysis.ir import Guard
+    from distlint.analysis.model import Model
+
+CODE = "DL305"
+NAME = "check-then-create"
+SEVERITY = Severity.WARNING
+STATUS = Status.STABLE
+LITERALS = ()
+
+_DOES = {
+    Effect.WRITE: "write",
+    Effect.CREATE_DIR: "create",
+    Effect.DOWNLOAD: "download",
+    Effect.DELETE: "remove",
+}
+_FLAGS = {
+    "os.makedirs": "exist_ok",
+    "pathlib.Path.mkdir": "exist_ok",
+    "mkdir": "exist_ok",
+    "pathlib.Path.unlink": "missing_ok",
+    "unlink": "missing_ok",
+}
+"""Keyword that makes the call take what another rank did, by name (".method" without the dot)."""
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Existence tests and what follows from them, on several ranks."""
+    for found in model.file_calls:
+        arrival, does = found.arrival, _DOES.get(found.effect)
+        guard = files.check_before(found)
+        if (
+            arrival is None
+            or does is None
+            or guard is None
+            or found.row.locked
+            or not found.by_several
+            or files.tolerated(found.site)
+            or files.in_first_section(found.site, model.first_sections)
+            or not files.same_path(found, model.callers, listed=True)
+        ):
+            continue
+        module = found.site.module
+        yield Finding(
+            CODE,
+            NAME,
+            SEVERITY,
+            f"all ranks find the same answer and all {does} `{found.text}`: {arrival.text}. Let one "
+            "rank go first, or do it so that a second time does no harm.",
+            place_of(module, found.site.node),
+            (related(module, guard.node, "asked by every rank"), *evidence(arrival)),
+            _fix(model, found, guard, arrival),
+        )
+
+
+def _fix(model: Model, found: FileCall, guard: Guard, arrival: Arrival) -> Fix | None:
+    site = found.site
+    flag = _FLAGS.get(site.name.removeprefix("."))
+    if flag is not None and flag not in site.keywords:
+        code = guarding.source(site.module.source.text, site.node).rstrip()
+        inner = code[:-1].rstrip().rstrip(",")
+        comma = ", " if site.node.args or site.node.keywords else ""
+        edit = Replace(guarding.span_of(site.node), f"{inner}{comma}{flag}=True)")
+        return Fix(Applicability.SAFE, f"Take what another rank did: `{flag}=True`", (edit,))
+    block = statement_with_test(found.function, guard.node)
+    around = site.guards[: site.guards.index(guard)]
+    if block is None or guard.exits or any(g.value.spread is not Spread.UNIFORM for g in around):
+        return None
+    for call in model.calls(module=site.module):
+        line = call.site.node.lineno
+        inside = block.lineno <= line <= (block.end_lineno or line)
+        if inside and (facts.is_collective(call.site.rows) or call.site.callee is not None):
+            return None  # a collective in a section of one rank would hang
+    return Fix(
+        Applicability.SAFE if arrival.all_ranks else Applicability.UNSAFE,
+        "Let rank 0 go first: `main_process_first()`",
+        (WrapInWith(span_of(block), span_of(block), "$main_process_first()"),),
+    )
