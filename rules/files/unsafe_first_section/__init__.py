@@ -1,0 +1,133 @@
+"""A section that one rank runs first holds what must happen once, or what needs all ranks.
+
+## What it does
+Reports, in the body of `main_process_first()`, `local_main_process_first()` and their relatives, a
+collective, or the removal of a path, that every rank performs.
+
+## Why it is bad
+Such a section is for work that is cheap the second time: a download, a cached `map`. Every rank runs its
+body. A removal is repeated by all the others, after the first rank has put something new there. A
+collective hangs: the first rank waits in it for the others, and they wait for the first to leave.
+
+## Example
+```python
+with accelerator.main_process_first():
+    shutil.rmtree(cache)
+    dataset = dataset.map(tokenize)
+```
+
+## Use instead
+```python
+run_on_main(shutil.rmtree, cache)
+with accelerator.main_process_first():
+    dataset = dataset.map(tokenize)
+```
+
+## Fix safety
+Shown, not applied: what has to come out of the section, and to which side, is a decision.
+
+## Known limits
+Collectives are followed into functions of the project.
+
+## References
+- accelerate 1.15.0 accelerate/state.py: `PartialState._goes_first`
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis import filesystem as files
+from distlint.analysis.arrival import called, ranked
+from distlint.analysis.model import place_of, related
+from distlint.analysis.ordering import Traces
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.knowledge.schema import Effect
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.ir import CallSite
+    from distlint.analysis.model import Model
+    from distlint.analysis.program import Function
+
+CODE = "DL306"
+NAME = "unsafe-first-section"
+SEVERITY = Severity.ERROR
+STATUS = Status.STABLE
+LITERALS = (b"process_first", b"rank_zero_first", b"master_first")
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Collectives and removals in sections that one rank runs first."""
+    traces = Traces(model)
+    for function, block in model.first_sections:
+        for found in model.file_calls:
+            if (
+                found.function is function
+                and files.stands_in(found.site, block)
+                and found.effect is Effect.DELETE
+                and found.by_several
+                and not files.tolerated(found.site)
+                and files.check_before(found) is None
+                and files.same_path(found, model.callers, listed=True)
+            ):
+                yield _finding(
+                    found.site,
+                    block,
+                    f"the ranks that come second remove `{found.text}` again, with what the first "
+                    "rank has put there. Take it out of the section and let rank 0 alone do it.",
+                )
+        for site, inner in _collectives(model, traces, function, block):
+            yield _finding(
+                site,
+                block,
+                f"the first rank waits in `{inner.method}()` for the others, which wait for it to "
+                "leave the section. Take the collective out of the section.",
+            )
+
+
+def _finding(site: CallSite, block: ast.With | ast.AsyncWith, message: str) -> Finding:
+    advice = Fix(Applicability.DISPLAY, "Take it out of the section")
+    entry = related(site.module, block.items[0].context_expr, "one rank runs this section first")
+    return Finding(
+        CODE, NAME, SEVERITY, message, place_of(site.module, site.node), (entry,), advice
+    )
+
+
+def _collectives(
+    model: Model, traces: Traces, function: Function, block: ast.With | ast.AsyncWith
+) -> Iterator[tuple[CallSite, CallSite]]:
+    """Calls in the section that every rank makes and that lead to a collective, with that collective."""
+    runs = model.runs_of(function)
+    seen: set[int] = set()
+    for _, run in runs.runs() if runs is not None else ():
+        children = {id(site): child for site, child in called(run)}
+        for site in run.calls:
+            if (
+                id(site.node) in seen
+                or not files.stands_in(site, block)
+                or ranked(site)
+                or any(row.first for row in site.rows)
+            ):
+                continue
+            inner = _collective_of(site)
+            child = children.get(id(site))
+            if inner is None and child is not None:
+                steps = traces.of(child)
+                inner = next((c for c in map(_collective_of, (s.site for s in steps)) if c), None)
+            if inner is not None:
+                seen.add(id(site.node))
+                yield site, inner
+
+
+def _collective_of(site: CallSite) -> CallSite | None:
+    """The site where it is a collective of the default group in every mode, under no open condition."""
+    for row in site.rows:
+        if row.effect is Effect.COLLECTIVE and not row.first:
+            group = site.argument(row.group, row.group_keyword)
+            open_ = any(guard.value.truthiness() is None for guard in site.guards)
+            if (group is None or group.const is None) and not open_:
+                return site
+    return None
