@@ -1,0 +1,144 @@
+"""A checkpoint that holds one rank's part, or keys that only a wrapped model has.
+
+## What it does
+Reports `state_dict()` of a model sharded with FSDP2 that rank 0 alone calls, and a saved `state_dict()`
+of a model that is still wrapped in DDP or in `torch.compile`'s module.
+
+## Why it is bad
+Under FSDP2 each rank holds its part as DTensors and `state_dict()` gathers nothing: what rank 0 saves is
+its own part, without an error (measured with torch 2.13.0). Under DDP all keys begin with `module.`, after
+`torch.compile` with `_orig_mod.`: the file loads into nothing but a model wrapped in the same way, and
+with `strict=False` it loads nothing at all, without an error.
+
+## Example
+```python
+model = DistributedDataParallel(model)
+if rank == 0:
+    torch.save(model.state_dict(), path)
+```
+
+## Use instead
+```python
+if rank == 0:
+    torch.save(unwrap(model).state_dict(), path)
+```
+For sharded models `save(model, path)`, called by all ranks.
+
+## Fix safety
+Unsafe: the keys in the file change, and what loads it may count on the old ones. For sharded models the
+repair is shown, since the guard around it has to go.
+
+## Known limits
+Silent in files that take the prefix off again, or that load a state into a model that is still wrapped.
+
+## References
+- torch 2.13.0 torch/nn/parallel/distributed.py: the model is the submodule `module`
+- torch 2.13.0 torch/_dynamo/eval_frame.py: `OptimizedModule._orig_mod`
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.arrival import ranked
+from distlint.analysis.model import place_of, related
+from distlint.analysis.ranks import MAIN
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.fixing import guarding
+from distlint.fixing.edits import Replace
+from distlint.knowledge.schema import Effect
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.model import Call, Model
+    from distlint.analysis.program import Module
+    from distlint.analysis.values import Wrap
+
+CODE = "DL307"
+NAME = "partial-checkpoint"
+SEVERITY = Severity.WARNING
+STATUS = Status.STABLE
+LITERALS = ()
+
+_PREFIX = {"ddp": "module.", "compile": "_orig_mod."}
+_STRIPPED = ('"module."', "'module.'", "_orig_mod", "consume_prefix_in_state_dict_if_present")
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """States of wrapped models that are saved."""
+    saved = _saved_states(model)
+    for call in model.calls():
+        site = call.site
+        if site.method != "state_dict" or site.receiver is None or site.node.args:
+            continue
+        wraps = site.receiver.wraps
+        if not wraps:
+            continue
+        kinds = {wrap.kind for wrap in wraps}
+        if "fsdp2" in kinds and call.classes == {MAIN} and ranked(site) and id(site.node) in saved:
+            yield _partial(call, wraps)
+        elif (
+            wraps[-1].kind in _PREFIX
+            and id(site.node) in saved
+            and not _symmetric(model, site.module)
+        ):
+            yield _prefixed(call, wraps[-1])
+
+
+def _saved_states(model: Model) -> set[int]:
+    """The nodes of calls whose result goes into a file, directly or in a container."""
+    found: set[int] = set()
+    for call in model.calls():
+        if call.site.row(Effect.WRITE, Effect.GUARDED_WRITE) is not None:
+            for argument in call.site.node.args[:2]:
+                found.update(id(node) for node in ast.walk(argument) if isinstance(node, ast.Call))
+    return found
+
+
+def _symmetric(model: Model, module: Module) -> bool:
+    """Whether the file loads a state into a wrapped model, or knows of the prefix."""
+    if any(word in module.source.text for word in _STRIPPED):
+        return True
+    return any(
+        call.site.method == "load_state_dict"
+        and call.site.receiver is not None
+        and call.site.receiver.wraps
+        for call in model.calls(module=module)
+    )
+
+
+def _partial(call: Call, wraps: tuple[Wrap, ...]) -> Finding:
+    site = call.site
+    owner = ast.unparse(site.node.func.value) if isinstance(site.node.func, ast.Attribute) else ""
+    return Finding(
+        CODE,
+        NAME,
+        Severity.ERROR,
+        f"rank 0 saves its own part of `{owner}` only: the model is sharded, and nothing gathers the "
+        f"rest. Call `save({owner}, path)` on all ranks, outside the test of the rank.",
+        place_of(site.module, site.node),
+        (related(wraps[-1].module, wraps[-1].node, "sharded here"),),
+        Fix(Applicability.DISPLAY, f"Call `save({owner}, path)` on all ranks"),
+    )
+
+
+def _prefixed(call: Call, wrap: Wrap) -> Finding:
+    site = call.site
+    function = site.node.func
+    assert isinstance(function, ast.Attribute)
+    owner = ast.unparse(function.value)
+    prefix = _PREFIX[wrap.kind]
+    code = f"$unwrap({guarding.source(site.module.source.text, function.value)})"
+    edit = Replace(guarding.span_of(function.value), code)
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"all keys of the saved state begin with `{prefix}`, since `{owner}` is still wrapped: the "
+        f"file loads into nothing but a model wrapped like it. Save `unwrap({owner}).state_dict()`.",
+        place_of(site.module, site.node),
+        (related(wrap.module, wrap.node, "wrapped here"),),
+        Fix(Applicability.UNSAFE, f"Save the state of `unwrap({owner})`", (edit,)),
+    )

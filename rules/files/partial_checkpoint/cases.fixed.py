@@ -1,0 +1,60 @@
+"""Cases of DL307: states of wrapped models in files."""
+
+import torch
+import torch.distributed as dist
+from torch.distributed.fsdp import fully_shard
+from torch.nn.parallel import DistributedDataParallel
+
+from distlint.runtime import save, unwrap
+
+
+# --- bugs -----------------------------------------------------------------------------------------
+
+
+def ddp_keys(net, path, epoch):
+    model = DistributedDataParallel(net)
+    if dist.get_rank() == 0:
+        # Everything.
+        torch.save({"model": unwrap(model).state_dict(), "epoch": epoch}, path)  # expect: DL307
+    dist.barrier()
+
+
+def compiled_keys(net, path):
+    model = torch.compile(net)
+    torch.save(unwrap(model).state_dict(), path)  # expect: DL307
+
+
+def own_part(net, path):
+    model = fully_shard(net)
+    if dist.get_rank() == 0:
+        torch.save(model.state_dict(), path)  # expect: DL307
+
+
+# --- right ----------------------------------------------------------------------------------------
+
+
+def inner(net, path):
+    model = DistributedDataParallel(net)
+    if dist.get_rank() == 0:
+        torch.save(model.module.state_dict(), path)
+
+
+def unwrapped(net, path):
+    model = DistributedDataParallel(net)
+    if dist.get_rank() == 0:
+        torch.save(unwrap(model).state_dict(), path)
+
+
+def gathered(net, path):
+    model = fully_shard(net)
+    save(model, path)
+
+
+def plain(net, path):
+    if dist.get_rank() == 0:
+        torch.save(net.state_dict(), path)
+
+
+def not_saved(net):
+    model = DistributedDataParallel(net)
+    return len(model.state_dict())
