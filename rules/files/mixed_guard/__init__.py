@@ -1,0 +1,133 @@
+"""`is_main and a or b` lets every rank through where `b` holds.
+
+## What it does
+Reports a condition of the form `rank test and x or y` around a write, a removal or a prompt, where `y`
+does not ask for the rank.
+
+## Why it is bad
+`and` binds more strongly than `or`: where `y` is true, all ranks pass. What was meant for rank 0 is then
+done by every rank, at the same time, to the same files.
+
+## Example
+```python
+if accelerator.is_main_process and step % 500 == 0 or step == last:
+    torch.save(state, path)
+```
+
+## Use instead
+```python
+if accelerator.is_main_process and (step % 500 == 0 or step == last):
+    torch.save(state, path)
+```
+
+## Fix safety
+Unsafe: fewer ranks pass than before, and what else stands in the block may have relied on them.
+
+## Known limits
+Silent where the second part asks whether the run is distributed at all (`or world_size == 1`).
+
+## References
+- python 3.11 reference, 6.17: operator precedence
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.arrival import mentions_rank
+from distlint.analysis.model import place_of, related
+from distlint.analysis.ranks import MAIN
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.fixing import guarding
+from distlint.fixing.edits import Replace
+from distlint.knowledge.schema import Effect
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.model import Call, Model
+
+CODE = "DL308"
+NAME = "mixed-guard"
+SEVERITY = Severity.ERROR
+STATUS = Status.STABLE
+LITERALS = ()
+
+_ONCE = (Effect.WRITE, Effect.DELETE, Effect.PROMPT, Effect.DOWNLOAD)
+_ALONE = (
+    "distributed",
+    "world",
+    "initialized",
+    "single",
+    "gpu",
+    "num_processes",
+    "ddp",
+    "parallel",
+)
+"""Words of conditions that ask whether there are other ranks at all."""
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Conditions in which `or` undoes a test of the rank."""
+    seen: set[int] = set()
+    files = {id(f.site.node) for f in model.file_calls if f.effect in _ONCE}
+    for call in model.calls():
+        if id(call.site.node) not in files and call.site.row(Effect.PROMPT) is None:
+            continue
+        condition = _mixed(call)
+        if condition is None or id(condition) in seen:
+            continue
+        seen.add(id(condition))
+        module, node = call.site.module, call.site.node
+        rest = " or ".join(ast.unparse(value) for value in condition.values[1:])
+        yield Finding(
+            CODE,
+            NAME,
+            SEVERITY,
+            f"every rank passes where `{rest}` holds, and all of them make this call: `and` binds "
+            "more strongly than `or`. Put the `or` in parentheses.",
+            place_of(module, node),
+            (related(module, condition, "the condition"),),
+            _fix(module.source.text, condition),
+        )
+
+
+def _mixed(call: Call) -> ast.BoolOp | None:
+    """The condition `rank test and x or y` under which rank 0 and others make a call."""
+    if MAIN not in call.classes or len(call.classes) < 2:
+        return None
+    for guard in call.site.guards:
+        node = guard.node
+        if (
+            guard.taken
+            and not guard.exits
+            and "rank" in guard.value.tags
+            and isinstance(node, ast.BoolOp)
+            and isinstance(node.op, ast.Or)
+            and isinstance(node.values[0], ast.BoolOp)
+            and isinstance(node.values[0].op, ast.And)
+            and mentions_rank(node.values[0])
+            and not any(mentions_rank(v) or _asks_alone(v) for v in node.values[1:])
+        ):
+            return node
+    return None
+
+
+def _asks_alone(node: ast.expr) -> bool:
+    text = ast.unparse(node).lower()
+    return any(word in text for word in _ALONE)
+
+
+def _fix(text: str, condition: ast.BoolOp) -> Fix | None:
+    first = condition.values[0]
+    assert isinstance(first, ast.BoolOp)
+    tests = [value for value in first.values if mentions_rank(value)]
+    others = [value for value in first.values if not mentions_rank(value)]
+    if len(tests) != 1 or not others or condition.lineno != condition.end_lineno:
+        return None
+    inner = " and ".join(guarding.source(text, value) for value in others)
+    rest = " or ".join(guarding.source(text, value) for value in condition.values[1:])
+    code = f"{guarding.source(text, tests[0])} and ({inner} or {rest})"
+    edit = Replace(guarding.span_of(condition), code)
+    return Fix(Applicability.UNSAFE, "Put the `or` in parentheses", (edit,))
