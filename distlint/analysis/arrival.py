@@ -36,6 +36,7 @@ _RANK_WORDS: Final = (
     "global_zero",
     "is_saver",
 )
+_BARRIERS: Final = frozenset({"barrier", "wait_for_everyone"})
 _TRAINERS: Final = ("transformers.", "lightning.", "composer.", "mmengine.")
 """Libraries whose trainers call the hooks; a plain module or dataset is used on one process too."""
 _NOT_ON_ALL: Final = frozenset({"_save", "push_to_hub", "create_model_card"})
@@ -138,11 +139,32 @@ def together(runs: Iterable[tuple[RankClass, Run]]) -> Iterator[CallSite]:
             yield site
 
 
+def _is_collective(site: CallSite) -> bool:
+    """A collective in every mode, or a project's own barrier by one of the usual names."""
+    return site.method in _BARRIERS or any(row.effect is Effect.COLLECTIVE for row in site.rows)
+
+
 def _always_collective(site: CallSite) -> bool:
-    """A collective in every mode, under no condition: one branch for FSDP says nothing of the rest."""
-    return any(row.effect is Effect.COLLECTIVE for row in site.rows) and all(
-        guard.exits or guard.value.truthiness() is not None for guard in site.guards
-    )
+    """A collective under no condition: one branch for FSDP says nothing of the rest."""
+    return _is_collective(site) and not _open(site)
+
+
+def _open(site: CallSite) -> dict[int, bool]:
+    """The conditions that decide whether the call is made, other than those of the rank, with the arm."""
+    return {
+        id(guard.node): guard.taken
+        for guard in site.guards
+        if not guard.exits and guard.value.truthiness() is None
+    }
+
+
+def beside_a_collective(site: CallSite, group: Iterable[tuple[RankClass, Run]]) -> Arrival | None:
+    """The collective that every rank performs whenever it comes to a call: under no other condition."""
+    conditions = _open(site)
+    for other in together(group):
+        if _is_collective(other) and _open(other).items() <= conditions.items():
+            return Arrival(f"every rank calls `{other.method}()`", other.module, other.node, True)
+    return None
 
 
 def ranked(site: CallSite) -> bool:
@@ -192,8 +214,7 @@ def _reasons(
         yield function, Arrival(text, function.module, function.node, True)
     for site in together(runs):
         if _always_collective(site):
-            name = site.name.rpartition(".")[2]
-            text = f"every rank calls `{name}()`"
+            text = f"every rank calls `{site.method}()`"
             yield function, Arrival(text, site.module, site.node, True)
         if site.method in hooks.ANY_REGISTRARS:
             for value in (*site.args, *site.keywords.values()):

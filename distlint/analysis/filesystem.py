@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.arrival import Arrival, groups_of, maybe_guarded
+from distlint.analysis.arrival import Arrival, beside_a_collective, groups_of, maybe_guarded
 from distlint.analysis.ir import CallSite, Guard, Run
 from distlint.analysis.paths import holds, parts_of
 from distlint.analysis.program import Function
@@ -134,7 +134,8 @@ def _of_group(group: list[tuple[RankClass, Run]], arrival: Arrival | None) -> It
                 if not _left_to_others(site)
             ]
             if made and not any(_is_handle(value, path, opened) for _, _, value in made):
-                yield FileCall(effect, row, path, tuple(made), entered, arrival)
+                reason = arrival or beside_a_collective(made[0][1], group)
+                yield FileCall(effect, row, path, tuple(made), entered, reason)
 
 
 def effects_of(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:

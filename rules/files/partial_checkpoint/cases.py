@@ -20,6 +20,7 @@ def ddp_keys(net, path, epoch):
 
 
 def compiled_keys(net, path):
+    dist.barrier()
     model = torch.compile(net)
     torch.save(model.state_dict(), path)  # expect: DL307
 
