@@ -596,6 +596,10 @@ def _inside(value: Value) -> Value:
     return value.but(wraps=(), tags=value.tags | {"unwrapped"})
 
 
+def _sets_globals(function: Function) -> bool:
+    return any(isinstance(node, ast.Global) for node in ast.walk(function.node))
+
+
 def deciding_decorator(frame: Frame, function: Function) -> tuple[ast.expr, str] | None:
     """The decorator that lets a function run on some ranks only, and the predicate it asks."""
     for decorator in function.decorators:
@@ -606,6 +610,9 @@ def deciding_decorator(frame: Frame, function: Function) -> tuple[ast.expr, str]
         if isinstance(meaning, str) and meaning in facts.DECORATORS:
             return decorator, facts.DECORATORS[meaning]
         last = dotted.rpartition(".")[2]
+        if isinstance(meaning, Function) and _sets_globals(meaning):
+            # speechbrain 1.1.2 speechbrain/utils/distributed.py: inside, barriers do nothing.
+            return None
         if (meaning is None or isinstance(meaning, Function)) and last in facts.ANY_DECORATORS:
             return decorator, facts.ANY_DECORATORS[last]
     return None

@@ -183,7 +183,7 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
             if kind is not None:
                 return frame.rank_value(kind, node, f"`{dotted_name(node) or attr}`")
             return Value(("external", dotted), target=dotted)
-    kind = facts.ANY_ATTRIBUTES.get(attr)
+    kind = facts.ANY_ATTRIBUTES.get(attr) or facts.argument_attribute(dotted_name(node.value), attr)
     if base.type is not None:
         found = _member_of_instance(frame, base, node)
         plain = found is None or (found.spread is Spread.UNIFORM and found.truthiness() is None)
@@ -454,13 +454,25 @@ def _small(value: object) -> bool:
 
 
 def _compare(frame: Frame, node: ast.Compare) -> Value:
-    left = evaluate(frame, node.left)
+    left = _argument_rank(frame, node) or evaluate(frame, node.left)
     results: list[Value] = []
     for op, comparator in zip(node.ops, node.comparators, strict=True):
         right = evaluate(frame, comparator)
         results.append(_compare_pair(left, op, right))
         left = right
     return results[0] if len(results) == 1 else _logic("and", results, node)
+
+
+def _argument_rank(frame: Frame, node: ast.Compare) -> Value | None:
+    """`args.rank` in `args.rank == 0`: elsewhere it may be the rank of a matrix."""
+    match node:
+        case ast.Compare(
+            left=ast.Attribute(value=owner, attr=attr) as read,
+            comparators=[ast.Constant(value=constant_)],
+        ) if dotted_name(read) not in frame.env:
+            kind = facts.argument_attribute(dotted_name(owner), attr, constant_)
+            return frame.rank_value(kind, read, f"`{dotted_name(read)}`") if kind else None
+    return None
 
 
 def _compare_pair(left: Value, op: ast.cmpop, right: Value) -> Value:
@@ -653,7 +665,8 @@ def _comprehension(
         iterables.append(iterable)
         frame.assign(generator.target, frame.element_of(iterable, generator.target))
         for test in generator.ifs:
-            iterables.append(evaluate(frame, test))
+            value = evaluate(frame, test)
+            iterables.append(value.but(tags=value.tags - {"bool-mask"}))
     if isinstance(node, ast.DictComp):
         element = join(
             evaluate(frame, node.key), evaluate(frame, node.value), ("element", id(node))

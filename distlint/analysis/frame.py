@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from distlint.analysis import expressions
+from distlint.analysis.calls import deciding_decorator
 from distlint.analysis.calls import call_project
 from distlint.analysis.ir import (
     Attempt,
@@ -298,6 +299,15 @@ class Frame:
         """A collective takes place here."""
         group = site.argument(row.group, row.group_keyword)
         key = group.key if group is not None and self.is_grouped(site, row) else None
+        function = site.node.func
+        if (
+            key is None
+            and site.name.startswith(".")
+            and isinstance(function, ast.Attribute)
+            and facts.is_group_name(dotted_name(function.value))
+        ):
+            # trl 0.23.0 trl/extras/vllm_client.py:318 `self.pynccl_comm.group.barrier()`
+            key = ("group", dotted_name(function.value))
         self.steps.append(Event(row.op or row.name, layer, node, self.module, key, site))
 
     def leave(self, kind: str, node: ast.AST) -> None:
@@ -334,7 +344,7 @@ class Frame:
 
     def start(self) -> None:
         """Follow the function from its first statement; not on ranks that a decorator keeps out."""
-        found = expressions.calls.deciding_decorator(self, self.function)
+        found = deciding_decorator(self, self.function)
         if found is not None:
             decorator, kind = found
             kept = self.rank_value(kind, decorator, f"`@{ast.unparse(decorator)}`")

@@ -113,6 +113,7 @@ class _Ways:
     break_: Lazy
     continue_: Lazy
     raise_: Lazy
+    exit_: Lazy
     yield_: Callable[[Node], Node]
 
 
@@ -154,7 +155,12 @@ class Graphs:
                 self._roots[run] = RETURN
             else:
                 ways = _Ways(
-                    lambda: RETURN, lambda: RETURN, lambda: RETURN, lambda: RAISE, lambda rest: rest
+                    lambda: RETURN,
+                    lambda: RETURN,
+                    lambda: RETURN,
+                    lambda: RAISE,
+                    lambda: STOP,
+                    lambda rest: rest,
                 )
                 self._roots[run] = self._block(run.steps, RETURN, ways)
         return self._roots[run]
@@ -334,8 +340,8 @@ class Graphs:
                 return ways.continue_()
             case "raise":
                 caught = ways.raise_()
-                return STOP if caught is RAISE and step.by_rank else caught
-        return STOP
+                return ways.exit_() if caught is RAISE and step.by_rank else caught
+        return ways.exit_()
 
     def _attempt(self, step: Attempt, after: Node, ways: _Ways) -> Node:
         def through(target: Lazy) -> Lazy:
@@ -355,6 +361,7 @@ class Graphs:
             break_=through(ways.break_),
             continue_=through(ways.continue_),
             raise_=_lazy(failed),
+            exit_=through(ways.exit_),
         )
         end = through(lambda: after)
 
@@ -380,7 +387,12 @@ class Graphs:
             def make() -> Node:
                 goal = target()
                 inner = _Ways(
-                    lambda: goal, lambda: goal, lambda: goal, ways.raise_, lambda rest: rest
+                    lambda: goal,
+                    lambda: goal,
+                    lambda: goal,
+                    ways.raise_,
+                    ways.exit_,
+                    lambda rest: rest,
                 )
                 return self._after_yield(steps, goal, inner) or goal
 
@@ -400,7 +412,7 @@ class Graphs:
             self._via = inner
             return node
 
-        run_ways = _Ways(lambda: after, lambda: after, lambda: after, ways.raise_, body)
+        run_ways = _Ways(lambda: after, lambda: after, lambda: after, ways.raise_, ways.exit_, body)
         self._via = (*outer, step.node)
         node = self._block(steps, after, run_ways)
         self._via = outer

@@ -100,7 +100,11 @@ def _out_of_branch(
         or not all(_only_logs(s) for s in after)
     ):
         return None
-    edits = (*moves, Delete(span_of(statement)), Insert(span_of(branch), code, after=True))
+    edits: tuple[Edit, ...] = (
+        *moves,
+        Delete(span_of(statement)),
+        Insert(span_of(branch), code, after=True),
+    )
     return Hoisted(edits, f"Call `{name}` after the branch, on all ranks", not after and not needed)
 
 

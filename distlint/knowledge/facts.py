@@ -31,6 +31,8 @@ ENVIRONMENT: Final[dict[str, str]] = dict(ranks.ENVIRONMENT)
 DECORATORS: Final[dict[str, str]] = dict(ranks.DECORATORS)
 ANY_DECORATORS: Final[dict[str, str]] = dict(ranks.ANY_DECORATORS)
 
+_GROUP_WORDS: Final = ("group", "comm", "pg", "mesh")
+
 _COLLECTIVE_EFFECTS: Final = (
     Effect.COLLECTIVE,
     Effect.SHARDED_COLLECTIVE,
@@ -92,7 +94,13 @@ _TRAINING_CLASSES: Final = frozenset(
     }
 )
 
-_SAME_EVERYWHERE: Final = ("initialized", "not_rank", "group_size", "world_size", "local_world_size")
+_SAME_EVERYWHERE: Final = (
+    "initialized",
+    "not_rank",
+    "group_size",
+    "world_size",
+    "local_world_size",
+)
 
 RANK_WORDS: Final = frozenset(
     name.rpartition(".")[2]
@@ -216,6 +224,27 @@ def is_data_or_optimizer(type_: str | None, expression: str) -> bool:
         return True
     last = expression.rpartition(".")[2].lower()
     return any(word in last for word in _DATA_WORDS)
+
+
+def argument_attribute(owner: str, attr: str, compared_with: object = None) -> str | None:
+    """The kind of `args.local_rank`, by the name of the object that holds a script's settings.
+
+    `compared_with` is the constant that the attribute is compared with, where it is: `args.rank` is a rank
+    only then.
+    """
+    if owner.rpartition(".")[2] not in ranks.ARGUMENT_NAMES:
+        return None
+    if compared_with in (0, -1) and type(compared_with) is int:
+        found = ranks.AMBIGUOUS_ARGUMENT_ATTRIBUTES.get(attr)
+        if found is not None:
+            return found
+    return ranks.ARGUMENT_ATTRIBUTES.get(attr)
+
+
+def is_group_name(expression: str) -> bool:
+    """Whether a receiver is a process group by its name: `self.pynccl_comm.group`."""
+    words = expression.rpartition(".")[2].lower().split("_")
+    return any(word in _GROUP_WORDS for word in words)
 
 
 def is_collective(rows: tuple[Call, ...]) -> bool:
