@@ -1,0 +1,118 @@
+"""One seed on all ranks, with and without noise that must differ."""
+
+import random
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from accelerate import Accelerator
+from accelerate.utils import set_seed
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+def fix_seeds(seed):
+    random.seed(seed)
+    torch.manual_seed(seed)
+
+
+# Bugs
+
+
+def diffusion(args, model, optimizer, loader):
+    accelerator = Accelerator()
+    if args.seed is not None:
+        set_seed(args.seed)  # expect: DL401
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        noise = torch.randn_like(batch)
+        loss = F.mse_loss(model(batch + noise), noise)
+        accelerator.backward(loss)
+        optimizer.step()
+
+
+def indices(data, model, optimizer, device):
+    torch.manual_seed(1337)  # expect: DL401
+    model = DDP(model)
+    for _ in range(100):
+        rows = torch.randint(len(data), (8,))
+        loss = model(data[rows]).sum()
+        loss.backward()
+        optimizer.step()
+
+
+def draw_noise(batch):
+    return batch + torch.empty_like(batch).uniform_(-1, 1)
+
+
+def through_functions(args, model, optimizer, loader):
+    fix_seeds(args.seed)  # expect: DL401
+    model = DDP(model)
+    # one epoch only
+    run_epoch(model, optimizer, loader)
+
+
+def run_epoch(model, optimizer, loader):
+    for batch in loader:
+        loss = model(draw_noise(batch)).sum()
+        loss.backward()
+        optimizer.step()
+
+
+# Correct
+
+
+def evaluation(args, model, loader):
+    accelerator = Accelerator()
+    set_seed(args.seed)
+    model, loader = accelerator.prepare(model, loader)
+    return [model(torch.randn_like(batch)) for batch in loader]
+
+
+def nothing_drawn(args, model, optimizer, loader):
+    accelerator = Accelerator()
+    set_seed(args.seed)
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        accelerator.backward(model(batch).sum())
+
+
+def one_process(args, model, optimizer, loader):
+    torch.manual_seed(args.seed)
+    for batch in loader:
+        model(batch + torch.randn_like(batch)).sum().backward()
+        optimizer.step()
+
+
+def own_generator(args, model, loader, g):
+    accelerator = Accelerator()
+    set_seed(args.seed)
+    model, loader = accelerator.prepare(model, loader)
+    for batch in loader:
+        noise = torch.randn(batch.shape, generator=g)
+        accelerator.backward(model(batch + noise).sum())
+
+
+def drawn_before(args, model, loader):
+    set_seed(args.seed)
+    start = torch.randn(8)
+    model = DDP(model)
+    for batch in loader:
+        model(batch + start).sum().backward()
+
+
+def one_decision(args, model, loader):
+    set_seed(args.seed)
+    model = DDP(model)
+    for batch in loader:
+        if random.random() < 0.1:
+            batch = batch * 0
+        model(batch).sum().backward()
+
+
+def main_only(args, model, loader):
+    set_seed(args.seed)
+    model = DDP(model)
+    for batch in loader:
+        model(batch).sum().backward()
+        if dist.get_rank() == 0:
+            print(torch.randn(2))
