@@ -35,6 +35,17 @@ _NOT_FILES: Final = frozenset(
 _DEVICES: Final = ("/dev/", "/proc/", "/sys/")
 _FIRST: Final = ("process_first", "rank_zero_first", "rank_0_first", "master_first")
 """Ends of the names of context managers that let one rank go first."""
+_PARTS: Final = (
+    "rank",
+    "worker",
+    "shard",
+    "process_i",
+    "proc_id",
+    "device_id",
+    "gpu_id",
+    "node_id",
+)
+"""Words of names that number processes or their parts."""
 _MAX_CALLERS: Final = 3
 
 
@@ -152,6 +163,8 @@ def effects_of(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
     if any(row.effect is Effect.GUARDED_WRITE for row in site.rows):
         return
     for row in site.rows:
+        if row.effect is Effect.DOWNLOAD and not _asked_for(site, row.when):
+            continue
         if row.effect in _FILES and not row.handle:
             yield row.effect, row, _path_node(site, row.path, row.path_keyword)
             if row.target is not None:
@@ -160,6 +173,15 @@ def effects_of(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
                     yield Effect.WRITE, row, target
         elif Effect.WRITE in row.also and Effect.GUARDED_WRITE not in row.also:
             yield Effect.WRITE, row, _path_node(site, row.path, row.path_keyword)
+
+
+def _asked_for(site: CallSite, when: str) -> bool:
+    """Whether an argument asks for the effect (`download=True`); without a condition it is always so."""
+    keyword = when.partition("=")[0].strip()
+    if not keyword:
+        return True
+    value = site.keywords.get(keyword)
+    return value is not None and value.truthiness() is not False
 
 
 def _path_node(site: CallSite, position: int | str | None, keyword: str) -> ast.expr | None:
@@ -216,9 +238,27 @@ def same_path(
     for _, _, value in found.sites:
         if value is not None and is_own(value):
             return False
-        if listed and value is not None and "file" in value.tags:
-            return True
+    if _names_a_part(found.path, found.function):
+        return False
+    if listed and any(v is not None and "file" in v.tags for _, _, v in found.sites):
+        return True
     return _shared(found.path, found.function, callers, _MAX_CALLERS)
+
+
+def _names_a_part(node: ast.expr, function: Function) -> bool:
+    """Whether a path is made from something that by its name counts processes: `worker_id`."""
+    assigned = assignments(function)
+    seen: set[str] = set()
+    stack: list[ast.AST] = [node]
+    while stack:
+        for child in ast.walk(stack.pop()):
+            name = child.attr if isinstance(child, ast.Attribute) else getattr(child, "id", None)
+            if isinstance(name, str) and name not in seen:
+                seen.add(name)
+                if any(word in name.lower() for word in _PARTS):
+                    return True
+                stack.extend(assigned.get(name, ()) if isinstance(child, ast.Name) else ())
+    return False
 
 
 def is_own(value: Value) -> bool:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from distlint.analysis.model import Model
 
 _PREPARES: Final = (Effect.WRITE, Effect.DELETE, Effect.CREATE_DIR, Effect.DOWNLOAD)
-_SYNC_WORDS: Final = ("barrier", "wait_for", "synchronize", "sync_", "main_process_first")
+_SYNC_WORDS: Final = ("barrier", "wait", "synchronize", "sync_", "process_first")
 _LOAD_WORDS: Final = ("load", "read", "from_pretrained", "from_file", "restore")
 _MAX_STEPS: Final = 600
 _MAX_DEPTH: Final = 4

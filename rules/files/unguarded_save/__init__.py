@@ -2,9 +2,10 @@
 
 ## What it does
 Reports a write to one path that rank 0 and other ranks perform together: `torch.save`, `save_file`,
-`save_pretrained`, `json.dump`, `numpy.save`, `open(path, "w")` and the like. The program itself must
-show that several ranks come there: the function performs a collective, tests the rank elsewhere, is a
-method that a trainer calls on every rank, or is called by such code under no test of the rank.
+`save_pretrained`, `json.dump`, `numpy.save`, `open(path, "w")`, a download without a lock, and the like.
+The program itself must show that several ranks come there: the function performs a collective, tests the
+rank elsewhere, is a method that a trainer calls on every rank, or is called by such code under no test
+of the rank.
 
 Silent where the rank, a temporary name or this rank's data goes into the path, and on calls that choose
 the writing rank themselves (`accelerator.save`, `Trainer.save_model`, DCP, `engine.save_checkpoint`).
@@ -57,7 +58,7 @@ from distlint.analysis.model import evidence, place_of
 from distlint.analysis.values import Spread
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.fixing import guarding
-from distlint.fixing.edits import Replace
+from distlint.fixing.edits import Replace, WrapInWith
 from distlint.knowledge.schema import Effect
 from distlint.rule import Status
 
@@ -92,9 +93,10 @@ def check(model: Model) -> Iterator[Finding]:
         arrival = found.arrival
         if (
             arrival is None
-            or found.effect is not Effect.WRITE
+            or found.effect not in (Effect.WRITE, Effect.DOWNLOAD)
             or found.row.effect is Effect.DELETE
             or found.row.locked
+            or (found.effect is Effect.DOWNLOAD and found.row.atomic)
             or not found.by_several
             or files.check_before(found) is not None
             or files.in_first_section(found.site, model.first_sections)
@@ -135,6 +137,15 @@ def _fix(model: Model, found: FileCall, arrival: Arrival) -> Fix | None:
     site = found.site
     text, node = site.module.source.text, site.node
     safe = Applicability.SAFE if arrival.all_ranks else Applicability.UNSAFE
+    if found.effect is Effect.DOWNLOAD and isinstance(site.statement, (ast.Expr, ast.Assign)):
+        span = guarding.span_of(site.statement)
+        if any(guard.value.spread is Spread.LOCAL for guard in site.guards):
+            return None
+        return Fix(
+            safe,
+            "Let rank 0 download first: `main_process_first()`",
+            (WrapInWith(span, span, "$main_process_first()"),),
+        )
     if any(guard.value.spread is Spread.LOCAL for guard in site.guards):
         return None  # each rank decides for itself: what needs all ranks would hang here
     if isinstance(site.statement, ast.Expr) and site.statement.value is node:

@@ -8,9 +8,10 @@ import numpy as np
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
-from distlint.runtime import rank_info, run_on_main, save
+from distlint.runtime import main_process_first, rank_info, run_on_main, save
 from safetensors.torch import save_file
 from torch.nn.parallel import DistributedDataParallel
+from torchvision import datasets
 from transformers import Trainer, TrainerCallback
 
 
@@ -55,6 +56,14 @@ def each_decides(model, batch, path):
     loss = DistributedDataParallel(model)(batch).mean()
     if loss.item() < 0.5:
         torch.save(model, path)  # expect: DL301
+
+
+def cifar(root):
+    dist.barrier()
+    # mosaicml 0.7.1 composer/datasets/cifar.py.
+    with main_process_first():
+        dataset = datasets.CIFAR10(root, train=True, download=True)  # expect: DL301
+    return dataset
 
 
 def through_a_helper(model, out):
@@ -131,6 +140,11 @@ def own_part(loader, out):
     for batch in loader:
         for name, image in zip(batch["names"], batch["images"]):
             np.save(os.path.join(out, name), image)
+
+
+def downloaded_before(root):
+    dist.barrier()
+    return datasets.CIFAR10(root, train=True, download=False), datasets.MNIST(root)
 
 
 def temporary(model):

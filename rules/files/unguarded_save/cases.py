@@ -10,6 +10,7 @@ import torch.distributed as dist
 from accelerate import Accelerator
 from safetensors.torch import save_file
 from torch.nn.parallel import DistributedDataParallel
+from torchvision import datasets
 from transformers import Trainer, TrainerCallback
 
 
@@ -53,6 +54,13 @@ def each_decides(model, batch, path):
     loss = DistributedDataParallel(model)(batch).mean()
     if loss.item() < 0.5:
         torch.save(model, path)  # expect: DL301
+
+
+def cifar(root):
+    dist.barrier()
+    # mosaicml 0.7.1 composer/datasets/cifar.py.
+    dataset = datasets.CIFAR10(root, train=True, download=True)  # expect: DL301
+    return dataset
 
 
 def through_a_helper(model, out):
@@ -127,6 +135,11 @@ def own_part(loader, out):
     for batch in loader:
         for name, image in zip(batch["names"], batch["images"]):
             np.save(os.path.join(out, name), image)
+
+
+def downloaded_before(root):
+    dist.barrier()
+    return datasets.CIFAR10(root, train=True, download=False), datasets.MNIST(root)
 
 
 def temporary(model):
