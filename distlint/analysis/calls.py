@@ -69,6 +69,7 @@ def evaluate_call(frame: Frame, node: ast.Call) -> Value:
             keywords[keyword.arg] = value
         else:
             known_arguments = False
+            keywords["**"] = value  # no parameter has this name; what is in it goes into the result
     return dispatch(frame, node, function, args, keywords, known_arguments)
 
 
