@@ -27,6 +27,12 @@ Fresh = frozenset[tuple[tuple[Hashable, int], bool]]
 """Answers given since the last event, by symbol and by how often loops have asked it anew."""
 
 
+Next = tuple[States, States, Assumptions, "tuple[Act, ...]", "frozenset[Hashable]"]
+"""What is left to compare: nodes of both sides, answers, what was done, symbols that are asked anew."""
+Way = tuple[Any, ...]
+"""How a search came to a state: () or (way before, new answers, symbols that are asked anew)."""
+
+
 class GaveUp(Exception):
     """The budget was spent before the comparison was decided."""
 
@@ -68,26 +74,36 @@ class Comparison:
         self._symbols: dict[Node, frozenset[Hashable]] = {}
 
     def difference(self, left: Node, right: Node) -> Difference | None:
-        """The first difference between two graphs, or None where they perform the same. Raises GaveUp.
-
-        Most pairs are equal whatever each single condition turns out to be; only the others get the
-        search that remembers how a condition was answered.
-        """
+        """The first difference between two graphs, or None where they perform the same. Raises GaveUp."""
         if left is right:
             return None
         shared = self.symbols(left) & self.symbols(right)
-        if self._search(left, right, shared, remember=False) is None:
-            return None
-        found = self._search(left, right, shared, remember=True)
+        found = self._refined(left, right, shared)
         alone = self._asked_again(left, right) - shared if found is not None else None
         if not alone:
             return found
         # What one side asks more than once has one answer: equal for each of the answers is equal.
         self._alone = alone
         try:
-            return found if self._search(left, right, shared | alone, remember=True) else None
+            return found if self._refined(left, right, shared | alone) else None
         finally:
             self._alone = frozenset()
+
+    def _refined(self, left: Node, right: Node, shared: frozenset[Hashable]) -> Difference | None:
+        """A difference on a way that answers every condition once.
+
+        Most pairs are equal whatever each single condition turns out to be. Where they are not, only the
+        conditions that the way to the difference answered in two ways are remembered, and it starts anew.
+        """
+        remembered: frozenset[Hashable] = frozenset()
+        while True:
+            found = self._search(left, right, shared, remembered)
+            if found is None:
+                return None
+            fresh = _answered_twice(found[1]) - remembered
+            if not fresh:
+                return found[0]
+            remembered |= fresh
 
     def _asked_again(self, left: Node, right: Node) -> frozenset[Hashable]:
         """Symbols that either graph asks in more than one place."""
@@ -100,33 +116,39 @@ class Comparison:
         return frozenset(found)
 
     def _search(
-        self, left: Node, right: Node, shared: frozenset[Hashable], *, remember: bool
-    ) -> Difference | None:
+        self,
+        left: Node,
+        right: Node,
+        shared: frozenset[Hashable],
+        remembered: frozenset[Hashable],
+    ) -> tuple[Difference, Way] | None:
         start = (
             frozenset({(left, ())}),
             frozenset({(right, ())}),
             frozenset[tuple[Hashable, bool]](),
         )
-        work: list[tuple[States, States, Assumptions, tuple[Act, ...]]] = [(*start, ())]
+        work: list[tuple[States, States, Assumptions, tuple[Act, ...], Way]] = [(*start, (), ())]
         seen: set[tuple[States, States, Assumptions]] = set()
         while work:
-            a, b, assumed, trail = work.pop()
+            a, b, assumed, trail, way = work.pop()
             if a == b or (a, b, assumed) in seen:
                 continue
             seen.add((a, b, assumed))
-            steps: list[tuple[States, States, Assumptions, tuple[Act, ...]]] = []
+            steps: list[Next] = []
             if not self._pair(a, b, assumed, shared, trail, steps):
                 found = self._step(a, b, assumed, frozenset(), shared, trail, steps)
                 if found is not None:
-                    return found
-            for next_a, next_b, carried, next_trail in steps:
-                kept = carried and remember and self._relevant(next_a, next_b)
+                    difference, answers = found
+                    return difference, (way, answers, frozenset())
+            for next_a, next_b, carried, next_trail, dropped in steps:
+                kept = remembered and carried and (remembered & self._relevant(next_a, next_b))
                 work.append(
                     (
                         next_a,
                         next_b,
                         frozenset(p for p in carried if kept and p[0] in kept),
                         next_trail,
+                        (way, carried - assumed, dropped),
                     )
                 )
         return None
@@ -138,7 +160,7 @@ class Comparison:
         assumed: Assumptions,
         shared: frozenset[Hashable],
         trail: tuple[Act, ...],
-        steps: list[tuple[States, States, Assumptions, tuple[Act, ...]]],
+        steps: list[Next],
     ) -> bool:
         """The common case: each side is at one node, and both are at the same kind of step.
 
@@ -152,10 +174,15 @@ class Comparison:
         left, left_stack = self._settle(left, left_stack, known)
         right, right_stack = self._settle(right, right_stack, known)
 
-        def later(x: Node, y: Node, answers: Assumptions, done: tuple[Act, ...] = trail) -> None:
-            steps.append(
-                (frozenset({(x, left_stack)}), frozenset({(y, right_stack)}), answers, done)
-            )
+        def later(
+            x: Node,
+            y: Node,
+            answers: Assumptions,
+            done: tuple[Act, ...] = trail,
+            dropped: frozenset[Hashable] = frozenset(),
+        ) -> None:
+            states = frozenset({(x, left_stack)}), frozenset({(y, right_stack)})
+            steps.append((*states, answers, done, dropped))
 
         match left, right:
             case If(), If() if left.symbol == right.symbol:
@@ -164,18 +191,23 @@ class Comparison:
             case Head(), Head() if left.loop.key == right.loop.key and (left.exit is None) == (
                 right.exit is None
             ):
-                open_ = frozenset(
-                    p for p in assumed if p[0] not in left.loop.volatile | right.loop.volatile
-                )
+                anew = frozenset(left.loop.volatile | right.loop.volatile)
+                open_ = frozenset(p for p in assumed if p[0] not in anew)
                 if left.exit is not None and right.exit is not None:
-                    later(left.exit, right.exit, open_)
-                later(left.body, right.body, open_)
+                    later(left.exit, right.exit, open_, dropped=anew)
+                later(left.body, right.body, open_, dropped=anew)
             case Call(), Call() if (
                 left.node is right.node and left.run.function is right.run.function
             ):
                 later(left.next, right.next, assumed)
             case Act(), Act() if left.event.op == right.event.op:
                 later(left.next, right.next, assumed, (*trail, left)[-12:])
+            case If(), _ if left.symbol in shared:
+                later(left.orelse, right, assumed | {(left.symbol, False)})
+                later(left.then, right, assumed | {(left.symbol, True)})
+            case _, If() if right.symbol in shared:
+                later(left, right.orelse, assumed | {(right.symbol, False)})
+                later(left, right.then, assumed | {(right.symbol, True)})
             case End(), End() if (
                 left is right or RAISE in (left, right) or not (left_stack or right_stack)
             ):
@@ -229,8 +261,8 @@ class Comparison:
         fresh: Fresh,
         shared: frozenset[Hashable],
         trail: tuple[Act, ...],
-        work: list[tuple[States, States, Assumptions, tuple[Act, ...]]],
-    ) -> Difference | None:
+        work: list[Next],
+    ) -> tuple[Difference, Assumptions] | None:
         expand: set[Hashable] = set()
         while True:
             self._spend()
@@ -263,7 +295,8 @@ class Comparison:
             only_right = [right.acts[op] for op in right.acts if op not in left.acts]
             pick_left = only_left or list(left.acts.values())
             pick_right = only_right or list(right.acts.values())
-            return Difference(
+            answers = frozenset((s, t) for (s, rounds), t in fresh if rounds == 0)
+            difference = Difference(
                 tuple(e for e, _, _ in pick_left),
                 tuple(e for e, _, _ in pick_right),
                 left.ends,
@@ -272,17 +305,18 @@ class Comparison:
                 pick_left[0][2] if pick_left else (),
                 pick_right[0][2] if pick_right else (),
             )
+            return difference, answers
         dropped = left.dropped | right.dropped
         latest: dict[Hashable, bool] = {s: t for s, t in assumed if s not in dropped}
         for (symbol, _), truth in sorted(fresh, key=lambda answer: answer[0][1]):
             latest[symbol] = truth
         carried = frozenset(latest.items())
         for op, (event, states, _) in left.acts.items():
-            work.append(
-                (frozenset(states), frozenset(right.acts[op][1]), carried, (*trail, event)[-12:])
-            )
+            both = frozenset(states), frozenset(right.acts[op][1])
+            work.append((*both, carried, (*trail, event)[-12:], dropped))
         for key, (_, behind) in left.calls.items():
-            work.append((frozenset(behind), frozenset(right.calls[key][1]), carried, trail))
+            both = frozenset(behind), frozenset(right.calls[key][1])
+            work.append((*both, carried, trail, dropped))
         return None
 
     def _front(
@@ -418,6 +452,23 @@ class Comparison:
                 case Call():
                     stack += [self.graphs.root(node.run), node.next]
         return list(seen)
+
+
+def _answered_twice(way: Way) -> frozenset[Hashable]:
+    """The symbols to which a way gave two answers though nothing asked them anew."""
+    steps: list[tuple[Assumptions, frozenset[Hashable]]] = []
+    while way:
+        way, answers, dropped = way
+        steps.append((answers, dropped))
+    current: dict[Hashable, bool] = {}
+    found: set[Hashable] = set()
+    for answers, dropped in reversed(steps):
+        for symbol in dropped:
+            current.pop(symbol, None)
+        for symbol, truth in answers:
+            if current.setdefault(symbol, truth) is not truth:
+                found.add(symbol)
+    return frozenset(found)
 
 
 def _asked_anew(crossed: tuple[Head, ...]) -> frozenset[Hashable]:

@@ -287,6 +287,7 @@ class Program:
         self.modules: dict[str, Module] = {}
         self._tops: set[str] = set()
         self._bases: dict[Class, tuple[Definition, ...]] = {}
+        self._members: dict[tuple[Module, str], Definition | None] = {}
         self._mro: dict[Class, tuple[tuple[Class, ...], tuple[str, ...]]] = {}
         self._subclasses: dict[Class, list[Class]] | None = None
         for source in sources:
@@ -331,6 +332,15 @@ class Program:
 
     def member(self, module: Module, name: str, depth: int = 0) -> Definition | None:
         """What `name` means at the top level of a module, followed through re-exports."""
+        key = (module, name)
+        if key not in self._members:
+            found = self._member(module, name, depth)
+            if depth:
+                return found  # cut short by a cycle of re-exports, perhaps
+            self._members[key] = found
+        return self._members[key]
+
+    def _member(self, module: Module, name: str, depth: int) -> Definition | None:
         if depth > _MAX_REEXPORTS:
             return None
         if name in module.functions:

@@ -134,7 +134,7 @@ def _direct(call: Call, row: Seeding) -> Seed:
         per_rank |= row.per_rank == "rank" and any(
             len(s.args) > 1 and _of_rank(s.args[1]) for _, s in call.sites
         )
-    return Seed(call, node and _without_rank(node, site), per_rank, row.streams)
+    return Seed(call, node and without_rank(node), per_rank, row.streams)
 
 
 def _through(model: Model, call: Call, helper: Function) -> Seed | None:
@@ -154,9 +154,7 @@ def _through(model: Model, call: Call, helper: Function) -> Seed | None:
         row.per_rank and _is_true(site.keywords.get(row.per_rank)) for site, row in inside
     )
     nodes = [*call.site.node.args, *(k.value for k in call.site.node.keywords if k.arg == "seed")]
-    seed = next(
-        (_without_rank(n, call.site) for n in nodes if not isinstance(n, ast.Starred)), None
-    )
+    seed = next((without_rank(n) for n in nodes if not isinstance(n, ast.Starred)), None)
     return Seed(call, seed, per_rank, streams)
 
 
@@ -168,7 +166,7 @@ def _is_true(value: Value | None) -> bool:
     return value is not None and value.truthiness() is True
 
 
-def _without_rank(node: ast.expr, site: CallSite) -> ast.expr | None:
+def without_rank(node: ast.expr) -> ast.expr | None:
     """`seed` of `seed + rank`: the operand that is no name for a rank; None where it is not that plain."""
     match node:
         case ast.BinOp(left=left, op=ast.Add(), right=right):

@@ -51,7 +51,7 @@ CODE = "DL205"
 NAME = "hand-rolled-unwrap"
 SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
-LITERALS = (b', "module"', b", 'module'", b', "model")', b", 'model')")
+LITERALS = (b', "module"', b", 'module'")
 
 _KNOWN = frozenset({"ddp", "dp", "fsdp1", "compile", "deepspeed", "accelerate", "trainer"})
 

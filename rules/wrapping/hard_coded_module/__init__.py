@@ -52,7 +52,7 @@ CODE = "DL204"
 NAME = "hard-coded-module"
 SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
-LITERALS = (b".module.", b".module)", b".module\n")
+LITERALS = ()
 
 
 def check(model: Model) -> Iterator[Finding]:

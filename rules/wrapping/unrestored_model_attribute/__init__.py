@@ -75,14 +75,7 @@ CODE = "DL202"
 NAME = "unrestored-model-attribute"
 SEVERITY = Severity.ERROR
 STATUS = Status.STABLE
-LITERALS = (
-    *(f"config.{name} =".encode() for name in settings.MODEL_SETTINGS),
-    b".padding_side =",
-    b".truncation_side =",
-    b".forward =",
-    b".eval()",
-)
-# Not `.config.`: 882 files of transformers 5.23.0 have it, 60 have one of these.
+LITERALS = (b".output_hidden_states =", b".output_attentions =")
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -90,10 +83,7 @@ def check(model: Model) -> Iterator[Finding]:
     wrapped = {
         (site.function, ast.unparse(site.node)) for site, _ in model.attributes()
     }  # `model.config` of a wrapped model
-    words = [literal.decode() for literal in LITERALS]
     for module in model.modules:
-        if not any(word in module.source.text for word in words):
-            continue
         for function in module.all_functions:
             for stretch in stretches(function.node):
                 if any(_is_models(setting) for setting in stretch.settings):

@@ -51,7 +51,7 @@ CODE = "DL203"
 NAME = "unwrap-too-late"
 SEVERITY = Severity.ERROR
 STATUS = Status.STABLE
-LITERALS = (b"unwrap", b"de_parallel", b"extract_model_from_parallel")
+LITERALS = ()
 
 
 def check(model: Model) -> Iterator[Finding]:

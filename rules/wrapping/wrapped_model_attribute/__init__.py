@@ -72,13 +72,7 @@ CODE = "DL201"
 NAME = "wrapped-model-attribute"
 SEVERITY = Severity.ERROR
 STATUS = Status.STABLE
-LITERALS = (
-    b"DataParallel",
-    b".prepare(",
-    b".prepare_model(",
-    b"model_wrapped",
-    b"def compute_loss",
-)
+LITERALS = (b"model_wrapped",)
 
 
 def check(model: Model) -> Iterator[Finding]:

@@ -55,7 +55,7 @@ CODE = "DL207"
 NAME = "wrapper-discarded"
 SEVERITY = Severity.ERROR
 STATUS = Status.STABLE
-LITERALS = (b".backward(", b"manual_backward")
+LITERALS = ()
 
 
 def check(model: Model) -> Iterator[Finding]:
