@@ -1,0 +1,75 @@
+"""Loaders of wrapped models, with and without a part for each rank."""
+
+import torch
+import torch.distributed as dist
+from accelerate import Accelerator
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, Subset
+
+# Bugs
+
+
+def train(model, data, optimizer):
+    model = DDP(model)
+    loader = DataLoader(data, batch_size=8, shuffle=True)  # expect: DL404
+    for _ in range(3):
+        for batch in loader:
+            model(batch).sum().backward()
+            optimizer.step()
+
+
+def sharded(model, data, optimizer):
+    loader = DataLoader(data, batch_size=8)  # expect: DL404
+    model = FSDP(model)
+    for step, batch in enumerate(loader):
+        model(batch).sum().backward()
+        optimizer.step()
+        print(step)
+
+
+# Correct
+
+
+def one_process(model, data):
+    loader = DataLoader(data, batch_size=8, shuffle=True)
+    for batch in loader:
+        model(batch).sum().backward()
+
+
+def sampled(model, data, sampler):
+    model = DDP(model)
+    loader = DataLoader(data, batch_size=8, sampler=sampler)
+    for batch in loader:
+        model(batch).sum().backward()
+
+
+def own_part(model, data):
+    model = DDP(model)
+    part = Subset(data, range(dist.get_rank(), len(data), dist.get_world_size()))
+    loader = DataLoader(part, batch_size=8)
+    for batch in loader:
+        model(batch).sum().backward()
+
+
+def streamed(model, make_stream):
+    model = DDP(model)
+    stream = make_stream()
+    loader = DataLoader(stream, batch_size=8)
+    for batch in loader:
+        model(batch).sum().backward()
+
+
+def prepared(model, data, optimizer):
+    accelerator = Accelerator()
+    loader = DataLoader(data, batch_size=8, shuffle=True)
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        accelerator.backward(model(batch).sum())
+
+
+def evaluated(model, data):
+    model = DDP(model)
+    loader = DataLoader(data, batch_size=8)
+    with torch.no_grad():
+        return [model(batch) for batch in loader]

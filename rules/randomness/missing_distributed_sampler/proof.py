@@ -1,0 +1,33 @@
+"""Goes wrong on 2 ranks: wrong result.
+Fix: by hand
+
+Both ranks train on every sample.
+"""
+
+from datetime import timedelta
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader
+
+dist.init_process_group("gloo", timeout=timedelta(seconds=60))
+
+
+def train() -> list[float]:
+    data = torch.arange(8.0).unsqueeze(1)
+    model = DistributedDataParallel(nn.Linear(1, 1))
+    loader = DataLoader(data, batch_size=2, shuffle=True)  # expect: DL404
+    seen: list[float] = []
+    for batch in loader:
+        model(batch).sum().backward()
+        seen += batch.flatten().tolist()
+    return seen
+
+
+parts: list[list[float]] = [[], []]
+dist.all_gather_object(parts, train())
+assert sorted(parts[0] + parts[1]) == list(range(8)), parts
+dist.barrier()
+dist.destroy_process_group()

@@ -1,0 +1,80 @@
+"""Samplers over epochs, for training and otherwise."""
+
+import torch
+from torch.utils.data import DataLoader, DistributedSampler
+from torch.utils.data.distributed import DistributedSampler as Sharded
+
+# Bugs
+
+
+def train(model, data, epochs):
+    sampler = DistributedSampler(data)  # expect: DL403
+    loader = DataLoader(data, batch_size=8, sampler=sampler)
+    for epoch in range(epochs):
+        # one pass
+        for batch in loader:
+            model(batch).sum().backward()
+
+
+def inline(model, data, epochs):
+    loader = DataLoader(
+        data,
+        batch_size=8,
+        sampler=Sharded(data, shuffle=True),  # expect: DL403
+    )
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch).sum().backward()
+
+
+def perhaps(model, data, args):
+    if args.distributed:
+        sampler = torch.utils.data.distributed.DistributedSampler(data)  # expect: DL403
+    else:
+        sampler = torch.utils.data.RandomSampler(data)
+    loader = DataLoader(data, sampler=sampler)
+    for epoch in range(args.epochs):
+        train_one_epoch(model, loader)
+
+
+def build(data):
+    sampler = DistributedSampler(data)  # expect: DL403
+    return DataLoader(data, sampler=sampler)
+
+
+def train_one_epoch(model, loader):
+    for batch in loader:
+        model(batch).sum().backward()
+
+
+# Correct
+
+
+def in_order(model, data, epochs):
+    loader = DataLoader(data, sampler=DistributedSampler(data, shuffle=False))
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch).sum().backward()
+
+
+def as_asked(model, data, args):
+    sampler = DistributedSampler(data, shuffle=args.shuffle)
+    loader = DataLoader(data, sampler=sampler)
+    for epoch in range(args.epochs):
+        train_one_epoch(model, loader)
+
+
+def evaluate(model, data):
+    val_sampler = DistributedSampler(data)
+    return [model(batch) for batch in DataLoader(data, sampler=val_sampler)]
+
+
+def one_process(model, data, epochs):
+    loader = DataLoader(data, shuffle=True)
+    for epoch in range(epochs):
+        train_one_epoch(model, loader)
+
+
+def ordered_evaluation(model, test_data):
+    sampler = Sharded(test_data)
+    return [model(batch) for batch in DataLoader(test_data, sampler=sampler)]

@@ -1,0 +1,206 @@
+"""The ranks split or shuffle one data set with different seeds.
+
+## What it does
+Finds splits and shuffles that all ranks have to make alike, seeded by the rank: the `seed` of a
+`DistributedSampler`, `random_split` and `train_test_split` with a seed or generator of the rank or after a
+seed of the rank, and `dataset.shuffle(seed=seed + rank)` in front of what gives each rank its part.
+
+## Why it is bad
+Each rank cuts another permutation. With a `DistributedSampler` the parts overlap: samples are seen twice in
+an epoch, others never. With a split, what one rank trains on is in another rank's test set: the evaluation
+is too good, and nothing says why.
+
+## Example
+```python
+sampler = DistributedSampler(data, seed=seed + dist.get_rank())
+```
+
+## Use instead
+```python
+sampler = DistributedSampler(data, seed=seed)
+```
+
+## Fix safety
+Unsafe: the order and the parts change.
+
+## Known limits
+A shuffle of a data set of the rank's own is not reported, nor one that nothing divides afterwards: a whole
+copy in another order on each rank is a choice.
+
+## References
+- torch 2.13.0 torch/utils/data/distributed.py: "It should be identical across all processes"
+- torch 2.13.0 torch/utils/data/dataset.py:449
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.model import Model, place_of, source_of, span_of
+from distlint.analysis.seeding import Seed, seeds, without_rank
+from distlint.analysis.values import Spread
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.fixing.edits import Replace
+from distlint.knowledge import randomness
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.ir import CallSite
+    from distlint.analysis.model import Call
+    from distlint.analysis.program import Module
+    from distlint.analysis.values import Value
+
+CODE = "DL405"
+NAME = "rank-dependent-split"
+SEVERITY = Severity.ERROR
+STATUS = Status.STABLE
+LITERALS = ()
+
+_SPLIT = "torch.utils.data.random_split"
+_SPLITS = {"train_test_split": ("seed", "random_state"), "shuffle": ("seed",)}
+_DIVIDES = (
+    "DistributedSampler",
+    "prepare",
+    "split_dataset_by_node",
+    "shard",
+    "prepare_data_loader",
+)
+_OVERLAP = "the ranks shuffle differently, so that their parts overlap and leave samples out"
+_LEAK = "the ranks split differently, so that what one trains on is in the test set of another"
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Each split or shuffle that the ranks make with different seeds."""
+    for module in model.modules:
+        earlier = [s for s in seeds(model, module) if s.per_rank and "torch" in s.streams]
+        for call in model.calls(module=module):
+            if not call.guarded_by_rank:
+                finding = _sampler(module, call) or _split(module, call, earlier)
+                finding = finding or _method(model, module, call)
+                if finding is not None:
+                    yield finding
+
+
+def _sampler(module: Module, call: Call) -> Finding | None:
+    row = randomness.SAMPLERS.get(call.site.name)
+    if row is None or not row.distributed or not row.seed_keyword:
+        return None
+    if not _of_rank(call.site.keywords.get(row.seed_keyword)):
+        return None
+    node = call.site.argument_node(None, row.seed_keyword)
+    return _finding(module, call.site, _OVERLAP, node)
+
+
+def _method(model: Model, module: Module, call: Call) -> Finding | None:
+    site = call.site
+    keywords = _SPLITS.get(site.method, ())
+    keyword = next((k for k in keywords if _of_rank(site.keywords.get(k))), None)
+    data = site.receiver if site.receiver is not None else site.argument(0)
+    if keyword is None or _of_rank(data):
+        return None
+    if site.method == "shuffle" and not _divided(model, site):
+        return None
+    text = _OVERLAP if site.method == "shuffle" else _LEAK
+    return _finding(module, site, text, site.argument_node(None, keyword))
+
+
+def _divided(model: Model, site: CallSite) -> bool:
+    """Whether the same function gives each rank a part afterwards."""
+    return any(
+        other.site.method in _DIVIDES and other.site.node.lineno >= site.node.lineno
+        for other in model.calls(module=site.module)
+        if other.site.function is site.function
+    )
+
+
+def _split(module: Module, call: Call, earlier: list[Seed]) -> Finding | None:
+    site = call.site
+    if site.name != _SPLIT or _of_rank(site.argument(0, "dataset")):
+        return None
+    given = site.argument(2, "generator")
+    node = site.argument_node(2, "generator")
+    if given is None:
+        before = [
+            s
+            for s in earlier
+            if s.site.function is site.function and s.site.node.lineno < site.node.lineno
+        ]
+        return _finding(module, site, _LEAK, None, before[-1].value) if before else None
+    if node is not None and _of_rank(given):
+        return _finding(module, site, _LEAK, node, _seed_in(node), generator=True)
+    if isinstance(node, ast.Name) and _seeded_by_rank(module, site, node.id):
+        return _finding(module, site, _LEAK, node, None, generator=True)
+    return None
+
+
+def _seed_in(node: ast.expr) -> ast.expr | None:
+    """The seed of `Generator().manual_seed(seed + rank)`."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="manual_seed"), args=[seed]):
+            return without_rank(seed)
+    return None
+
+
+def _seeded_by_rank(module: Module, site: CallSite, name: str) -> bool:
+    return any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "manual_seed"
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == name
+        and node.lineno < site.node.lineno
+        and bool(node.args)
+        and without_rank(node.args[0]) is not node.args[0]
+        for node in ast.walk(site.function.node)
+    )
+
+
+def _of_rank(value: Value | None) -> bool:
+    return value is not None and value.spread is Spread.RANK
+
+
+def _finding(
+    module: Module,
+    site: CallSite,
+    text: str,
+    node: ast.expr | None,
+    seed: ast.expr | None = None,
+    generator: bool = False,
+) -> Finding:
+    fix = _fix(module, site, node, seed, generator)
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"{text}. {fix.message}.",
+        place_of(module, site.node),
+        (),
+        fix,
+    )
+
+
+def _fix(
+    module: Module, site: CallSite, node: ast.expr | None, seed: ast.expr | None, generator: bool
+) -> Fix:
+    advice = "Use one seed on all ranks"
+    if node is not None and not generator:
+        kept = without_rank(node)
+        if kept is None or kept is node:
+            return Fix(Applicability.DISPLAY, advice)
+        return Fix(Applicability.UNSAFE, advice, (Replace(span_of(node), source_of(module, kept)),))
+    if seed is None:
+        return Fix(Applicability.DISPLAY, advice)
+    code = f"$generator({source_of(module, seed)}, per_rank=False)"
+    if node is not None:
+        return Fix(Applicability.UNSAFE, advice, (Replace(span_of(node), code),))
+    whole = source_of(module, site.node)
+    if "#" in whole:
+        return Fix(Applicability.DISPLAY, advice)
+    head = whole[:-1].rstrip().removesuffix(",")
+    return Fix(
+        Applicability.UNSAFE,
+        advice,
+        (Replace(span_of(site.node), f"{head}, generator={code})"),),
+    )
