@@ -87,6 +87,11 @@ def _out_of_branch(
         return None
     before = [s for s in block[:index] if s not in needed]
     after = block[index + 1 :]
+    if len(block) == len(needed) + 1 and not branch.orelse:
+        lines = [_dedented(text, s) for s in block]
+        if None not in lines:
+            whole = Replace(span_of(branch), "\n".join(line for line in lines if line))
+            return Hoisted((whole,), f"Call `{name}` on all ranks, outside the branch", True)
     moves = tuple(Move(span_of(s), span_of(branch), prune=True) for s in needed)
     if not before or not alone:
         move = Move(span_of(statement), span_of(branch), prune=True)

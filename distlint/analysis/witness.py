@@ -12,7 +12,7 @@ from distlint.analysis.divergence import Divergence
 from distlint.analysis.graph import Act
 from distlint.analysis.ir import Event, Guard
 from distlint.analysis.model import place_of, related
-from distlint.analysis.program import Module
+from distlint.analysis.program import Module, dotted_name
 from distlint.analysis.ranks import MAIN, OTHER, RankClass
 from distlint.findings import Place, Related, Witness, WitnessStep
 
@@ -66,22 +66,53 @@ def where(module: Module, node: ast.AST, home: Module) -> str:
     return f"line {line}" if module is home else f"{module.path}:{line}"
 
 
-def exit_word(guard: Guard) -> tuple[str, int] | None:
-    """How the other arm of an early exit leaves, and on which line."""
-    for statement in ast.walk(guard.module.source.tree):
-        if isinstance(statement, ast.If) and statement.test is guard.node:
-            for block in (statement.body, statement.orelse):
-                if block and isinstance(
-                    block[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break)
-                ):
-                    word = {
-                        "Return": "returned",
-                        "Raise": "raised",
-                        "Continue": "went on to the next iteration",
-                        "Break": "left the loop",
-                    }
-                    return word[type(block[-1]).__name__], block[-1].lineno
+_WORDS = {
+    ast.Return: ("returned", "return"),
+    ast.Raise: ("raised", "raise"),
+    ast.Continue: ("gone on to the next iteration", "continue"),
+    ast.Break: ("left the loop", "break"),
+    ast.Expr: ("ended the process", "exit"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How ranks leave from a branch: the words for it, the line, whether they always do."""
+
+    done: str
+    word: str
+    line: int
+    always: bool
+
+
+def exit_of(divergence: Divergence, guard: Guard) -> Exit | None:
+    """How ranks leave from the branch of a guard; None where the collective is what the branch holds."""
+    branch = next(
+        (
+            n
+            for n in ast.walk(guard.module.source.tree)
+            if isinstance(n, ast.If) and n.test is guard.node
+        ),
+        None,
+    )
+    if branch is None or any(n is divergence.anchor for n in ast.walk(branch)):
+        return None
+    for block in (branch.body, branch.orelse):
+        if block and _leaves(block[-1]):
+            return Exit(*_WORDS[type(block[-1])], block[-1].lineno, True)
+    for node in ast.walk(branch):
+        if isinstance(node, ast.stmt) and _leaves(node):
+            return Exit(*_WORDS[type(node)], node.lineno, False)
     return None
+
+
+def _leaves(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Return() | ast.Raise() | ast.Continue() | ast.Break():
+            return True
+        case ast.Expr(value=ast.Call(func=function)):
+            return dotted_name(function) in ("sys.exit", "exit", "quit", "os._exit")
+    return False
 
 
 def absence(divergence: Divergence) -> str:
@@ -94,9 +125,15 @@ def absence(divergence: Divergence) -> str:
     if not divergence.guards:
         return f"{absent.name} never {absent.verb('reaches', 'reach')} it"
     guard = divergence.guards[-1]
-    left = exit_word(guard) if guard.exits else None
+    if any(guard.node is decorator for decorator in divergence.function.decorators):
+        name = divergence.function.name
+        return f"`@{text_of(guard.node)}` keeps {absent.name} out of `{name}`"
+    left = exit_of(divergence, guard)
     if left is not None:
-        return f"{absent.name} {left[0]} at {where(guard.module, guard.node, home) if guard.module is not home else f'line {left[1]}'}"
+        line = f"line {left.line}" if guard.module is home else f"{guard.module.path}:{left.line}"
+        if left.always:
+            return f"{absent.name} {absent.verb('has', 'have')} {left.done} at {line}"
+        return f"{absent.name} may have {left.done} at {line}"
     return f"{absent.name} {absent.verb('does', 'do')} not enter the branch `{text_of(guard.node)}` ({where(guard.module, guard.node, home)})"
 
 
@@ -165,17 +202,14 @@ def witness(divergence: Divergence) -> Witness:
         theirs.append(step)
     for guard in divergence.guards:
         place = place_of(guard.module, guard.node)
-        left = exit_word(guard) if guard.exits else None
+        left = exit_of(divergence, guard)
         test = text_of(guard.node)
+        if any(guard.node is decorator for decorator in divergence.function.decorators):
+            mine.append(WitnessStep(place, f"@{test}  → runs {divergence.function.name}"))
+            theirs.append(WitnessStep(place, f"@{test}  → returns at once"))
+            continue
         mine.append(WitnessStep(place, f"if {test}  → {'goes on' if left else 'enters'}"))
-        word = (
-            {"returned": "return", "raised": "raise", "left the loop": "break"}.get(
-                left[0], "continue"
-            )
-            if left
-            else "passes by"
-        )
-        theirs.append(WitnessStep(place, f"if {test}  → {word}"))
+        theirs.append(WitnessStep(place, f"if {test}  → {left.word if left else 'passes by'}"))
     if divergence.condition is not None and divergence.node is not None:
         test_node = (
             getattr(divergence.node, "test", None)
@@ -224,7 +258,7 @@ __all__ = [
     "Act",
     "absence",
     "event_text",
-    "exit_word",
+    "exit_of",
     "related_places",
     "side",
     "text_of",

@@ -1,118 +1,99 @@
 """A collective that some ranks never reach.
 
-What it does
-------------
-Follows each class of ranks (rank 0, the others, the first of another node, the last) through the program,
-and reports a collective that one class performs while another never comes to it: under a branch on the
-rank, behind an early `return`, `continue`, `break` or `raise` of some ranks, in a function that a
-decorator keeps to the main process, through any depth of helpers, methods and context managers.
+## What it does
+Follows each class of ranks (rank 0, the others, the first of another node, the last) through the
+program, and reports a collective that one class performs while another never comes to it: under a
+branch on the rank, behind an early `return`, `continue`, `break` or `raise` of some ranks, in a function
+that a decorator keeps to the main process, through any depth of helpers, methods, generators and context
+managers. The finding shows what each class does up to where they part.
 
-Why it is bad
--------------
-A collective ends when every rank of its group has called it. The ranks that did call it wait until the
-timeout of the process group ends the job, 10 to 30 minutes later, or for ever.
+## Why it is bad
+A collective ends when every rank of its group has called it. The ranks that did wait until the timeout
+of the process group ends the job, 10 to 30 minutes later, or for ever. Nothing is printed meanwhile.
 
-Example
--------
-    if accelerator.is_main_process:
-        accelerator.wait_for_everyone()
-        save(model)
-
-Use instead
------------
+## Example
+```python
+if accelerator.is_main_process:
     accelerator.wait_for_everyone()
-    if accelerator.is_main_process:
-        save(model)
+    save(model)
+```
 
-Fix safety
-----------
-Shown, not applied, unless the collective is a barrier that is the first statement of the branch and all
-ranks come to the branch: moving it in front of the guard is then safe.
+## Use instead
+```python
+accelerator.wait_for_everyone()
+if accelerator.is_main_process:
+    save(model)
+```
+Where rank 0 alone needs the result, all ranks still make the call, and only the writing stays guarded.
 
-Known limits
-------------
+## Fix safety
+The collective moves in front of the branch or behind it, with the plain assignments that it reads from.
+The fix is safe where it was the first or the last thing in the branch and the analysis shows that all
+ranks come to the branch; unsafe where other statements then run in another order. It is shown only
+where a person has to decide: nested conditions, helpers that do more, work between an early exit and
+the collective.
+
+## Known limits
 Collectives of a process group other than the default are not compared: who is a member is not known.
-What a server loop (`while True: command = scatter(...)`) does is not compared.
+What a server loop (`while True: command = scatter(...)`) does is not compared. Calls that do not resolve
+to a definition count as doing nothing.
 
-References
-----------
-- torch 2.13.0, torch/distributed/distributed_c10d.py: `barrier`, `all_reduce` "blocks processes until
-  the whole group enters this function".
-- Aiken and Gay, "Barrier inference", POPL 1998.
+## References
+- torch 2.13.0 torch/distributed/distributed_c10d.py: `barrier` "blocks processes until the whole group
+  enters this function"
+- Aiken and Gay, "Barrier inference", POPL 1998: single-valued expressions
+- trl 0.7.7 trl/trainer/ppo_trainer.py:1346: `wait_for_everyone()` on the main process alone
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from distlint.analysis.divergence import Divergence
+from distlint.analysis.hoisting import hoist
 from distlint.analysis.ir import Layer
-from distlint.analysis.model import Model, place_of, span_of
+from distlint.analysis.model import place_of
 from distlint.analysis.witness import absence, event_text, related_places, waiting, witness
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.fixing.edits import Move
 from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.divergence import Divergence
+    from distlint.analysis.model import Model
 
 CODE = "DL101"
 NAME = "collective-not-on-all-ranks"
 SEVERITY = Severity.ERROR
 STATUS = Status.STABLE
-LITERALS = (
-    b"barrier",
-    b"wait_for_everyone",
-    b"all_reduce",
-    b"all_gather",
-    b"gather",
-    b"torch.distributed",
-)
+LITERALS = ()
 
 
 def check(model: Model) -> Iterator[Finding]:
     """Every collective of the default group that some class of ranks never reaches."""
     for divergence in model.divergences():
-        if divergence.kind == "rank" and divergence.layer is Layer.ALWAYS and divergence.missing:
-            first = f"{waiting(divergence)}; {absence(divergence)}."
+        if divergence.kind != "rank" or divergence.layer is not Layer.ALWAYS:
+            continue
+        if divergence.missing:
+            fix = _fix(model, divergence)
             yield Finding(
-                code=CODE,
-                name=NAME,
-                severity=SEVERITY,
-                message=f"{first[0].upper()}{first[1:]} Move it to where all ranks pass.",
-                place=place_of(divergence.module, divergence.anchor),
-                related=related_places(divergence),
-                fix=_fix(divergence),
-                witness=witness(divergence),
+                CODE,
+                NAME,
+                SEVERITY,
+                f"{waiting(divergence)}; {absence(divergence)}. {fix.message}.",
+                place_of(divergence.module, divergence.anchor),
+                related_places(divergence),
+                fix,
+                witness(divergence),
             )
 
 
-def _fix(divergence: Divergence) -> Fix:
-    moved = _first_in_branch(divergence)
-    if moved is not None:
-        branch, statement = moved
-        return Fix(
-            Applicability.SAFE,
-            f"Call `{event_text(divergence.event)}` before the branch, on all ranks",
-            (Move(span_of(statement), span_of(branch)),),
-        )
+def _fix(model: Model, divergence: Divergence) -> Fix:
+    hoisted = hoist(model, divergence)
+    if hoisted is not None:
+        safety = Applicability.SAFE if hoisted.exact else Applicability.UNSAFE
+        return Fix(safety, hoisted.text, hoisted.edits)
+    name = event_text(divergence.event)
     return Fix(
         Applicability.DISPLAY,
-        f"Call `{event_text(divergence.event)}` on all ranks, and keep only the write under the guard",
+        f"Let all ranks come to `{name}`, and keep only what one rank is to write under the guard",
     )
-
-
-def _first_in_branch(divergence: Divergence) -> tuple[ast.If, ast.stmt] | None:
-    """The barrier statement that opens a branch on the rank, and that branch."""
-    site = divergence.event.site
-    if (
-        divergence.chain
-        or site is None
-        or divergence.event.op != "barrier"
-        or len(divergence.guards) != 1
-    ):
-        return None
-    for node in ast.walk(divergence.module.source.tree):
-        if isinstance(node, ast.If) and node.test is divergence.guards[0].node and not node.orelse:
-            first = node.body[0]
-            if isinstance(first, ast.Expr) and first.value is divergence.event.node:
-                return node, first
-    return None

@@ -1,0 +1,221 @@
+"""Cases of DL101: collectives that some ranks never reach, and code that looks like it."""
+
+import os
+import sys
+from contextlib import contextmanager
+
+import torch
+import torch.distributed as dist
+from accelerate import Accelerator
+from lightning.pytorch.utilities import rank_zero_only
+
+# --- bugs -----------------------------------------------------------------------------------------
+
+
+def barrier_first(model, path):
+    accelerator = Accelerator()
+    # Everybody has to be done.
+    accelerator.wait_for_everyone()  # expect: DL101
+    if accelerator.is_main_process:
+        torch.save(model, path)
+
+
+def barrier_last(model, path):
+    if dist.get_rank() == 0:
+        torch.save(model, path)
+        # wait for the file  # expect: DL101
+    dist.barrier()
+
+
+def only_the_barrier():
+    # expect: DL101
+    dist.barrier()
+
+
+def result_used(model, metrics, accelerator):
+    gathered = accelerator.gather(metrics)  # expect: DL101
+    if accelerator.is_main_process:
+        print("gathering")
+        print(gathered.mean())
+
+
+def with_what_it_needs(values, accelerator):
+    everything = accelerator.gather(values)  # expect: DL101
+    if accelerator.is_main_process:
+        name = "values"
+        stacked = torch.stack
+        torch.save(stacked(everything), name)
+
+
+def first_after_return(x):
+    total = dist.all_reduce(x)  # expect: DL101
+    if dist.get_rank() != 0:
+        return None
+    return total
+
+
+def work_before_it(x):
+    if dist.get_rank() != 0:
+        return
+    torch.save(x, "f")
+    dist.barrier()  # expect: DL101
+
+
+def nested(self, stats):
+    accelerator = Accelerator()
+    if accelerator.is_main_process:
+        if self.config.log_with == "wandb":
+            accelerator.wait_for_everyone()  # expect: DL101
+
+
+def one_of_two_conditions(use_deepspeed):
+    accelerator = Accelerator()
+    # expect: DL101
+    accelerator.wait_for_everyone()
+
+
+def sync():
+    dist.barrier()
+
+
+def through_a_helper():
+    if int(os.environ["RANK"]) == 0:
+        sync()  # expect: DL101
+
+
+def failure_on_main(config, reply):
+    # axolotl 0.19.0 core/trainers/grpo/async_trainer.py: returns where the server said no.
+    if dist.get_rank() == 0:
+        if reply.status_code != 200:
+            return
+        print("sent")
+    dist.barrier()  # expect: DL101
+
+
+def leaves_the_loop(loader, epochs, stopper):
+    for epoch in range(epochs):
+        for batch in loader:
+            dist.all_reduce(batch)  # expect: DL101
+        if dist.get_rank() in {-1, 0}:
+            if stopper(epoch):
+                break
+
+
+@rank_zero_only
+def on_main(x):
+    dist.barrier()  # expect: DL101
+
+
+def ends_the_process(x):
+    if dist.get_rank() > 0:
+        sys.exit(0)
+    x.sum()
+    dist.barrier()  # expect: DL101
+
+
+# --- right ----------------------------------------------------------------------------------------
+
+
+def sandwich(local_rank, name):
+    if local_rank not in [-1, 0]:
+        dist.barrier()
+    download(name)
+    if local_rank == 0:
+        dist.barrier()
+
+
+def matched_branches(x):
+    if dist.get_rank() == 0:
+        dist.broadcast(x.cuda(), 0)
+    else:
+        x = torch.empty(3)
+        dist.broadcast(x, 0)
+
+
+@contextmanager
+def zero_first(is_main):
+    if not is_main:
+        dist.barrier()
+    yield
+    if is_main:
+        dist.barrier()
+
+
+def in_order(path):
+    with zero_first(dist.get_rank() == 0):
+        return torch.load(path)
+
+
+def only_where_distributed():
+    if dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1:
+        dist.barrier()
+
+
+RANK = int(os.getenv("RANK", -1))
+
+
+def as_ultralytics():
+    if RANK != -1:
+        dist.barrier()
+
+
+def gathered_before(model, accelerator, path):
+    state = accelerator.get_state_dict(model)
+    accelerator.wait_for_everyone()
+    if accelerator.is_main_process:
+        torch.save(state, path)
+
+
+def one_after_another(world_size):
+    for rank in range(world_size):
+        if rank == dist.get_rank():
+            print("rank", rank)
+        dist.barrier()
+
+
+def decided_together(loss, limit):
+    flag = torch.tensor(float(loss.item() > limit))
+    dist.all_reduce(flag)
+    if flag.item() > 0:
+        return
+    dist.barrier()
+
+
+def members_of_a_group(x, group):
+    if dist.get_rank() < 4:
+        dist.all_reduce(x, group=group)
+
+
+def bad_settings(config):
+    if dist.get_rank() == 0 and config is None:
+        raise ValueError("no settings")
+    dist.barrier()
+
+
+def client_of_a_server(self, prompts):
+    # trl: an HTTP call on one rank, then a broadcast on all.
+    outputs = None
+    if dist.get_rank() == 0:
+        outputs = self.vllm_client.generate(prompts)
+    box = [outputs]
+    dist.broadcast_object_list(box, src=0)
+    return box[0]
+
+
+def serve():
+    while True:
+        box = [None]
+        dist.scatter_object_list(box, None, src=0)
+        if box[0] == "stop":
+            return
+        dist.gather_object(box[0], None, dst=0)
+
+
+def main_commands(jobs):
+    if dist.get_rank() == 0:
+        for job in jobs:
+            dist.scatter_object_list([None], job, src=0)
+            dist.gather_object(None, [], dst=0)
+        dist.scatter_object_list([None], ["stop"], src=0)
+    else:
+        serve()
