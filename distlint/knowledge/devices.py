@@ -244,3 +244,6 @@ SPAWNERS: dict[str, int] = {
     "torch.distributed.launcher.api.elastic_launch": 1,
 }
 """Functions that start ranks: by qualified name, the position of the function which the ranks run."""
+
+DEVICE_TYPES: frozenset[str] = frozenset({"cuda", "npu", "xpu", "hpu", "mlu", "musa"})
+"""Types of devices that are counted on each machine (torch 2.13.0, `torch.device`)."""

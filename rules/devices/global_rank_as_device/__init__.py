@@ -1,0 +1,199 @@
+"""The global rank chooses the device, and the second machine has no such device.
+
+## What it does
+Finds a global rank (`dist.get_rank()`, `RANK`, `accelerator.process_index`) where the number of a device is
+wanted: `set_device`, `device_ids`, `torch.device("cuda", …)`, `f"cuda:{…}"`, `.to(…)`, `map_location`,
+`device_map`. It goes by where the value comes from: a variable called `rank` may hold the local index.
+
+## Why it is bad
+Devices are counted on each machine, ranks over all. On one machine both are the same, so that nothing shows
+in the test; on two machines with eight GPUs rank 8 asks for `cuda:8`, and the job dies with "invalid device
+ordinal" on the second machine while the first waits for it.
+
+## Example
+```python
+torch.cuda.set_device(dist.get_rank())
+```
+
+## Use instead
+```python
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+```
+or `rank_info().local_rank`, or what the framework gives: `accelerator.device`.
+
+## Fix safety
+Safe: on one machine both numbers are the same. Shown only where the rank goes through a variable that the
+device is computed from in another way.
+
+## Known limits
+`rank % device_count()` is right while every machine has the same number of ranks and GPUs, and reported as
+information only. Parameters called `rank` are not reported: `mp.spawn` passes the local index first. Nor
+are files that start a single machine (`MASTER_ADDR` set to localhost, `mp.spawn`).
+
+## References
+- accelerate, commit 0cb1a334: "invalid device ordinal" from `process_index`, repaired by
+  `local_process_index`
+- torch 2.13.0 torch/cuda/__init__.py:677
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.model import Model, place_of, related, span_of
+from distlint.analysis.syntax import assignments
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.fixing.edits import Replace
+from distlint.knowledge import devices
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.ir import CallSite
+    from distlint.analysis.program import Function, Module
+    from distlint.analysis.values import Origin, Value
+
+CODE = "DL504"
+NAME = "global-rank-as-device"
+SEVERITY = Severity.ERROR
+STATUS = Status.STABLE
+LITERALS = ()
+
+_ONE_MACHINE = ("localhost", "127.0.0.1", "mp.spawn", "multiprocessing.spawn", "notebook_launcher")
+_ARGUMENTS: dict[str, tuple[int | None, str]] = {
+    row.name: (row.device if isinstance(row.device, int) else None, row.keyword)
+    for row in devices.DEVICE_CALLS.values()
+    if row.device != ""
+}
+_METHODS = {"to": (0, "device"), "cuda": (0, "device"), "set_device": (0, "device")}
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Each device that a global rank chooses; one for each origin in a function."""
+    for module in model.modules:
+        if any(word in module.source.text for word in _ONE_MACHINE):
+            continue
+        done: set[tuple[Function, ast.AST]] = set()
+        for function, node, value in _devices(model, module):
+            origin = _global_rank(value)
+            if origin is None or (function, origin.node) in done:
+                continue
+            done.add((function, origin.node))
+            yield _finding(module, function, node, origin)
+
+
+def _devices(model: Model, module: Module) -> Iterator[tuple[Function, ast.expr, Value]]:
+    """The expressions that choose a device, with the value that rank 0 sees: names first."""
+    for function in module.all_functions:
+        runs = model.runs_of(function)
+        for rank, run in runs.runs() if runs is not None else ():
+            if rank.rank == 0:
+                for name, value in run.environment.items():
+                    if isinstance(value.const, str) and _is_device(value.const):
+                        for node in assignments(function).get(name, [])[:1]:
+                            yield function, node, value
+    for call in model.calls(module=module):
+        site = call.site
+        for node, value in _arguments(site):
+            yield site.function, node, value
+
+
+def _is_device(text: str) -> bool:
+    return text.partition(":")[0] in devices.DEVICE_TYPES and ":" in text
+
+
+def _arguments(site: CallSite) -> Iterator[tuple[ast.expr, Value]]:
+    wanted = [_ARGUMENTS.get(site.name) or _METHODS.get(site.method)]
+    if site.name == "torch.device":
+        wanted = [(0, "type"), (1, "index")]
+    elif site.method == "from_pretrained":
+        wanted = [(None, "device_map")]
+    for place in wanted:
+        if place is not None:
+            value = site.argument(*place)
+            node = site.argument_node(*place)
+            if value is not None and node is not None:
+                yield node, value
+
+
+def _global_rank(value: Value) -> Origin | None:
+    """Where the global rank in a value was asked for; None for local indices and mere names."""
+    if "kind:rank" not in value.tags or "kind:local_rank" in value.tags or value.origin is None:
+        return None
+    # A parameter or an undefined name is a rank by convention only: verl 0.9.1,
+    # workers/megatron_workers.py sets `rank = int(os.environ["LOCAL_RANK"])`.
+    return None if isinstance(value.origin.node, ast.Name | ast.arg) else value.origin
+
+
+def _finding(module: Module, function: Function, node: ast.expr, origin: Origin) -> Finding:
+    source = _source_of_device(function, node)
+    modulo = any(isinstance(n, ast.Mod) for n in ast.walk(source)) and "device_count" in (
+        ast.unparse(function.node) if not function.is_module_body else module.source.text
+    )
+    fix = _fix(source) if not modulo else Fix(Applicability.DISPLAY, "Use the local rank")
+    text = (
+        "the ranks of a machine share devices here where another machine has more or fewer GPUs"
+        if modulo
+        else "on the second machine the ranks ask for devices that it does not have (`invalid "
+        "device ordinal`), and those of the first wait for them"
+    )
+    return Finding(
+        CODE,
+        NAME,
+        Severity.INFO if modulo else SEVERITY,
+        f"{origin.text} counts the ranks of all machines: {text}. {fix.message}.",
+        place_of(module, source),
+        (related(origin.module, origin.node, "the global rank"),),
+        fix,
+    )
+
+
+def _source_of_device(function: Function, node: ast.expr) -> ast.expr:
+    """Where a variable that holds a device got it; the expression itself elsewhere."""
+    if isinstance(node, ast.Name):
+        own = assignments(function).get(node.id)
+        values = own or assignments(function.module.body).get(node.id, [])
+        if len(values) == 1 and any(_names_device(n) for n in ast.walk(values[0])):
+            return values[0]
+    return node
+
+
+def _names_device(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and node.value.partition(":")[0] in devices.DEVICE_TYPES
+    )
+
+
+def _fix(node: ast.expr) -> Fix:
+    advice = "Use the local rank"
+    names = [n for n in ast.walk(node) if _is_global_rank(n)]
+    if len(names) != 1:
+        return Fix(Applicability.DISPLAY, advice)
+    found = names[0]
+    if isinstance(found, ast.Attribute) and found.attr == "process_index":
+        code = f"{ast.unparse(found.value)}.local_process_index"
+    else:
+        code = "$rank_info().local_rank"
+    inside = any(isinstance(n, ast.FormattedValue) for n in ast.walk(node))
+    if inside:
+        # An f-string is one token before Python 3.12: it is replaced whole.
+        whole = next(n for n in ast.walk(node) if isinstance(n, ast.JoinedStr))
+        if len(whole.values) != 2 or not isinstance(whole.values[0], ast.Constant):
+            return Fix(Applicability.DISPLAY, advice)
+        prefix = str(whole.values[0].value)
+        return Fix(Applicability.SAFE, advice, (Replace(span_of(whole), f'f"{prefix}{{{code}}}"'),))
+    return Fix(Applicability.SAFE, advice, (Replace(span_of(found), code),))
+
+
+def _is_global_rank(node: ast.AST) -> bool:
+    match node:
+        case ast.Name(id=name):
+            return "rank" in name.lower()
+        case ast.Attribute(attr=attr):
+            return attr in ("process_index", "rank", "global_rank")
+        case ast.Call(func=ast.Attribute(attr="get_rank") | ast.Name(id="get_rank")):
+            return True
+    return False

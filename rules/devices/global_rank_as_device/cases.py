@@ -1,0 +1,73 @@
+"""Devices by the rank of the job and by that of the machine."""
+
+import os
+
+import torch
+import torch.distributed as dist
+from accelerate import Accelerator
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+# Bugs
+
+
+def current():
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_rank())  # expect: DL504
+
+
+def wrapped(model):
+    rank = dist.get_rank()
+    return DDP(model, device_ids=[rank])  # expect: DL504
+
+
+def by_text(model):
+    accelerator = Accelerator()
+    device = f"cuda:{accelerator.process_index}"  # expect: DL504
+    return model.to(device)
+
+
+def by_environment(model):
+    rank = int(os.environ["RANK"])
+    # one GPU each
+    device = torch.device("cuda", rank)  # expect: DL504
+    return model.to(device)
+
+
+def loaded(path):
+    rank = dist.get_rank()
+    return torch.load(path, map_location="cuda:" + str(rank))  # expect: DL504
+
+
+# Correct
+
+
+def local(model):
+    local_rank = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(local_rank)
+    return DDP(model, device_ids=[local_rank])
+
+
+def local_under_another_name(model):
+    rank = int(os.environ["LOCAL_RANK"])
+    return model.to(f"cuda:{rank}")
+
+
+def accelerated(model):
+    accelerator = Accelerator()
+    torch.cuda.set_device(accelerator.local_process_index)
+    return model.to(accelerator.device)
+
+
+def spawned(rank, world_size):
+    torch.cuda.set_device(rank)
+    dist.init_process_group("nccl", rank=rank, world_size=world_size)
+
+
+def group(model):
+    rank = dist.get_rank()
+    return dist.new_group([rank, 0])
+
+
+def on_the_host(model):
+    rank = dist.get_rank()
+    return model.to("cpu" if rank else "cuda")
