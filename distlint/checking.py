@@ -26,6 +26,7 @@ from distlint.project.prefilter import minimal_literals
 from distlint.project.selection import Selection, match
 from distlint.project.settings import Settings
 from distlint.project.suppressions import (
+    MARK,
     Suppression,
     find_suppressions,
     mentions_suppression,
@@ -263,10 +264,12 @@ def _without_suppressed(
 
     After a failure `judge_comments` is off: a rule that failed has not used its suppressions.
     """
+    found_in = {finding.place.path for finding in findings}
     by_path: dict[str, list[Suppression]] = {
         entry.file.shown: find_suppressions(entry.text)
         for entry in entries
-        if entry.reported and mentions_suppression(entry.text)
+        if entry.reported and (MARK in entry.text or entry.file.shown in found_in)
+        if mentions_suppression(entry.text)
     }
     if not by_path:
         return list(findings)

@@ -551,6 +551,8 @@ def call_project(
             (),
             function,
         )
+    if frame.engine.is_plain(function, [*args, *keywords.values()]) and not function.is_generator:
+        return unknown_result(frame, node, [*args, *keywords.values()], pure=False)
     bound = (
         bind(function, closure.receiver, args, keywords)
         if call is not None or not isinstance(node, ast.Call)

@@ -7,7 +7,7 @@ remembered. Functions in which nothing depends on the rank are run once for all 
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Final
 
 from distlint.analysis.frame import Frame
@@ -48,6 +48,8 @@ class Engine:
         self._annotations: dict[tuple[Module, int], str | None] = {}
         self._computing: set[Hashable] = set()
         self._attribute_cache: dict[Hashable, Value | None] = {}
+        self.plain: set[Function] = set()
+        """Functions whose calls need not be followed, unless an argument matters."""
         self.gave_up: list[tuple[Function, str]] = []
 
     # -- lookups by syntax ---------------------------------------------------------------------------
@@ -173,6 +175,12 @@ class Engine:
                 self._provisional.clear()
         return run
 
+    def is_plain(self, function: Function, inputs: Iterable[Value]) -> bool:
+        """Whether a call of a function with these arguments does nothing that concerns any rule."""
+        return function in self.plain and all(
+            value.known or value.type is not None or _signature(value) is None for value in inputs
+        )
+
     def final(self, run: Run) -> Run:
         """The complete run in place of one that a recursion cut short; only between runs."""
         if run.arguments is None or self._stack:
@@ -276,7 +284,7 @@ class Engine:
         cached = self._attribute_cache.get(("rebound", module))
         if cached is None:
             names: set[str] = set()
-            for function in module.all_functions:
+            for function in module.all_functions if "global " in module.source.text else ():
                 if not function.is_module_body:
                     for statement in ast.walk(function.node):
                         if isinstance(statement, ast.Global):

@@ -281,6 +281,11 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
     elif index.spread is Spread.RANK and base.spread is Spread.UNIFORM and base.items is not None:
         spread, origin = index.spread, index.origin
     wraps = base.wraps if isinstance(index.const, int) or not index.known else ()
+    type_ = (
+        facts.ITEM_TYPES.get(f"{base.type}[{index.const}]")
+        if base.type is not None and isinstance(index.const, str)
+        else None
+    )
     return Value(
         ("item", base.key, index.key),
         UNKNOWN,
@@ -289,6 +294,7 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
         tags=tags,
         wraps=wraps,
         receiver=base,
+        type=type_,
     )
 
 

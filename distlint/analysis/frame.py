@@ -89,6 +89,8 @@ class Frame:
             "staticmethod"
         )
         wrapped = self._wrapped_parameter() if first_is_self else None
+        cls = self.function.cls
+        outside = self.engine.program.mro(cls)[1] if cls is not None else ()
         for index, parameter in enumerate(parameters):
             name = parameter.arg
             if index == 0 and first_is_self:
@@ -100,7 +102,9 @@ class Frame:
                 known = value.known or value.target
                 self.env[name] = value if known else value.but(key=key, logic=None)
                 continue
-            type_ = self.engine.annotation_type(self.module, parameter.annotation)
+            type_ = self.engine.annotation_type(
+                self.module, parameter.annotation
+            ) or facts.parameter_type(outside, name)
             conventional = None if type_ else expressions.convention(self, name, parameter)
             if conventional is not None:
                 self.env[name] = conventional
@@ -111,7 +115,8 @@ class Frame:
             self.env[name] = Value(key, type=type_, wraps=wraps)
         for extra in (spec.vararg, spec.kwarg):
             if extra is not None:
-                self.env[extra.arg] = Value(("parameter", id(self.function), extra.arg))
+                type_ = facts.parameter_type(outside, "**") if extra is spec.kwarg else None
+                self.env[extra.arg] = Value(("parameter", id(self.function), extra.arg), type=type_)
 
     def _wrapped_parameter(self) -> tuple[str, str] | None:
         """The parameter in which a trainer hands this method a wrapped model, and the wrapper's kind."""
@@ -188,8 +193,8 @@ class Frame:
     def _unpack(self, targets: list[ast.expr], value: Value) -> None:
         starred = next((i for i, t in enumerate(targets) if isinstance(t, ast.Starred)), None)
         items = value.items
-        if items is not None and starred is None and len(items) == len(targets):
-            for element, item in zip(targets, items, strict=True):
+        if items is not None and starred is None and len(items) >= len(targets):
+            for element, item in zip(targets, items, strict=False):
                 self.assign(element, item)
             return
         for index, element in enumerate(targets):

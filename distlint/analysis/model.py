@@ -24,7 +24,7 @@ from distlint.analysis.graph import Graphs
 from distlint.analysis.ir import AttributeSite, CallSite, Run
 from distlint.analysis.program import Class, Definition, Function, Module, Program, dotted_name
 from distlint.analysis.ranks import MAIN, RankClass, classes_to_run
-from distlint.analysis.relevance import relevant_functions
+from distlint.analysis.relevance import relevance
 from distlint.analysis.source import Source
 from distlint.analysis.values import Spread
 from distlint.findings import Place, Related
@@ -108,8 +108,9 @@ class Model:
 
     def _solve(self) -> None:
         """Run every function that nothing calls, for each class of ranks, and all that they reach."""
-        relevant = relevant_functions(self.program)
-        functions = [f for f in self.program.functions() if f in relevant]
+        relevant = relevance(self.program)
+        self.engine.plain = relevant.plain
+        functions = [f for f in self.program.functions() if f in relevant.starts]
         called: set[Function] = set()
         plain: dict[Function, Run] = {}
         for function in functions:

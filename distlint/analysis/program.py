@@ -125,14 +125,16 @@ def _last_name(node: ast.expr) -> str:
 
 def dotted_name(node: ast.AST) -> str:
     """`a.b.c` for a chain of attributes on a name, "" for anything else."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
+    if isinstance(node, ast.Name):
+        return node.id
+    if not isinstance(node, ast.Attribute):
         return ""
-    parts.append(node.id)
-    return ".".join(reversed(parts))
+    known: str | None = getattr(node, "_distlint_dotted", None)
+    if known is None:
+        base = dotted_name(node.value)
+        known = f"{base}.{node.attr}" if base else ""
+        node._distlint_dotted = known  # type: ignore[attr-defined]
+    return known
 
 
 class _Scanner:

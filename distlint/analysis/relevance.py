@@ -8,6 +8,7 @@ Words can only add functions here; what a call means is decided by resolved name
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
 from distlint.analysis.program import Class, Function, Module, Program
@@ -27,8 +28,18 @@ _COMMON: Final = frozenset(
 )  # fmt: skip
 
 
-def relevant_functions(program: Program) -> set[Function]:
-    """The functions from which an abstract run should start. Bodies of modules are always among them."""
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """`starts`: the functions from which an abstract run should start, bodies of modules always among
+    them. `plain`: those whose calls need not be followed, for nothing in them concerns any rule.
+    """
+
+    starts: set[Function]
+    plain: set[Function]
+
+
+def relevance(program: Program) -> Relevance:
+    """Sort the functions of a program by what their words may have to do with ranks."""
     texts: dict[Function, str] = {}
     for module in program.modules.values():
         texts.update(_texts_of_functions(module))
@@ -38,7 +49,7 @@ def relevant_functions(program: Program) -> set[Function]:
         for cls in module.all_classes:
             if facts.is_training_class(program.mro(cls)[1]):
                 strong.update(cls.methods.values())
-    strong |= _of_the_same_class(strong)
+    strong |= _of_the_same_class(strong, texts, words)
     derived = _derived_names(program)
     strong |= {f for f, found in words.items() if not found.isdisjoint(derived)}
     names = {f.name for f in strong if f.name not in _COMMON}
@@ -52,8 +63,11 @@ def relevant_functions(program: Program) -> set[Function]:
         names = fresh
         for f in more:
             del waiting[f]
+    plain = {
+        f for f, found in words.items() if f not in strong and found.isdisjoint(facts.WEAK_WORDS)
+    }
     strong.update(module.body for module in program.modules.values())
-    return strong
+    return Relevance(strong, plain)
 
 
 def _texts_of_functions(module: Module) -> dict[Function, str]:
@@ -69,9 +83,22 @@ def _texts_of_functions(module: Module) -> dict[Function, str]:
     return found
 
 
-def _of_the_same_class(functions: set[Function]) -> set[Function]:
-    classes: set[Class] = {f.cls for f in functions if f.cls is not None}
-    return {method for cls in classes for method in cls.methods.values()}
+def _of_the_same_class(
+    strong: set[Function], texts: dict[Function, str], words: dict[Function, frozenset[str]]
+) -> set[Function]:
+    """Methods that use an attribute which a method of their class computes from ranks or wrappers."""
+    attributes: dict[Class, set[str]] = {}
+    for function in strong:
+        if function.cls is not None and function in texts:
+            for match in _OWN_ASSIGNMENT.finditer(texts[function]):
+                if not facts.STRONG_WORDS.isdisjoint(_WORD.findall(match[0])):
+                    attributes.setdefault(function.cls, set()).update(_OWN.findall(match[1]))
+    return {
+        method
+        for cls, names in attributes.items()
+        for method in cls.methods.values()
+        if method in words and not words[method].isdisjoint(names)
+    }
 
 
 def _derived_names(program: Program) -> set[str]:
@@ -87,3 +114,7 @@ def _derived_names(program: Program) -> set[str]:
 _ASSIGNMENT: Final = re.compile(
     r"^(?:[ \t]+self\.)?(\w+)[ \t]*(?::[^=\n]+)?=([^=\n][^\n]*)$", re.MULTILINE
 )
+_OWN_ASSIGNMENT: Final = re.compile(
+    r"^[ \t]+((?:self\.\w+[, \t]*(?::[^=\n]+)?)+)=([^=\n][^\n]*)$", re.MULTILINE
+)
+_OWN: Final = re.compile(r"self\.(\w+)")

@@ -41,6 +41,21 @@ ATTRIBUTE_TYPES: Final[dict[str, str]] = {
 }
 """Class of an attribute of a library's object."""
 
+PARAMETER_TYPES: Final[dict[str, dict[str, str]]] = {
+    # transformers 5.23.0 transformers/trainer_callback.py: CallbackHandler.call_event passes `model=` by
+    # keyword to every event.
+    "transformers.TrainerCallback": {
+        "model": "transformers.PreTrainedModel",
+        "**": "transformers.TrainerCallback.**",
+    },
+}
+"""By class that users derive from: what its methods receive, by name; "**" for the collected keywords."""
+
+ITEM_TYPES: Final[dict[str, str]] = {
+    "transformers.TrainerCallback.**[model]": "transformers.PreTrainedModel",
+}
+"""Class of an item of a library's dict."""
+
 CLASS_BASES: Final[dict[str, str]] = {
     # transformers 5.23.0 and trl 1.16.0: the classes that users derive trainers from.
     "transformers.Seq2SeqTrainer": "transformers.Trainer",
@@ -58,6 +73,8 @@ CLASS_BASES: Final[dict[str, str]] = {
     "trl.GRPOConfig": "transformers.TrainingArguments",
     "trl.SFTConfig": "transformers.TrainingArguments",
     "trl.DPOConfig": "transformers.TrainingArguments",
+    # Every model that can generate mixes it in: what is handed on as a model is taken to be one.
+    "transformers.PreTrainedModel": "transformers.GenerationMixin",
     "deepspeed.PipelineEngine": "deepspeed.DeepSpeedEngine",
     "lightning.fabric.wrappers._FabricModule": "lightning.LightningModule",
 }

@@ -10,7 +10,16 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from distlint.knowledge import bases, collectives, conventions, failures, ranks, sinks, wrappers
+from distlint.knowledge import (
+    bases,
+    collectives,
+    conventions,
+    failures,
+    randomness,
+    ranks,
+    sinks,
+    wrappers,
+)
 from distlint.knowledge.libraries import canonical_name
 from distlint.knowledge.schema import Call, Effect
 
@@ -19,6 +28,7 @@ if TYPE_CHECKING:
 
 NAMED_RANKS: Final = conventions.NAMED_RANKS
 ATTRIBUTE_TYPES: Final = conventions.ATTRIBUTE_TYPES
+ITEM_TYPES: Final = conventions.ITEM_TYPES
 UNIFORM_ATTRIBUTES: Final = conventions.UNIFORM_ATTRIBUTES
 MASK_METHODS: Final = conventions.MASK_METHODS
 SAME_MODEL_METHODS: Final = conventions.SAME_MODEL_METHODS
@@ -134,6 +144,17 @@ STRONG_WORDS: Final = (
 """Words of which a function that has to do with ranks holds at least one."""
 
 
+WEAK_WORDS: Final = frozenset(
+    name.rpartition(".")[2]
+    for table in (
+        sinks.SINKS, sinks.SINK_METHODS, LOCAL_CALLS, LOCAL_METHODS, FAILURES, METHOD_FAILURES,
+        randomness.SEEDINGS, randomness.DRAWS,
+    )
+    for name in table
+) | {"open", "input", "environ", "getenv", "yield", "global"}  # fmt: skip
+"""Words of what matters inside code that several ranks run: files, random numbers, local values."""
+
+
 class WrapFact(NamedTuple):
     """How a call wraps: layers, which argument, where in the result."""
 
@@ -224,6 +245,15 @@ def is_data_or_optimizer(type_: str | None, expression: str) -> bool:
         return True
     last = expression.rpartition(".")[2].lower()
     return any(word in last for word in _DATA_WORDS)
+
+
+def parameter_type(bases: Iterable[str], name: str) -> str | None:
+    """The class of a parameter of a method, by the library classes that its class derives from."""
+    for base in with_bases(bases):
+        found = conventions.PARAMETER_TYPES.get(base, {}).get(name)
+        if found is not None:
+            return found
+    return None
 
 
 def argument_attribute(owner: str, attr: str, compared_with: object = None) -> str | None:
