@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from distlint.analysis import expressions
-from distlint.analysis.calls import deciding_decorator
-from distlint.analysis.calls import call_project
+from distlint.analysis.calls import call_project, deciding_decorator
 from distlint.analysis.ir import (
     Attempt,
     Branch,

@@ -4,10 +4,12 @@ import os
 import sys
 from contextlib import contextmanager
 
+import deepspeed
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
 from lightning.pytorch.utilities import rank_zero_only
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
 
 # --- bugs -----------------------------------------------------------------------------------------
 
@@ -111,6 +113,19 @@ def ends_the_process(x):
         sys.exit(0)
     x.sum()
     dist.barrier()  # expect: DL101
+
+
+def engine(model, path):
+    model_engine, _, _, _ = deepspeed.initialize(model=model)
+    # expect: DL101
+    model_engine.save_checkpoint(path)
+
+
+def fsdp_state(model, path):
+    model = FSDP(model)
+    state = model.state_dict()  # expect: DL101
+    if dist.get_rank() == 0:
+        torch.save(state, path)
 
 
 # --- right ----------------------------------------------------------------------------------------

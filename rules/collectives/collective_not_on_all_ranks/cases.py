@@ -4,10 +4,12 @@ import os
 import sys
 from contextlib import contextmanager
 
+import deepspeed
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
 from lightning.pytorch.utilities import rank_zero_only
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
 
 # --- bugs -----------------------------------------------------------------------------------------
 
@@ -110,6 +112,19 @@ def ends_the_process(x):
         sys.exit(0)
     x.sum()
     dist.barrier()  # expect: DL101
+
+
+def engine(model, path):
+    model_engine, _, _, _ = deepspeed.initialize(model=model)
+    if dist.get_rank() == 0:
+        model_engine.save_checkpoint(path)  # expect: DL101
+
+
+def fsdp_state(model, path):
+    model = FSDP(model)
+    if dist.get_rank() == 0:
+        state = model.state_dict()  # expect: DL101
+        torch.save(state, path)
 
 
 # --- right ----------------------------------------------------------------------------------------

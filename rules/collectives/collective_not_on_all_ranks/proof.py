@@ -18,5 +18,4 @@ def save(state):
 
 
 save({"step": 1})
-assert torch.load("state.pt") == {"step": 1}
 dist.destroy_process_group()

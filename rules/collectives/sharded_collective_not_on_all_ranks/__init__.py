@@ -1,0 +1,123 @@
+"""A call that becomes a collective when the model is sharded, made by some ranks only.
+
+## What it does
+Reports what DL101 reports, for calls that are collectives only under FSDP, DeepSpeed ZeRO or tensor
+parallelism, or on a model inside DDP: `get_state_dict`, `save_state`, `save_checkpoint`, `state_dict`,
+`generate` and the forward of a wrapped model, `from_pretrained` under ZeRO-3. An error where the program
+shows that the model is sharded, a warning where it may be. `save_pretrained` and `from_pretrained` of a
+model of which nothing more is known are only listed (information).
+
+## Why it is bad
+The script works with DDP, where these calls touch this rank alone. Launched with FSDP or DeepSpeed, the
+same call gathers parameters from all ranks: rank 0 waits in it for ranks that never come.
+
+## Example
+```python
+if accelerator.is_main_process:
+    torch.save(accelerator.get_state_dict(model), path)
+```
+
+## Use instead
+```python
+save(model, path)
+```
+All ranks call `save`; the state is gathered from all of them, and rank 0 writes. Where the library has a
+call of its own for it (`accelerator.save_state`, `engine.save_checkpoint`, `trainer.save_model`), all
+ranks make that call: it chooses the writing rank itself.
+
+## Fix safety
+Unsafe: other ranks now hold a state in memory or write files of their own. It is shown only where a
+person has to decide, as for DL101.
+
+## Known limits
+Whether a model will be sharded is often decided by the launcher's configuration, which is not read here.
+A model that is not sharded yet (before `prepare`, or inside a branch that excludes it) is told apart only
+where the branch asks for the mode.
+
+## References
+- accelerate 1.15.0 accelerate/accelerator.py: `get_state_dict` gathers under ZeRO-3 and FSDP
+- torch 2.13.0 torch/distributed/fsdp/fully_sharded_data_parallel.py: `state_dict`, collective
+- llamafactory 0.7.1 llamafactory/train/ppo/trainer.py:472: under `if self.args.should_save`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.hoisting import hoist
+from distlint.analysis.ir import Layer
+from distlint.analysis.model import place_of
+from distlint.analysis.witness import absence, event_text, related_places, waiting, witness
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.divergence import Divergence
+    from distlint.analysis.model import Model
+
+CODE = "DL106"
+NAME = "sharded-collective-not-on-all-ranks"
+SEVERITY = Severity.WARNING
+STATUS = Status.STABLE
+LITERALS = ()
+
+_SHARDING = ("deepspeed.", "torch.distributed.fsdp.", "torch.distributed.checkpoint.")
+_BARE_MODEL = frozenset({"save_pretrained", "from_pretrained", "resize_token_embeddings"})
+"""Of a model of which only the class is known: nearly always one that is not sharded."""
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Every call that only a sharded or wrapped model makes a collective, missing on some ranks."""
+    divergences = [d for d in model.divergences() if d.kind == "rank" and d.missing]
+    always = {id(d.anchor) for d in divergences if d.layer is Layer.ALWAYS}
+    for divergence in divergences:
+        if divergence.layer is Layer.ALWAYS or id(divergence.anchor) in always:
+            continue
+        fix = _fix(model, divergence)
+        yield Finding(
+            CODE,
+            NAME,
+            _severity(divergence),
+            f"{_when(divergence)} {waiting(divergence)}; {absence(divergence)}. {fix.message}.",
+            place_of(divergence.module, divergence.anchor),
+            related_places(divergence),
+            fix,
+            witness(divergence),
+        )
+
+
+def _is_sharded(divergence: Divergence) -> bool:
+    site = divergence.event.site
+    if site is None:
+        return False
+    owner = site.receiver
+    return site.name.startswith(_SHARDING) or (
+        owner is not None
+        and any(w.kind not in ("ddp", "accelerate", "trainer") for w in owner.wraps)
+    )
+
+
+def _severity(divergence: Divergence) -> Severity:
+    if _is_sharded(divergence):
+        return Severity.ERROR
+    return Severity.INFO if divergence.event.op in _BARE_MODEL else Severity.WARNING
+
+
+def _when(divergence: Divergence) -> str:
+    if divergence.layer is Layer.WRAPPED:
+        return "with the model inside DDP,"
+    if _is_sharded(divergence):
+        return "with this sharded model,"
+    return "when the model is sharded (FSDP, DeepSpeed ZeRO-3),"
+
+
+def _fix(model: Model, divergence: Divergence) -> Fix:
+    hoisted = hoist(model, divergence)
+    if hoisted is not None:
+        return Fix(Applicability.UNSAFE, hoisted.text, hoisted.edits)
+    name = event_text(divergence.event)
+    return Fix(
+        Applicability.DISPLAY,
+        f"Let all ranks call `{name}`, and keep only what one rank is to write under the guard",
+    )

@@ -1,0 +1,121 @@
+"""Cases of DL106: calls that a sharded model makes collectives, on some ranks, and look-alikes."""
+
+import os
+
+import deepspeed
+import torch
+import torch.distributed as dist
+from accelerate import Accelerator
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+from torch.nn.parallel import DistributedDataParallel
+from transformers import Trainer, TrainerCallback
+
+# --- bugs -----------------------------------------------------------------------------------------
+
+
+def state_on_main(model, path):
+    accelerator = Accelerator()
+    model = accelerator.prepare(model)
+    if accelerator.is_main_process:
+        # The whole state.
+        torch.save(accelerator.get_state_dict(model), path)  # expect: DL106
+
+
+def state_first(model, path):
+    accelerator = Accelerator()
+    model = accelerator.prepare(model)
+    if accelerator.is_main_process:
+        state = accelerator.get_state_dict(model)  # expect: DL106
+        torch.save(state, path)
+
+
+def checkpoint(accelerator, args, global_step):
+    # The shape of the training examples of diffusers.
+    if accelerator.is_main_process:
+        print("saving")
+        save_path = os.path.join(args.output_dir, f"checkpoint-{global_step}")
+        accelerator.save_state(save_path)  # expect: DL106
+        print(f"Saved state to {save_path}")
+
+
+def forward_in_ddp(model, batch):
+    model = DistributedDataParallel(model)
+    if dist.get_rank() == 0:
+        output = model(batch)  # expect: DL106
+        print(output)
+
+
+def forward_in_fsdp(model, batch):
+    model = FSDP(model)
+    if dist.get_rank() != 0:
+        return
+    print(model(batch))  # expect: DL106
+
+
+class OwnTrainer(Trainer):
+    def save_model(self, output_dir=None, _internal_call=False):
+        if self.args.should_save:
+            self._save(output_dir, state_dict=self.accelerator.get_state_dict(self.model))  # expect: DL106
+
+
+class Samples(TrainerCallback):
+    def on_step_end(self, args, state, control, **kwargs):
+        if not state.is_world_process_zero:
+            return
+        model = kwargs["model"]
+        print(model.generate(max_new_tokens=8))  # expect: DL106
+
+
+# --- right ----------------------------------------------------------------------------------------
+
+
+def state_on_all(model, path):
+    accelerator = Accelerator()
+    model = accelerator.prepare(model)
+    state = accelerator.get_state_dict(model)
+    if accelerator.is_main_process:
+        torch.save(state, path)
+
+
+def checkpoint_on_all(accelerator, path):
+    if accelerator.is_main_process:
+        os.makedirs(path, exist_ok=True)
+    accelerator.save_state(path)
+
+
+def engine_on_all(model, path):
+    model_engine, _, _, _ = deepspeed.initialize(model=model)
+    model_engine.save_checkpoint(path)
+
+
+def plain_model(model, path):
+    if dist.get_rank() == 0:
+        torch.save(model.state_dict(), path)
+
+
+def unwrapped(model, path):
+    accelerator = Accelerator()
+    model = accelerator.prepare(model)
+    if accelerator.is_main_process:
+        accelerator.unwrap_model(model).config.save_pretrained(path)
+
+
+class Loop:
+    """Files, not collectives, whatever they are called."""
+
+    def __init__(self, checkpointer, vllm_client):
+        self._checkpointer = checkpointer
+        self.vllm_client = vllm_client
+
+    def save(self, state):
+        if dist.get_rank() == 0:
+            self._checkpointer.save_checkpoint(state)
+            self.vllm_client.generate(["prompt"])
+
+
+class TrainerThatAsks(Trainer):
+    def save_model(self, output_dir=None, _internal_call=False):
+        if self.is_fsdp_enabled:
+            self._save(output_dir, state_dict=self.accelerator.get_state_dict(self.model))
+        elif self.args.should_save:
+            self._save(output_dir)
