@@ -42,8 +42,8 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from distlint.analysis.device_choice import Chosen, chosen_by
 from distlint.analysis.model import Model, place_of, related, span_of
-from distlint.analysis.syntax import assignments
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.fixing.edits import Replace
 from distlint.knowledge import devices
@@ -79,28 +79,17 @@ def check(model: Model) -> Iterator[Finding]:
             origin = _global_rank(value)
             if origin is None or (function, origin.node) in done:
                 continue
-            done.add((function, origin.node))
-            yield _finding(module, function, node, origin)
+            chosen = chosen_by(function, node)
+            if chosen is not None and _asks_rank(chosen.index, origin):
+                done.add((function, origin.node))
+                yield _finding(module, chosen, origin)
 
 
 def _devices(model: Model, module: Module) -> Iterator[tuple[Function, ast.expr, Value]]:
-    """The expressions that choose a device, with the value that rank 0 sees: names first."""
-    for function in module.all_functions:
-        runs = model.runs_of(function)
-        for rank, run in runs.runs() if runs is not None else ():
-            if rank.rank == 0:
-                for name, value in run.environment.items():
-                    if isinstance(value.const, str) and _is_device(value.const):
-                        for node in assignments(function).get(name, [])[:1]:
-                            yield function, node, value
+    """The arguments that choose a device, with the value that rank 0 sees."""
     for call in model.calls(module=module):
-        site = call.site
-        for node, value in _arguments(site):
-            yield site.function, node, value
-
-
-def _is_device(text: str) -> bool:
-    return text.partition(":")[0] in devices.DEVICE_TYPES and ":" in text
+        for node, value in _arguments(call.site):
+            yield call.site.function, node, value
 
 
 def _arguments(site: CallSite) -> Iterator[tuple[ast.expr, Value]]:
@@ -126,12 +115,17 @@ def _global_rank(value: Value) -> Origin | None:
     return None if isinstance(value.origin.node, ast.Name | ast.arg) else value.origin
 
 
-def _finding(module: Module, function: Function, node: ast.expr, origin: Origin) -> Finding:
-    source = _source_of_device(function, node)
-    modulo = any(isinstance(n, ast.Mod) for n in ast.walk(source)) and "device_count" in (
-        ast.unparse(function.node) if not function.is_module_body else module.source.text
+def _asks_rank(index: ast.expr, origin: Origin) -> bool:
+    """Whether the number is the rank itself, and not something that was computed with it."""
+    name = ast.unparse(index.func if isinstance(index, ast.Call) else index).lower()
+    return any(n is origin.node for n in ast.walk(index)) or (
+        ("rank" in name or "process_index" in name) and "local" not in name
     )
-    fix = _fix(source) if not modulo else Fix(Applicability.DISPLAY, "Use the local rank")
+
+
+def _finding(module: Module, chosen: Chosen, origin: Origin) -> Finding:
+    modulo = chosen.modulo
+    fix = _fix(chosen) if not modulo else Fix(Applicability.DISPLAY, "Use the local rank")
     text = (
         "the ranks of a machine share devices here where another machine has more or fewer GPUs"
         if modulo
@@ -143,32 +137,15 @@ def _finding(module: Module, function: Function, node: ast.expr, origin: Origin)
         NAME,
         Severity.INFO if modulo else SEVERITY,
         f"{origin.text} counts the ranks of all machines: {text}. {fix.message}.",
-        place_of(module, source),
+        place_of(module, chosen.node),
         (related(origin.module, origin.node, "the global rank"),),
         fix,
     )
 
 
-def _source_of_device(function: Function, node: ast.expr) -> ast.expr:
-    """Where a variable that holds a device got it; the expression itself elsewhere."""
-    if isinstance(node, ast.Name):
-        own = assignments(function).get(node.id)
-        values = own or assignments(function.module.body).get(node.id, [])
-        if len(values) == 1 and any(_names_device(n) for n in ast.walk(values[0])):
-            return values[0]
-    return node
-
-
-def _names_device(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and node.value.partition(":")[0] in devices.DEVICE_TYPES
-    )
-
-
-def _fix(node: ast.expr) -> Fix:
+def _fix(chosen: Chosen) -> Fix:
     advice = "Use the local rank"
+    node = chosen.node
     names = [n for n in ast.walk(node) if _is_global_rank(n)]
     if len(names) != 1:
         return Fix(Applicability.DISPLAY, advice)
