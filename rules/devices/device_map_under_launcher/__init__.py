@@ -1,0 +1,151 @@
+"""A model that device_map="auto" spreads over all GPUs is trained by several processes.
+
+## What it does
+Finds models loaded with `device_map="auto"` (`"balanced"`, `"sequential"` …) that are then prepared by
+accelerate, wrapped in DDP or FSDP, or handed to a Trainer in a file that otherwise knows of ranks.
+
+## Why it is bad
+The map spreads one model over all GPUs that the process sees. Under a launcher every rank does so: eight
+copies on the same eight GPUs, which run out of memory, or each rank finds the map of another's leftovers.
+Where the model did fit, `prepare()` refuses it: "You can't train a model that has been loaded with
+`device_map='auto'` in any distributed mode". With enough free memory everything lands on `cuda:0`.
+
+## Example
+```python
+model = AutoModelForCausalLM.from_pretrained(name, device_map="auto")
+model, optimizer = accelerator.prepare(model, optimizer)
+```
+
+## Use instead
+```python
+model = AutoModelForCausalLM.from_pretrained(name, device_map={"": accelerator.local_process_index})
+model, optimizer = accelerator.prepare(model, optimizer)
+```
+or no `device_map` at all, where the model is not quantised.
+
+## Fix safety
+Unsafe: on one process the model no longer spreads over several GPUs.
+
+## Known limits
+The model has to be loaded in the function, or at the top level of the file, where it is prepared. A map
+that the program chooses by the launch (`{"": local_rank}` where `LOCAL_RANK` is set) is not reported.
+
+## References
+- accelerate 1.15.0 accelerate/accelerator.py, `prepare_model`: the ValueError
+- trl, commit f2cd5771, examples/scripts/bco.py
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.model import Model, place_of, related, span_of
+from distlint.analysis.syntax import assignments
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.fixing.edits import Replace
+from distlint.knowledge import devices, facts
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.ir import CallSite
+    from distlint.analysis.program import Module
+
+CODE = "DL507"
+NAME = "device-map-under-launcher"
+SEVERITY = Severity.ERROR
+STATUS = Status.STABLE
+LITERALS = ()
+
+_DISTRIBUTES = frozenset({"ddp", "fsdp1", "fsdp2", "accelerate", "deepspeed", "fabric"})
+_LAUNCHED = ("local_rank", "LOCAL_RANK", "process_index", "PartialState", "Accelerator", "torchrun")
+"""Words of scripts that are started on several processes. A Trainer alone runs on one as well."""
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Each spread model that several processes train."""
+    for module in model.modules:
+        if "device_map" not in module.source.text:
+            continue
+        calls = list(model.calls(module=module))
+        for call in calls:
+            site = call.site
+            if not _spreads(site) or any(len(c.args) and not _spreads(c) for _, c in call.sites):
+                continue
+            for other in calls:
+                what = _trains(other.site, module)
+                if what and other.site.node.lineno > site.node.lineno and _same(site, other.site):
+                    yield _finding(module, site, other.site, what, calls=[c.site for c in calls])
+                    break
+
+
+def _spreads(site: CallSite) -> bool:
+    value = site.keywords.get("device_map")
+    return value is not None and value.known and value.const in devices.SPREADING_MAPS
+
+
+def _trains(site: CallSite, module: Module) -> str:
+    """What trains a model on several processes; "" where a call does not."""
+    fact = facts.wrapper(site.name)
+    if fact is not None and fact.kinds[0] in _DISTRIBUTES:
+        return "prepare" if fact.each_argument else "wrap"
+    type_ = site.result.type if site.result is not None else None
+    if type_ and "transformers.Trainer" in set(facts.with_bases([type_])):
+        return "train" if any(word in module.source.text for word in _LAUNCHED) else ""
+    return ""
+
+
+def _same(load: CallSite, use: CallSite) -> bool:
+    """Whether the loaded model is an argument of the call."""
+    names = {
+        name
+        for name, values in assignments(load.function).items()
+        if any(load.node in ast.walk(v) for v in values)
+        and all(load.node in ast.walk(v) or v.lineno > load.node.lineno for v in values)
+    }
+    if not (use.function is load.function or load.function.is_module_body):
+        return False
+    return any(
+        isinstance(a, ast.Name) and a.id in names
+        for a in (*use.node.args, *(k.value for k in use.node.keywords))
+    )
+
+
+def _finding(
+    module: Module, site: CallSite, use: CallSite, what: str, calls: list[CallSite]
+) -> Finding:
+    end = {
+        "prepare": "and `prepare()` refuses a model in several parts",
+        "wrap": "and the wrapper wants the model on one device",
+        "train": "and the Trainer then runs one copy for each of them",
+    }[what]
+    fix = _fix(site, calls)
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY if what != "train" else Severity.WARNING,
+        f"every rank spreads its copy of the model over all GPUs of the machine, {end}. "
+        f"{fix.message}.",
+        place_of(module, site.node),
+        (related(module, use.node, "several ranks train it"),),
+        fix,
+    )
+
+
+def _fix(site: CallSite, calls: list[CallSite]) -> Fix:
+    advice = "Put each rank's copy on its own device"
+    node = site.argument_node(None, "device_map")
+    if not isinstance(node, ast.Constant):
+        return Fix(Applicability.DISPLAY, advice)
+    accelerators = [
+        name
+        for name, values in assignments(site.function).items()
+        for made in calls
+        if made.name == "accelerate.Accelerator"
+        and len(values) == 1
+        and values[0] is made.node
+        and made.node.lineno < site.node.lineno
+    ]
+    index = f"{accelerators[0]}.local_process_index" if accelerators else "$rank_info().local_rank"
+    return Fix(Applicability.UNSAFE, advice, (Replace(span_of(node), f'{{"": {index}}}'),))

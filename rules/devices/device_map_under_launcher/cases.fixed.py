@@ -1,0 +1,65 @@
+"""Spread models, trained by several processes and by one."""
+
+import os
+
+import torch
+from accelerate import Accelerator
+from distlint.runtime import rank_info
+from torch.nn.parallel import DistributedDataParallel as DDP
+from transformers import AutoModelForCausalLM, Trainer
+
+# Bugs
+
+
+def prepared(name, optimizer):
+    accelerator = Accelerator()
+    model = AutoModelForCausalLM.from_pretrained(name, device_map={"": accelerator.local_process_index})  # expect: DL507
+    model, optimizer = accelerator.prepare(model, optimizer)
+    return model, optimizer
+
+
+def wrapped(name):
+    model = AutoModelForCausalLM.from_pretrained(  # expect: DL507
+        name,
+        dtype=torch.bfloat16,
+        # as much as fits
+        device_map={"": rank_info().local_rank},
+    )
+    return DDP(model)
+
+
+def trained(name, args, data):
+    model = AutoModelForCausalLM.from_pretrained(name, device_map={"": rank_info().local_rank})  # expect: DL507
+    print(args.local_rank)
+    return Trainer(model=model, args=args, train_dataset=data)
+
+
+# Correct
+
+
+def by_the_launch(name, args, data):
+    device_map = "auto"
+    if os.environ.get("LOCAL_RANK") is not None:
+        device_map = {"": int(os.environ["LOCAL_RANK"])}
+    model = AutoModelForCausalLM.from_pretrained(name, device_map=device_map)
+    return Trainer(model=model, args=args, train_dataset=data)
+
+
+def own_device(name, optimizer):
+    accelerator = Accelerator()
+    model = AutoModelForCausalLM.from_pretrained(
+        name, device_map={"": accelerator.local_process_index}
+    )
+    return accelerator.prepare(model, optimizer)
+
+
+def inference(name, text):
+    model = AutoModelForCausalLM.from_pretrained(name, device_map="auto")
+    return model.generate(text)
+
+
+def another_model(name, model, optimizer):
+    accelerator = Accelerator()
+    judge = AutoModelForCausalLM.from_pretrained(name, device_map="auto")
+    model, optimizer = accelerator.prepare(model, optimizer)
+    return model, optimizer, judge
