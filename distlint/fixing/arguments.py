@@ -1,0 +1,47 @@
+"""Edits of a call's arguments. Pure data, from syntax alone."""
+
+from __future__ import annotations
+
+import ast
+
+from distlint.fixing.edits import Replace
+from distlint.fixing.guarding import source, span_of
+
+
+def with_keyword(text: str, call: ast.Call, keyword: str) -> Replace | None:
+    """`f(a, b)` becomes `f(a, b, keyword)`; comments and line breaks between the arguments stay.
+
+    Args:
+        text: the file.
+        call: the call.
+        keyword: the argument as it is written, for instance ``map_location="cpu"``.
+
+    Returns:
+        The edit; None where the only argument is a bare generator, which allows no other.
+    """
+    values = [*call.args, *(k.value for k in call.keywords)]
+    if any(k.arg is None for k in call.keywords):
+        return None
+    if not values:
+        return Replace(span_of(call), f"{source(text, call.func)}({keyword})")
+    last = max(values, key=lambda v: (v.end_lineno or 0, v.end_col_offset or 0))
+    if isinstance(last, ast.GeneratorExp | ast.Starred):
+        return None
+    whole = source(text, call)
+    rest = len(whole.encode()) - _bytes_between(text, call, last)
+    after = whole.encode()[-rest:].decode()
+    while after.lstrip().startswith(")") and after.count(")") > 1:
+        # Brackets around the value belong to it.
+        cut = after.index(")") + 1
+        if "#" in after[:cut]:
+            return None
+        after = after[cut:]
+    before = whole[: len(whole) - len(after)]
+    return Replace(span_of(call), f"{before}, {keyword}{after}")
+
+
+def _bytes_between(text: str, call: ast.Call, last: ast.expr) -> int:
+    """The length of the source from the start of a call to the end of one of its arguments, in UTF-8."""
+    lines = text.split("\n")[call.lineno - 1 : last.end_lineno]
+    size = sum(len(line.encode()) + 1 for line in lines[:-1])
+    return size + (last.end_col_offset or 0) - call.col_offset

@@ -1,0 +1,165 @@
+"""Every rank loads a checkpoint onto the device that it was saved from.
+
+## What it does
+Finds `torch.load` of a checkpoint without `map_location`, in a function that several ranks enter together.
+
+## Why it is bad
+A tensor comes back to the device that its file names: that of the rank that saved it, nearly always
+`cuda:0`. All ranks of a machine put their copy there, before it is copied on to their own GPUs: with eight
+ranks, eight checkpoints and eight CUDA contexts in the memory of the first GPU, which then runs out of it,
+while the same script works with two.
+
+## Example
+```python
+state = torch.load(path)
+model.load_state_dict(state)
+```
+
+## Use instead
+```python
+state = torch.load(path, map_location="cpu")
+model.load_state_dict(state)
+```
+
+## Fix safety
+Safe where the result goes to `load_state_dict`, which copies to the device of the parameters; unsafe
+elsewhere, since the program then holds tensors on the CPU.
+
+## Known limits
+Only what is a checkpoint by the names around it, and only where the program shows that several ranks come
+there. A loader that sets `torch.set_default_device` or patches `torch.load` is not known.
+
+## References
+- torch 2.13.0 torch/serialization.py:1315
+- torch documentation, "Saving and loading models across devices"
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.arrival import ranked
+from distlint.analysis.model import Model, place_of, related, source_of
+from distlint.analysis.syntax import assignments, own_nodes
+from distlint.analysis.values import Spread
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.fixing.arguments import with_keyword
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.arrival import Arrival
+    from distlint.analysis.ir import CallSite
+
+CODE = "DL505"
+NAME = "load-without-map-location"
+SEVERITY = Severity.WARNING
+STATUS = Status.STABLE
+LITERALS = ()
+
+_CHECKPOINT = re.compile(r"ckpt|checkpoint|model|state|weight|optim|resume|\.pth|\.pt\b", re.I)
+_ON_CPU = re.compile(r"scaler|rng|random|args|config|dataset|cache|token|index|metric", re.I)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Each load of a checkpoint by several ranks that does not say where to."""
+    arrivals: dict[object, Arrival] = {}
+    for (function, _), arrival in model.arrivals.items():
+        arrivals.setdefault(function, arrival)
+    for call in model.calls("torch.load"):
+        site = call.site
+        reason = arrivals.get(site.function)
+        if (
+            reason is None
+            or not reason.all_ranks
+            or call.guarded_by_rank
+            or ranked(site)
+            or len(call.classes) < 2
+            or site.argument(1, "map_location") is not None
+            or any(k.arg is None for k in site.node.keywords)
+            or any(isinstance(a, ast.Starred) for a in site.node.args)
+            or _own_file(site)
+            or not _is_checkpoint(site)
+        ):
+            continue
+        yield Finding(
+            CODE,
+            NAME,
+            SEVERITY,
+            "all ranks load this checkpoint onto the device that it was saved from, in general the "
+            'memory of `cuda:0`. Say `map_location="cpu"`.',
+            place_of(site.module, site.node),
+            (related(reason.module, reason.node, reason.text),),
+            _fix(site),
+        )
+
+
+def _own_file(site: CallSite) -> bool:
+    """Whether each rank has a file of its own: that names the rank's own device (verl 0.9.1,
+    utils/checkpoint/fsdp_checkpoint_manager.py)."""
+    path = site.argument(0)
+    if path is None or path.spread is not Spread.UNIFORM or "rank" in path.tags:
+        return True
+    work, seen = list(site.node.args[:1]), set[str]()
+    while work:
+        for node in ast.walk(work.pop()):
+            if isinstance(node, ast.Name) and node.id not in seen:
+                seen.add(node.id)
+                if "rank" in node.id.lower():
+                    return True
+                work += assignments(site.function).get(node.id, [])
+            elif isinstance(node, ast.Attribute) and (
+                "rank" in node.attr.lower() or node.attr == "process_index"
+            ):
+                return True
+    return False
+
+
+def _is_checkpoint(site: CallSite) -> bool:
+    texts = [source_of(site.module, a) for a in site.node.args[:1]]
+    texts += [
+        ast.unparse(s.targets[0])
+        for s in own_nodes(site.function)
+        if isinstance(s, ast.Assign) and s.value is site.node
+    ]
+    text = " ".join(texts).replace("args.", "")
+    if _ON_CPU.search(text):
+        return False
+    return _loaded_into_module(site) or _CHECKPOINT.search(text) is not None
+
+
+def _loaded_into_module(site: CallSite) -> bool:
+    """Whether the result goes to `load_state_dict`, and nowhere else."""
+    names = {
+        s.targets[0].id
+        for s in own_nodes(site.function)
+        if isinstance(s, ast.Assign) and s.value is site.node and isinstance(s.targets[0], ast.Name)
+    }
+    into: set[int] = set()
+    for node in own_nodes(site.function):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "load_state_dict"
+        ):
+            for argument in node.args[:1]:
+                into |= {id(n) for n in ast.walk(argument)}
+    if id(site.node) in into:
+        return True
+    reads = [
+        n
+        for n in own_nodes(site.function)
+        if isinstance(n, ast.Name) and n.id in names and isinstance(n.ctx, ast.Load)
+    ]
+    return bool(reads) and all(id(n) in into for n in reads)
+
+
+def _fix(site: CallSite) -> Fix:
+    advice = 'Add `map_location="cpu"`'
+    edit = with_keyword(site.module.source.text, site.node, 'map_location="cpu"')
+    if edit is None:
+        return Fix(Applicability.DISPLAY, advice)
+    safe = Applicability.SAFE if _loaded_into_module(site) else Applicability.UNSAFE
+    return Fix(safe, advice, (edit,))
