@@ -12,6 +12,7 @@ from distlint.knowledge.collectives import (
     lightning,
     megatron,
     pytorch,
+    runtime,
     transformers,
 )
 from distlint.knowledge.schema import Call
@@ -24,6 +25,7 @@ ROWS: tuple[Call, ...] = (
     *lightning.ROWS,
     *megatron.ROWS,
     *frameworks.ROWS,
+    *runtime.ROWS,
 )
 
 CALLS: dict[str, Call] = {row.name: row for row in ROWS}

@@ -10,20 +10,18 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
-dist.init_process_group("gloo", timeout=timedelta(seconds=60))
-model = DistributedDataParallel(torch.nn.BatchNorm1d(4)).eval()
-
 
 def evaluate(batch):
+    model = DistributedDataParallel(torch.nn.BatchNorm1d(4)).eval()
     if dist.get_rank() == 0:
         output = model(batch)  # expect: DL106
         print("mean", output.mean().item())
 
 
+dist.init_process_group("gloo", timeout=timedelta(seconds=60))
 evaluate(torch.ones(2, 4))
 total = torch.ones(1)
 dist.all_reduce(total)
 assert total.item() == 2
-del model
 dist.barrier()
 dist.destroy_process_group()

@@ -1,0 +1,78 @@
+"""distlint's own runtime, which fixed code calls."""
+
+from distlint.knowledge.schema import Call, Effect
+
+COLLECTIVE = Effect.COLLECTIVE
+
+ROWS: tuple[Call, ...] = (
+    Call(
+        "distlint.runtime.any_rank",
+        COLLECTIVE,
+        "any_rank",
+        group_keyword="",
+        source="distlint 0.1.0 distlint/runtime/agreement.py",
+    ),
+    Call(
+        "distlint.runtime.all_ranks",
+        COLLECTIVE,
+        "all_ranks",
+        group_keyword="",
+        source="distlint 0.1.0 distlint/runtime/agreement.py",
+    ),
+    Call(
+        "distlint.runtime.barrier",
+        COLLECTIVE,
+        "runtime_barrier",
+        group_keyword="",
+        result="none",
+        source="distlint 0.1.0 distlint/runtime/sections.py",
+    ),
+    Call(
+        "distlint.runtime.wait_for_everyone",
+        COLLECTIVE,
+        "runtime_barrier",
+        group_keyword="",
+        result="none",
+        source="distlint 0.1.0 distlint/runtime/sections.py",
+    ),
+    Call(
+        "distlint.runtime.main_process_first",
+        COLLECTIVE,
+        "main_process_first",
+        group_keyword="",
+        result="none",
+        first="main",
+        context=True,
+        source="distlint 0.1.0 distlint/runtime/sections.py",
+    ),
+    Call(
+        "distlint.runtime.run_on_main",
+        COLLECTIVE,
+        "run_on_main",
+        group_keyword="",
+        result="rank",
+        source="distlint 0.1.0 distlint/runtime/sections.py",
+        note="the others wait for the main process, and hear of its exception",
+    ),
+    Call(
+        "distlint.runtime.save",
+        COLLECTIVE,
+        "save",
+        group_keyword="",
+        result="none",
+        path=1,
+        path_keyword="path",
+        also=(Effect.GUARDED_WRITE,),
+        writers="main",
+        atomic=True,
+        source="distlint 0.1.0 distlint/runtime/saving.py",
+    ),
+    Call(
+        "distlint.runtime.full_state_dict",
+        COLLECTIVE,
+        "full_state_dict",
+        group_keyword="",
+        result="rank",
+        source="distlint 0.1.0 distlint/runtime/state.py",
+    ),
+)

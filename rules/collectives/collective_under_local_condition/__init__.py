@@ -1,0 +1,128 @@
+"""A collective behind a condition that each rank answers for itself.
+
+## What it does
+Reports collectives that a rank reaches or skips by a condition on values of its own: the number of
+elements that a mask left, the value of this rank's loss (`isnan`, a threshold, early stopping), the
+clock, a salted hash, free memory. Values that came out of a collective are the same everywhere and are
+not reported. One finding for each condition, with the first collective behind it.
+
+## Why it is bad
+Sooner or later the ranks answer differently: one batch without a valid token on one rank is enough.
+Some ranks then wait in the collective while the others have gone past it; the job hangs hours after it
+started, and not in every run.
+
+## Example
+```python
+if mask.sum() == 0:
+    return torch.zeros_like(loss)
+return accelerator.gather(loss)
+```
+
+## Use instead
+```python
+if all_ranks(mask.sum() == 0):
+    return torch.zeros_like(loss)
+return accelerator.gather(loss)
+```
+`any_rank(condition)` and `all_ranks(condition)` give all ranks the same answer. Which of the two depends
+on what the branch is for: stop or skip as soon as one rank has to (`any_rank`), work or leave only when
+every rank can (`all_ranks`).
+
+## Fix safety
+Unsafe: ranks now take the branch together, which is another behaviour, and every evaluation of the
+condition is one small collective. It is only shown where ranks may not all come to the condition.
+
+## Known limits
+A batch counts as the rank's own only where its values or its length show: an attribute or an argument of
+unknown origin counts as equal on all ranks. Tests of the file system are not reported.
+
+## References
+- trl 0.23.0 trl/trainer/grpo_trainer.py:761: returns early where this rank has no unmasked token
+- torch 2.13.0 torch/distributed/algorithms/join.py: why uneven inputs hang
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.model import place_of, source_of
+from distlint.analysis.values import Spread
+from distlint.analysis.witness import event_text, related_places, text_of, where, witness
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.fixing.edits import Replace
+from distlint.fixing.guarding import span_of
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.divergence import Divergence
+    from distlint.analysis.model import Model
+
+CODE = "DL103"
+NAME = "collective-under-local-condition"
+SEVERITY = Severity.ERROR
+STATUS = Status.STABLE
+LITERALS = ()
+
+_EMPTY = ("size of this rank's tensor", "masked tensor")
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Every condition of a rank's own that a collective depends on."""
+    seen: set[int] = set()
+    for divergence in model.divergences():
+        if divergence.kind != "local" or divergence.node is None or id(divergence.node) in seen:
+            continue
+        seen.add(id(divergence.node))
+        test = _test(divergence)
+        condition = divergence.condition
+        assert condition is not None
+        origin = condition.origin
+        cause = f": it depends on {origin.text}" if origin is not None else ""
+        fix = _fix(model, divergence, test)
+        event = divergence.event
+        place = where(event.module, event.node, divergence.module)
+        yield Finding(
+            CODE,
+            NAME,
+            _severity(divergence),
+            f"each rank answers `{text_of(test)}` for itself{cause}. Ranks that answer otherwise wait in "
+            f"`{event_text(event)}` ({place}) for ranks that went past it. {fix.message}.",
+            place_of(divergence.module, test),
+            related_places(divergence),
+            fix,
+            witness(divergence),
+        )
+
+
+def _test(divergence: Divergence) -> ast.expr:
+    node = divergence.node
+    test = getattr(node, "test", node)
+    assert isinstance(test, ast.AST)
+    return test if isinstance(test, ast.expr) else ast.copy_location(ast.Name("condition"), test)
+
+
+def _severity(divergence: Divergence) -> Severity:
+    origin = divergence.condition.origin if divergence.condition is not None else None
+    certain = origin is not None and origin.kind == "tensor" and divergence.layer == 0
+    return Severity.ERROR if certain else Severity.WARNING
+
+
+def _fix(model: Model, divergence: Divergence, test: ast.expr) -> Fix:
+    node = divergence.node
+    origin = divergence.condition.origin if divergence.condition is not None else None
+    empty = origin is not None and any(words in origin.text for words in _EMPTY)
+    # Where elements are asked for, what follows may not stand an empty tensor.
+    name = "all_ranks" if empty else "any_rank"
+    text = source_of(divergence.module, test)
+    site = divergence.event.site
+    split = site is None or any(
+        g.node is not test and g.value.spread is not Spread.UNIFORM for g in site.guards
+    )
+    if not isinstance(node, ast.If) or not text or split or node.test is not test:
+        return Fix(Applicability.DISPLAY, f"Let all ranks give one answer: `{name}(condition)`")
+    if isinstance(test, ast.NamedExpr) or any(isinstance(n, ast.NamedExpr) for n in ast.walk(test)):
+        return Fix(Applicability.DISPLAY, f"Let all ranks give one answer: `{name}(condition)`")
+    edit = Replace(span_of(test), f"${name}({text})")
+    return Fix(Applicability.UNSAFE, f"Let all ranks give one answer: `{name}(...)`", (edit,))

@@ -1,0 +1,117 @@
+"""Cases of DL103: collectives behind conditions of one rank, and behind conditions of all."""
+
+import math
+import os
+import time
+
+import torch
+import torch.distributed as dist
+from accelerate import Accelerator
+from torch.nn.parallel import DistributedDataParallel
+
+# --- bugs -----------------------------------------------------------------------------------------
+
+
+def empty_after_masking(accelerator: Accelerator, entropies, mask):
+    kept = entropies[mask.bool()].float()
+    # Nothing to do on this rank.
+    if kept.numel() == 0:  # expect: DL103
+        return torch.zeros_like(entropies)
+    return accelerator.gather(kept.mean())
+
+
+def logged_where_there_is_something(accelerator: Accelerator, ratios, mask, metrics):
+    kept = ratios[mask > 0]
+    if kept.numel() > 0:  # expect: DL103
+        metrics.append(accelerator.gather(kept.min()))
+        metrics.append(accelerator.gather(kept.max()))
+
+
+def not_a_number(model, batch):
+    model = DistributedDataParallel(model)
+    loss = model(batch)
+    if math.isnan(loss.item()):  # expect: DL103
+        return
+    dist.all_reduce(loss)
+
+
+def out_of_time(loader, limit):
+    start = time.time()
+    for batch in loader:
+        if time.time() - start > limit:  # expect: DL103
+            break
+        dist.all_reduce(batch)
+
+
+def salted(name, x):
+    if hash(name) % 2 == 0:  # expect: DL103
+        dist.all_reduce(x)
+
+
+def through_a_variable(model, batch, best):
+    loss = DistributedDataParallel(model)(batch).mean()
+    better = loss.item() < best
+    if better:  # expect: DL103
+        dist.barrier()
+
+
+# --- right ----------------------------------------------------------------------------------------
+
+
+def reduced_first(model, batch):
+    loss = DistributedDataParallel(model)(batch)
+    flag = torch.isnan(loss).any().float()
+    dist.all_reduce(flag)
+    if flag.item() > 0:
+        return
+    dist.all_reduce(loss)
+
+
+def gathered(accelerator: Accelerator, values, mask):
+    kept = accelerator.gather(values)[mask]
+    if kept.numel() == 0:
+        return
+    accelerator.wait_for_everyone()
+
+
+def by_the_configuration(config, x):
+    if config.sync:
+        dist.all_reduce(x)
+
+
+def nothing_behind_it(model, batch):
+    loss = DistributedDataParallel(model)(batch)
+    if loss.item() > 3:
+        print("large")
+    dist.all_reduce(loss)
+
+
+def both_take_part(model, batch):
+    loss = DistributedDataParallel(model)(batch)
+    if loss.item() > 3:
+        dist.all_reduce(loss.clamp(max=3))
+    else:
+        dist.all_reduce(loss)
+
+
+def a_shared_file(path):
+    if os.path.exists(path):
+        dist.barrier()
+
+
+def timed(x):
+    start = time.time()
+    dist.barrier()
+    if time.time() - start > 1:
+        print("slow")
+
+
+def is_given(x, y=None):
+    if y is not None:
+        dist.all_reduce(y)
+
+
+def shape_of_all(x):
+    if x.shape[0] == 0:
+        return
+    dist.all_reduce(x)
