@@ -427,9 +427,9 @@ class Comparison:
         self._symbols[root] = frozenset(found)
         return self._symbols[root]
 
-    def events(self, root: Node) -> set[int]:
-        """The identities of the syntax nodes of all events that a graph may perform, through calls."""
-        return {id(n.event.node) for n in self.nodes(root) if isinstance(n, Act)}
+    def events(self, root: Node) -> dict[int, str]:
+        """All events that a graph may perform, through calls: `op` by identity of the syntax node."""
+        return {id(n.event.node): n.event.op for n in self.nodes(root) if isinstance(n, Act)}
 
     def nodes(self, root: Node) -> list[Node]:
         """Every node that can be reached, through calls."""

@@ -158,8 +158,8 @@ def _classify(
     main: Run,
     other: Run,
     rank: RankClass,
-    mine: set[int],
-    theirs: set[int],
+    mine: dict[int, str],
+    theirs: dict[int, str],
 ) -> Divergence | None:
     """Which side waits, in what, and what the other does meanwhile."""
     left, right = difference.left, difference.right
@@ -183,6 +183,9 @@ def _classify(
     instead = None if ended or not different else different[0]
     # Only one side ever performs it: it is missing on the other. Else the two perform different ones here.
     missing = not both if instead is not None else True
+    here, there = (mine, theirs) if left_waits else (theirs, mine)
+    if instead is not None and act.event.op in {o for n, o in there.items() if n not in here}:
+        missing = False  # the other side has one like it in a place of its own
     guards = _dividing(act, chain, waiters, absent)
     return Divergence(
         "rank",

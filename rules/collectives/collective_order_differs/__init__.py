@@ -1,0 +1,78 @@
+"""Ranks perform collectives in different order, number or kind.
+
+## What it does
+Reports the place where two classes of ranks are in different collectives at the same time, though both
+perform both: branches on the rank that hold them in another order, one branch with a collective more
+than the other, `broadcast` on one side against `all_reduce` on the other.
+
+## Why it is bad
+Ranks do not meet by the name of the call but by its turn. With gloo and NCCL the two different
+collectives are paired: the job hangs, fails with a mismatch of sizes, or goes on with the contents of
+the wrong tensor.
+
+## Example
+```python
+if rank == 0:
+    dist.broadcast(config, 0)
+    dist.barrier()
+else:
+    dist.barrier()
+    dist.broadcast(config, 0)
+```
+
+## Use instead
+```python
+dist.broadcast(config, 0)
+dist.barrier()
+```
+
+## Fix safety
+Shown only: which order is meant is not known.
+
+## Known limits
+As for DL101. Two calls of the same kind with swapped tensors are not told apart here; `distlint run`
+tells them apart by call site.
+
+## References
+- torch 2.13.0 torch/distributed/distributed_c10d.py: "collectives ... must be called in the same order"
+  on all ranks of a group
+- PARCOACH (Huchant, Saillard et al.): control flow that makes MPI collectives differ
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.model import place_of
+from distlint.analysis.witness import absence, event_text, related_places, waiting, witness
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.model import Model
+
+CODE = "DL102"
+NAME = "collective-order-differs"
+SEVERITY = Severity.ERROR
+STATUS = Status.STABLE
+LITERALS = ()
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Every place where two classes of ranks are in different collectives that both perform."""
+    for divergence in model.divergences():
+        if divergence.kind != "rank" or divergence.missing or divergence.others is None:
+            continue
+        mine, theirs = event_text(divergence.event), event_text(divergence.others)
+        advice = f"Put `{mine}` and `{theirs}` in one order on all ranks"
+        yield Finding(
+            CODE,
+            NAME,
+            Severity.ERROR if divergence.layer == 0 else Severity.WARNING,
+            f"{waiting(divergence)} while {absence(divergence)}. {advice}.",
+            place_of(divergence.module, divergence.anchor),
+            related_places(divergence),
+            Fix(Applicability.DISPLAY, advice),
+            witness(divergence),
+        )
