@@ -464,6 +464,8 @@ def _compare(frame: Frame, node: ast.Compare) -> Value:
     results: list[Value] = []
     for op, comparator in zip(node.ops, node.comparators, strict=True):
         right = evaluate(frame, comparator)
+        if "world_size" in left.tags | right.tags and "rank" in left.tags | right.tags:
+            frame.consult("is_last")  # `rank == world_size - 1`
         results.append(_compare_pair(left, op, right))
         left = right
     return results[0] if len(results) == 1 else _logic("and", results, node)

@@ -111,9 +111,17 @@ class Model:
         relevant = relevance(self.program)
         self.engine.plain = relevant.plain
         functions = [f for f in self.program.functions() if f in relevant.starts]
+        for function in functions:
+            # Nothing in the tree calls anything of that name.
+            if function.is_module_body or function.name not in relevant.called:
+                run = self._safely(function, MAIN)
+                if run is not None:
+                    self._enter(function, run)
         called: set[Function] = set()
         plain: dict[Function, Run] = {}
         for function in functions:
+            if function in self._runs:
+                continue
             run = self._safely(function, MAIN)
             if run is not None:
                 plain[function] = run

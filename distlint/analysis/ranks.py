@@ -56,7 +56,6 @@ CONSULTED_BY_KIND: Final[dict[str, str]] = {
     "local_rank": "local",
     "is_local_main": "local",
     "is_last": "last",
-    "world_size": "world",
 }
 
 
@@ -67,6 +66,6 @@ def classes_to_run(consulted: frozenset[str]) -> tuple[RankClass, ...]:
     others = [OTHER]
     if "local" in consulted:
         others.append(NODE_MAIN)
-    if "last" in consulted or ("world" in consulted and "rank" in consulted):
+    if "last" in consulted:
         others.append(LAST)
     return tuple(others)

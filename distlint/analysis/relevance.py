@@ -8,6 +8,7 @@ Words can only add functions here; what a call means is decided by resolved name
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +16,6 @@ from distlint.analysis.program import Class, Function, Module, Program
 from distlint.knowledge import facts
 
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
-_CALLED: Final = re.compile(r"(\w+)\(")
 
 # Names so common that a function of this name says nothing of its callers. Guards around them are in the
 # same function or class nearly always.
@@ -32,42 +32,66 @@ _COMMON: Final = frozenset(
 class Relevance:
     """`starts`: the functions from which an abstract run should start, bodies of modules always among
     them. `plain`: those whose calls need not be followed, for nothing in them concerns any rule.
+    `called`: names of functions that stand somewhere beside their definitions.
     """
 
     starts: set[Function]
     plain: set[Function]
+    called: set[str]
 
 
 def relevance(program: Program) -> Relevance:
     """Sort the functions of a program by what their words may have to do with ranks."""
     texts: dict[Function, str] = {}
+    mentions: Counter[str] = Counter()
+    telling: dict[Module, frozenset[str]] = {}
+    strong: set[Function] = set()
+    weak: set[Function] = set()
     for module in program.modules.values():
-        texts.update(_texts_of_functions(module))
-    words = {f: frozenset(_WORD.findall(text)) for f, text in texts.items()}
-    strong = {f for f, found in words.items() if not found.isdisjoint(facts.STRONG_WORDS)}
+        of_module = _texts_of_functions(module)
+        texts.update(of_module)
+        count = Counter(_WORD.findall(module.source.text))
+        mentions.update(count)
+        words = frozenset(count)
+        telling[module] = words
+        strong |= _holding(of_module, words & facts.STRONG_WORDS)
+        weak |= _holding(of_module, words & facts.WEAK_WORDS)
     for module in program.modules.values():
         for cls in module.all_classes:
             if facts.is_training_class(program.mro(cls)[1]):
                 strong.update(cls.methods.values())
-    strong |= _of_the_same_class(strong, texts, words)
+    strong |= _of_the_same_class(strong, texts)
     derived = _derived_names(program)
-    strong |= {f for f, found in words.items() if not found.isdisjoint(derived)}
+    for module, words in telling.items():
+        strong |= _holding(_rest(module, texts, strong), words & derived)
     names = {f.name for f in strong if f.name not in _COMMON}
-    waiting = {f: frozenset(_CALLED.findall(texts[f])) for f in texts if f not in strong}
-    while True:
-        more = [f for f, called in waiting.items() if not called.isdisjoint(names)]
-        strong.update(more)
-        fresh = {f.name for f in more if f.name not in _COMMON} - names
-        if not fresh:
-            break
-        names = fresh
-        for f in more:
-            del waiting[f]
-    plain = {
-        f for f, found in words.items() if f not in strong and found.isdisjoint(facts.WEAK_WORDS)
-    }
+    while names:
+        more: set[Function] = set()
+        for module, words in telling.items():
+            calls = frozenset(f"{name}(" for name in words & names)
+            more |= _holding(_rest(module, texts, strong), calls)
+        strong |= more
+        names = {f.name for f in more if f.name not in _COMMON} - names
+    plain = {f for f in texts if f not in strong and f not in weak}
     strong.update(module.body for module in program.modules.values())
-    return Relevance(strong, plain)
+    defined = Counter(f.name for f in texts)
+    called = {name for name, times in defined.items() if mentions[name] > times}
+    return Relevance(strong, plain, called)
+
+
+def _rest(module: Module, texts: dict[Function, str], taken: set[Function]) -> dict[Function, str]:
+    return {f: texts[f] for f in module.all_functions if f in texts and f not in taken}
+
+
+def _holding(texts: dict[Function, str], words: frozenset[str]) -> set[Function]:
+    """The functions in whose text one of a few words stands, not as the end or middle of another."""
+    if not words:
+        return set()
+    ends = "|".join(re.escape(w) + ("" if w.endswith("(") else r"\b") for w in sorted(words))
+    pattern = re.compile(rf"\b(?:{ends})")
+    return {
+        f for f, text in texts.items() if any(w in text for w in words) and pattern.search(text)
+    }
 
 
 def _texts_of_functions(module: Module) -> dict[Function, str]:
@@ -83,9 +107,7 @@ def _texts_of_functions(module: Module) -> dict[Function, str]:
     return found
 
 
-def _of_the_same_class(
-    strong: set[Function], texts: dict[Function, str], words: dict[Function, frozenset[str]]
-) -> set[Function]:
+def _of_the_same_class(strong: set[Function], texts: dict[Function, str]) -> set[Function]:
     """Methods that use an attribute which a method of their class computes from ranks or wrappers."""
     attributes: dict[Class, set[str]] = {}
     for function in strong:
@@ -93,12 +115,11 @@ def _of_the_same_class(
             for match in _OWN_ASSIGNMENT.finditer(texts[function]):
                 if not facts.STRONG_WORDS.isdisjoint(_WORD.findall(match[0])):
                     attributes.setdefault(function.cls, set()).update(_OWN.findall(match[1]))
-    return {
-        method
-        for cls, names in attributes.items()
-        for method in cls.methods.values()
-        if method in words and not words[method].isdisjoint(names)
-    }
+    found: set[Function] = set()
+    for cls, names in attributes.items():
+        methods = {m: texts[m] for m in cls.methods.values() if m in texts}
+        found |= _holding(methods, frozenset(names))
+    return found
 
 
 def _derived_names(program: Program) -> set[str]:

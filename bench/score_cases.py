@@ -1,0 +1,105 @@
+"""Scores distlint against real bugs and look-alikes in published packages.
+
+    python bench/score_cases.py cases.jsonl PACKAGES_DIR
+
+`cases.jsonl` holds one object a line: `truth` ("bug" or "correct"), `cls` (its first letter or word names the
+family), `pypi` {name, version, path, line}. `PACKAGES_DIR` holds the unpacked packages as `name-version/`.
+A bug counts as found when an error or warning of the right family stands within three lines of its line
+(related places count); a look-alike is silent when no finding of its family does.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+TOLERANCE = 3
+
+FAMILIES = {
+    "deadlock": ("DL1", "DL3", "DL6"),
+    "a": ("DL2",),
+    "b": ("DL3", "DL1"),
+    "c": ("DL3", "DL1"),
+    "d": ("DL4", "DL3"),
+    "e": ("DL5", "DL1"),
+    "f": ("DL6", "DL1"),
+    "g": ("DL6",),
+    "h": ("DL5", "DL8"),
+    "i": ("DL7", "DL3"),
+}
+"""Rule families that may rightly report a case of each class."""
+
+
+def findings_of(package: Path) -> list[dict[str, Any]]:
+    """Every finding of a package, preview rules included."""
+    command = [
+        sys.executable,
+        "-m",
+        "distlint",
+        "check",
+        "--no-cache",
+        "--preview",
+        "--output-format",
+        "json",
+        ".",
+    ]
+    done = subprocess.run(command, cwd=package, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1):
+        print(f"{package.name}: exit {done.returncode}: {done.stderr.strip()[-300:]}")
+    return json.loads(done.stdout) if done.stdout.startswith("[") else []
+
+
+def near(finding: dict[str, Any], path: str, line: int) -> bool:
+    """Whether the finding, or a place related to it, is at the line."""
+    places = [finding, *finding["related"]]
+    return any(p["path"] == path and abs(p["line"] - line) <= TOLERANCE for p in places)
+
+
+def main() -> None:
+    """Print a line for each case, then the counts by class."""
+    cases, packages = Path(sys.argv[1]), [Path(p) for p in sys.argv[2:]]
+    rows = [json.loads(line) for line in cases.read_text().splitlines() if line.strip()]
+    by_package: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        if row.get("pypi"):
+            by_package[f"{row['pypi']['name']}-{row['pypi']['version']}"].append(row)
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for name, cases_of in sorted(by_package.items()):
+        package = next((p / name for p in packages if (p / name).is_dir()), None)
+        if package is None:
+            print(f"{name}: not unpacked")
+            continue
+        findings = findings_of(package)
+        for row in cases_of:
+            kind = row["cls"].partition("/")[0].partition("-")[0]
+            families = FAMILIES.get(kind, ("DL",))
+            path, line = row["pypi"]["path"], row["pypi"]["line"]
+            inside = next((p for p in (path, f"src/{path}") if (package / p).exists()), path)
+            hits = [
+                f["code"]
+                for f in findings
+                if f["code"].startswith(families)
+                and near(f, inside, line)
+                and f["severity"] != "info"
+            ]
+            good = bool(hits) if row["truth"] == "bug" else not hits
+            outcome = (
+                ("found" if good else "MISSED")
+                if row["truth"] == "bug"
+                else ("silent" if good else "NOISY")
+            )
+            counts[row["truth"], kind, outcome] += 1
+            exists = "" if (package / inside).exists() else "  (no such file)"
+            print(
+                f"{outcome:7} {row['cls']:45} {name} {path}:{line} {' '.join(sorted(set(hits)))}{exists}"
+            )
+    for (truth, kind, outcome), count in sorted(counts.items()):
+        print(f"{truth:8} {kind:9} {outcome:7} {count}")
+
+
+if __name__ == "__main__":
+    main()
