@@ -104,6 +104,17 @@ def own_expressions(statement: ast.stmt) -> Iterator[ast.expr]:
             stack.append(child)
 
 
+def evaluated_here(statement: ast.stmt) -> Iterator[ast.expr]:
+    """The expressions of a statement that are evaluated when it runs: not those inside a `lambda`."""
+    later = {
+        id(n)
+        for node in own_expressions(statement)
+        if isinstance(node, ast.Lambda)
+        for n in ast.walk(node.body)
+    }
+    return (node for node in own_expressions(statement) if id(node) not in later)
+
+
 class _Accesses:
     def __init__(self, program: Program, module: Module) -> None:
         self._program = program

@@ -1,0 +1,164 @@
+"""The number of GPUs of the machine is taken for the number of ranks, or for a sign of model parallelism.
+
+## What it does
+Finds `if torch.cuda.device_count() > 1:` around what is meant for one process with several GPUs
+(`DataParallel`, `model.is_parallelizable = True`, a second device), and `world_size=device_count()` handed
+to `init_process_group`, in programs that several ranks run.
+
+## Why it is bad
+Under a launcher every rank sees all GPUs of its machine. Each then spreads its model over the GPUs of the
+others: eight copies everywhere. A Trainer (transformers before 5) that is told the model is parallel leaves
+it where it is, on the CPU. As a world size the number is that of one machine: on two machines the group
+forms twice, or not at all.
+
+## Example
+```python
+if torch.cuda.device_count() > 1:
+    model.is_parallelizable = True
+    model.model_parallel = True
+```
+
+## Use instead
+```python
+if torch.cuda.device_count() > 1 and rank_info().world_size == 1:
+    model.is_parallelizable = True
+    model.model_parallel = True
+```
+
+## Fix safety
+Unsafe: under a launcher the branch is no longer taken. A world size is only shown: it comes from
+`WORLD_SIZE`, or is left out.
+
+## Known limits
+A condition that asks for the launch as well, here or around it (`not args.distributed`, `ddp`,
+`world_size`, `local_rank`), is trusted. Scripts that start one process for each GPU themselves
+(`mp.spawn`, `nprocs=`) may count devices.
+
+## References
+- torch 2.13.0 torch/cuda/__init__.py:1150
+- transformers 4, trainer.py: `is_model_parallel` from `model.is_parallelizable and model.model_parallel`
+- axolotl, commit 067b021c: core/trainers/ebft/strided.py takes the neighbour's GPU
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.environment import statements
+from distlint.analysis.model import Model, place_of, source_of, span_of
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.fixing.edits import Replace
+from distlint.knowledge import devices
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.program import Module
+
+CODE = "DL508"
+NAME = "device-count-as-world-size"
+SEVERITY = Severity.WARNING
+STATUS = Status.STABLE
+LITERALS = ()
+
+_LAUNCH = (
+    "ddp", "distributed", "world", "rank", "launch", "initialized", "nproc", "deepspeed", "fsdp",
+    "local", "parallel_mode", "num_processes", "multi_gpu",
+)  # fmt: skip
+_STARTS_RANKS = ("mp.spawn", "multiprocessing.spawn", "nprocs", "mp.Process", "notebook_launcher")
+_PARALLEL_FLAGS = frozenset({"is_parallelizable", "model_parallel"})
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Each count of devices that stands for something else."""
+    for module in model.modules:
+        text = module.source.text
+        if "device_count" not in text or any(word in text for word in _STARTS_RANKS):
+            continue
+        if not model.is_distributed(module):
+            continue
+        for statement, above in statements(module.source.tree.body):
+            if isinstance(statement, ast.If) and _counts(model, module, statement.test):
+                tests = [s.test for s in (statement, *above) if isinstance(s, ast.If)]
+                what = _for_one_process(model, module, statement)
+                if what and not any(_asks_launch(test) for test in tests):
+                    yield _branch(module, statement, what)
+        for call in model.calls("torch.distributed.init_process_group", module=module):
+            node = call.site.argument_node(None, "world_size")
+            if isinstance(node, ast.Call) and model.resolve(module, node.func) in devices.COUNTS:
+                yield Finding(
+                    CODE,
+                    NAME,
+                    Severity.ERROR,
+                    "the group waits for as many ranks as this machine has GPUs: on two machines, "
+                    "or with fewer ranks, it never forms as meant. Leave `world_size` to the "
+                    "launcher.",
+                    place_of(module, node),
+                    (),
+                    Fix(Applicability.DISPLAY, "Leave `world_size` to the launcher"),
+                )
+
+
+def _counts(model: Model, module: Module, test: ast.expr) -> bool:
+    """Whether a condition asks for more than one device."""
+    return any(
+        isinstance(n, ast.Compare)
+        and isinstance(n.left, ast.Call)
+        and model.resolve(module, n.left.func) in devices.COUNTS
+        and isinstance(n.ops[0], ast.Gt | ast.GtE | ast.NotEq)
+        and isinstance(n.comparators[0], ast.Constant)
+        for n in ast.walk(test)
+    )
+
+
+def _asks_launch(test: ast.expr) -> bool:
+    text = ast.unparse(test).lower()
+    return any(word in text for word in _LAUNCH)
+
+
+def _for_one_process(model: Model, module: Module, statement: ast.If) -> str:
+    """What the branch does that only one process may do; "" for nothing."""
+    for inner, above in statements(statement.body):
+        if any(isinstance(s, ast.If) and _asks_launch(s.test) for s in above):
+            continue
+        if isinstance(inner, ast.Assign):
+            target = inner.targets[0]
+            if isinstance(target, ast.Attribute) and target.attr in _PARALLEL_FLAGS:
+                return "takes its model to be spread over them, and does not move it to its own"
+        if isinstance(inner, ast.Assign | ast.Return | ast.Expr) and inner.value is not None:
+            for node in ast.walk(inner.value):
+                if (
+                    isinstance(node, ast.Call)
+                    and model.resolve(module, node.func) == "torch.nn.parallel.DataParallel"
+                ):
+                    return "spreads its batches over the GPUs of the others"
+                if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and _counted(node):
+                    return "takes the GPU of its neighbour as well"
+    return ""
+
+
+def _counted(node: ast.BinOp) -> bool:
+    text = ast.unparse(node.right)
+    plus = isinstance(node.left, ast.BinOp) and isinstance(node.left.op, ast.Add)
+    return plus and ("device_count" in text or "num_gpus" in text or "n_gpu" in text)
+
+
+def _branch(module: Module, statement: ast.If, what: str) -> Finding:
+    advice = "Ask for the number of ranks as well"
+    test = source_of(module, statement.test)
+    if isinstance(statement.test, ast.BoolOp) and isinstance(statement.test.op, ast.Or):
+        test = f"({test})"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"every rank sees all GPUs of its machine: each {what}. {advice}.",
+        place_of(module, statement.test),
+        (),
+        Fix(
+            Applicability.UNSAFE,
+            advice,
+            (Replace(span_of(statement.test), f"{test} and $rank_info().world_size == 1"),),
+        ),
+    )

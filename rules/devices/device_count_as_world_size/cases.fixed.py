@@ -1,0 +1,67 @@
+"""Counts of devices: as a sign of model parallelism, as a world size, and as what they are."""
+
+import torch
+import torch.distributed as dist
+from distlint.runtime import rank_info
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+from transformers import Trainer
+
+# Bugs
+
+
+def marked(model, args, data):
+    if torch.cuda.device_count() > 1 and rank_info().world_size == 1:  # expect: DL508
+        # keeps Trainer from trying its own DataParallel
+        model.is_parallelizable = True
+        model.model_parallel = True
+    trainer = Trainer(model=model, args=args, train_dataset=data)
+    return trainer if args.process_index == 0 else None
+
+
+def both(model):
+    dist.barrier()
+    if (torch.cuda.device_count() > 1 or model.large) and rank_info().world_size == 1:  # expect: DL508
+        model = nn.DataParallel(model)
+    return model
+
+
+def neighbour(own):
+    dist.barrier()
+    if torch.cuda.device_count() > 1 and rank_info().world_size == 1:  # expect: DL508
+        return (own + 1) % torch.cuda.device_count()
+    return own
+
+
+def group():
+    dist.init_process_group("nccl", world_size=torch.cuda.device_count())  # expect: DL508
+
+
+# Correct
+
+
+def asked(model, ddp):
+    dist.barrier()
+    if not ddp and torch.cuda.device_count() > 1:
+        model.is_parallelizable = True
+        model.model_parallel = True
+    return model
+
+
+def otherwise(model, args):
+    if args.distributed:
+        dist.barrier()
+        return DDP(model)
+    if torch.cuda.device_count() > 1 and not args.distributed:
+        return nn.DataParallel(model)
+    return model
+
+
+def counted():
+    dist.barrier()
+    if torch.cuda.device_count() > 1:
+        print(torch.cuda.device_count(), "devices")
+
+
+def from_the_launcher():
+    dist.init_process_group("nccl")

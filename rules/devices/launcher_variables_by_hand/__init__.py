@@ -1,0 +1,143 @@
+"""A script writes fixed values into the variables that the launcher sets.
+
+## What it does
+Finds `RANK`, `WORLD_SIZE`, `LOCAL_RANK`, `MASTER_ADDR` or `MASTER_PORT` set to a constant, whatever they were
+before, in a program that does not start its ranks itself.
+
+## Why it is bad
+Under torchrun or accelerate every process then believes to be rank 0 of 1: all write the same files, none
+averages gradients with another, and the run looks like one that works. A fixed `MASTER_ADDR` makes each
+machine wait for itself. In a shell or notebook the values stay behind for what runs next: with them left
+over, a plain `python main.py` waits in accelerate for ranks that nobody started (measured, accelerate 1.15.0).
+
+## Example
+```python
+os.environ["RANK"] = "0"
+os.environ["WORLD_SIZE"] = "1"
+```
+
+## Use instead
+```python
+os.environ.setdefault("RANK", "0")
+os.environ.setdefault("WORLD_SIZE", "1")
+```
+which leaves alone what a launcher has set. Around code that must not see a launcher's traces:
+`with clean_distributed_env():`.
+
+## Fix safety
+Safe: without a launcher the variables get the same values.
+
+## Known limits
+Not reported: values that are computed (from SLURM, MPI, arguments), assignments under a condition, workers
+that take the rank as a parameter, and files that start ranks (`mp.spawn`, `Process`, Ray), or that put the
+variables back.
+
+## References
+- torch 2.13.0 torch/distributed/rendezvous.py: `env://` reads RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.environment import Access, Use, accesses
+from distlint.analysis.model import Model, place_of, source_of, span_of
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.fixing.edits import Replace
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.program import Module
+
+CODE = "DL510"
+NAME = "launcher-variables-by-hand"
+SEVERITY = Severity.WARNING
+STATUS = Status.STABLE
+LITERALS = (b"WORLD_SIZE", b"MASTER_ADDR", b"LOCAL_RANK")
+
+_IDENTITY = frozenset({"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"})
+_MEETING = frozenset({"MASTER_ADDR", "MASTER_PORT"})
+_STARTS_RANKS = (
+    "spawn(", "start_processes", "Process(", "nprocs", "import ray", "from ray", "Popen", "subprocess",
+    "launcher(", "run_distributed", "MultiProcess", "os.system",
+)  # fmt: skip
+_FIXTURES = ("test", "mock", "setup_module", "fixture")
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Each constant that is written over a launcher's variable."""
+    for module in model.modules:
+        text = module.source.text
+        if "environ" not in text or any(word in text for word in _STARTS_RANKS):
+            continue
+        found = [a for a in accesses(model.program, module) if a.name in _IDENTITY | _MEETING]
+        for access in found:
+            if _is_fixed(access) and not _restored(access, found) and not _asked(access, found):
+                yield _finding(module, access)
+
+
+def _is_fixed(access: Access) -> bool:
+    """Whether a constant is written under no condition, in code that no rank is passed to."""
+    if access.use is not Use.WRITE or not isinstance(access.value, ast.Constant):
+        return False
+    if any(isinstance(s, ast.If | ast.Try | ast.With | ast.For | ast.While) for s in access.above):
+        return False
+    function = access.function
+    if function is None:
+        return True
+    names = [a.arg for a in (*function.args.args, *function.args.kwonlyargs)]
+    return not any("rank" in n or "world" in n or "port" in n for n in names) and not any(
+        word in function.name.lower() for word in _FIXTURES
+    )
+
+
+def _restored(access: Access, found: list[Access]) -> bool:
+    """Whether the file removes the variable again, or puts it back."""
+    return any(
+        other.name == access.name
+        and (
+            other.use in (Use.REMOVE, Use.READ_AND_REMOVE)
+            or (other.use is Use.WRITE and not isinstance(other.value, ast.Constant))
+        )
+        for other in found
+    )
+
+
+def _asked(access: Access, found: list[Access]) -> bool:
+    """Whether the function looks for a launcher first and leaves (`if "RANK" in os.environ: return`)."""
+    return any(
+        other.use in (Use.TEST, Use.READ)
+        and other.function is access.function
+        and other.node.lineno < access.node.lineno
+        and isinstance(other.statement, ast.If)
+        for other in found
+    )
+
+
+def _finding(module: Module, access: Access) -> Finding:
+    if access.name in _IDENTITY:
+        harm = "under a launcher every process takes itself for the same rank"
+    else:
+        harm = "under a launcher of several machines each waits for itself"
+    advice = f"Set it where no launcher has: `os.environ.setdefault({access.name!r}, …)`".replace(
+        "'", '"'
+    )
+    fix = Fix(Applicability.DISPLAY, advice)
+    match access.statement:
+        case ast.Assign(targets=[ast.Subscript(value=owner, slice=key)], value=value):
+            code = (
+                f"{source_of(module, owner)}.setdefault({source_of(module, key)}, "
+                f"{source_of(module, value)})"
+            )
+            fix = Fix(Applicability.SAFE, advice, (Replace(span_of(access.statement), code),))
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"`{access.name}` is overwritten: {harm}. {advice}.",
+        place_of(module, access.node),
+        (),
+        fix,
+    )

@@ -1,0 +1,45 @@
+"""Launcher variables: overwritten, and set where nobody has."""
+
+import os
+
+import torch.distributed as dist
+
+# Bugs
+
+os.environ["RANK"] = "0"  # expect: DL510
+# one process
+os.environ["WORLD_SIZE"] = "1"  # expect: DL510
+
+
+def setup():
+    os.environ["MASTER_ADDR"] = "localhost"  # expect: DL510
+    os.environ["MASTER_PORT"] = "29500"  # expect: DL510
+    dist.init_process_group("gloo")
+
+
+# Correct
+
+
+def where_absent():
+    os.environ.setdefault("LOCAL_RANK", "0")
+    if "MASTER_ADDR" not in os.environ:
+        os.environ["MASTER_ADDR"] = "localhost"
+
+
+def leaves_first():
+    if "LOCAL_RANK" in os.environ:
+        return
+    os.environ["LOCAL_RANK"] = "0"
+
+
+def worker(rank, world_size):
+    os.environ["MASTER_PORT"] = "29501"
+    dist.init_process_group("gloo", rank=rank, world_size=world_size)
+
+
+def from_slurm():
+    os.environ["LOCAL_WORLD_SIZE"] = os.environ["SLURM_NTASKS_PER_NODE"]
+
+
+def another_variable():
+    os.environ["OMP_NUM_THREADS"] = "1"

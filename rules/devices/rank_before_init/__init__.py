@@ -1,0 +1,161 @@
+"""The rank is asked for while the process group does not exist yet, and every process is told 0.
+
+## What it does
+Finds `get_rank() if is_initialized() else 0`, in place or through a function that does that, evaluated when
+a module is imported, as a default argument, or in front of `init_process_group` in the same block.
+
+## Why it is bad
+The question has an answer that looks right: 0. Before the group is initialised every process gets it, and
+keeps it in the variable: all of them are the main process for the rest of the run. They write the same
+checkpoint, print the same line, and a barrier that only rank 0 should skip is skipped by all.
+
+## Example
+```python
+RANK = dist.get_rank() if dist.is_initialized() else 0
+
+def main():
+    dist.init_process_group("nccl")
+    if RANK == 0:
+        save()
+```
+
+## Use instead
+```python
+def main():
+    dist.init_process_group("nccl")
+    if rank_info().rank == 0:
+        save()
+```
+`rank_info()` asks the launcher's variables where there is no group yet.
+
+## Fix safety
+Safe: `rank_info().rank` is the launcher's rank where there is no group yet, and 0 on one process.
+
+## Known limits
+Silent where the file initialises the group at its top level first. A function that is called too early from
+another function is not followed.
+
+## References
+- torch 2.13.0 torch/distributed/distributed_c10d.py, `is_initialized`
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.environment import evaluated_here, statements
+from distlint.analysis.model import Model, place_of, related, span_of
+from distlint.analysis.program import Function
+from distlint.analysis.syntax import own_nodes
+from distlint.findings import Applicability, Finding, Fix, Related, Severity
+from distlint.fixing.edits import Replace
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.program import Module
+
+CODE = "DL509"
+NAME = "rank-before-init"
+SEVERITY = Severity.ERROR
+STATUS = Status.STABLE
+LITERALS = ()
+
+_RANK = "torch.distributed.get_rank"
+_READY = "torch.distributed.is_initialized"
+_INIT = "torch.distributed.init_process_group"
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Each rank that is asked for too early."""
+    for module in model.modules:
+        if "rank" not in module.source.text:
+            continue
+        yield from _at_import(model, module)
+        for function in module.all_functions:
+            if not function.is_module_body:
+                yield from _before(model, module, function)
+
+
+def _at_import(model: Model, module: Module) -> Iterator[Finding]:
+    """Values of the module's and its classes' variables, and defaults of its functions."""
+    body = [
+        s
+        for s, above in statements(module.source.tree.body)
+        if not any(isinstance(a, ast.FunctionDef | ast.AsyncFunctionDef) for a in above)
+        and not any(isinstance(a, ast.If) and "__main__" in ast.unparse(a.test) for a in above)
+    ]
+    started = [s.lineno for s in body for n in evaluated_here(s) if _calls(model, module, n, _INIT)]
+    for statement in body:
+        if started and min(started) < statement.lineno:
+            return
+        for node in evaluated_here(statement):
+            if _asks(model, module, node):
+                yield _finding(module, node, "when the file is imported", ())
+
+
+def _before(model: Model, module: Module, function: Function) -> Iterator[Finding]:
+    """In front of the initialisation in the same function."""
+    inits = [n for n in own_nodes(function) if _calls(model, module, n, _INIT)]
+    if not inits:
+        return
+    first = min(inits, key=lambda n: getattr(n, "lineno", 0))
+    for statement in function.body:
+        if first in ast.walk(statement):
+            return
+        for node in evaluated_here(statement):
+            if _asks(model, module, node):
+                yield _finding(
+                    module,
+                    node,
+                    "before the group is initialised",
+                    (related(module, first, "initialised here"),),
+                )
+
+
+def _calls(model: Model, module: Module, node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Call) and model.resolve(module, node.func) == name
+
+
+def _asks(model: Model, module: Module, node: ast.AST) -> bool:
+    """Whether an expression is the rank of an initialised group, and 0 otherwise."""
+    match node:
+        case ast.IfExp(test=test, body=body, orelse=ast.Constant(value=0)):
+            ready = any(_calls(model, module, n, _READY) for n in ast.walk(test))
+            return ready and any(_calls(model, module, n, _RANK) for n in ast.walk(body))
+        case ast.Call(func=called):
+            meaning = model.resolve(module, called)
+            return isinstance(meaning, Function) and _gives_zero(model, meaning)
+    return False
+
+
+def _gives_zero(model: Model, function: Function) -> bool:
+    """Whether a function of the project asks `is_initialized()`, and returns the rank or 0."""
+    nodes = list(own_nodes(function))
+    returns = [n.value for n in nodes if isinstance(n, ast.Return)]
+    module = function.module
+    if len(function.body) > 4 or function.parameters:
+        return False
+    if any(isinstance(v, ast.IfExp) and _asks(model, module, v) for v in returns):
+        return True
+    return (
+        any(isinstance(v, ast.Constant) and v.value == 0 and v.value is not False for v in returns)
+        and any(v is not None and _calls(model, module, v, _RANK) for v in returns)
+        and any(_calls(model, module, n, _READY) for n in nodes)
+        and not any("environ" in ast.unparse(v) for v in returns if v is not None)
+    )
+
+
+def _finding(module: Module, node: ast.expr, when: str, places: tuple[Related, ...]) -> Finding:
+    advice = "Ask `rank_info().rank`, which knows the launcher's rank before there is a group"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"this is evaluated {when}: every process gets 0 and takes itself for the main one. "
+        f"{advice}.",
+        place_of(module, node),
+        places,
+        Fix(Applicability.SAFE, advice, (Replace(span_of(node), "$rank_info().rank"),)),
+    )
