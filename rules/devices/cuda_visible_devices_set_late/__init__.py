@@ -1,0 +1,151 @@
+"""CUDA_VISIBLE_DEVICES is set after CUDA has started, and changes nothing.
+
+## What it does
+Finds assignments to CUDA_VISIBLE_DEVICES below a call that starts CUDA, in the same block or the blocks
+around it: `torch.cuda.is_available()`, `set_device`, `model.cuda()`, `tensor.to("cuda")`.
+
+## Why it is bad
+The driver reads the variable once, at its first call. What is written later reaches child processes only:
+this process keeps the GPUs that it saw, each rank computes on `cuda:0` of all of them, and the memory of the
+first GPU fills up while the others idle.
+
+## Example
+```python
+if torch.cuda.is_available():
+    os.environ["CUDA_VISIBLE_DEVICES"] = str(local_rank)
+```
+
+## Use instead
+```python
+torch.cuda.set_device(local_rank)
+```
+or the variable in the environment of the launcher, before the process starts.
+
+## Fix safety
+Shown only: setting the device instead changes which numbers the rest of the program has to use.
+
+## Known limits
+Calls through functions of the program are not followed, nor what an import does. An assignment that child
+processes are meant to inherit is not reported where the function starts one below it.
+
+## References
+- CUDA C++ Programming Guide, "CUDA Environment Variables"
+- torch 2.13.0 torch/cuda/__init__.py:169, `is_available`
+
+Not proven: needs a CUDA driver, which alone reads the variable once.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.cuda_start import starts_cuda
+from distlint.analysis.environment import (
+    Access,
+    Use,
+    accesses,
+    blocks_of,
+    evaluated_here,
+    statements,
+)
+from distlint.analysis.model import Model, place_of, related
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.knowledge.devices import VISIBLE_DEVICES
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.program import Module
+
+CODE = "DL502"
+NAME = "cuda-visible-devices-set-late"
+SEVERITY = Severity.WARNING
+STATUS = Status.STABLE
+LITERALS = (b"CUDA_VISIBLE_DEVICES",)
+
+_STARTS_CHILD = (
+    "Popen",
+    "Process",
+    "subprocess",
+    "spawn",
+    "run(",
+    "system(",
+    "launch",
+    "check_call",
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Each assignment that comes too late."""
+    for module in model.modules:
+        if "CUDA_VISIBLE_DEVICES" not in module.source.text:
+            continue
+        for access in accesses(model.program, module):
+            if (
+                access.use is not Use.WRITE
+                or access.name not in VISIBLE_DEVICES
+                or _restores(access)
+                or _for_children(module, access)
+            ):
+                continue
+            started = _started(model, module, access)
+            if started is not None:
+                advice = "Set it before the process starts, or choose the device by `set_device`"
+                yield Finding(
+                    CODE,
+                    NAME,
+                    SEVERITY,
+                    f"CUDA has started at line {started.lineno} and has read {access.name}: this "
+                    f"changes nothing for this process, and each rank keeps all GPUs. {advice}.",
+                    place_of(module, access.node),
+                    (related(module, started, "CUDA starts here"),),
+                    Fix(Applicability.DISPLAY, advice),
+                )
+
+
+def _restores(access: Access) -> bool:
+    """Whether the value is put back in a clean-up."""
+    return any(isinstance(s, ast.Try) for s in access.above)
+
+
+def _for_children(module: Module, access: Access) -> bool:
+    body = access.function.body if access.function is not None else module.source.tree.body
+    return any(
+        statement.lineno > access.node.lineno
+        and any(word in ast.unparse(node) for word in _STARTS_CHILD)
+        for statement, _ in statements(body)
+        for node in evaluated_here(statement)
+        if isinstance(node, ast.Call)
+    )
+
+
+def _started(model: Model, module: Module, access: Access) -> ast.expr | None:
+    """What starts CUDA before the assignment on every path: in its block, and in those around it."""
+    body = access.function.body if access.function is not None else module.source.tree.body
+    path = [s for s in access.above if access.function is None or s.lineno > access.function.lineno]
+    for statement in _before(body, [*path, access.statement]):
+        if statement is access.statement:
+            continue
+        for node in evaluated_here(statement):
+            if node.lineno <= access.node.lineno and starts_cuda(model, module, node):
+                return node
+    return None
+
+
+def _before(body: list[ast.stmt], path: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that have run when the last of a path runs; of those above it, their headers."""
+    while path:
+        for statement in body:
+            if statement is path[0]:
+                yield statement
+                break
+            if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                yield statement
+                if isinstance(statement, ast.With | ast.AsyncWith):
+                    yield from (s for s, _ in statements(statement.body))
+        else:
+            return
+        inner = path[1:2]
+        body = next((b for b in blocks_of(path[0]) if inner and any(s is inner[0] for s in b)), [])
+        path = path[1:]

@@ -1,0 +1,55 @@
+"""CUDA_VISIBLE_DEVICES, set in time and too late."""
+
+import os
+import subprocess
+
+import torch
+
+# Bugs
+
+
+def after_a_question(local_rank):
+    if torch.cuda.is_available():
+        os.environ["CUDA_VISIBLE_DEVICES"] = str(local_rank)  # expect: DL502
+
+
+def after_a_model(model, index):
+    model = model.cuda()
+    os.environ["CUDA_VISIBLE_DEVICES"] = str(index)  # expect: DL502
+    return model
+
+
+def after_a_tensor(index):
+    x = torch.ones(2, device="cuda")
+    if index is not None:
+        # too late
+        os.environ["CUDA_VISIBLE_DEVICES"] = str(index)  # expect: DL502
+    return x
+
+
+# Correct
+
+
+def first(model, index):
+    os.environ["CUDA_VISIBLE_DEVICES"] = str(index)
+    return model.cuda()
+
+
+def for_a_child(command):
+    if torch.cuda.is_available():
+        os.environ["CUDA_VISIBLE_DEVICES"] = "0"
+    subprocess.run(command, check=True)
+
+
+def other_arm(model, index):
+    if index is None:
+        model = model.cuda()
+    else:
+        os.environ["CUDA_VISIBLE_DEVICES"] = str(index)
+    return model
+
+
+def on_the_cpu(model, index):
+    model = model.to("cpu")
+    os.environ["CUDA_VISIBLE_DEVICES"] = str(index)
+    return model
