@@ -1,0 +1,198 @@
+"""An argument that a collective cannot work with.
+
+## What it does
+Reports three arguments of collectives: an output list that holds one and the same tensor N times
+(`world_size * [torch.zeros(1)]`), a Python number where a tensor is needed (`loss.item()`, a literal,
+`len(...)`), and a tensor made on the CPU where the process group was made for NCCL.
+
+## Why it is bad
+With an aliased list every received tensor overwrites the one before, without an error: all entries are
+the last rank's. A number raises TypeError, with accelerate only where there are several processes, so
+that the script passes on one. NCCL has no way to send from CPU memory: "No backend type associated with
+device type cpu".
+
+## Example
+```python
+gathered = dist.get_world_size() * [torch.zeros(1)]
+dist.all_gather(gathered, value)
+```
+
+## Use instead
+```python
+gathered = [torch.zeros(1) for _ in range(dist.get_world_size())]
+dist.all_gather(gathered, value)
+```
+Hand the tensor itself to the collective, and call `.item()` on the result.
+
+## Fix safety
+Safe for a list of a newly made tensor, which becomes a comprehension. Unsafe where the element is a
+variable: it is cloned. Numbers and devices are shown only.
+
+## Known limits
+Variables are followed within one function, where they are assigned once.
+
+## References
+- torch 2.13.0 torch/distributed/distributed_c10d.py: `all_gather(tensor_list, ...)`, "correctly-sized
+  tensors to be used for output"; `_check_single_tensor` raises TypeError
+- accelerate 1.15.0 accelerate/utils/operations.py: `recursively_apply(error_on_other_type=True)`
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.model import place_of, related, source_of, span_of
+from distlint.analysis.program import dotted_name
+from distlint.analysis.syntax import assignments, own_nodes
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.fixing.edits import Replace
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.ir import CallSite
+    from distlint.analysis.model import Model
+
+CODE = "DL108"
+NAME = "bad-collective-argument"
+SEVERITY = Severity.ERROR
+STATUS = Status.STABLE
+LITERALS = ()
+
+_LISTS: Final = {
+    "torch.distributed.all_gather": (0, "tensor_list"),
+    "torch.distributed.gather": (1, "gather_list"),
+    "torch.distributed.all_to_all": (0, "output_tensor_list"),
+}
+"""Position and keyword of the list that receives one tensor from each rank."""
+
+_TENSORS: Final = {
+    "torch.distributed.all_reduce": (0, "tensor"),
+    "torch.distributed.broadcast": (0, "tensor"),
+    "torch.distributed.reduce": (0, "tensor"),
+    "torch.distributed.all_gather": (1, "tensor"),
+    "torch.distributed.gather": (0, "tensor"),
+    "accelerate.Accelerator.gather": (0, "tensor"),
+    "accelerate.Accelerator.reduce": (0, "tensor"),
+    "accelerate.Accelerator.pad_across_processes": (0, "tensor"),
+}
+"""Position and keyword of the tensor."""
+
+_MAKES: Final = frozenset({"tensor", "zeros", "ones", "empty", "full", "rand", "randn", "arange"})
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Aliased lists, numbers and CPU tensors handed to collectives."""
+    nccl = any(_asks_for_nccl(c.site) for c in model.calls("torch.distributed.init_process_group"))
+    for call in model.calls(*_LISTS, *_TENSORS):
+        site = call.site
+        if site.name in _LISTS:
+            yield from _aliased(site)
+        if site.name in _TENSORS:
+            yield from _number(site)
+            if nccl and site.name.startswith("torch.") and site.argument(None, "group") is None:
+                yield from _on_cpu(site)
+
+
+def _given(site: CallSite, position: int, keyword: str) -> tuple[ast.expr, ast.expr] | None:
+    """An argument as written, and what it was assigned where it is a variable assigned once."""
+    node = site.argument_node(position, keyword)
+    if not isinstance(node, ast.Name):
+        return (node, node) if node is not None else None
+    values = assignments(site.function).get(node.id, [])
+    return (node, values[0]) if len(values) == 1 else (node, node)
+
+
+def _finding(site: CallSite, at: ast.expr, message: str, fix: Fix, made: ast.expr) -> Finding:
+    places = () if made is at else (related(site.module, made, "made here"),)
+    return Finding(CODE, NAME, SEVERITY, message, place_of(site.module, at), places, fix)
+
+
+def _aliased(site: CallSite) -> Iterator[Finding]:
+    given = _given(site, *_LISTS[site.name])
+    match given:
+        case (at, ast.BinOp(op=ast.Mult(), left=ast.List(elts=[element]), right=count) as made):
+            pass
+        case (at, ast.BinOp(op=ast.Mult(), left=count, right=ast.List(elts=[element])) as made):
+            pass
+        case _:
+            return
+    if isinstance(element, ast.Constant):
+        return
+    new = isinstance(element, ast.Call)
+    item = source_of(site.module, element) + ("" if new else ".clone()")
+    times = source_of(site.module, count)
+    fix = Fix(
+        Applicability.SAFE if new else Applicability.UNSAFE,
+        "Make a tensor for each rank",
+        (Replace(span_of(made), f"[{item} for _ in range({times})]"),),
+    )
+    message = (
+        f"the list that `{site.method}` fills holds one tensor {times} times: what each rank sent is "
+        f"overwritten by the next, and all entries are those of the last rank. {fix.message}."
+    )
+    yield _finding(site, made, message, fix, made if at is made else at)
+
+
+def _number(site: CallSite) -> Iterator[Finding]:
+    given = _given(site, *_TENSORS[site.name])
+    if given is None or not _is_number(given[1]):
+        return
+    at, made = given
+    fix = Fix(Applicability.DISPLAY, "Hand over the tensor, and take the number from the result")
+    alone = " where there are several processes" if site.name.startswith("accelerate") else ""
+    message = (
+        f"`{source_of(site.module, made) or ast.unparse(made)}` is a Python number: `{site.method}` "
+        f"raises TypeError{alone}. {fix.message}."
+    )
+    yield _finding(site, at, message, fix, made)
+
+
+def _is_number(node: ast.expr) -> bool:
+    match node:
+        case ast.Constant(value=value):
+            return isinstance(value, (int, float)) and not isinstance(value, bool)
+        case ast.Call(func=ast.Attribute(attr="item"), args=[], keywords=[]):
+            return True
+        case ast.Call(func=ast.Name(id="len" | "float" | "int")):
+            return True
+    return False
+
+
+def _on_cpu(site: CallSite) -> Iterator[Finding]:
+    given = _given(site, *_TENSORS[site.name])
+    text = site.module.source.text
+    if given is None or "set_default_device" in text or "set_default_tensor_type" in text:
+        return
+    at, made = given
+    match made:
+        case ast.Call(func=function, keywords=keywords) if dotted_name(function) in {
+            f"torch.{name}" for name in _MAKES
+        } and not any(k.arg in ("device", None) for k in keywords):
+            pass
+        case _:
+            return
+    if isinstance(at, ast.Name) and _moved(site, at.id):
+        return
+    fix = Fix(Applicability.DISPLAY, "Make it on this rank's device: `device=...`")
+    message = (
+        f"`{ast.unparse(made)}` is on the CPU, and the process group was made for NCCL alone: "
+        f"`{site.method}` raises RuntimeError on every rank. {fix.message}."
+    )
+    yield _finding(site, at, message, fix, made)
+
+
+def _moved(site: CallSite, name: str) -> bool:
+    return any(
+        isinstance(n, ast.Attribute)
+        and n.attr in ("cuda", "to", "data")
+        and isinstance(n.value, ast.Name)
+        and n.value.id == name
+        for n in own_nodes(site.function)
+    )
+
+
+def _asks_for_nccl(site: CallSite) -> bool:
+    backend = site.argument(0, "backend")
+    return backend is not None and backend.const == "nccl"
