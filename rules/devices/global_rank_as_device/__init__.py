@@ -161,7 +161,10 @@ def _fix(chosen: Chosen) -> Fix:
         if len(whole.values) != 2 or not isinstance(whole.values[0], ast.Constant):
             return Fix(Applicability.DISPLAY, advice)
         prefix = str(whole.values[0].value)
-        return Fix(Applicability.SAFE, advice, (Replace(span_of(whole), f'f"{prefix}{{{code}}}"'),))
+        joined = f'"{prefix}" + str({code})'  # the runtime's names are not looked for inside texts
+        if not code.startswith("$"):
+            joined = f'f"{prefix}{{{code}}}"'
+        return Fix(Applicability.SAFE, advice, (Replace(span_of(whole), joined),))
     return Fix(Applicability.SAFE, advice, (Replace(span_of(found), code),))
 
 

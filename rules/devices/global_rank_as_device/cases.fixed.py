@@ -34,6 +34,11 @@ def by_environment(model):
     return model.to(device)
 
 
+def by_rank_text(model):
+    rank = dist.get_rank()
+    return model.to("cuda:" + str(rank_info().local_rank))  # expect: DL504
+
+
 def loaded(path):
     rank = dist.get_rank()
     return torch.load(path, map_location="cuda:" + str(rank_info().local_rank))  # expect: DL504

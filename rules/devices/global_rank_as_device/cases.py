@@ -33,6 +33,11 @@ def by_environment(model):
     return model.to(device)
 
 
+def by_rank_text(model):
+    rank = dist.get_rank()
+    return model.to(f"cuda:{rank}")  # expect: DL504
+
+
 def loaded(path):
     rank = dist.get_rank()
     return torch.load(path, map_location="cuda:" + str(rank))  # expect: DL504

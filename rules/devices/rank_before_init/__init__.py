@@ -73,7 +73,7 @@ def check(model: Model) -> Iterator[Finding]:
         if "rank" not in module.source.text:
             continue
         yield from _at_import(model, module)
-        for function in module.all_functions:
+        for function in module.all_functions if "init_process_group" in module.source.text else ():
             if not function.is_module_body:
                 yield from _before(model, module, function)
 

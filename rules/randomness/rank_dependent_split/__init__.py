@@ -40,6 +40,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, source_of, span_of
 from distlint.analysis.seeding import Seed, seeds, without_rank
+from distlint.analysis.syntax import assignments
 from distlint.analysis.values import Spread
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.fixing.edits import Replace
@@ -87,10 +88,19 @@ def _sampler(module: Module, call: Call) -> Finding | None:
     row = randomness.SAMPLERS.get(call.site.name)
     if row is None or not row.distributed or not row.seed_keyword:
         return None
-    if not _of_rank(call.site.keywords.get(row.seed_keyword)):
-        return None
     node = call.site.argument_node(None, row.seed_keyword)
+    if not _of_rank(call.site.keywords.get(row.seed_keyword)) or _takes_rank_off(call.site, node):
+        return None
     return _finding(module, call.site, _OVERLAP, node)
+
+
+def _takes_rank_off(site: CallSite, node: ast.expr | None) -> bool:
+    """Whether the rank is subtracted: from a seed that it had been added to, so that all ranks agree
+    again (ultralytics 8.4.190, data/build.py: `torch.initial_seed() - RANK - 1`)."""
+    nodes = [node] if node is not None else []
+    if isinstance(node, ast.Name):
+        nodes += assignments(site.function).get(node.id, [])
+    return any(isinstance(n, ast.Sub) for tree in nodes for n in ast.walk(tree))
 
 
 def _method(model: Model, module: Module, call: Call) -> Finding | None:

@@ -1,0 +1,163 @@
+"""Every rank puts its tensors on the same GPU.
+
+## What it does
+Finds `"cuda:0"` and `.cuda(0)` in functions that several ranks run together, and bare `"cuda"` or `.cuda()` in
+functions that initialise the process group, in programs that never choose a device for the process.
+
+## Why it is bad
+All ranks of the machine compute on its first GPU: its memory runs out while the others idle, and NCCL ends
+the job, because it does not take two ranks on one device ("Duplicate GPU detected"). A collective over a
+tensor on `cuda:0` hangs or fails on every rank but the first, whose device that is.
+
+## Example
+```python
+dist.init_process_group("nccl")
+model = model.to("cuda:0")
+```
+
+## Use instead
+```python
+dist.init_process_group("nccl")
+model = model.to(torch.device("cuda", rank_info().local_rank))
+```
+or `accelerator.device`; or `torch.cuda.set_device(local_rank)` first, after which plain `"cuda"` is right.
+
+## Fix safety
+Unsafe: the tensors move. On one process the device is the same.
+
+## Known limits
+Silent under a test of the rank, where another line calls `set_device` in the program, and where the
+launcher gives each process one GPU by CUDA_VISIBLE_DEVICES in the same program.
+
+## References
+- torch 2.13.0 torch/nn/modules/module.py:1079
+- DeepSpeed, commit 0b80ad06, runtime/pipe/module.py: all pipeline stages on `cuda:0`
+
+Not proven: needs two GPUs; a machine without them refuses `cuda:0` on every rank.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.arrival import ranked
+from distlint.analysis.cuda_start import constant_device
+from distlint.analysis.linked import linked
+from distlint.analysis.model import Model, place_of, related, span_of
+from distlint.analysis.syntax import assignments
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.fixing.edits import Replace
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.arrival import Arrival
+    from distlint.analysis.ir import CallSite
+    from distlint.analysis.program import Function, Module
+
+CODE = "DL503"
+NAME = "hard-coded-device"
+SEVERITY = Severity.WARNING
+STATUS = Status.STABLE
+LITERALS = ()
+
+_CHOSEN = ("set_device", "CUDA_VISIBLE_DEVICES", "set_default_device", "torch.cuda.device(")
+_INIT = "torch.distributed.init_process_group"
+_METHODS = frozenset({"to", "cuda"})
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Each constant device that all ranks use; one for each function."""
+    reasons: dict[Function, Arrival] = {}
+    for (function, _), arrival in model.arrivals.items():
+        if arrival.all_ranks:
+            reasons.setdefault(function, arrival)
+    for module in model.modules:
+        if "cuda" not in module.source.text or "torch" not in module.source.text:
+            continue
+        if any(word in module.source.text for word in _CHOSEN):
+            continue
+        groups = {c.site.function for c in model.calls(_INIT, module=module)}
+        chosen: bool | None = None
+        for call in model.calls(module=module):
+            site = call.site
+            reason = reasons.get(site.function)
+            if reason is None or call.guarded_by_rank or ranked(site) or len(call.classes) < 2:
+                continue
+            node, device = _device(site)
+            if device is None or (device != "cuda:0" and site.function not in groups):
+                continue
+            if chosen is None:
+                around = linked(model.program, module)
+                chosen = any(word in m.source.text for m in around for word in _CHOSEN)
+            if not chosen:
+                yield _finding(model, module, site, node, device, reason)
+
+
+def _device(site: CallSite) -> tuple[ast.expr, str | None]:
+    """The constant device that a call uses, and where that is written."""
+    node = site.node
+    candidates = [k.value for k in node.keywords if k.arg == "device"]
+    if site.method in _METHODS and isinstance(node.func, ast.Attribute):
+        if site.method == "cuda":
+            if not node.args and not node.keywords:
+                return node, "cuda"
+            match node.args[:1]:
+                case [ast.Constant(value=0)]:
+                    return node.args[0], "cuda:0"
+        candidates += node.args[:1]
+    elif site.name == "torch.device" and len(node.args) == 1:
+        candidates += node.args[:1]
+    for candidate in candidates:
+        device = constant_device(candidate)
+        if device is not None and device.partition(":")[2] in ("", "0"):
+            return candidate, device if device.startswith("cuda") else None
+    return node, None
+
+
+def _finding(
+    model: Model, module: Module, site: CallSite, node: ast.expr, device: str, reason: Arrival
+) -> Finding:
+    fix = _fix(model, module, site, node, device)
+    shown = "`cuda:0`" if device == "cuda:0" else "the current device, which is `cuda:0`"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"all ranks of a machine use {shown}: its memory holds what belongs to all of them, and NCCL "
+        f"takes no two ranks on one device. {fix.message}.",
+        place_of(module, node),
+        (related(reason.module, reason.node, reason.text),),
+        fix,
+    )
+
+
+def _fix(model: Model, module: Module, site: CallSite, node: ast.expr, device: str) -> Fix:
+    accelerators = [
+        name
+        for name, values in assignments(site.function).items()
+        for made in model.calls("accelerate.Accelerator", module=module)
+        if len(values) == 1 and values[0] is made.site.node and values[0].lineno < node.lineno
+    ]
+    if accelerators:
+        advice = f"Use `{accelerators[0]}.device`"
+        code = f"{accelerators[0]}.device"
+        if isinstance(site.node.func, ast.Attribute) and site.method == "cuda":
+            return Fix(Applicability.DISPLAY, advice)
+        return Fix(Applicability.UNSAFE, advice, (Replace(span_of(node), code),))
+    advice = "Use the local rank's device"
+    if device != "cuda:0":
+        return Fix(Applicability.DISPLAY, "Call `torch.cuda.set_device(local_rank)` first")
+    if site.method == "cuda":
+        code = "$rank_info().local_rank"
+    elif isinstance(node, ast.Call):
+        code = f'{ast.unparse(node.func)}("cuda", $rank_info().local_rank)'
+    elif site.name == "torch.device":
+        node = site.node
+        code = f'{ast.unparse(site.node.func)}("cuda", $rank_info().local_rank)'
+    elif module.imports.get("torch") == "torch":
+        code = 'torch.device("cuda", $rank_info().local_rank)'
+    else:
+        return Fix(Applicability.DISPLAY, advice)
+    return Fix(Applicability.UNSAFE, advice, (Replace(span_of(node), code),))

@@ -1,0 +1,69 @@
+"""Devices that are the same for every rank, and others."""
+
+import os
+
+import torch
+import torch.distributed as dist
+from accelerate import Accelerator
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+# Bugs
+
+
+def first_gpu(model):
+    dist.barrier()
+    model = model.to("cuda:0")  # expect: DL503
+    return DDP(model)
+
+
+def by_index(loss):
+    loss = loss.cuda(0)  # expect: DL503
+    dist.all_reduce(loss)
+    return loss
+
+
+def as_device(x):
+    # the first one
+    device = torch.device("cuda:0")  # expect: DL503
+    dist.all_reduce(x)
+    return x.to(device)
+
+
+def current(model):
+    dist.init_process_group("nccl")
+    return model.cuda()  # expect: DL503
+
+
+def accelerated(x):
+    accelerator = Accelerator()
+    x = x.to("cuda:0")  # expect: DL503
+    return accelerator.gather(x)
+
+
+# Correct
+
+
+def local(model):
+    dist.barrier()
+    return model.to(f"cuda:{int(os.environ['LOCAL_RANK'])}")
+
+
+def one_process(model):
+    return model.to("cuda:0")
+
+
+def main_only(x):
+    dist.barrier()
+    if dist.get_rank() == 0:
+        x = x.to("cuda:0")
+    return x
+
+
+def current_of_the_process(x):
+    dist.all_reduce(x)
+    return x.to("cuda")
+
+
+def on_the_cpu(x):
+    dist.all_reduce(x)
+    return x.to("cpu")
