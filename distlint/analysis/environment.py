@@ -6,6 +6,7 @@ import ast
 import enum
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from distlint.analysis.program import Module, Program, dotted_name
@@ -62,8 +63,11 @@ _CALLS: Final[dict[str, Use]] = {
 _CHILDREN: Final = ("body", "orelse", "finalbody")
 
 
+@cache
 def accesses(program: Program, module: Module) -> list[Access]:
     """Every use of an environment variable in a file whose name is written there, in source order."""
+    if "environ" not in module.source.text and "setenv" not in module.source.text:
+        return []
     return list(_Accesses(program, module))
 
 

@@ -70,14 +70,13 @@ _MAX_INT: Final = 1 << 40
 
 def evaluate(frame: Frame, node: ast.expr) -> Value:
     """The value of an expression; the steps that evaluating it takes are appended to the frame."""
-    handler = _HANDLERS.get(type(node))
     if frame.depth > _MAX_DEPTH:
         return Value(("deep", id(node)))
     frame.depth += 1
-    try:
-        return handler(frame, node) if handler is not None else _children(frame, node)
-    finally:
-        frame.depth -= 1
+    handler = _HANDLERS.get(type(node))
+    value = handler(frame, node) if handler is not None else _children(frame, node)
+    frame.depth -= 1
+    return value
 
 
 def _children(frame: Frame, node: ast.AST) -> Value:
@@ -278,6 +277,11 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
         origin = Origin(
             node, frame.module, f"`{ast.unparse(node)}`, a masked tensor of local length", "tensor"
         )
+    elif index.spread is Spread.RANK and isinstance(node.slice, ast.Slice) and node.slice.step:
+        # `names[rank::world_size]`: the first ranks may have one more.
+        spread, tags = Spread.LOCAL, tags | {"local-length"}
+        text = f"`{ast.unparse(node)}`, of which the first ranks may have more"
+        origin = Origin(node, frame.module, text, "rank-part")
     elif index.spread is Spread.RANK and base.spread is Spread.UNIFORM and base.items is not None:
         spread, origin = index.spread, index.origin
     wraps = base.wraps if isinstance(index.const, int) or not index.known else ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from weakref import WeakKeyDictionary
 
 from distlint.analysis.program import Function
@@ -11,14 +12,17 @@ from distlint.analysis.program import Function
 _ASSIGNMENTS: WeakKeyDictionary[ast.AST, dict[str, list[ast.expr]]] = WeakKeyDictionary()
 
 
-def own_nodes(function: Function) -> Iterator[ast.AST]:
+@cache
+def own_nodes(function: Function) -> tuple[ast.AST, ...]:
     """The nodes of a function's body, without those of functions and classes defined in it."""
+    found: list[ast.AST] = []
     stack: list[ast.AST] = list(function.body)
     while stack:
         node = stack.pop()
-        yield node
+        found.append(node)
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
             stack.extend(ast.iter_child_nodes(node))
+    return tuple(found)
 
 
 def assignments(function: Function) -> dict[str, list[ast.expr]]:
