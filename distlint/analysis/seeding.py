@@ -145,7 +145,16 @@ def _through(model: Model, call: Call, helper: Function) -> Seed | None:
         for site in run.calls
         if (row := _row(site)) is not None
     ]
-    streams = tuple(dict.fromkeys(s for _, row in inside for s in row.streams if s != "generator"))
+    # By syntax: a function that has nothing to do with ranks is not followed.
+    rows = [
+        row
+        for node in ast.walk(helper.node)
+        if isinstance(node, ast.Call)
+        and isinstance(name := model.resolve(helper.module, node.func), str)
+        and (row := randomness.SEEDINGS.get(name)) is not None
+    ]
+    rows += [row for _, row in inside]
+    streams = tuple(dict.fromkeys(s for row in rows for s in row.streams if s != "generator"))
     if not streams:
         return None
     per_rank = any(_of_rank(v) for _, s in call.sites for v in (*s.args, *s.keywords.values()))
