@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from distlint.analysis.engine import Engine
 
 _MAX_UNROLL: Final = 8
-_UNEVEN: Final = frozenset({"ragged", "set-order", "local-length"})
+_UNEVEN: Final = frozenset({"ragged", "set-order", "local-length", "rank-part"})
 """Tags of values over which ranks iterate a different number of times, or in another order."""
 
 

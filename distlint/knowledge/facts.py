@@ -130,6 +130,7 @@ STRONG_WORDS: Final = (
     | {name.rpartition(".")[2] for name in (*wrappers.WRAPS, *wrappers.UNWRAPS, *wrappers.MODEL_ATTRIBUTES, *wrappers.MODEL_PARAMETERS)}
     | wrappers.ANY_UNWRAPS
     | WRAPPER_CLASS_NAMES
+    | {"async_op", "isend", "irecv"}
 ) - {
     # Words that mean something else nearly everywhere; a function that really does the thing has another.
     "step", "save", "load", "forward", "backward", "reduce", "setup", "compile", "generate", "state_dict",

@@ -1,0 +1,84 @@
+"""Cases of DL109: asynchronous calls that nothing waits for, and those that are waited for."""
+
+import torch
+import torch.distributed as dist
+
+# --- bugs -----------------------------------------------------------------------------------------
+
+
+def dropped(grad, optimizer):
+    dist.all_reduce(grad, async_op=True)  # expect: DL109
+    optimizer.step()
+
+
+def dropped_send(x):
+    dist.isend(x, 1)  # expect: DL109
+
+
+def never_waited_for(x):
+    work = dist.broadcast(x, 0, async_op=True)  # expect: DL109
+    return x
+
+
+def read_too_early(x):
+    work = dist.all_reduce(x, async_op=True)  # expect: DL109
+    mean = x / dist.get_world_size()
+    work.wait()
+    return mean
+
+
+def received_too_late(buffer):
+    request = dist.irecv(buffer, 0)  # expect: DL109
+    total = buffer.sum()
+    request.wait()
+    return total
+
+
+# --- right ----------------------------------------------------------------------------------------
+
+
+def waited_for(x):
+    work = dist.all_reduce(x, async_op=True)
+    other = torch.ones(3)
+    work.wait()
+    return x + other
+
+
+def waited_at_once(x):
+    dist.all_reduce(x, async_op=True).wait()
+    return x
+
+
+def all_of_them(tensors):
+    works = [dist.all_reduce(t, async_op=True) for t in tensors]
+    for work in works:
+        work.wait()
+
+
+def handed_on(x):
+    return dist.all_reduce(x, async_op=True)
+
+
+class Buckets:
+    def start(self, x):
+        self.work = dist.all_reduce(x, async_op=True)
+        self.pending.append(dist.isend(x, 1))
+
+    def finish(self):
+        self.work.wait()
+
+
+def as_asked(x, async_op):
+    return dist.all_reduce(x, async_op=async_op)
+
+
+def synchronous(x):
+    dist.all_reduce(x, async_op=False)
+    return x
+
+
+def its_form(x):
+    work = dist.all_reduce(x, async_op=True)
+    rows = x.shape[0]
+    work.wait()
+    return x / rows

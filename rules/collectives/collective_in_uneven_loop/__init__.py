@@ -1,0 +1,84 @@
+"""A collective in a loop that ranks go through a different number of times.
+
+## What it does
+Reports collectives inside loops whose number of iterations is each rank's own: over every n-th element
+(`names[rank::world_size]`), over a rank's part (`split_between_processes`), over the elements that a
+mask left, or `while` a value of this rank holds.
+
+## Why it is bad
+Ten elements on four ranks make three turns on two of them and two on the others: those with a third
+turn wait in its collective for ranks that have left the loop.
+
+## Example
+```python
+for prompt in prompts[rank::world_size]:
+    accelerator.gather(score(prompt))
+```
+
+## Use instead
+```python
+scores = [score(prompt) for prompt in prompts[rank::world_size]]
+accelerator.gather_for_metrics(pad(scores))
+```
+Collect in the loop and communicate once after it, give all ranks the same number of elements (repeat
+some, `split_between_processes(..., apply_padding=True)`), or put the loop in
+`torch.distributed.algorithms.Join`.
+
+## Fix safety
+Shown only: what the missing turns are to contribute is not known.
+
+## Known limits
+Lengths that come from a data loader or a sampler count as equal, and so do slices between two bounds.
+
+## References
+- torch 2.13.0 torch/distributed/algorithms/join.py: uneven inputs
+- accelerate 1.15.0 accelerate/state.py:426: `split_between_processes`, the last ranks may get less
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.model import place_of
+from distlint.analysis.witness import event_text, related_places, text_of, where, witness
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.model import Model
+
+CODE = "DL104"
+NAME = "collective-in-uneven-loop"
+SEVERITY = Severity.WARNING
+STATUS = Status.STABLE
+LITERALS = ()
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Every loop of a rank's own length that holds a collective."""
+    seen: set[int] = set()
+    for divergence in model.divergences():
+        node = divergence.node
+        if divergence.kind != "loop" or node is None or id(node) in seen:
+            continue
+        seen.add(id(node))
+        test = getattr(node, "iter", None) or getattr(node, "test", None) or node
+        event = divergence.event
+        place = where(event.module, event.node, divergence.module)
+        fix = Fix(
+            Applicability.DISPLAY,
+            "Collect in the loop and communicate after it, or give all ranks as many turns",
+        )
+        yield Finding(
+            CODE,
+            NAME,
+            SEVERITY,
+            f"ranks go through the loop over `{text_of(test)}` a different number of times: those with "
+            f"a turn more wait in `{event_text(event)}` ({place}) for ranks that have left it. "
+            f"{fix.message}.",
+            place_of(divergence.module, divergence.anchor),
+            related_places(divergence),
+            fix,
+            witness(divergence),
+        )

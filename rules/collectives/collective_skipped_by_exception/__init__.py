@@ -1,0 +1,85 @@
+"""A collective that a rank misses because a failure of its own was caught.
+
+## What it does
+Reports a `try` in which something may fail on one rank alone (a download, an HTTP request, a file, a
+process, running out of memory), whose handler goes on, returns or performs other collectives, while ranks
+without the failure perform a collective inside the `try` or behind it.
+
+## Why it is bad
+An exception that nobody catches ends the job, since the launcher ends the other ranks. One that is caught
+leaves this rank alive on another way: the others wait in the collective that it skipped, and nobody sees
+the failure that was the cause.
+
+## Example
+```python
+try:
+    data = requests.get(url).json()
+    dist.broadcast_object_list([data])
+except requests.RequestException:
+    return None
+```
+
+## Use instead
+```python
+data = run_on_main(fetch, url, broadcast=True)
+```
+`run_on_main` and `main_process_first` pass an exception of the main process on to all ranks. Where each
+rank does the work, catch the failure, reduce it (`any_rank(failed)`), and let all ranks decide together.
+
+## Fix safety
+Shown only: what the ranks are to do after the failure is not known.
+
+## Known limits
+Preview: only failures of known calls count. A handler that raises again is right, and silent.
+
+## References
+- mosaicml 0.23.0 composer/trainer/trainer.py:2763: out of memory on one rank, caught, then `all_reduce`
+- torch 2.13.0 torch/distributed/elastic/agent/server/api.py: a failed worker ends its group
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.model import place_of
+from distlint.analysis.witness import event_text, related_places, text_of, where, witness
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.model import Model
+
+CODE = "DL105"
+NAME = "collective-skipped-by-exception"
+SEVERITY = Severity.WARNING
+STATUS = Status.PREVIEW
+LITERALS = ()
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Every caught failure of one rank that makes it miss a collective."""
+    seen: set[int] = set()
+    for divergence in model.divergences():
+        node = divergence.node
+        if divergence.kind != "failure" or node is None or id(node) in seen:
+            continue
+        seen.add(id(node))
+        event = divergence.event
+        place = where(event.module, event.node, divergence.module)
+        fix = Fix(
+            Applicability.DISPLAY,
+            "Let all ranks hear of the failure: `run_on_main()`, or `any_rank(failed)` behind the `try`",
+        )
+        yield Finding(
+            CODE,
+            NAME,
+            SEVERITY,
+            f"where `{text_of(node)}` fails on one rank, the exception is caught there, and the rank goes "
+            f"another way than those that come to `{event_text(event)}` ({place}) and wait. "
+            f"{fix.message}.",
+            place_of(divergence.module, node),
+            related_places(divergence),
+            fix,
+            witness(divergence),
+        )
