@@ -21,6 +21,7 @@ _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 # same function or class nearly always.
 _COMMON: Final = frozenset(
     {
+        "join", "_init_weights", "__post_init__", "__init_subclass__", "state", "stop",
         "forward", "__init__", "__call__", "get", "update", "append", "items", "keys", "values", "copy",
         "__getattr__", "__iter__", "__len__", "__enter__", "__exit__", "__next__", "__repr__", "__getitem__",
         "format", "encode", "decode", "size", "apply", "generate", "from_pretrained", "save_pretrained", "to",

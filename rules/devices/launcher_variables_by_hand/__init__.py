@@ -72,6 +72,8 @@ def check(model: Model) -> Iterator[Finding]:
         text = module.source.text
         if "environ" not in text or any(word in text for word in _STARTS_RANKS):
             continue
+        if not any(name in text for name in _IDENTITY | _MEETING):
+            continue
         found = [a for a in accesses(model.program, module) if a.name in _IDENTITY | _MEETING]
         for access in found:
             if _is_fixed(access) and not _restored(access, found) and not _asked(access, found):
