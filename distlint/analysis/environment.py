@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
+from weakref import WeakKeyDictionary
 
 from distlint.analysis.program import Module, Program, dotted_name
 
@@ -60,6 +61,7 @@ _CALLS: Final[dict[str, Use]] = {
     "os.environ.pop": Use.REMOVE,
     "os.environ.setdefault": Use.DEFAULT,
 }
+_ACCESSES: WeakKeyDictionary[ast.AST, list[Access]] = WeakKeyDictionary()
 _CHILDREN: Final = ("body", "orelse", "finalbody")
 
 
@@ -68,7 +70,13 @@ def accesses(program: Program, module: Module) -> list[Access]:
     """Every use of an environment variable in a file whose name is written there, in source order."""
     if "environ" not in module.source.text and "setenv" not in module.source.text:
         return []
-    return list(_Accesses(program, module))
+    tree = module.source.tree
+    known = _ACCESSES.get(tree)
+    if known is None:
+        text = module.source.text
+        asks = "environ" in text or "getenv" in text or "setenv" in text or "putenv" in text
+        known = _ACCESSES[tree] = list(_Accesses(program, module)) if asks else []
+    return known
 
 
 def statements(
