@@ -1,0 +1,152 @@
+"""A gather of tensors whose sizes differ from rank to rank.
+
+## What it does
+Reports `gather` and `gather_for_metrics` of accelerate, and `all_gather` and `gather` of torch, on a
+tensor of a rank's own size: what a boolean mask left (`losses[mask]`), or what `generate` returned, whose
+length is that of this rank's longest answer, without `pad_across_processes` in between.
+
+## Why it is bad
+These collectives take one shape from all ranks. With other sizes gloo and NCCL hang, raise, or fill the
+result with parts of the wrong tensors; which of them depends on the batch.
+
+## Example
+```python
+tokens = model.generate(**batch)
+all_tokens = accelerator.gather(tokens)
+```
+
+## Use instead
+```python
+tokens = accelerator.pad_across_processes(model.generate(**batch), dim=1, pad_index=pad_token_id)
+all_tokens = accelerator.gather(tokens)
+```
+
+## Fix safety
+Unsafe: the padding is in the result, and which value and dimension it should have is a guess (the first
+dimension for masked tensors, the second for generated tokens). Shown only for torch's own functions.
+
+## Known limits
+Variables are followed within one function. A tensor whose last assignment pads it in another way (a call
+with `pad` in its name, `max_length` of `generate` that all answers reach) is not reported.
+
+## References
+- accelerate 1.15.0 accelerate/utils/operations.py: `gather` and `pad_across_processes`, "so they can be
+  gathered safely"
+- trl 0.16.0 trl/trainer/orpo_trainer.py:848: lengths padded per rank, "Multi gpu hang"
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.model import place_of, related, source_of, span_of
+from distlint.analysis.syntax import assignments
+from distlint.analysis.values import Spread
+from distlint.findings import Applicability, Finding, Fix, Related, Severity
+from distlint.fixing.edits import Replace
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.ir import CallSite
+    from distlint.analysis.model import Model
+
+CODE = "DL107"
+NAME = "ragged-gather"
+SEVERITY = Severity.WARNING
+STATUS = Status.STABLE
+LITERALS = ()
+
+_GATHERS: Final = {
+    "accelerate.Accelerator.gather": 0,
+    "accelerate.Accelerator.gather_for_metrics": 0,
+    "torch.distributed.all_gather": 1,
+    "torch.distributed.all_gather_into_tensor": 1,
+    "torch.distributed.gather": 0,
+}
+"""Position of the tensor that has to have one shape on all ranks."""
+
+_KEEP_SHAPE: Final = frozenset(
+    {"float", "to", "detach", "cuda", "cpu", "contiguous", "clone", "long", "log", "exp", "abs"}
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Every gather of a masked or generated tensor that nothing padded."""
+    for call in model.calls(*_GATHERS):
+        site = call.site
+        position = _GATHERS[site.name]
+        node = site.argument_node(position, "tensor")
+        if node is None or isinstance(node, (ast.Tuple, ast.List, ast.Dict)):
+            continue
+        found = _ragged(site, node, position)
+        if found is None:
+            continue
+        why, dimension, places = found
+        fix = _fix(site, node, dimension)
+        yield Finding(
+            CODE,
+            NAME,
+            SEVERITY,
+            f"`{ast.unparse(node)}` has another size on each rank: {why}. `{site.method}` of unequal "
+            f"shapes hangs, fails, or mixes the tensors up. {fix.message}.",
+            place_of(site.module, site.node),
+            places,
+            fix,
+        )
+
+
+def _ragged(
+    site: CallSite, node: ast.expr, position: int
+) -> tuple[str, int, tuple[Related, ...]] | None:
+    """Why a tensor's size is a rank's own, the dimension that differs, and where it comes from."""
+    made = node
+    if isinstance(node, ast.Name):
+        values = assignments(site.function).get(node.id, [])
+        if len(values) != 1:
+            return None
+        made = values[0]
+    value = site.argument(position, "tensor")
+    if (
+        value is not None
+        and value.spread is Spread.LOCAL
+        and {"masked", "ragged"} <= value.tags
+        and isinstance(_same_shape(made), ast.Subscript)
+    ):
+        origin = value.origin
+        places = (related(origin.module, origin.node, origin.text),) if origin is not None else ()
+        return "it is what a mask left of this rank's tensor", 0, places
+    match made:
+        case ast.Call(func=ast.Attribute(attr="generate", value=owner), keywords=keywords) if (
+            not any(k.arg in ("max_tokens", "min_new_tokens", "min_length") for k in keywords)
+            and "client" not in ast.unparse(owner)
+            and "llm" not in ast.unparse(owner)
+        ):
+            at = () if made is node else (related(site.module, made, "generated here"),)
+            return "it is as long as this rank's longest answer", 1, at
+    return None
+
+
+def _same_shape(node: ast.expr) -> ast.expr:
+    """What a tensor is made of, without the methods that keep its shape."""
+    while (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in _KEEP_SHAPE
+    ):
+        node = node.func.value
+    return node
+
+
+def _fix(site: CallSite, node: ast.expr, dimension: int) -> Fix:
+    function = site.node.func
+    if not site.name.startswith("accelerate.") or not isinstance(function, ast.Attribute):
+        return Fix(Applicability.DISPLAY, "Pad it to the largest size of all ranks first")
+    owner, text = source_of(site.module, function.value), source_of(site.module, node)
+    padded = f"{owner}.pad_across_processes({text}, dim={dimension})"
+    return Fix(
+        Applicability.UNSAFE,
+        "Pad it first: `pad_across_processes`",
+        (Replace(span_of(node), padded),),
+    )

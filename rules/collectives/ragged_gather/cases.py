@@ -1,0 +1,70 @@
+"""Cases of DL107: gathers of tensors of unequal size, and of tensors of one size."""
+
+import torch
+import torch.distributed as dist
+from accelerate import Accelerator
+
+# --- bugs -----------------------------------------------------------------------------------------
+
+
+def masked(accelerator: Accelerator, losses, mask):
+    kept = losses[mask.bool()]
+    return accelerator.gather(kept)  # expect: DL107
+
+
+def compared(accelerator: Accelerator, losses):
+    # Only those that count.
+    return accelerator.gather_for_metrics(losses[losses > 0])  # expect: DL107
+
+
+def generated(accelerator: Accelerator, model, batch):
+    tokens = model.generate(**batch)
+    return accelerator.gather(tokens)  # expect: DL107
+
+
+def with_torch(values, mask):
+    kept = values[mask.bool()]
+    out = [torch.empty_like(kept) for _ in range(dist.get_world_size())]
+    dist.all_gather(out, kept)  # expect: DL107
+    return out
+
+
+# --- right ----------------------------------------------------------------------------------------
+
+
+def padded(accelerator: Accelerator, model, batch):
+    tokens = model.generate(**batch)
+    tokens = accelerator.pad_across_processes(tokens, dim=1, pad_index=0)
+    return accelerator.gather(tokens)
+
+
+def padded_at_once(accelerator: Accelerator, losses, mask):
+    kept = losses[mask.bool()]
+    return accelerator.gather(accelerator.pad_across_processes(kept, dim=0))
+
+
+def reduced_to_one_number(accelerator: Accelerator, losses, mask):
+    return accelerator.gather(losses[mask.bool()].mean())
+
+
+def by_index(accelerator: Accelerator, values, index):
+    return accelerator.gather(values[index])
+
+
+def gathered_then_masked(accelerator: Accelerator, losses, mask):
+    return accelerator.gather(losses)[accelerator.gather(mask)]
+
+
+def objects(accelerator: Accelerator, values, mask):
+    box = [None] * dist.get_world_size()
+    dist.all_gather_object(box, values[mask.bool()])
+    return box
+
+
+def zeroed(accelerator: Accelerator, losses, mask):
+    return accelerator.gather(torch.where(mask.bool(), losses, 0))
+
+
+def sum_of_masked(accelerator: Accelerator, losses, mask):
+    total = losses[mask.bool()].sum()
+    return accelerator.gather(total)
