@@ -84,6 +84,24 @@ def draw_of(site: CallSite) -> Draw | None:
     return row
 
 
+def draws_by_syntax(model: Model, function: Function) -> Iterator[tuple[ast.Call, Draw]]:
+    """What a function draws from global streams, where it has nothing to do with ranks itself.
+
+    Such a function is not followed: its calls are known by name only.
+    """
+    for node in ast.walk(function.node):
+        if isinstance(node, ast.Call):
+            meaning = model.resolve(function.module, node.func)
+            row = randomness.DRAWS.get(meaning) if isinstance(meaning, str) else None
+            if row is None and meaning is None and isinstance(node.func, ast.Attribute):
+                row = randomness.DRAW_METHODS.get(node.func.attr)
+            if row is not None and not any(
+                k.arg == row.generator and not isinstance(k.value, ast.Constant)
+                for k in node.keywords
+            ):
+                yield node, row
+
+
 def draws_from(draw: Draw, seed: Seed) -> bool:
     """Whether a draw uses a stream that the seed sets."""
     return any(stream in seed.streams for stream in _DRAWS_FROM.get(draw.stream, ()))

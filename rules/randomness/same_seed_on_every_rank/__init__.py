@@ -53,7 +53,14 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.hazards import last_wrap
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
-from distlint.analysis.seeding import Seed, draw_of, draws_from, makes_ranks_differ, seeds
+from distlint.analysis.seeding import (
+    Seed,
+    draw_of,
+    draws_by_syntax,
+    draws_from,
+    makes_ranks_differ,
+    seeds,
+)
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.fixing.edits import Insert
 from distlint.knowledge import facts
@@ -62,6 +69,7 @@ from distlint.rule import Status
 if TYPE_CHECKING:
     from distlint.analysis.ir import CallSite
     from distlint.analysis.program import Function, Module
+    from distlint.knowledge.randomness import Draw
 
 CODE = "DL401"
 NAME = "same-seed-on-every-rank"
@@ -93,7 +101,9 @@ def _ranked(site: CallSite) -> bool:
     return any(guard.value.spread for guard in site.guards)
 
 
-def _drawn(model: Model, function: Function, seed: Seed) -> tuple[CallSite, CallSite] | None:
+def _drawn(
+    model: Model, function: Function, seed: Seed
+) -> tuple[Module, ast.Call, CallSite] | None:
     """The first draw of a training loop that the seed reaches, and what wraps the model."""
     below = _reached(model, function)
     wraps = [s for f in below for s in _sites(model, f) if _distributes(s)]
@@ -102,25 +112,31 @@ def _drawn(model: Model, function: Function, seed: Seed) -> tuple[CallSite, Call
     for inner in below:
         if not _trains(model, inner):
             continue
-        called = {s.callee for s in _sites(model, inner) if s.loops and s.callee is not None}
-        within = [inner, *(f for f in below if f in called and f is not inner)]
-        for drawing in within:
+        called = [s.callee for s in _sites(model, inner) if s.loops and s.callee is not None]
+        for drawing in (inner, *(f for f in called if f is not inner)):
             if any(word in drawing.name.lower() for word in _NOT_TRAINING):
                 continue
             if makes_ranks_differ(model, drawing.module):
                 return None
-            for site in _sites(model, drawing):
-                draw = draw_of(site)
+            for node, draw in _draws(model, drawing, drawing is inner):
                 if (
-                    draw is not None
-                    and draw.stream == "torch"
+                    draw.stream == "torch"
                     and draws_from(draw, seed)
                     and not any(word in draw.name for word in _SHARED_DRAWS)
-                    and (site.loops or drawing is not inner)
-                    and not _ranked(site)
                 ):
-                    return site, wraps[-1]
+                    return drawing.module, node, wraps[-1]
     return None
+
+
+def _draws(model: Model, function: Function, in_loops: bool) -> Iterator[tuple[ast.Call, Draw]]:
+    """What all ranks draw in a function; of the one with the training loop, what is drawn in loops."""
+    if model.runs_of(function) is None:
+        yield from draws_by_syntax(model, function)
+        return
+    for site in _sites(model, function):
+        draw = draw_of(site)
+        if draw is not None and (site.loops or not in_loops) and not _ranked(site):
+            yield site.node, draw
 
 
 def _reached(model: Model, function: Function) -> list[Function]:
@@ -151,18 +167,20 @@ def _trains(model: Model, function: Function) -> bool:
     return any(s.loops and s.method in _BACKWARD for s in _sites(model, function))
 
 
-def _finding(model: Model, module: Module, seed: Seed, draw: CallSite, wrap: CallSite) -> Finding:
+def _finding(
+    model: Model, module: Module, seed: Seed, where: Module, draw: ast.Call, wrap: CallSite
+) -> Finding:
     fix = _fix(model, module, seed)
-    text = source_of(draw.module, draw.node.func)
+    text = source_of(where, draw.func)
     return Finding(
         CODE,
         NAME,
         SEVERITY,
-        f"all ranks seed alike here, and `{text}()` at line {draw.node.lineno} then gives every rank "
+        f"all ranks seed alike here, and `{text}()` at line {draw.lineno} then gives every rank "
         f"the same numbers in each step. {fix.message}.",
         place_of(module, seed.site.node),
         (
-            related(draw.module, draw.node, "every rank draws the same numbers here"),
+            related(where, draw, "every rank draws the same numbers here"),
             related(wrap.module, wrap.node, "several ranks train this model"),
         ),
         fix,
