@@ -632,9 +632,9 @@ def bind(
     names = [a.arg for a in (*spec.posonlyargs, *spec.args)]
     bound: dict[str, Value] = {}
     values = list(args)
-    if function.cls is not None and not function.has_decorator("staticmethod") and names:
-        if receiver is not None:
-            values.insert(0, receiver)
+    takes_self = function.cls is not None and not function.has_decorator("staticmethod")
+    if takes_self and names and receiver is not None:
+        values.insert(0, receiver)
     for name, value in zip(names, values, strict=False):
         bound[name] = value
     allowed = {*names, *(a.arg for a in spec.kwonlyargs)}
