@@ -370,7 +370,9 @@ def _ranked(run: Run) -> set[str]:
 def _signature(value: Value) -> Hashable | None:
     """What of an argument makes a run of its own worth while; arguments without are unknown inside."""
     if value.spread is Spread.RANK:
-        return ("ranked", repr(value.const) if value.known else "?", tuple(sorted(value.tags)))
+        layers = "/".join(w.kind for w in value.wraps)
+        known = repr(value.const) if value.known else "?"
+        return ("ranked", known, tuple(sorted(value.tags)), layers)
     if value.known and (value.const is None or isinstance(value.const, bool)):
         return ("constant", repr(value.const))
     if isinstance(value.target, Closure):

@@ -63,6 +63,7 @@ STATUS = Status.STABLE
 LITERALS = ()
 
 _SHARDING = ("deepspeed.", "torch.distributed.fsdp.", "torch.distributed.checkpoint.")
+_SHARDED = frozenset({"fsdp1", "fsdp2", "deepspeed", "colossalai"})
 _BARE_MODEL = frozenset({"save_pretrained", "from_pretrained", "resize_token_embeddings"})
 """Of a model of which only the class is known: nearly always one that is not sharded."""
 
@@ -93,8 +94,7 @@ def _is_sharded(divergence: Divergence) -> bool:
         return False
     owner = site.receiver
     return site.name.startswith(_SHARDING) or (
-        owner is not None
-        and any(w.kind not in ("ddp", "accelerate", "trainer") for w in owner.wraps)
+        owner is not None and any(w.kind in _SHARDED for w in owner.wraps)
     )
 
 
