@@ -74,14 +74,15 @@ def check(model: Model) -> Iterator[Finding]:
     for module in model.modules:
         if any(word in module.source.text for word in _ONE_MACHINE):
             continue
-        done: set[tuple[Function, ast.AST]] = set()
+        done: set[tuple[Function, ast.AST, bool]] = set()
         for function, node, value in _devices(model, module):
             origin = _global_rank(value)
-            if origin is None or (function, origin.node) in done:
+            chosen = chosen_by(function, node) if origin is not None else None
+            if origin is None or chosen is None or not _asks_rank(chosen.index, origin):
                 continue
-            chosen = chosen_by(function, node)
-            if chosen is not None and _asks_rank(chosen.index, origin):
-                done.add((function, origin.node))
+            key = (function, origin.node, chosen.modulo)
+            if key not in done:
+                done.add(key)
                 yield _finding(module, chosen, origin)
 
 

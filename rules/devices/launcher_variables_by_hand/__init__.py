@@ -28,7 +28,8 @@ which leaves alone what a launcher has set. Around code that must not see a laun
 Safe: without a launcher the variables get the same values.
 
 ## Known limits
-Not reported: values that are computed (from SLURM, MPI, arguments), assignments under a condition, workers
+Not reported: one variable alone (`WORLD_SIZE = "1"` keeps a tool from looking for ranks: llm-foundry 0.22.0,
+command_utils/data_prep), values that are computed (from SLURM, MPI, arguments), assignments under a condition, workers
 that take the rank as a parameter, and files that start ranks (`mp.spawn`, `Process`, Ray), or that put the
 variables back.
 
@@ -75,8 +76,11 @@ def check(model: Model) -> Iterator[Finding]:
         if not any(name in text for name in _IDENTITY | _MEETING):
             continue
         found = [a for a in accesses(model.program, module) if a.name in _IDENTITY | _MEETING]
-        for access in found:
-            if _is_fixed(access) and not _restored(access, found) and not _asked(access, found):
+        fixed = [
+            a for a in found if _is_fixed(a) and not _restored(a, found) and not _asked(a, found)
+        ]
+        for access in fixed:
+            if any(a.name != access.name and a.function is access.function for a in fixed):
                 yield _finding(module, access)
 
 

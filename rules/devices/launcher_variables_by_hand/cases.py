@@ -41,5 +41,9 @@ def from_slurm():
     os.environ["LOCAL_WORLD_SIZE"] = os.environ["SLURM_NTASKS_PER_NODE"]
 
 
+def alone():
+    os.environ["LOCAL_WORLD_SIZE"] = "1"
+
+
 def another_variable():
     os.environ["OMP_NUM_THREADS"] = "1"
