@@ -472,7 +472,17 @@ def _compare(frame: Frame, node: ast.Compare) -> Value:
             frame.consult("is_last")  # `rank == world_size - 1`
         results.append(_compare_pair(left, op, right))
         left = right
-    return results[0] if len(results) == 1 else _logic("and", results, node)
+    result = results[0] if len(results) == 1 else _logic("and", results, node)
+    if (
+        len(results) == 1
+        and isinstance(node.ops[0], _STRUCTURAL)
+        and result.spread is Spread.RANK
+        and result.truthiness() is None
+    ):
+        # Whether something is there is the same on all ranks unless they are seen to differ, even where
+        # it was made from the rank (open_clip 3.3.0 main.py: `"train" in data`).
+        return Value(("structural", id(node)), tags=result.tags)
+    return result
 
 
 def _argument_rank(frame: Frame, node: ast.Compare) -> Value | None:
