@@ -46,13 +46,14 @@ from collections.abc import Iterator
 
 from distlint.analysis.environment import statements
 from distlint.analysis.linked import linked
-from distlint.analysis.model import Model, place_of, related, span_of
+from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program import Function, Module
 from distlint.analysis.syntax import own_nodes
-from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.fixing.edits import Insert
+from distlint.findings import Finding, Severity
 from distlint.knowledge import facts, randomness
 from distlint.rule import Status
+
+from .repair import holder_of, repaired
 
 CODE = "DL403"
 NAME = "missing-set-epoch"
@@ -102,18 +103,10 @@ def _shuffles(call: ast.Call) -> bool:
 
 
 def _for_evaluation(function: Function, call: ast.Call) -> bool:
-    names = [function.name, *(n for n in (_target(function, call),) if n)]
+    names = [function.name, *(n for n in (holder_of(function, call),) if n)]
     names += [ast.unparse(a) for a in call.args[:1]]
     names += [ast.unparse(k.value) for k in call.keywords if k.arg == "dataset"]
     return any(word in name.lower() for name in names for word in _EVALUATION)
-
-
-def _target(function: Function, node: ast.AST) -> str | None:
-    """The variable that holds the sampler, or what is built around it in one statement."""
-    for statement in own_nodes(function):
-        if isinstance(statement, ast.Assign) and node in ast.walk(statement.value):
-            return ast.unparse(statement.targets[0])
-    return None
 
 
 def _by_framework(model: Model, function: Function) -> bool:
@@ -152,7 +145,7 @@ def _calls_training(statement: ast.Expr | ast.Assign) -> bool:
 def _finding(
     module: Module, function: Function, call: ast.Call, where: Module, loop: ast.For
 ) -> Finding:
-    fix = _fix(module, function, call, where, loop)
+    fix = repaired(function, call, loop)
     return Finding(
         CODE,
         NAME,
@@ -163,58 +156,3 @@ def _finding(
         (related(where, loop, "the epochs"),),
         fix,
     )
-
-
-def _fix(module: Module, function: Function, call: ast.Call, where: Module, loop: ast.For) -> Fix:
-    epoch = ast.unparse(loop.target)
-    target = _target(function, call)
-    advice = f"Call `set_epoch({epoch})` of the sampler at the start of each epoch"
-    holder = next(
-        (
-            s
-            for s, above in statements(function.body)
-            if isinstance(s, ast.Assign)
-            and s.value is call
-            and not any(isinstance(a, (ast.FunctionDef, ast.ClassDef)) for a in above)
-        ),
-        None,
-    )
-    if target is None or not _is_local(function, loop):
-        return Fix(Applicability.DISPLAY, advice)
-    code = f"{target}.set_epoch({epoch})"
-    if holder is None or not any(s is holder for s in function.body):
-        others = _other_values(function, target, call)
-        inline = _in_loader(function, call)
-        if inline is None and not others:
-            return Fix(Applicability.DISPLAY, advice)
-        if inline is not None:
-            code = f"{target}.sampler.set_epoch({epoch})"
-        else:
-            code = f"if hasattr({target}, 'set_epoch'):\n    {code}".replace("'", '"')
-    return Fix(
-        Applicability.UNSAFE,
-        f"Call `{code.rpartition(chr(10))[2].strip()}` at the start of each epoch",
-        (Insert(span_of(loop.body[0]), code),),
-    )
-
-
-def _is_local(function: Function, loop: ast.For) -> bool:
-    return any(node is loop for node in own_nodes(function))
-
-
-def _other_values(function: Function, target: str, call: ast.Call) -> bool:
-    """Whether the variable may hold another sampler, or None, in runs on one process."""
-    return any(
-        isinstance(s, ast.Assign) and ast.unparse(s.targets[0]) == target and s.value is not call
-        for s in own_nodes(function)
-    )
-
-
-def _in_loader(function: Function, call: ast.Call) -> ast.Call | None:
-    """The loader that is built around the sampler in the same expression, in every run."""
-    for statement in function.body:
-        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call):
-            for keyword in statement.value.keywords:
-                if keyword.arg == "sampler" and keyword.value is call:
-                    return statement.value
-    return None

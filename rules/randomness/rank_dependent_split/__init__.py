@@ -38,14 +38,15 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.model import Model, place_of, source_of, span_of
+from distlint.analysis.model import Model, place_of
 from distlint.analysis.seeding import Seed, seeds, without_rank
 from distlint.analysis.syntax import assignments
 from distlint.analysis.values import Spread
-from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.fixing.edits import Replace
+from distlint.findings import Finding, Severity
 from distlint.knowledge import randomness
 from distlint.rule import Status
+
+from .repair import repaired
 
 if TYPE_CHECKING:
     from distlint.analysis.ir import CallSite
@@ -179,7 +180,7 @@ def _finding(
     seed: ast.expr | None = None,
     generator: bool = False,
 ) -> Finding:
-    fix = _fix(module, site, node, seed, generator)
+    fix = repaired(module, site, node, seed, generator)
     return Finding(
         CODE,
         NAME,
@@ -188,29 +189,4 @@ def _finding(
         place_of(module, site.node),
         (),
         fix,
-    )
-
-
-def _fix(
-    module: Module, site: CallSite, node: ast.expr | None, seed: ast.expr | None, generator: bool
-) -> Fix:
-    advice = "Use one seed on all ranks"
-    if node is not None and not generator:
-        kept = without_rank(node)
-        if kept is None or kept is node:
-            return Fix(Applicability.DISPLAY, advice)
-        return Fix(Applicability.UNSAFE, advice, (Replace(span_of(node), source_of(module, kept)),))
-    if seed is None:
-        return Fix(Applicability.DISPLAY, advice)
-    code = f"$generator({source_of(module, seed)}, per_rank=False)"
-    if node is not None:
-        return Fix(Applicability.UNSAFE, advice, (Replace(span_of(node), code),))
-    whole = source_of(module, site.node)
-    if "#" in whole:
-        return Fix(Applicability.DISPLAY, advice)
-    head = whole[:-1].rstrip().removesuffix(",")
-    return Fix(
-        Applicability.UNSAFE,
-        advice,
-        (Replace(span_of(site.node), f"{head}, generator={code})"),),
     )

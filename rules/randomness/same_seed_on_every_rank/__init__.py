@@ -53,23 +53,15 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.hazards import last_wrap
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
-from distlint.analysis.seeding import (
-    Seed,
-    draw_of,
-    draws_by_syntax,
-    draws_from,
-    makes_ranks_differ,
-    seeds,
-)
+from distlint.analysis.seeding import Seed, makes_ranks_differ, seeds
+from distlint.analysis.training_draws import depends_on_rank, drawn_in_training, sites_of
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.fixing.edits import Insert
-from distlint.knowledge import facts
 from distlint.rule import Status
 
 if TYPE_CHECKING:
     from distlint.analysis.ir import CallSite
     from distlint.analysis.program import Function, Module
-    from distlint.knowledge.randomness import Draw
 
 CODE = "DL401"
 NAME = "same-seed-on-every-rank"
@@ -77,94 +69,20 @@ SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
 LITERALS = ()
 
-_NOT_TRAINING = ("eval", "valid", "test", "sample", "log", "generate", "infer", "init", "visual")
-_SHARED_DRAWS = ("random_split", "randperm", "Sampler", "shuffle", "split", "Dropout", "dropout")
-_BACKWARD = ("backward", "manual_backward")
-
 
 def check(model: Model) -> Iterator[Finding]:
     """Common seeds in front of training loops that draw; the last seed of each function speaks."""
     for module in model.modules:
         common: dict[Function, Seed] = {}
         for seed in seeds(model, module):
-            if not seed.per_rank and "torch" in seed.streams and not _ranked(seed.site):
+            if not seed.per_rank and "torch" in seed.streams and not depends_on_rank(seed.site):
                 common[seed.site.function] = seed
         if not common or makes_ranks_differ(model, module):
             continue
         for function, seed in common.items():
-            found = _drawn(model, function, seed)
+            found = drawn_in_training(model, function, seed)
             if found is not None:
                 yield _finding(model, module, seed, *found)
-
-
-def _ranked(site: CallSite) -> bool:
-    return any(guard.value.spread for guard in site.guards)
-
-
-def _drawn(
-    model: Model, function: Function, seed: Seed
-) -> tuple[Module, ast.Call, CallSite] | None:
-    """The first draw of a training loop that the seed reaches, and what wraps the model."""
-    below = _reached(model, function)
-    wraps = [s for f in below for s in _sites(model, f) if _distributes(s)]
-    if not wraps:
-        return None
-    for inner in below:
-        if not _trains(model, inner):
-            continue
-        called = [s.callee for s in _sites(model, inner) if s.loops and s.callee is not None]
-        for drawing in (inner, *(f for f in called if f is not inner)):
-            if any(word in drawing.name.lower() for word in _NOT_TRAINING):
-                continue
-            if makes_ranks_differ(model, drawing.module):
-                return None
-            for node, draw in _draws(model, drawing, drawing is inner):
-                if (
-                    draw.stream == "torch"
-                    and draws_from(draw, seed)
-                    and not any(word in draw.name for word in _SHARED_DRAWS)
-                ):
-                    return drawing.module, node, wraps[-1]
-    return None
-
-
-def _draws(model: Model, function: Function, in_loops: bool) -> Iterator[tuple[ast.Call, Draw]]:
-    """What all ranks draw in a function; of the one with the training loop, what is drawn in loops."""
-    if model.runs_of(function) is None:
-        yield from draws_by_syntax(model, function)
-        return
-    for site in _sites(model, function):
-        draw = draw_of(site)
-        if draw is not None and (site.loops or not in_loops) and not _ranked(site):
-            yield site.node, draw
-
-
-def _reached(model: Model, function: Function) -> list[Function]:
-    """The function and what it calls, at any depth, nearest first."""
-    found = [function]
-    for current in found:
-        runs = model.runs_of(current)
-        for _, run in runs.runs() if runs is not None else ():
-            found += [c.function for c in run.children if c.function not in found]
-    return found
-
-
-def _sites(model: Model, function: Function) -> list[CallSite]:
-    runs = model.runs_of(function)
-    sites: dict[int, CallSite] = {}
-    for _, run in runs.runs() if runs is not None else ():
-        for site in run.calls:
-            sites.setdefault(id(site.node), site)
-    return sorted(sites.values(), key=lambda s: (s.node.lineno, s.node.col_offset))
-
-
-def _distributes(site: CallSite) -> bool:
-    fact = facts.wrapper(site.name)
-    return fact is not None and fact.kinds[0] not in ("dp", "compile", "averaged", "peft")
-
-
-def _trains(model: Model, function: Function) -> bool:
-    return any(s.loops and s.method in _BACKWARD for s in _sites(model, function))
 
 
 def _finding(
@@ -189,7 +107,7 @@ def _finding(
 
 def _fix(model: Model, module: Module, seed: Seed) -> Fix:
     function = seed.site.function
-    after = [s for s in _sites(model, function) if s.node.lineno > seed.site.node.lineno]
+    after = [s for s in sites_of(model, function) if s.node.lineno > seed.site.node.lineno]
     statement = last_wrap(function, after, seed.site.statement)
     tests = [g for g in seed.site.guards if not g.exits]
     if (

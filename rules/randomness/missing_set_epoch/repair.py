@@ -1,0 +1,76 @@
+"""The call of `set_epoch` that a program lacks, and where it goes."""
+
+from __future__ import annotations
+
+import ast
+
+from distlint.analysis.environment import statements
+from distlint.analysis.model import span_of
+from distlint.analysis.program import Function
+from distlint.analysis.syntax import own_nodes
+from distlint.findings import Applicability, Fix
+from distlint.fixing.edits import Insert
+
+
+def holder_of(function: Function, node: ast.AST) -> str | None:
+    """The variable that holds the sampler, or what is built around it in one statement."""
+    for statement in own_nodes(function):
+        if isinstance(statement, ast.Assign) and node in ast.walk(statement.value):
+            return ast.unparse(statement.targets[0])
+    return None
+
+
+def repaired(function: Function, call: ast.Call, loop: ast.For) -> Fix:
+    """The fix: an edit where sampler and loop stand in one function, else advice."""
+    epoch = ast.unparse(loop.target)
+    target = holder_of(function, call)
+    advice = f"Call `set_epoch({epoch})` of the sampler at the start of each epoch"
+    holder = next(
+        (
+            s
+            for s, above in statements(function.body)
+            if isinstance(s, ast.Assign)
+            and s.value is call
+            and not any(isinstance(a, (ast.FunctionDef, ast.ClassDef)) for a in above)
+        ),
+        None,
+    )
+    if target is None or not _is_local(function, loop):
+        return Fix(Applicability.DISPLAY, advice)
+    code = f"{target}.set_epoch({epoch})"
+    if holder is None or not any(s is holder for s in function.body):
+        others = _other_values(function, target, call)
+        inline = _in_loader(function, call)
+        if inline is None and not others:
+            return Fix(Applicability.DISPLAY, advice)
+        if inline is not None:
+            code = f"{target}.sampler.set_epoch({epoch})"
+        else:
+            code = f"if hasattr({target}, 'set_epoch'):\n    {code}".replace("'", '"')
+    return Fix(
+        Applicability.UNSAFE,
+        f"Call `{code.rpartition(chr(10))[2].strip()}` at the start of each epoch",
+        (Insert(span_of(loop.body[0]), code),),
+    )
+
+
+def _is_local(function: Function, loop: ast.For) -> bool:
+    return any(node is loop for node in own_nodes(function))
+
+
+def _other_values(function: Function, target: str, call: ast.Call) -> bool:
+    """Whether the variable may hold another sampler, or None, in runs on one process."""
+    return any(
+        isinstance(s, ast.Assign) and ast.unparse(s.targets[0]) == target and s.value is not call
+        for s in own_nodes(function)
+    )
+
+
+def _in_loader(function: Function, call: ast.Call) -> ast.Call | None:
+    """The loader that is built around the sampler in the same expression, in every run."""
+    for statement in function.body:
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call):
+            for keyword in statement.value.keywords:
+                if keyword.arg == "sampler" and keyword.value is call:
+                    return statement.value
+    return None

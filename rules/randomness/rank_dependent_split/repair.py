@@ -1,0 +1,41 @@
+"""One seed for all ranks in place of the rank's own."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from distlint.analysis.model import source_of, span_of
+from distlint.analysis.seeding import without_rank
+from distlint.findings import Applicability, Fix
+from distlint.fixing.edits import Replace
+
+if TYPE_CHECKING:
+    from distlint.analysis.ir import CallSite
+    from distlint.analysis.program import Module
+
+
+def repaired(
+    module: Module, site: CallSite, node: ast.expr | None, seed: ast.expr | None, generator: bool
+) -> Fix:
+    """The fix: `node` is the seed or generator that the rank goes into, `seed` the common one."""
+    advice = "Use one seed on all ranks"
+    if node is not None and not generator:
+        kept = without_rank(node)
+        if kept is None or kept is node:
+            return Fix(Applicability.DISPLAY, advice)
+        return Fix(Applicability.UNSAFE, advice, (Replace(span_of(node), source_of(module, kept)),))
+    if seed is None:
+        return Fix(Applicability.DISPLAY, advice)
+    code = f"$generator({source_of(module, seed)}, per_rank=False)"
+    if node is not None:
+        return Fix(Applicability.UNSAFE, advice, (Replace(span_of(node), code),))
+    whole = source_of(module, site.node)
+    if "#" in whole:
+        return Fix(Applicability.DISPLAY, advice)
+    head = whole[:-1].rstrip().removesuffix(",")
+    return Fix(
+        Applicability.UNSAFE,
+        advice,
+        (Replace(span_of(site.node), f"{head}, generator={code})"),),
+    )
