@@ -35,7 +35,12 @@ def restored_later(module: Module, removal: Access, uses: Sequence[Access]) -> R
         uses: all accesses of the variable in the file.
     """
     same = [use for use in uses if use.function is removal.function]
-    saved = {name: use for use in same for name in _saved_in(use)}
+    saved = {
+        name: use
+        for use in same
+        for name in saved_in(use)
+        if use.node.lineno <= removal.node.lineno
+    }
     for use in same:
         if use.use is not Use.WRITE or use.node.lineno <= removal.node.lineno:
             continue
@@ -44,7 +49,7 @@ def restored_later(module: Module, removal: Access, uses: Sequence[Access]) -> R
     return None
 
 
-def _saved_in(use: Access) -> list[str]:
+def saved_in(use: Access) -> list[str]:
     """The variable of the program that a read of the environment goes to."""
     match use.statement:
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if use.use in (

@@ -46,7 +46,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.environment import Access, Use, accesses
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
-from distlint.analysis.restoring import Restored, restored_later
+from distlint.analysis.restoring import Restored, restored_later, saved_in
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.fixing.edits import Delete, Edit, Replace, WrapInWith
 from distlint.rule import Status
@@ -118,11 +118,12 @@ def _findings(module: Module, access: Access, uses: list[Access]) -> Iterator[Fi
 
 
 def _set_again(access: Access, uses: list[Access]) -> bool:
-    """Whether the same function sets or set the variable itself: then it is the program's own value."""
+    """Whether the same function sets or set the variable to a value of the program's own."""
+    same = [use for use in uses if use.function is access.function]
+    saved = {name for use in same for name in saved_in(use)}
     return any(
-        other.use is Use.WRITE and other.function is access.function
-        for other in uses
-        if other.node is not access.node
+        use.use is Use.WRITE and not (isinstance(use.value, ast.Name) and use.value.id in saved)
+        for use in same
     )
 
 

@@ -63,6 +63,14 @@ def put_back(command):
     return result
 
 
+def saved_too_late(command):
+    with contextlib.suppress(KeyError):
+        del os.environ["CUDA_VISIBLE_DEVICES"]  # expect: DL501
+    saved = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    subprocess.run(command, check=True)
+    os.environ["CUDA_VISIBLE_DEVICES"] = saved
+
+
 # Correct
 
 
