@@ -155,7 +155,9 @@ def effects_of(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
     if opens is not None:
         mode = site.argument(opens.mode, opens.mode_keyword)
         text = opens.default if mode is None else mode.const
-        if isinstance(text, str):
+        if isinstance(text, str) and sinks.APPENDING not in text:
+            # Logs of all ranks in one file: fairseq 0.12.2 (fairseq_cli/train.py), mosaicml 0.32.1
+            # (composer/callbacks/mlperf.py), where the other ranks have nothing to log.
             writes = bool(set(text) & sinks.WRITING_MODES)
             effect = Effect.WRITE if writes else Effect.READ
             yield effect, Row(site.name, effect), _path_node(site, opens.path, opens.path_keyword)

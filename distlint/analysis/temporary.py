@@ -26,6 +26,7 @@ _NOT_PLAIN: Final = (
     ast.ClassDef,
 )
 """Statements in which an assignment does not simply take place before what follows."""
+_QUESTIONS: Final = frozenset({"next", "isinstance", "hasattr", "getattr"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -330,8 +331,39 @@ def _catches_all(kind: ast.expr) -> bool:
 
 
 def _may_raise(work: Sequence[ast.stmt]) -> bool:
+    """Whether an exception may leave the work. What only asks a module for its parts does not raise.
+
+    A `try` that catches all and goes on is as good as a `finally` for what stands behind it: axolotl
+    0.21.0, `utils/generation/sft.py`, restores the mode after such a block.
+    """
     return any(
-        isinstance(part, (ast.Call, ast.Yield, ast.Await, ast.Raise, ast.YieldFrom))
+        isinstance(part, (ast.Yield, ast.Await, ast.Raise, ast.YieldFrom))
+        or (isinstance(part, ast.Call) and not _is_question(part))
         for statement in work
+        if not _goes_on(statement)
         for part in ast.walk(statement)
+    )
+
+
+def _is_question(call: ast.Call) -> bool:
+    match call.func:
+        case ast.Name(id=name):
+            return name in _QUESTIONS
+        case ast.Attribute(attr="parameters" | "buffers", value=ast.Name()):
+            return True
+    return False
+
+
+def _goes_on(statement: ast.stmt) -> bool:
+    """Whether a `try` catches whatever its body raises, and what follows it is then reached."""
+    if not isinstance(statement, ast.Try) or statement.orelse or statement.finalbody:
+        return False
+    return any(
+        (h.type is None or _catches_all(h.type))
+        and not any(
+            isinstance(part, (ast.Raise, ast.Return, ast.Break, ast.Continue))
+            for inner in h.body
+            for part in ast.walk(inner)
+        )
+        for h in statement.handlers
     )

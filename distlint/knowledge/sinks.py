@@ -42,6 +42,7 @@ OPENS: dict[str, Open] = {
         Open("zipfile.ZipFile", 0, 1, "r", "python 3.11 zipfile"),
         Open("os.fdopen", 0, 1, "r", "python 3.11 os", path_keyword="fd"),
         Open("pathlib.Path.open", "self", 0, "r", "python 3.11 pathlib", path_keyword=""),
+        Open("logging.FileHandler", 0, 1, "a", "python 3.11 logging", path_keyword="filename"),
         Open(
             "fsspec.open", 0, 1, "rb", "fsspec 2026.9.0 fsspec/core.py:443", path_keyword="urlpath"
         ),
@@ -50,6 +51,8 @@ OPENS: dict[str, Open] = {
 
 WRITING_MODES = frozenset("wax+")
 """A mode with one of these letters writes; "w", "x" and "a" create the file."""
+APPENDING = "a"
+"""What several processes append stands there mixed, but none of it is lost."""
 
 _ROWS: tuple[Call, ...] = (
     # Model weights and other heavy objects.
@@ -408,15 +411,6 @@ _ROWS: tuple[Call, ...] = (
         path_keyword="uri",
         result="none",
         source="imageio 2.38.1 imageio/v3.py:104",
-    ),
-    Call(
-        "logging.FileHandler",
-        WRITE,
-        path=0,
-        path_keyword="filename",
-        result="local",
-        source="python 3.11 logging",
-        note="appends lines of several ranks to one file",
     ),
     Call(
         "torch.utils.tensorboard.SummaryWriter",

@@ -62,6 +62,10 @@ def check(model: Model) -> Iterator[Finding]:
         if site.attr != "module" or not isinstance(site.node.ctx, ast.Load) or is_guarded(site):
             continue
         wrap = site.receiver.wraps[-1]
+        if wrap.kind == "averaged":
+            # A copy beside the model: where there is no average, there is nothing of that name
+            # (pytorch-lightning 2.6.6, callbacks/weight_averaging.py, sets it up for `fit` alone).
+            continue
         sometimes = wrap.kind in BY_LAUNCH or _under_condition(wrapping.get(id(wrap.node)), site)
         if sometimes and not _asks_for_launch(model, site, ranks):
             yield _finding(site)

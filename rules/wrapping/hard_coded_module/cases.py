@@ -3,6 +3,7 @@
 import torch.distributed as dist
 from accelerate import Accelerator
 from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.optim.swa_utils import AveragedModel
 from transformers import Trainer
 
 # Bugs
@@ -62,6 +63,16 @@ def same_condition(net, args):
     if args.distributed:
         return model.module.config
     return net.config
+
+
+class Averaging:
+    def __init__(self, net, stage):
+        self.average = None
+        if stage == "fit":
+            self.average = AveragedModel(net)
+
+    def buffers(self):
+        return self.average.module.buffers()
 
 
 def same_number(net):

@@ -167,6 +167,20 @@ def in_finally(model, batch):
         model.config.use_cache = use_cache
 
 
+def after_a_try_that_goes_on(model, batches):
+    was_training = model.training
+    model.eval()
+    device = next(model.parameters()).device
+    seen = []
+    try:
+        for batch in batches:
+            seen.append(model(batch.to(device)))
+    except Exception as error:
+        print(error)
+    model.train(was_training)
+    return seen
+
+
 def in_handler_and_after(model, batch):
     saved = model.config.use_cache
     model.config.use_cache = False
