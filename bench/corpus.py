@@ -31,6 +31,8 @@ COMMAND = (
     *("--output-format", "json", "."),
 )
 COUNTED = ("error", "warning")
+ENVIRONMENT = {**os.environ, "PYTHONSAFEPATH": "1"}
+"""The folder to check is no place to import from: some packages hold modules named like a library."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def check(folder: Path) -> Run:
     """Check `folder` in a process of its own and take its cost from the operating system."""
     files, lines = size_of(folder)
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        child = subprocess.Popen(COMMAND, cwd=folder, stdout=out, stderr=err)
+        child = subprocess.Popen(COMMAND, cwd=folder, stdout=out, stderr=err, env=ENVIRONMENT)
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
