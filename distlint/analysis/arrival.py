@@ -15,6 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.ir import CallSite, Guard, Run
+from distlint.analysis.nodes import walk
 from distlint.analysis.program import Function, Module, Program, dotted_name
 from distlint.analysis.ranks import MAIN, RankClass
 from distlint.analysis.values import Closure, Spread
@@ -198,7 +199,7 @@ def _may_be_about_rank(guard: Guard) -> bool:
 @cache
 def mentions_rank(node: ast.expr) -> bool:
     """Whether an expression names something that sounds like a test of the rank."""
-    for child in ast.walk(node):
+    for child in walk(node):
         name = child.attr if isinstance(child, ast.Attribute) else dotted_name(child)
         if name and any(word in name.lower() for word in _RANK_WORDS):
             return True

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from distlint.analysis import expressions
 from distlint.analysis.ir import CallSite, Event, Fail, Invoke, Layer, Opaque
+from distlint.analysis.nodes import walk
 from distlint.analysis.program import Class, Function, dotted_name
 from distlint.analysis.values import (
     NO_TAGS,
@@ -600,7 +601,7 @@ def _inside(value: Value) -> Value:
 
 
 def _sets_globals(function: Function) -> bool:
-    return any(isinstance(node, ast.Global) for node in ast.walk(function.node))
+    return any(isinstance(node, ast.Global) for node in walk(function.node))
 
 
 def deciding_decorator(frame: Frame, function: Function) -> tuple[ast.expr, str] | None:

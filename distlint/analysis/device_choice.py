@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import Final
 
+from distlint.analysis.nodes import walk
 from distlint.analysis.program import Function
 from distlint.analysis.syntax import assignments
 from distlint.knowledge.devices import DEVICE_TYPES
@@ -94,7 +95,7 @@ def _reads_environment(node: ast.expr) -> bool:
 def _makes_device(node: ast.expr) -> bool:
     return any(
         isinstance(n, ast.Constant) and isinstance(n.value, str) and _is_type(n.value)
-        for n in ast.walk(node)
+        for n in walk(node)
     )
 
 

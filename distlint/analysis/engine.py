@@ -12,6 +12,7 @@ from typing import Final
 
 from distlint.analysis.frame import Frame
 from distlint.analysis.ir import Run
+from distlint.analysis.nodes import walk
 from distlint.analysis.program import Class, Function, Module, Program, dotted_name
 from distlint.analysis.ranks import MAIN, RankClass
 from distlint.analysis.values import UNKNOWN, Closure, Spread, Value, join
@@ -226,7 +227,7 @@ class Engine:
         if cached is None:
             names = {
                 n.id
-                for n in ast.walk(function.node)
+                for n in walk(function.node)
                 if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
             }
             cached = Value(("free",), tuple(sorted(names)))
@@ -286,7 +287,7 @@ class Engine:
             names: set[str] = set()
             for function in module.all_functions if "global " in module.source.text else ():
                 if not function.is_module_body:
-                    for statement in ast.walk(function.node):
+                    for statement in walk(function.node):
                         if isinstance(statement, ast.Global):
                             names.update(statement.names)
             cached = Value(("rebound",), frozenset(names))

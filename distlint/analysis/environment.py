@@ -10,6 +10,7 @@ from functools import cache
 from typing import Final
 from weakref import WeakKeyDictionary
 
+from distlint.analysis.nodes import children, walk
 from distlint.analysis.program import Module, Program, dotted_name
 
 
@@ -108,7 +109,7 @@ def own_expressions(statement: ast.stmt) -> Iterator[ast.expr]:
     stack: list[ast.AST] = [statement]
     while stack:
         node = stack.pop()
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             if isinstance(child, (ast.stmt, ast.ExceptHandler, ast.match_case)):
                 continue
             if isinstance(child, ast.expr):
@@ -122,7 +123,7 @@ def evaluated_here(statement: ast.stmt) -> Iterator[ast.expr]:
         id(n)
         for node in own_expressions(statement)
         if isinstance(node, ast.Lambda)
-        for n in ast.walk(node.body)
+        for n in walk(node.body)
     }
     return (node for node in own_expressions(statement) if id(node) not in later)
 
@@ -135,7 +136,7 @@ class _Accesses:
         self._aliases: set[str] = set()
         self._aliases = {
             target.id
-            for node in ast.walk(module.source.tree)
+            for node in walk(module.source.tree)
             if isinstance(node, ast.Assign) and self._resolve(node.value) == "os.environ"
             for target in node.targets
             if isinstance(target, ast.Name)
@@ -204,7 +205,7 @@ class _Accesses:
 def _text_constants(module: Module) -> dict[str, tuple[str, ...]]:
     """Names that hold one text, or one of several that a loop goes through."""
     found: dict[str, set[tuple[str, ...]]] = {}
-    for node in ast.walk(module.source.tree):
+    for node in walk(module.source.tree):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 found.setdefault(name, set()).add(_texts([value]))

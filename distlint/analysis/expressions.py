@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from distlint.analysis import calls
 from distlint.analysis.ir import AttributeSite, Branch, Step, Yield
+from distlint.analysis.nodes import children
 from distlint.analysis.program import Class, Function, Module, dotted_name
 from distlint.analysis.values import (
     UNKNOWN,
@@ -80,11 +81,7 @@ def evaluate(frame: Frame, node: ast.expr) -> Value:
 
 
 def _children(frame: Frame, node: ast.AST) -> Value:
-    values = [
-        evaluate(frame, child)
-        for child in ast.iter_child_nodes(node)
-        if isinstance(child, ast.expr)
-    ]
+    values = [evaluate(frame, child) for child in children(node) if isinstance(child, ast.expr)]
     spread, origin, tags = spread_of(values)
     return Value(("expr", id(node)), UNKNOWN, spread, origin, tags=tags)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.arrival import Arrival, beside_a_collective, groups_of, maybe_guarded
 from distlint.analysis.ir import CallSite, Guard, Run
+from distlint.analysis.nodes import walk
 from distlint.analysis.paths import holds, parts_of
 from distlint.analysis.program import Function
 from distlint.analysis.ranks import MAIN, NODE_MAIN, RankClass
@@ -253,7 +254,7 @@ def _names_a_part(node: ast.expr, function: Function) -> bool:
     seen: set[str] = set()
     stack: list[ast.AST] = [node]
     while stack:
-        for child in ast.walk(stack.pop()):
+        for child in walk(stack.pop()):
             name = child.attr if isinstance(child, ast.Attribute) else getattr(child, "id", None)
             if isinstance(name, str) and name not in seen:
                 seen.add(name)
@@ -315,7 +316,7 @@ def sources_of(node: ast.expr, function: Function) -> tuple[set[str], bool]:
     names: set[str] = set()
     stack: list[ast.AST] = [node]
     while stack:
-        for child in ast.walk(stack.pop()):
+        for child in walk(stack.pop()):
             if isinstance(child, ast.Name) and child.id not in names:
                 names.add(child.id)
                 if child.id in elements:
@@ -367,7 +368,7 @@ def _tests(condition: ast.expr) -> list[ast.expr]:
     """The paths about which a condition asks the file system."""
     names = {name.rpartition(".")[2] for name in sinks.EXISTENCE_TESTS} | sinks.EXISTENCE_METHODS
     found: list[ast.expr] = []
-    for node in ast.walk(condition):
+    for node in walk(condition):
         if isinstance(node, ast.Call) and _last(node.func) in names:
             if node.args:
                 found.append(node.args[0])

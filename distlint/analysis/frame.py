@@ -22,6 +22,7 @@ from distlint.analysis.ir import (
     Step,
     Surround,
 )
+from distlint.analysis.nodes import children, walk
 from distlint.analysis.program import Function, Module, dotted_name
 from distlint.analysis.ranks import CONSULTED_BY_KIND
 from distlint.analysis.values import (
@@ -374,7 +375,7 @@ class Frame:
         return True
 
     def _plain(self, statement: ast.stmt) -> bool:
-        for child in ast.iter_child_nodes(statement):
+        for child in children(statement):
             if isinstance(child, ast.expr):
                 expressions.evaluate(self, child)
         return True
@@ -958,7 +959,7 @@ def assigned_names(node: ast.AST) -> frozenset[str]:
     if known is not None:
         return known
     names: set[str] = set()
-    stack = list(ast.iter_child_nodes(node))
+    stack = list(children(node))
     while stack:
         child = stack.pop()
         match child:
@@ -985,7 +986,7 @@ def assigned_names(node: ast.AST) -> frozenset[str]:
                 # Only a walrus in the arguments could assign.
                 stack.append(child.value)
                 continue
-        stack.extend(ast.iter_child_nodes(child))
+        stack.extend(children(child))
     found = frozenset(names)
     node._distlint_assigned = found  # type: ignore[attr-defined]
     return found
@@ -1032,7 +1033,7 @@ def _leaves(body: list[ast.stmt]) -> bool:
 
 
 def _reads(node: ast.AST, names: frozenset[str]) -> bool:
-    for child in ast.walk(node):
+    for child in walk(node):
         if isinstance(child, ast.Call):
             return True
         if isinstance(child, ast.Name) and child.id in names:
@@ -1069,7 +1070,7 @@ def _contains_break(body: list[ast.stmt]) -> bool:
                 ast.Lambda,
             ),
         ):
-            stack.extend(ast.iter_child_nodes(node))
+            stack.extend(children(node))
     return False
 
 
@@ -1093,7 +1094,7 @@ def _contains_nested_jump(body: list[ast.stmt]) -> bool:
             ),
         ):
             continue
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             stack.append(
                 (
                     child,
@@ -1108,12 +1109,12 @@ def _contains_nested_jump(body: list[ast.stmt]) -> bool:
 def _about_rank(test: ast.expr) -> bool:
     return any(
         isinstance(n, (ast.Name, ast.Attribute)) and "rank" in dotted_name(n).lower()
-        for n in ast.walk(test)
+        for n in walk(test)
     )
 
 
 def _captures(pattern: ast.AST) -> Iterator[str]:
-    for node in ast.walk(pattern):
+    for node in walk(pattern):
         name = getattr(node, "name", None) or getattr(node, "rest", None)
         if isinstance(name, str):
             yield name
@@ -1122,7 +1123,7 @@ def _captures(pattern: ast.AST) -> Iterator[str]:
 def _names_wrapper(kinds: ast.expr) -> bool:
     names = [
         dotted_name(n).rpartition(".")[2]
-        for n in ast.walk(kinds)
+        for n in walk(kinds)
         if isinstance(n, (ast.Name, ast.Attribute))
     ]
     return any(name in facts.WRAPPER_CLASS_NAMES for name in names)

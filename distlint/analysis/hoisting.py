@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from distlint.analysis.divergence import Divergence
 from distlint.analysis.model import Model
+from distlint.analysis.nodes import walk
 from distlint.analysis.program import Function, dotted_name
 from distlint.analysis.ranks import MAIN
 from distlint.analysis.syntax import own_nodes, statement_with_test
@@ -194,7 +195,7 @@ def _plain(statement: ast.Assign) -> bool:
 
 def _pure(node: ast.expr) -> bool:
     """Whether an expression may be evaluated earlier, and on every rank."""
-    for part in ast.walk(node):
+    for part in walk(node):
         if isinstance(part, ast.Call):
             name = dotted_name(part.func)
             if name.rpartition(".")[2] not in ("join", "Path", "str", "format", "int", "len"):
@@ -213,7 +214,7 @@ def _only_logs(statement: ast.stmt) -> bool:
 
 def _exits(statement: ast.stmt) -> bool:
     return any(
-        isinstance(n, (ast.Return, ast.Raise, ast.Break, ast.Continue)) for n in ast.walk(statement)
+        isinstance(n, (ast.Return, ast.Raise, ast.Break, ast.Continue)) for n in walk(statement)
     )
 
 
@@ -226,7 +227,7 @@ def _dedented(text: str, statement: ast.stmt) -> str | None:
 
 
 def _names(node: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    return {n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
 
 def names_bound_in(statements: Sequence[ast.stmt]) -> set[str]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from distlint.analysis.nodes import children
 from distlint.analysis.source import Source
 from distlint.knowledge.libraries import canonical_name
 
@@ -278,7 +279,7 @@ def _is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: list[str]
         if isinstance(child, (ast.Yield, ast.YieldFrom)):
             return True
         if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-            stack.extend(ast.iter_child_nodes(child))
+            stack.extend(children(child))
     return False
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from distlint.analysis.environment import Access, Use, blocks_of, statements
+from distlint.analysis.nodes import walk
 from distlint.analysis.program import Module
 
 
@@ -55,16 +56,14 @@ def saved_in(use: Access) -> list[str]:
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if use.use in (
             Use.READ,
             Use.READ_AND_REMOVE,
-        ) and use.node in ast.walk(value):
+        ) and use.node in walk(value):
             return [name]
     return []
 
 
 def _restored(module: Module, removal: Access, save: Access, name: str, write: Access) -> Restored:
     for outer in write.above:
-        if isinstance(outer, ast.Try) and any(
-            write.statement in ast.walk(s) for s in outer.finalbody
-        ):
+        if isinstance(outer, ast.Try) and any(write.statement in walk(s) for s in outer.finalbody):
             return Restored(write.statement, True, False)
     block = next(
         (
@@ -82,7 +81,7 @@ def _restored(module: Module, removal: Access, save: Access, name: str, write: A
     reads = [
         n
         for s in (*work, *block[last + 1 :])
-        for n in ast.walk(s)
+        for n in walk(s)
         if isinstance(n, ast.Name) and n.id == name
     ]
     only = all(
@@ -91,7 +90,7 @@ def _restored(module: Module, removal: Access, save: Access, name: str, write: A
     leaves = any(
         isinstance(n, (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom))
         for s in work
-        for n in ast.walk(s)
+        for n in walk(s)
     )
     between = block[block.index(parts[0]) + 1 : first]
     simple = bool(work) and only and not reads and not leaves and not between

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.ir import CallSite
+from distlint.analysis.nodes import walk
 from distlint.analysis.values import Spread, Value
 from distlint.knowledge import randomness
 from distlint.knowledge.randomness import Draw, Seeding
@@ -166,7 +167,7 @@ def _through(model: Model, call: Call, helper: Function) -> Seed | None:
     # By syntax: a function that has nothing to do with ranks is not followed.
     rows = [
         row
-        for node in ast.walk(helper.node)
+        for node in walk(helper.node)
         if isinstance(node, ast.Call)
         and isinstance(name := model.resolve(helper.module, node.func), str)
         and (row := randomness.SEEDINGS.get(name)) is not None
@@ -205,7 +206,7 @@ def without_rank(node: ast.expr) -> ast.expr | None:
 def _names_rank(node: ast.expr) -> bool:
     return any(
         "rank" in name.lower() or "process_index" in name
-        for child in ast.walk(node)
+        for child in walk(node)
         for name in (
             getattr(child, "attr", ""),
             getattr(child, "id", ""),

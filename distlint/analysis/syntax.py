@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from weakref import WeakKeyDictionary
 
+from distlint.analysis.nodes import children, walk
 from distlint.analysis.program import Function
 
 _ASSIGNMENTS: WeakKeyDictionary[ast.AST, dict[str, list[ast.expr]]] = WeakKeyDictionary()
@@ -21,7 +22,7 @@ def own_nodes(function: Function) -> tuple[ast.AST, ...]:
         node = stack.pop()
         found.append(node)
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            stack.extend(ast.iter_child_nodes(node))
+            stack.extend(children(node))
     return tuple(found)
 
 
@@ -53,7 +54,7 @@ def assignments(function: Function) -> dict[str, list[ast.expr]]:
 
 def target_names(target: ast.expr) -> Iterator[str]:
     """The names that an assignment target binds (and those that it reads)."""
-    for node in ast.walk(target):
+    for node in walk(target):
         if isinstance(node, ast.Name):
             yield node.id
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from distlint.analysis.nodes import walk
 from distlint.analysis.program import FunctionNode
 
 Block = list[ast.stmt]
@@ -142,7 +143,7 @@ def _setting(block: Block, end: int, path: str, saved: str) -> Setting | None:
         for position in range(start, end):
             sets = tuple(
                 s
-                for s in ast.walk(block[position])
+                for s in walk(block[position])
                 if isinstance(s, ast.stmt) and _sets(s, path, saved)
             )
             if not sets:
@@ -182,7 +183,7 @@ def _stands_for(owner: ast.expr, statements: Sequence[ast.stmt]) -> bool:
         and not isinstance(part.ctx, ast.Load)
         and ast.unparse(part) in paths
         for statement in statements
-        for part in ast.walk(statement)
+        for part in walk(statement)
     )
 
 
@@ -318,7 +319,7 @@ def _put_back_on_error(statement: ast.stmt) -> frozenset[str]:
     bodies = [statement.finalbody]
     bodies += [h.body for h in statement.handlers if h.type is None or _catches_all(h.type)]
     found = set()
-    for inner in (s for body in bodies for top in body for s in ast.walk(top)):
+    for inner in (s for body in bodies for top in body for s in walk(top)):
         if isinstance(inner, ast.stmt):
             written = _written(inner)
             found |= {written[0]} if written is not None else set()
@@ -341,7 +342,7 @@ def _may_raise(work: Sequence[ast.stmt]) -> bool:
         or (isinstance(part, ast.Call) and not _is_question(part))
         for statement in work
         if not _goes_on(statement)
-        for part in ast.walk(statement)
+        for part in walk(statement)
     )
 
 
@@ -363,7 +364,7 @@ def _goes_on(statement: ast.stmt) -> bool:
         and not any(
             isinstance(part, (ast.Raise, ast.Return, ast.Break, ast.Continue))
             for inner in h.body
-            for part in ast.walk(inner)
+            for part in walk(inner)
         )
         for h in statement.handlers
     )

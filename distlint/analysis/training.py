@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from distlint.analysis.nodes import walk
 from distlint.analysis.program import Function
 from distlint.analysis.wrapped import without_gradients
 
@@ -19,7 +20,7 @@ class Backward:
         self._function = function
         self._roots = [
             root
-            for node in ast.walk(function.node)
+            for node in walk(function.node)
             if isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
             and node.func.attr in ("backward", "manual_backward")
@@ -33,7 +34,7 @@ class Backward:
     def reaches(self, call: ast.Call) -> bool:
         """Whether the result of a call of this function is part of what is differentiated."""
         return any(
-            part is call for root in self._sources() for part in ast.walk(root)
+            part is call for root in self._sources() for part in walk(root)
         ) and not without_gradients(self._function, call)
 
     def _reached(self) -> frozenset[str]:
@@ -49,7 +50,7 @@ class Backward:
         yield from self._values(self._names)
 
     def _values(self, names: frozenset[str]) -> Iterator[ast.expr]:
-        for node in ast.walk(self._function.node):
+        for node in walk(self._function.node):
             match node:
                 case ast.Assign(targets=targets, value=value):
                     written = targets
@@ -65,6 +66,6 @@ class Backward:
 
 
 def _names(node: ast.AST) -> Iterator[str]:
-    for part in ast.walk(node):
+    for part in walk(node):
         if isinstance(part, ast.Name):
             yield part.id

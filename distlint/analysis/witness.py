@@ -12,6 +12,7 @@ from distlint.analysis.divergence import Divergence
 from distlint.analysis.graph import Act
 from distlint.analysis.ir import Event, Guard
 from distlint.analysis.model import place_of, related
+from distlint.analysis.nodes import walk
 from distlint.analysis.program import Module, dotted_name
 from distlint.analysis.ranks import MAIN, OTHER, RankClass
 from distlint.findings import Place, Related, Witness, WitnessStep
@@ -90,17 +91,17 @@ def exit_of(divergence: Divergence, guard: Guard) -> Exit | None:
     branch = next(
         (
             n
-            for n in ast.walk(guard.module.source.tree)
+            for n in walk(guard.module.source.tree)
             if isinstance(n, ast.If) and n.test is guard.node
         ),
         None,
     )
-    if branch is None or any(n is divergence.anchor for n in ast.walk(branch)):
+    if branch is None or any(n is divergence.anchor for n in walk(branch)):
         return None
     for block in (branch.body, branch.orelse):
         if block and _leaves(block[-1]):
             return Exit(*_WORDS[type(block[-1])], block[-1].lineno, True)
-    for node in ast.walk(branch):
+    for node in walk(branch):
         if isinstance(node, ast.stmt) and _leaves(node):
             return Exit(*_WORDS[type(node)], node.lineno, False)
     return None

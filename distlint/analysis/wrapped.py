@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.nodes import children, walk
 from distlint.knowledge import settings, wrappers
 from distlint.knowledge.wrappers import Wrapper
 
@@ -57,7 +58,7 @@ def is_guarded(site: AttributeSite) -> bool:
 
 
 def _asks(guard: Guard, path: str) -> bool:
-    for node in ast.walk(guard.node):
+    for node in walk(guard.node):
         if isinstance(node, ast.Call) and node.args:
             name = node.func.id if isinstance(node.func, ast.Name) else ""
             subject = ast.unparse(node.args[0])
@@ -89,7 +90,7 @@ def may_run_forward(statement: ast.stmt, read: ast.Attribute) -> bool:
         statement: the statement that holds the read.
         read: an attribute of a model.
     """
-    parents = {id(c): p for p in ast.walk(statement) for c in ast.iter_child_nodes(p)}
+    parents = {id(c): p for p in walk(statement) for c in children(p)}
     node: ast.AST = read
     while (parent := parents.get(id(node))) is not None:
         match parent:
@@ -116,8 +117,8 @@ def without_gradients(function: Function, node: ast.AST) -> bool:
     return any(
         isinstance(part, (ast.With, ast.AsyncWith))
         and any(_turns_off(item.context_expr) for item in part.items)
-        and any(inner is node for statement in part.body for inner in ast.walk(statement))
-        for part in ast.walk(function.node)
+        and any(inner is node for statement in part.body for inner in walk(statement))
+        for part in walk(function.node)
     )
 
 
