@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.compare import Comparison, Difference, GaveUp
 from distlint.analysis.graph import Act, Call, Graphs, Head, If, Node
 from distlint.analysis.ir import Event, Guard, Layer, Loop, Run
+from distlint.analysis.nodes import walk
 from distlint.analysis.program import Function, Module
 from distlint.analysis.ranks import MAIN, OTHER, RankClass
 from distlint.analysis.values import Spread, Value
@@ -224,7 +225,23 @@ def _dividing(act: Act, chain: tuple[Call, ...], waiters: Run, absent: Run) -> t
         if by_rank:
             return by_rank
     exits = tuple(g for g in absent.divides if g.exits)
+    # An exit deeper inside: open_clip_torch 3.3.0, open_clip_train/main.py, where the master returns if
+    # the experiment exists; the other conditions on the rank keep nobody from what follows.
+    exits = exits or tuple(g for g in absent.divides if _may_leave(g))
     return exits or tuple(absent.divides) or tuple(waiters.divides)
+
+
+def _may_leave(guard: Guard) -> bool:
+    """Whether the arm of an `if` that was taken holds a statement that leaves."""
+    for node in walk(guard.module.source.tree):
+        if isinstance(node, ast.If) and node.test is guard.node:
+            arm = node.body if guard.taken else node.orelse
+            return any(
+                isinstance(n, (ast.Return, ast.Raise, ast.Break, ast.Continue))
+                for s in arm
+                for n in walk(s)
+            )
+    return False
 
 
 def _decided(test: ast.expr, absent: Run, taken: bool) -> bool:
