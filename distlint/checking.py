@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import traceback
 from collections.abc import Mapping, Sequence
@@ -20,7 +21,7 @@ from distlint.project.cache import (
 )
 from distlint.project.files import Problem, matches_patterns
 from distlint.project.fingerprints import BaselineError, fingerprints, read_baseline
-from distlint.project.loading import Entry, Progress, Survey, load, survey
+from distlint.project.loading import Entry, Progress, Survey, load, projects_of, survey
 from distlint.project.modules import module_name
 from distlint.project.prefilter import minimal_literals
 from distlint.project.selection import Selection, match
@@ -133,17 +134,36 @@ def _fresh(
     request: Request, found: Survey, literals: Sequence[bytes], report: Report
 ) -> tuple[list[Finding], list[str]]:
     """The findings of this run in the order of the report, and what there is to tell about it."""
+    findings: list[Finding] = []
+    notes: list[str] = []
+    parts = projects_of(found, request.paths)
+    for part in parts:
+        of_part, notes_of_part = _of_project(request, part, literals, report)
+        findings += of_part
+        notes += notes_of_part
+        if len(parts) > 1:
+            gc.collect()  # the trees and runs of one project, before those of the next
+    findings = _without_ignored_files(request, found, findings)
+    findings.sort(key=_order)
+    return findings, notes
+
+
+def _of_project(
+    request: Request, found: Survey, literals: Sequence[bytes], report: Report
+) -> tuple[list[Finding], list[str]]:
+    """The findings in files that are analysed together."""
     entries = load(found, literals, overlays=request.overlays, progress=request.progress)
-    for entry in entries:
-        if entry.text:
-            report.texts.add(entry.file.shown, entry.text)
     problems = len(report.problems)
     findings, notes = _findings_of_rules(request, entries, report)
     findings += _unparsable(request, entries)
     complete = len(report.problems) == problems
     findings = _without_suppressed(request, entries, findings, judge_comments=complete)
-    findings = _without_ignored_files(request, found, findings)
-    findings.sort(key=_order)
+    told = {finding.place.path for finding in findings}
+    told |= {place.place.path for finding in findings for place in finding.related}
+    for entry in entries:
+        if entry.file.shown in told:
+            report.texts.add(entry.file.shown, entry.text)
+        entry.tree, entry.text = None, ""
     return findings, notes
 
 

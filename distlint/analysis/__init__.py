@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 
+from distlint.analysis.memory import forget
 from distlint.analysis.model import Model
 from distlint.analysis.source import Source
 
@@ -25,6 +26,7 @@ def build_model(sources: Iterable[Source]) -> Model:
     Returns:
         The model that rules are checked against. What could not be followed is in `model.problems`.
     """
+    forget()
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
     try:

@@ -11,10 +11,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.ir import CallSite, Guard, Run
+from distlint.analysis.memory import remembered
 from distlint.analysis.nodes import walk
 from distlint.analysis.program import Function, Module, Program, dotted_name
 from distlint.analysis.ranks import MAIN, RankClass
@@ -196,7 +196,7 @@ def _may_be_about_rank(guard: Guard) -> bool:
     return "rank" in guard.value.tags or mentions_rank(guard.node)
 
 
-@cache
+@remembered
 def mentions_rank(node: ast.expr) -> bool:
     """Whether an expression names something that sounds like a test of the rank."""
     for child in walk(node):

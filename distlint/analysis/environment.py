@@ -6,10 +6,9 @@ import ast
 import enum
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Final
-from weakref import WeakKeyDictionary
 
+from distlint.analysis.memory import remembered
 from distlint.analysis.nodes import children, walk
 from distlint.analysis.program import Module, Program, dotted_name
 
@@ -62,22 +61,16 @@ _CALLS: Final[dict[str, Use]] = {
     "os.environ.pop": Use.REMOVE,
     "os.environ.setdefault": Use.DEFAULT,
 }
-_ACCESSES: WeakKeyDictionary[ast.AST, list[Access]] = WeakKeyDictionary()
 _CHILDREN: Final = ("body", "orelse", "finalbody")
 
 
-@cache
+@remembered
 def accesses(program: Program, module: Module) -> list[Access]:
     """Every use of an environment variable in a file whose name is written there, in source order."""
-    if "environ" not in module.source.text and "setenv" not in module.source.text:
+    text = module.source.text
+    if not any(word in text for word in ("environ", "getenv", "setenv", "putenv")):
         return []
-    tree = module.source.tree
-    known = _ACCESSES.get(tree)
-    if known is None:
-        text = module.source.text
-        asks = "environ" in text or "getenv" in text or "setenv" in text or "putenv" in text
-        known = _ACCESSES[tree] = list(_Accesses(program, module)) if asks else []
-    return known
+    return list(_Accesses(program, module))
 
 
 def statements(

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from functools import cache
-from weakref import WeakKeyDictionary
 
+from distlint.analysis.memory import remembered
 from distlint.analysis.nodes import children, walk
 from distlint.analysis.program import Function
 
-_ASSIGNMENTS: WeakKeyDictionary[ast.AST, dict[str, list[ast.expr]]] = WeakKeyDictionary()
 
-
-@cache
+@remembered
 def own_nodes(function: Function) -> tuple[ast.AST, ...]:
     """The nodes of a function's body, without those of functions and classes defined in it."""
     found: list[ast.AST] = []
@@ -26,11 +23,9 @@ def own_nodes(function: Function) -> tuple[ast.AST, ...]:
     return tuple(found)
 
 
+@remembered
 def assignments(function: Function) -> dict[str, list[ast.expr]]:
     """What each name of a function is assigned, in no order; of `a, b = x` both are assigned `x`."""
-    known = _ASSIGNMENTS.get(function.node)
-    if known is not None:
-        return known
     assigned: dict[str, list[ast.expr]] = {}
     for node in own_nodes(function):
         match node:
@@ -48,7 +43,6 @@ def assignments(function: Function) -> dict[str, list[ast.expr]]:
                 # Two values, so that a loop variable never counts as assigned once.
                 for name in target_names(target):
                     assigned.setdefault(name, []).extend((iterable, iterable))
-    _ASSIGNMENTS[function.node] = assigned
     return assigned
 
 

@@ -10,7 +10,7 @@ from distlint.knowledge import settings, wrappers
 from distlint.knowledge.wrappers import Wrapper
 
 if TYPE_CHECKING:
-    from distlint.analysis.ir import AttributeSite, Guard
+    from distlint.analysis.ir import AttributeSite, CallSite, Guard
     from distlint.analysis.program import Function
     from distlint.analysis.values import Wrap
 
@@ -47,6 +47,14 @@ def layer_without(wraps: tuple[Wrap, ...], attr: str) -> Wrapper | None:
         if not row.forwards and not row.in_place:
             return row
     return None
+
+
+def under_condition(call: CallSite | None, site: AttributeSite) -> bool:
+    """Whether the wrap (`call`) stands under a condition that the read does not stand under too."""
+    if call is None:
+        return False
+    held = {(ast.unparse(g.node), g.taken) for g in site.guards}
+    return any(not g.exits and (ast.unparse(g.node), g.taken) not in held for g in call.guards)
 
 
 def is_guarded(site: AttributeSite) -> bool:
