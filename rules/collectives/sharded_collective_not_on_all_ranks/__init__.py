@@ -54,6 +54,7 @@ from distlint.rule import Status
 
 if TYPE_CHECKING:
     from distlint.analysis.divergence import Divergence
+    from distlint.analysis.ir import Guard
     from distlint.analysis.model import Model
 
 CODE = "DL106"
@@ -72,8 +73,12 @@ def check(model: Model) -> Iterator[Finding]:
     """Every call that only a sharded or wrapped model makes a collective, missing on some ranks."""
     divergences = [d for d in model.divergences() if d.kind == "rank" and d.missing]
     always = {id(d.anchor) for d in divergences if d.layer is Layer.ALWAYS}
+    # Ranks that have left miss everything below: DL101 has said so of that exit already.
+    exits = {id(g.node) for d in divergences if d.layer is Layer.ALWAYS for g in _exits(d)}
     for divergence in divergences:
         if divergence.layer is Layer.ALWAYS or id(divergence.anchor) in always:
+            continue
+        if any(id(guard.node) in exits for guard in _exits(divergence)):
             continue
         fix = _fix(model, divergence)
         yield Finding(
@@ -86,6 +91,10 @@ def check(model: Model) -> Iterator[Finding]:
             fix,
             witness(divergence),
         )
+
+
+def _exits(divergence: Divergence) -> list[Guard]:
+    return [guard for guard in divergence.guards if guard.exits]
 
 
 def _is_sharded(divergence: Divergence) -> bool:

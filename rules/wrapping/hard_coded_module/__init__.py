@@ -39,13 +39,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
-from distlint.analysis.wrapped import BY_LAUNCH, is_guarded
+from distlint.analysis.wrapped import BY_LAUNCH, is_guarded, under_condition
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.fixing.edits import Replace
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.ir import AttributeSite, CallSite
+    from distlint.analysis.ir import AttributeSite
     from distlint.analysis.ranks import RankClass
 
 CODE = "DL204"
@@ -66,17 +66,9 @@ def check(model: Model) -> Iterator[Finding]:
             # A copy beside the model: where there is no average, there is nothing of that name
             # (pytorch-lightning 2.6.6, callbacks/weight_averaging.py, sets it up for `fit` alone).
             continue
-        sometimes = wrap.kind in BY_LAUNCH or _under_condition(wrapping.get(id(wrap.node)), site)
+        sometimes = wrap.kind in BY_LAUNCH or under_condition(wrapping.get(id(wrap.node)), site)
         if sometimes and not _asks_for_launch(model, site, ranks):
             yield _finding(site)
-
-
-def _under_condition(call: CallSite | None, site: AttributeSite) -> bool:
-    """Whether the wrap stands under a condition that the read does not stand under too."""
-    if call is None:
-        return False
-    held = {(ast.unparse(g.node), g.taken) for g in site.guards}
-    return any(not g.exits and (ast.unparse(g.node), g.taken) not in held for g in call.guards)
 
 
 def _asks_for_launch(model: Model, site: AttributeSite, ranks: frozenset[RankClass]) -> bool:

@@ -54,6 +54,7 @@ from distlint.analysis.wrapped import (
     is_guarded,
     layer_without,
     may_run_forward,
+    under_condition,
     without_gradients,
 )
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
@@ -83,6 +84,7 @@ def check(model: Model) -> Iterator[Finding]:
         if call.site.node.args and facts.is_unwrap(call.site.name)
     }
     by_name: dict[str, list[CallSite]] = {}
+    wrapping = {id(call.site.node): call.site for call in model.calls()}
     for call in model.calls():
         if call.site.callee is not None:
             by_name.setdefault(call.site.callee.name, []).append(call.site)
@@ -92,7 +94,11 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         if not isinstance(site.node.ctx, ast.Load) or _before_the_wrap(model, site, by_name):
             continue
-        yield _finding(site, layer, ranks)
+        wrap = wrapping.get(id(site.receiver.wraps[-1].node))
+        # Another function wraps, under a condition of its own: the two may never meet in one run.
+        # ultralytics 8.4.190, utils/autobatch.py, reads a model that is in DDP for other launches.
+        meets = wrap is None or wrap.function is site.function or not under_condition(wrap, site)
+        yield _finding(site, layer, ranks, SEVERITY if meets else Severity.WARNING)
 
 
 def _before_the_wrap(model: Model, site: AttributeSite, by_name: dict[str, list[CallSite]]) -> bool:
@@ -128,7 +134,9 @@ def _line_of_wrap(function: Function, wrap: Wrap, by_name: dict[str, list[CallSi
     return min(lines, default=0)
 
 
-def _finding(site: AttributeSite, layer: Wrapper, ranks: frozenset[RankClass]) -> Finding:
+def _finding(
+    site: AttributeSite, layer: Wrapper, ranks: frozenset[RankClass], severity: Severity
+) -> Finding:
     receiver = source_of(site.module, site.node.value)
     text = f"{receiver}.{site.attr}"
     who = "rank 0" if ranks == {MAIN} else "every rank"
@@ -147,7 +155,7 @@ def _finding(site: AttributeSite, layer: Wrapper, ranks: frozenset[RankClass]) -
     return Finding(
         CODE,
         NAME,
-        SEVERITY,
+        severity,
         f"`{text}` raises AttributeError on {who} {cause}. Use `unwrap({receiver}).{site.attr}`.",
         place_of(site.module, site.node),
         _where_wrapped(site),
