@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
+from typing import Final
 
 
 def minimal_literals(literals: Iterable[bytes]) -> tuple[bytes, ...]:
@@ -20,4 +22,34 @@ def minimal_literals(literals: Iterable[bytes]) -> tuple[bytes, ...]:
 
 def holds_any(data: bytes, literals: Iterable[bytes]) -> bool:
     """Whether `data` contains one of `literals`."""
-    return any(literal in data for literal in literals)
+    for part, members in _grouped(tuple(literals)):
+        if part in data and (not members or any(literal in data for literal in members)):
+            return True
+    return False
+
+
+@cache
+def _grouped(literals: tuple[bytes, ...]) -> tuple[tuple[bytes, tuple[bytes, ...]], ...]:
+    """What to search for: a literal by itself, or a part that several share, and then those."""
+    rest = list(literals)
+    groups: list[tuple[bytes, tuple[bytes, ...]]] = []
+    for part in _SHARED:
+        members = tuple(literal for literal in rest if part in literal)
+        if len(members) > 1:
+            groups.append((part, members))
+            rest = [literal for literal in rest if part not in literal]
+    return (*groups, *((literal, ()) for literal in rest))
+
+
+_SHARED: Final = (
+    b"ccelerat",
+    b"Trainer",
+    b"rank",
+    b"_first",
+    b"process_",
+    b".output_",
+    b"arallel",
+    b"trl.",
+)
+"""Parts of literals that few files hold: a file without one is not searched for those with it. Only the
+cost depends on them (a fifth less on transformers 5.23.0)."""
