@@ -291,6 +291,7 @@ class Program:
         self._tops: set[str] = set()
         self._bases: dict[Class, tuple[Definition, ...]] = {}
         self._members: dict[tuple[Module, str], Definition | None] = {}
+        self._cuts = 0
         self._mro: dict[Class, tuple[tuple[Class, ...], tuple[str, ...]]] = {}
         self._subclasses: dict[Class, list[Class]] | None = None
         for source in sources:
@@ -337,14 +338,16 @@ class Program:
         """What `name` means at the top level of a module, followed through re-exports."""
         key = (module, name)
         if key not in self._members:
+            cuts = self._cuts
             found = self._member(module, name, depth)
-            if depth:
-                return found  # cut short by a cycle of re-exports, perhaps
+            if depth and self._cuts != cuts:
+                return found  # right only in here: the search ended early, in a cycle perhaps
             self._members[key] = found
         return self._members[key]
 
     def _member(self, module: Module, name: str, depth: int) -> Definition | None:
         if depth > _MAX_REEXPORTS:
+            self._cuts += 1
             return None
         if name in module.functions:
             return module.functions[name]
