@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from distlint.analysis.memory import remembered
-from distlint.analysis.nodes import children, walk
+from distlint.analysis.nodes import LEAVES, children, walk
 from distlint.analysis.program import Module, Program, dotted_name
 
 
@@ -107,18 +107,16 @@ def own_expressions(statement: ast.stmt) -> Iterator[ast.expr]:
                 continue
             if isinstance(child, ast.expr):
                 yield child
-            stack.append(child)
+            if child.__class__ not in LEAVES:
+                stack.append(child)
 
 
 def evaluated_here(statement: ast.stmt) -> Iterator[ast.expr]:
     """The expressions of a statement that are evaluated when it runs: not those inside a `lambda`."""
-    later = {
-        id(n)
-        for node in own_expressions(statement)
-        if isinstance(node, ast.Lambda)
-        for n in walk(node.body)
-    }
-    return (node for node in own_expressions(statement) if id(node) not in later)
+    nodes = list(own_expressions(statement))
+    lambdas = [node for node in nodes if isinstance(node, ast.Lambda)]
+    later = {id(n) for each in lambdas for n in walk(each.body)}
+    return (node for node in nodes if id(node) not in later) if later else iter(nodes)
 
 
 class _Accesses:

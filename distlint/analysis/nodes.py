@@ -31,7 +31,7 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
     found = [node]
     for each in found:
         yield each
-        if each.__class__ not in _LEAVES:
+        if each.__class__ not in LEAVES:
             found += children(each)
 
 
@@ -40,6 +40,7 @@ _NO_NODES: Final = frozenset(
 )
 """Fields that hold text, numbers or an expression's context."""
 
-_LEAVES: Final = frozenset({ast.Name, ast.Constant, ast.Pass, ast.Break, ast.Continue})
+LEAVES: Final = frozenset({ast.Name, ast.Constant, ast.Pass, ast.Break, ast.Continue})
+"""Kinds of nodes that have nothing below them."""
 
 _FIELDS: Final[dict[type[ast.AST], tuple[str, ...]]] = {}
