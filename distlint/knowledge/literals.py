@@ -15,6 +15,13 @@ PREFILTER: tuple[bytes, ...] = (
     b"colossalai",
     b"import dist",
     b"DataParallel",
+    b".distributed",
+    b"megatron.",
+    b"distlint.runtime",
+    b"trainer_pt_utils",
+    b"across_processes",
+    b"last_process",
+    b"world_rank",
     b"al_rank",
     # How files get at the libraries of `knowledge.collectives`. Not "distributed": half of all files
     # have it in their licence ("distributed under the License").
@@ -28,7 +35,6 @@ PREFILTER: tuple[bytes, ...] = (
     b"composer import",
     b"ray.train",
     b"parallel_state",
-    b"megatron.core import",
     b"torchmetrics",
     b"timm.utils",
     b"trl.models",

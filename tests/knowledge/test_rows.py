@@ -329,8 +329,20 @@ def test_alias_is_real(name: str) -> None:
         assert found.__qualname__ == public.__qualname__
 
 
+# Each literal costs the same on every file that is read: `measure_prefilter.py` counts what it finds.
+WITH_THEIR_LIBRARY = frozenset(
+    {
+        "_nested_gather", "allreduce_gradients", "block_all", "consolidate_state_dict",
+        "get_node_signal_file_name", "join_uneven_inputs", "priority_execution",
+        "reduce_boolean_decision", "split_between_processes", "store_flos", "summon_full_params",
+    }
+)  # fmt: skip
+
+
 @pytest.mark.parametrize("name", sorted(collectives.METHODS))
 def test_prefilter_lets_telling_methods_through(name: str) -> None:
+    if name in WITH_THEIR_LIBRARY:
+        pytest.skip("no file of 24 packages calls it without naming its library")
     text = f"receiver.{name}()".encode()
     assert any(word in text for word in literals.PREFILTER)
 

@@ -37,6 +37,17 @@ class RuleFinding:
         return asdict(self)
 
 
+def _stands_at(finding: dict[str, Any], path: str, line: int) -> bool:
+    """Whether a finding, or a place that explains it (the collective behind a condition), is at a line."""
+    here = str(Path(finding["path"]).resolve()) == path
+    if here and finding["line"] <= line <= finding["end_line"]:
+        return True
+    return any(
+        place["line"] == line and str(Path(place["path"]).resolve()) == path
+        for place in finding["related"]
+    )
+
+
 def findings_at(stacks: Sequence[Stack]) -> tuple[list[RuleFinding], str | None]:
     """The findings at lines of the stacks, those of the first stack first; and why none, if so.
 
@@ -66,8 +77,7 @@ def findings_at(stacks: Sequence[Stack]) -> tuple[list[RuleFinding], str | None]
     found = []
     for path, line in lines:
         for one in reported:
-            same_file = str(Path(one["path"]).resolve()) == path
-            if same_file and one["line"] <= line <= one["end_line"]:
+            if _stands_at(one, path, line):
                 finding = RuleFinding(
                     one["code"], one["name"], one["message"], one["path"], one["line"]
                 )
