@@ -86,7 +86,10 @@ def _at_import(model: Model, module: Module) -> Iterator[Finding]:
         if not any(isinstance(a, ast.FunctionDef | ast.AsyncFunctionDef) for a in above)
         and not any(isinstance(a, ast.If) and "__main__" in ast.unparse(a.test) for a in above)
     ]
-    started = [s.lineno for s in body for n in evaluated_here(s) if _calls(model, module, n, _INIT)]
+    starts = body if "init_process_group" in module.source.text else ()
+    started = [
+        s.lineno for s in starts for n in evaluated_here(s) if _calls(model, module, n, _INIT)
+    ]
     for statement in body:
         if started and min(started) < statement.lineno:
             return
