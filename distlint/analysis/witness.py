@@ -170,7 +170,7 @@ def related_places(divergence: Divergence) -> tuple[Related, ...]:
                 f"calls `{call.run.function.qualname}`",
             )
         )
-    if divergence.event.node is not divergence.anchor:
+    if divergence.event.node is not divergence.anchor or divergence.condition is not None:
         event = divergence.event
         places.append(related(event.module, event.node, f"the collective: `{event_text(event)}`"))
     if divergence.others is not None:

@@ -62,7 +62,8 @@ def findings_at(stacks: Sequence[Stack]) -> tuple[list[RuleFinding], str | None]
     files = list(dict.fromkeys(path for path, _ in lines))[:_FILES]
     if not files:
         return [], None
-    command = [sys.executable, "-m", "distlint", "check", "--output-format", "json", *files]
+    command = [sys.executable, "-m", "distlint", "check", "--preview", "--output-format", "json"]
+    command += files
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=_SECONDS, check=False
