@@ -142,10 +142,18 @@ def _fresh(
         findings += of_part
         notes += notes_of_part
         if len(parts) > 1:
-            gc.collect()  # the trees and runs of one project, before those of the next
+            _let_go()
     findings = _without_ignored_files(request, found, findings)
     findings.sort(key=_order)
     return findings, notes
+
+
+def _let_go() -> None:
+    """Free the trees and runs of one project before those of the next are made."""
+    from distlint.analysis.memory import forget
+
+    forget()
+    gc.collect()
 
 
 def _of_project(

@@ -46,6 +46,9 @@ WAVE_BYTES = 8_000_000
 TOGETHER_BYTES = 12_000_000
 """Relevant text that is analysed together in any case: about 300,000 lines, 600 MiB of trees."""
 
+KEPT_BYTES = 16_000_000
+"""How much of what was searched is kept for parsing; the rest is read again."""
+
 WAVES = 3
 """How many calls a caller may be away from the function that holds a literal."""
 
@@ -104,6 +107,7 @@ def survey(
     known = cache.load_facts(engine)
     fresh: dict[str, tuple[Stamp, FileFacts]] = {}
     changed = False
+    kept = 0
     total = len(found.files) + len(context)
     for file in (*found.files, *context):
         if progress and len(result.entries) % 64 == 0:
@@ -123,8 +127,9 @@ def survey(
                 result.problems.append(Problem(file.shown, _reason(error)))
                 continue
         entry.facts = _search(data, literals)
-        if entry.facts.needed:
+        if entry.facts.needed and kept + len(data) <= KEPT_BYTES:
             entry.data = data
+            kept += len(data)
         if file.path not in overlays:
             fresh[file.path] = (file.stamp, entry.facts)
             changed = True
