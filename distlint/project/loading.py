@@ -107,7 +107,7 @@ def survey(
     known = cache.load_facts(engine)
     fresh: dict[str, tuple[Stamp, FileFacts]] = {}
     changed = False
-    kept = 0
+    held = 0
     total = len(found.files) + len(context)
     for file in (*found.files, *context):
         if progress and len(result.entries) % 64 == 0:
@@ -127,9 +127,9 @@ def survey(
                 result.problems.append(Problem(file.shown, _reason(error)))
                 continue
         entry.facts = _search(data, literals)
-        if entry.facts.needed and kept + len(data) <= KEPT_BYTES:
+        if entry.facts.needed and held + len(data) <= KEPT_BYTES:
             entry.data = data
-            kept += len(data)
+            held += len(data)
         if file.path not in overlays:
             fresh[file.path] = (file.stamp, entry.facts)
             changed = True
