@@ -19,7 +19,7 @@ from distlint.analysis.values import UNKNOWN, Closure, Spread, Value, join
 from distlint.knowledge import facts
 
 _MAX_NESTING: Final = 120
-_MAX_VARIANTS: Final = 8
+_MAX_VARIANTS: Final = 4
 _LASTING: Final = frozenset({"masked", "ragged"})
 _DEPENDS: Final = frozenset({"rank", "local", "last"})
 
