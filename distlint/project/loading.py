@@ -46,7 +46,7 @@ WAVE_BYTES = 8_000_000
 TOGETHER_BYTES = 12_000_000
 """Relevant text that is analysed together in any case: about 300,000 lines, 600 MiB of trees."""
 
-KEPT_BYTES = 16_000_000
+KEPT_BYTES = 4_000_000
 """How much of what was searched is kept for parsing; the rest is read again."""
 
 WAVES = 3
