@@ -62,7 +62,9 @@ def check(request: Request) -> Report:
     """Check what `request` names. Never raises for what is in the files."""
     engine = engine_stamp()
     rules = request.selection.rules
-    literals = _literals(rules)
+    named = (*request.settings.collectives, *request.settings.rank_predicates)
+    words = [name.rpartition(".")[2].encode() for name in named]
+    literals = minimal_literals([*_literals(rules), *words])
     found = survey(
         request.paths,
         request.settings,
@@ -216,6 +218,7 @@ def _findings_of_rules(
         request.progress("analysing", 0, 0)
     # 50 ms that a run without such files saves.
     from distlint.analysis import Source, build_model
+    from distlint.knowledge.facts import add_user_rows
 
     sources = []
     for entry in entries:
@@ -224,6 +227,7 @@ def _findings_of_rules(
             sources.append(
                 Source(entry.file.shown, module, entry.text, entry.tree, package, entry.reported)
             )
+    add_user_rows(request.settings.collectives, request.settings.rank_predicates)
     try:
         model = build_model(sources)
     except Exception as error:

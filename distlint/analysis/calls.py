@@ -85,6 +85,9 @@ def dispatch(
     """Call `function` with evaluated arguments."""
     match function.target:
         case Closure():
+            named = _named_by_user(function.target.function) if facts.USER_ROWS else None
+            if named is not None:
+                return external(frame, node, named, function.target.receiver, args, keywords)
             if function.wraps and function.target.function.cls is None:
                 return _forward(frame, node, function, args, keywords)
             return call_project(
@@ -116,6 +119,14 @@ def dispatch(
         return _method(frame, node, receiver, args, keywords)
     _hand_over(frame, node, [*args, *keywords.values()])
     return unknown_result(frame, node, [function, *args, *keywords.values()], pure=False)
+
+
+def _named_by_user(function: Function) -> str | None:
+    """The name under which the settings list a function of the project as a collective or rank test."""
+    name = f"{function.module.name}.{function.qualname}"
+    if name in facts.USER_ROWS:
+        return name
+    return f".{function.name}" if f".{function.name}" in facts.USER_ROWS else None
 
 
 def unknown_result(frame: Frame, node: ast.AST, inputs: list[Value], *, pure: bool = True) -> Value:

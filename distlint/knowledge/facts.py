@@ -6,7 +6,7 @@ An index only: every fact is a row of one of the other modules of this room.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -123,7 +123,7 @@ RANK_WORDS: Final = frozenset(
 ) - {"rank", "gpu"}  # fmt: skip
 """Words that ask for the rank. Not `rank` alone: in half of the packages it is that of a matrix."""
 
-STRONG_WORDS: Final = (
+_STRONG: Final = (
     RANK_WORDS
     | {name.rpartition(".")[2] for name, rows in CALLS.items() if any(r.effect in _COLLECTIVE_EFFECTS for r in rows)}
     | {name for name, rows in METHODS.items() if any(r.effect in _COLLECTIVE_EFFECTS for r in rows)}
@@ -142,7 +142,34 @@ STRONG_WORDS: Final = (
     # Objects whose `prepare`, `setup` and `initialize` wrap a model, words too common by themselves.
     "Accelerator", "accelerator", "Fabric", "fabric", "deepspeed",
 }  # fmt: skip
+STRONG_WORDS: Final[set[str]] = set(_STRONG)
 """Words of which a function that has to do with ranks holds at least one."""
+
+USER_ROWS: Final[set[str]] = set()
+"""Functions that the settings name: what they say beats what the project's code of that name does."""
+
+
+def add_user_rows(collective_names: Iterable[str], predicates: Mapping[str, str]) -> None:
+    """Take rows from the settings, in place of those of an earlier call.
+
+    Args:
+        collective_names: dotted names of functions, or ".method".
+        predicates: kind ("is_main", "rank" …) by dotted name or ".attribute".
+    """
+    for name in USER_ROWS:
+        (METHODS if name.startswith(".") else CALLS).pop(name.removeprefix("."), None)
+    USER_ROWS.clear()
+    for name in collective_names:
+        row = Call(name, Effect.COLLECTIVE, op=name.rpartition(".")[2], source="settings")
+        (METHODS if name.startswith(".") else CALLS)[name.removeprefix(".")] = (row,)
+        USER_ROWS.add(name)
+        STRONG_WORDS.add(row.op)
+    for name, kind in predicates.items():
+        tables = (ANY_METHODS, ANY_ATTRIBUTES) if name.startswith(".") else (FUNCTIONS, ATTRIBUTES)
+        for table in tables:
+            table[name.removeprefix(".")] = kind
+        USER_ROWS.add(name)
+        STRONG_WORDS.add(name.rpartition(".")[2])
 
 
 WEAK_WORDS: Final = frozenset(

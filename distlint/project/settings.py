@@ -15,6 +15,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+RANK_KINDS = ("rank", "local_rank", "is_main", "is_local_main", "is_last", "world_size")
+"""What a rank test of a project's own may tell (kinds of `distlint.knowledge.ranks`)."""
 OUTPUT_FORMATS = ("text", "json", "sarif", "github", "gitlab", "junit")
 
 
@@ -54,6 +56,10 @@ class Settings:
     """A file with the fingerprints of findings that are accepted."""
     runtime_module: str = "distlint.runtime"
     """The module that fixed code imports; another one after `distlint vendor`."""
+    collectives: tuple[str, ...] = ()
+    """The project's own collectives: dotted names, or `.method` for a method of any object."""
+    rank_predicates: Mapping[str, str] = field(default_factory=dict)
+    """The project's own rank tests: dotted name or `.attribute` to its kind (RANK_KINDS)."""
     output_format: str = "text"
     unsafe_fixes: bool = False
     """Whether `distlint fix` applies unsafe fixes too."""
@@ -141,6 +147,16 @@ def _checked(key: str, value: Any) -> Any:
     match key:
         case "select" | "ignore" | "exclude":
             return _strings(value)
+        case "collectives":
+            return tuple(_row_name(name) for name in _strings(value))
+        case "rank-predicates":
+            if not isinstance(value, dict):
+                raise ValueError('must be a table, as in { "mylib.is_chief" = "is_main" }')
+            for kind in value.values():
+                if kind not in RANK_KINDS:
+                    hint = _nearest(str(kind), RANK_KINDS)
+                    raise ValueError(f"has the kind {kind!r}{hint}")
+            return {_row_name(name): kind for name, kind in value.items()}
         case "per-file-ignores":
             if not isinstance(value, dict):
                 raise ValueError('must be a table of patterns, as in { "tests/*" = ["DL301"] }')
@@ -166,6 +182,12 @@ def _strings(value: Any, where: str = "") -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise ValueError(f"{where}must be a list of strings")
     return tuple(value)
+
+
+def _row_name(name: str) -> str:
+    if not all(part.isidentifier() for part in name.removeprefix(".").split(".")):
+        raise ValueError(f'must name a function ("mylib.sync") or method (".sync"), not {name!r}')
+    return name
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:
