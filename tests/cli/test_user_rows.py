@@ -43,4 +43,4 @@ def test_a_kind_that_does_not_exist_is_one_line(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "distlint", "check", "."]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "is_mian" in done.stdout and "did you mean `is_main`?" in done.stdout
+    assert "is_mian" in done.stdout and "is_main" in done.stdout
