@@ -189,6 +189,11 @@ class Engine:
         found = self.run(run.function, run.rank, *run.arguments)
         return run if found.arguments is not None else found
 
+    def keep(self, live: set[Run]) -> None:
+        """Forget the runs that no entry of the program leads to: they only served to find the entries."""
+        self._memo = {key: run for key, run in self._memo.items() if run in live}
+        self._provisional.clear()
+
     def reset(self) -> None:
         """Forget what was under way, after a run ended in an exception."""
         self._active.clear()

@@ -135,6 +135,7 @@ class Model:
         for function, run in plain.items():
             if function not in self._runs:
                 self._enter(function, run)
+        self.engine.keep({run for runs in self._runs.values() for _, run in runs.runs()})
         for function, text in self.engine.gave_up:
             self.problems.append(Problem(function.module.path, f"{function.qualname}: {text}"))
 
