@@ -93,10 +93,7 @@ def check(request: Request) -> Report:
 
 
 def _literals(rules: Sequence[Rule]) -> tuple[bytes, ...]:
-    try:
-        from distlint.knowledge.literals import PREFILTER
-    except ImportError:
-        PREFILTER = ()
+    from distlint.knowledge.literals import PREFILTER
 
     return minimal_literals([*PREFILTER, *(word for rule in rules for word in rule.literals)])
 
