@@ -57,6 +57,9 @@ _MARK = MARK.encode()
 _CALLED = re.compile(r"\b([A-Za-z_]\w{5,})\(|@([A-Za-z_]\w{5,})")
 """Names that are called or used as decorators. Shorter ones (`save`, `train`) tell too little."""
 
+_CLASS = re.compile(r"^class (\w+)\(([^)]*)\)", re.MULTILINE)
+"""A class and its bases."""
+
 
 @dataclass(slots=True)
 class Entry:
@@ -171,7 +174,7 @@ def load(
     overlays: Mapping[str, bytes],
     progress: Progress | None,
 ) -> list[Entry]:
-    """Parse what matters: relevant files, their callers, the `__init__` files names pass through.
+    """Parse what matters: relevant files, their callers and bases, the `__init__` files names pass through.
 
     `literals` are those of the survey. Files with suppressions get their text, files that cannot be read their failure. Returns the
     entries that have any of these.
@@ -188,6 +191,8 @@ def load(
         if text is not None:
             loaded[entry.file.path] = entry
     for entry in _second_wave(found.entries, literals, overlays):
+        loaded[entry.file.path] = entry
+    for entry in _bases(found.entries, overlays):
         loaded[entry.file.path] = entry
     for entry in _reexports(found.entries, overlays):
         loaded[entry.file.path] = entry
@@ -346,6 +351,65 @@ def _functions(entry: Entry) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
     return found
 
 
+def _bases(entries: Sequence[Entry], overlays: Mapping[str, bytes]) -> list[Entry]:
+    """Files without a literal whose classes stand between parsed ones: what is inherited passes through.
+
+    Only bases that are imported from where they are defined are followed.
+    """
+    wave = [entry for entry in entries if entry.tree is not None]
+    defined = {cls.name for entry in wave for cls in _classes(entry)}
+    taken: list[Entry] = []
+    for _ in range(WAVES):
+        wanted: dict[str, set[str]] = {}
+        for entry in wave:
+            bases = {_last(base) for cls in _classes(entry) for base in cls.bases} - defined
+            for dotted in _imported_names(entry) if bases else ():
+                module, _, name = dotted.rpartition(".")
+                if name in bases:
+                    wanted.setdefault(module, set()).add(name)
+        files = {module.rpartition(".")[2] + ".py" for module in wanted}
+        wave = []
+        for entry in entries:
+            if entry.tree is None and os.path.basename(entry.file.path) in files:
+                names = wanted.get(module_name(entry.file.path)[0])
+                if names and _inherits(entry, names, defined, overlays):
+                    _load(entry, overlays, with_tree=True)
+                    wave.append(entry)
+        wave = [entry for entry in wave if entry.tree is not None]
+        taken += wave
+        if not wave:
+            break
+        defined |= {cls.name for entry in wave for cls in _classes(entry)}
+    return taken
+
+
+def _inherits(
+    entry: Entry, names: Container[str], defined: Container[str], overlays: Mapping[str, bytes]
+) -> bool:
+    """Whether one of the classes `names` of a file has a base called like one of `defined`."""
+    _load(entry, overlays, with_tree=False)
+    return any(
+        base.strip().rpartition(".")[2] in defined
+        for name, bases in _CLASS.findall(entry.text)
+        if name in names
+        for base in bases.split(",")
+    )
+
+
+def _classes(entry: Entry) -> list[ast.ClassDef]:
+    """The classes of a parsed module."""
+    assert entry.tree is not None
+    return [node for node in entry.tree.body if isinstance(node, ast.ClassDef)]
+
+
+def _last(node: ast.expr) -> str:
+    """The last part of a dotted name; of anything else, nothing."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
+
+
 def _by_module(entries: Iterable[Entry]) -> dict[str, Entry]:
     return {
         module_name(entry.file.path)[0]: entry
@@ -357,11 +421,13 @@ def _by_module(entries: Iterable[Entry]) -> dict[str, Entry]:
 def _reexports(entries: Sequence[Entry], overlays: Mapping[str, bytes]) -> list[Entry]:
     """The `__init__` files through which names of parsed modules reach other parsed modules.
 
-    Those that pass on nothing of a parsed module are left out: transformers has 550 of them.
+    Those that pass on nothing of a parsed module are left out: transformers has 550 of them, and only
+    those above a parsed module are parsed to see it.
     """
     parsed = [entry for entry in entries if entry.tree is not None]
     telling = {module_name(entry.file.path)[0] for entry in parsed}
-    by_module = _by_module(entries)
+    above = {name[:end] for name in telling for end, char in enumerate(name) if char == "."}
+    by_module = {name: entry for name, entry in _by_module(entries).items() if name in above}
     found: dict[str, frozenset[str]] = {}
     wave = parsed
     for _ in range(REEXPORT_DEPTH):

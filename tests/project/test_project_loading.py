@@ -123,3 +123,25 @@ def test_an_overlay_leaves_no_trace_in_the_cache(tmp_path: Path) -> None:
     overlays = {str(tmp_path / "a.py"): b"dist.barrier()\n"}
     assert set(loaded(tmp_path, "a.py", overlays=overlays, cache=True)) == {"a.py"}
     assert set(loaded(tmp_path, "a.py", cache=True)) == set()
+
+
+def test_bases_between_parsed_classes_are_parsed(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "pkg/__init__.py": "",
+            "pkg/top.py": "class Top:\n    def sync(self):\n        dist.barrier()\n",
+            "pkg/middle.py": "from pkg.top import Top\n\nclass Middle(abc.ABC, Top):\n    pass\n",
+            "pkg/lower.py": "from .middle import Middle\n\nclass Lower(Middle):\n    pass\n",
+            "pkg/bottom.py": "from .lower import Lower\n\nclass Bottom(Lower):\n    x = '.barrier('\n",
+            "pkg/apart.py": "class Apart:\n    pass\n",
+            "pkg/user.py": "from .apart import Apart\n\nclass User(Apart):\n    x = '.barrier('\n",
+            "big.py": f"x = '{'x' * 9_000_000}'\n",  # above the limit of the second wave
+        },
+    )
+    parsed = {path.removeprefix("pkg/") for path in loaded(tmp_path, ".")}
+    assert "middle.py" not in parsed  # two files away: no text says that it leads to a parsed class
+    write(tmp_path, {"pkg/lower.py": "from pkg.top import Top\n\nclass Lower(Top):\n    pass\n"})
+    parsed = {path.removeprefix("pkg/") for path in loaded(tmp_path, ".")}
+    assert "lower.py" in parsed
+    assert "apart.py" not in parsed
