@@ -2,6 +2,10 @@
 
 A run that a recursion cut short is used where it was made and then forgotten; only complete runs are
 remembered. Functions in which nothing depends on the rank are run once for all classes.
+
+A run may ask for an attribute of `self` while a method that assigns it is under way: then it takes the
+attribute without what that method assigns. When the method is done, and what it assigned tells nothing
+more, the runs made meanwhile are complete; else they are made again.
 """
 
 from __future__ import annotations
@@ -46,6 +50,9 @@ class Engine:
         self._active: dict[Key, int] = {}
         self._stack: list[Key] = []
         self._lowest: list[int] = []
+        self._assuming: list[int] = []
+        self._assumed: dict[int, dict[Hashable, tuple[str, Value | None]]] = {}
+        self._unconfirmed: list[tuple[Key, int, Run]] = []
         self._annotations: dict[tuple[Module, int], str | None] = {}
         self._computing: set[Hashable] = set()
         self._attribute_cache: dict[Hashable, Value | None] = {}
@@ -150,31 +157,59 @@ class Engine:
         function, rank, variant = key
         run = Run(function, rank, variant)
         depth = len(self._stack)
+        first = len(self._unconfirmed)
         self._active[key] = depth
         self._stack.append(key)
         self._lowest.append(depth)
+        self._assuming.append(depth)
         try:
             frame = Frame(self, run, bound, receiver, captured)
             frame.start()
             run.environment = frame.env if function.is_module_body else {}
         finally:
             lowest = self._lowest.pop()
+            assuming = self._assuming.pop()
             self._stack.pop()
             del self._active[key]
-        if lowest < depth:
+        if not self._confirmed(run, depth):
+            del self._unconfirmed[first:]
+        elif len(self._unconfirmed) > first:
+            self._settle(first, depth)
+        if min(lowest, assuming) >= depth:
+            self._memo[key] = run
+        elif not self._stack:
+            self._memo[key] = run
+        else:
             # Made with a function that is still running: right only inside that run.
             run.arguments = (bound, receiver, captured)
             self._provisional[key] = run
-            if self._lowest:
-                self._lowest[-1] = min(self._lowest[-1], lowest)
-            if not self._stack:
+            self._lowest[-1] = min(self._lowest[-1], lowest)
+            self._assuming[-1] = min(self._assuming[-1], assuming)
+            if lowest >= depth:
+                self._unconfirmed.append((key, assuming, run))
+        if not self._stack:
+            self._provisional.clear()
+            self._unconfirmed.clear()
+        return run
+
+    def _confirmed(self, run: Run, depth: int) -> bool:
+        """Whether attributes that were asked for while `run` was under way are what was assumed of them."""
+        assumed = self._assumed.pop(depth, {})
+        return all(
+            _tells_nothing_more(value, run.self_attributes.get(attr))
+            for attr, value in assumed.values()
+        )
+
+    def _settle(self, first: int, depth: int) -> None:
+        """Remember the runs that waited for nothing but the run that was at `depth`."""
+        waiting = self._unconfirmed[first:]
+        del self._unconfirmed[first:]
+        for key, assuming, run in waiting:
+            if assuming < depth:
+                self._unconfirmed.append((key, assuming, run))
+            else:
                 run.arguments = None
                 self._memo[key] = run
-        else:
-            self._memo[key] = run
-            if not self._stack:
-                self._provisional.clear()
-        return run
 
     def is_plain(self, function: Function, inputs: Iterable[Value]) -> bool:
         """Whether a call of a function with these arguments does nothing that concerns any rule."""
@@ -199,6 +234,9 @@ class Engine:
         self._active.clear()
         self._stack.clear()
         self._lowest.clear()
+        self._assuming.clear()
+        self._assumed.clear()
+        self._unconfirmed.clear()
         self._provisional.clear()
         self._computing.clear()
 
@@ -319,7 +357,7 @@ class Engine:
         if key in self._computing:
             return Value(("attr", ("self",), attr))
         self._computing.add(key)
-        complete = True
+        missing: list[int] = []
         result: Value | None = None
         consulted: set[str] = set()
         try:
@@ -327,9 +365,7 @@ class Engine:
                 for method in owner.self_assigned.get(attr, ()):
                     active = [i for k, i in self._active.items() if k[0] is method]
                     if active:
-                        # Asked while the method that assigns it is still running: right only in there.
-                        complete = False
-                        self._lowest[-1] = min(self._lowest[-1], *active)
+                        missing += active
                         continue
                     run = self.run(method, asker.rank)
                     value = run.self_attributes.get(attr)
@@ -350,14 +386,18 @@ class Engine:
             assigned_often = sum(
                 len(o.self_assigned.get(attr, ())) for o in self.program.mro(cls)[0]
             )
-            if result.known and (assigned_often != 1 or not complete):
+            if result.known and (assigned_often != 1 or missing):
                 result = result.but(const=UNKNOWN)
             result = result.but(
                 key=("attr", ("self",), attr),
                 items=result.items if assigned_often == 1 else None,
                 logic=None,
             )
-        if complete:
+        if missing:
+            self._assuming[-1] = min(self._assuming[-1], *missing)
+            for depth in missing:
+                self._assumed.setdefault(depth, {}).setdefault(key, (attr, result))
+        else:
             self._attribute_cache[key] = result
             self._attribute_cache["consulted", key] = Value(("consulted",), frozenset(consulted))
         asker.consulted |= consulted
@@ -367,6 +407,29 @@ class Engine:
         noted = self._attribute_cache.get(("consulted", key))
         if noted is not None:
             asker.consulted |= noted.const
+
+
+def _tells_nothing_more(assumed: Value | None, assigned: Value | None) -> bool:
+    """Whether an attribute stays what it is taken for when another value is assigned to it too."""
+    if assigned is None:
+        return True
+    if assumed is None:
+        return _facts_of(assigned) == _facts_of(Value(()))
+    return _facts_of(join(assumed, assigned, ())) == _facts_of(assumed)
+
+
+def _facts_of(value: Value) -> tuple[object, ...]:
+    """What is known of a value besides its number."""
+    return (
+        value.const if value.known else None,
+        value.known,
+        value.spread,
+        value.type,
+        value.target,
+        value.wraps,
+        value.tags,
+        value.items is None,
+    )
 
 
 def _ranked(run: Run) -> set[str]:

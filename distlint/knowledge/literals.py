@@ -6,17 +6,35 @@ in the second wave, by the names of the functions that may reach a collective.
 
 from __future__ import annotations
 
-PREFILTER: tuple[bytes, ...] = (
-    # Library names. Those that are also words of comments and of model code only where they are imported.
-    b"import deepspeed",
-    b"from deepspeed",
-    b"import lightning",
-    b"from lightning",
-    b"_lightning",
-    b"lightning_",
+_LIBRARIES = (
+    b"deepspeed",
+    b"lightning",
+    b"pytorch_lightning",
+    b"lightning_fabric",
     b"mmengine",
     b"torchtune",
+    b"torchmetrics",
     b"colossalai",
+    b"composer",
+    b"megatron",
+    b"ray",
+    b"timm.utils",
+    b"trl.models",
+    b"trl.trainer.utils",
+    b"distlint.runtime",
+    b"accelerate.utils",
+    b"accelerate.state",
+    b"accelerate.data",
+    b"accelerate.local",
+    b"accelerate.log",
+)
+"""Modules with rows that files import where they use them. Their bare names are words of prose too."""
+
+PREFILTER: tuple[bytes, ...] = (
+    *(word + name for name in _LIBRARIES for word in (b"import ", b"from ")),
+    b"import accelerate",
+    b"from accelerate import notebook_launcher",
+    b"from accelerate import debug_launcher",
     b"import dist",
     # Generated documentation names the classes in back quotes.
     *(
@@ -24,8 +42,6 @@ PREFILTER: tuple[bytes, ...] = (
         for end in (b"(", b")", b",", b":", b"]", b'"', b"'", b"\n", b" as", b" |")
     ),
     b".distributed",
-    b"megatron.",
-    b"distlint.runtime",
     b"trainer_pt_utils",
     b"across_processes",
     b"last_process",
@@ -37,22 +53,7 @@ PREFILTER: tuple[bytes, ...] = (
     b"Accelerator",
     b"PartialState",
     b"accelerator.",
-    b"import accelerate",
-    b"from accelerate.utils",
-    b"from accelerate.state",
-    b"from accelerate.data",
-    b"from accelerate.local",
-    b"from accelerate.log",
-    b"from accelerate import notebook_launcher",
-    b"from accelerate import debug_launcher",
-    b"composer.utils",
-    b"composer import",
-    b"ray.train",
     b"parallel_state",
-    b"torchmetrics",
-    b"timm.utils",
-    b"trl.models",
-    b"trl.trainer.utils",
     # Classes whose methods or constructors are rows, whatever they are imported through.
     b"Trainer(",
     b"Trainer)",
