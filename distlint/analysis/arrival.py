@@ -9,7 +9,7 @@ apart by a test, a framework calls it on every rank, or such a function calls it
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -58,6 +58,9 @@ class Arrival:
     """The call by which a function that shows it leads here; None where the function itself shows it."""
 
 
+Together = tuple[tuple[RankClass, Run], ...]
+"""Runs of one function that the classes of ranks make together."""
+
 Group = tuple[Function, Hashable]
 """A function with the arguments that matter, as all classes of ranks enter it together."""
 
@@ -79,7 +82,7 @@ def arrivals(program: Program, live: Mapping[Function, FunctionRuns]) -> dict[Gr
     work = [group for group, reason in found.items() if reason.all_ranks]
     while work:
         group = work.pop()
-        runs = groups.get(group, [])
+        runs = groups.get(group, ())
         calls = {id(site.node) for site in together(runs)}
         for _, run in runs:
             for site, child in called(run):
@@ -103,12 +106,13 @@ def family_of(variant: Hashable) -> Hashable:
     )
 
 
-def groups_of(runs: FunctionRuns) -> Iterator[tuple[Hashable, list[tuple[RankClass, Run]]]]:
+@remembered
+def groups_of(runs: FunctionRuns) -> list[tuple[Hashable, Together]]:
     """The runs of a function that ranks make together: alike but for what the rank decides."""
     groups: dict[Hashable, list[tuple[RankClass, Run]]] = {}
     for variant, by_rank in runs.variants.items():
         groups.setdefault(family_of(variant), []).extend(by_rank.items())
-    yield from groups.items()
+    return [(family, tuple(group)) for family, group in groups.items()]
 
 
 def called(run: Run) -> Iterator[tuple[CallSite, Run]]:
@@ -128,7 +132,8 @@ def called(run: Run) -> Iterator[tuple[CallSite, Run]]:
             yield from ((site, child) for site in made for child in children)
 
 
-def together(runs: Iterable[tuple[RankClass, Run]]) -> Iterator[CallSite]:
+@remembered
+def together(runs: Together) -> list[CallSite]:
     """The calls that rank 0 and other ranks make, under no condition of the rank; each once."""
     by_node: dict[int, tuple[CallSite, set[RankClass]]] = {}
     for rank, run in runs:
@@ -136,9 +141,7 @@ def together(runs: Iterable[tuple[RankClass, Run]]) -> Iterator[CallSite]:
             counts = site.rows or site.callee is not None or site.method in hooks.ANY_REGISTRARS
             if counts and not ranked(site):
                 by_node.setdefault(id(site.node), (site, set()))[1].add(rank)
-    for site, ranks in by_node.values():
-        if MAIN in ranks and len(ranks) > 1:
-            yield site
+    return [site for site, ranks in by_node.values() if MAIN in ranks and len(ranks) > 1]
 
 
 def _is_collective(site: CallSite) -> bool:
@@ -160,7 +163,7 @@ def _open(site: CallSite) -> dict[int, bool]:
     }
 
 
-def beside_a_collective(site: CallSite, group: Iterable[tuple[RankClass, Run]]) -> Arrival | None:
+def beside_a_collective(site: CallSite, group: Together) -> Arrival | None:
     """The collective that every rank performs whenever it comes to a call: under no other condition."""
     conditions = _open(site)
     for other in together(group):
@@ -207,7 +210,7 @@ def mentions_rank(node: ast.expr) -> bool:
 
 
 def _reasons(
-    program: Program, function: Function, runs: list[tuple[RankClass, Run]]
+    program: Program, function: Function, runs: Together
 ) -> Iterator[tuple[Function, Arrival]]:
     if all(rank is MAIN for rank, _ in runs):
         return

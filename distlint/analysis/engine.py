@@ -175,9 +175,7 @@ class Engine:
             del self._unconfirmed[first:]
         elif len(self._unconfirmed) > first:
             self._settle(first, depth)
-        if min(lowest, assuming) >= depth:
-            self._memo[key] = run
-        elif not self._stack:
+        if min(lowest, assuming) >= depth or not self._stack:
             self._memo[key] = run
         else:
             # Made with a function that is still running: right only inside that run.

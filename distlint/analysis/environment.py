@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import ast
 import enum
+import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from distlint.analysis.memory import remembered
 from distlint.analysis.nodes import LEAVES, children, walk
 from distlint.analysis.program import Module, Program, dotted_name
+from distlint.project.columns import split_lines
 
 
 class Use(enum.Enum):
@@ -61,6 +65,7 @@ _CALLS: Final[dict[str, Use]] = {
     "os.environ.pop": Use.REMOVE,
     "os.environ.setdefault": Use.DEFAULT,
 }
+_WORDS: Final = ("environ", "getenv", "setenv", "putenv")
 _CHILDREN: Final = ("body", "orelse", "finalbody")
 
 
@@ -68,9 +73,7 @@ _CHILDREN: Final = ("body", "orelse", "finalbody")
 def accesses(program: Program, module: Module) -> list[Access]:
     """Every use of an environment variable in a file whose name is written there, in source order."""
     text = module.source.text
-    if not any(word in text for word in ("environ", "getenv", "setenv", "putenv")):
-        return []
-    return list(_Accesses(program, module))
+    return list(_Accesses(program, module)) if any(word in text for word in _WORDS) else []
 
 
 def statements(
@@ -123,18 +126,21 @@ class _Accesses:
     def __init__(self, program: Program, module: Module) -> None:
         self._program = program
         self._module = module
-        self._constants = _text_constants(module)
         self._aliases: set[str] = set()
+        imported = {name for name, full in module.imports.items() if full.startswith("os.")}
+        self._lines = self._lines_with({*_WORDS, *imported})
         self._aliases = {
             target.id
-            for node in walk(module.source.tree)
+            for node, _ in self._statements(module.body.body)
             if isinstance(node, ast.Assign) and self._resolve(node.value) == "os.environ"
             for target in node.targets
             if isinstance(target, ast.Name)
         }
+        if self._aliases:
+            self._lines = self._lines_with({*_WORDS, *imported, *self._aliases})
 
     def __iter__(self) -> Iterator[Access]:
-        for statement, above in statements(self._module.body.body):
+        for statement, above in self._statements(self._module.body.body):
             found = [
                 Access(use, name, node, statement, above, value, len(names) > 1)
                 for node in own_expressions(statement)
@@ -142,6 +148,28 @@ class _Accesses:
                 for name in names
             ]
             yield from sorted(found, key=lambda a: (a.node.lineno, a.node.col_offset))
+
+    def _lines_with(self, words: set[str]) -> list[int]:
+        """The numbers of the lines in which one of some words stands, in order."""
+        pattern = re.compile("|".join(map(re.escape, sorted(words))))
+        lines = split_lines(self._module.source.text)
+        return [number for number, line in enumerate(lines, 1) if pattern.search(line)]
+
+    def _statements(
+        self, body: Sequence[ast.stmt], above: tuple[ast.stmt, ...] = ()
+    ) -> Iterator[tuple[ast.stmt, tuple[ast.stmt, ...]]]:
+        """As `statements`, only those with one of the lines."""
+        for statement in body:
+            first = bisect_left(self._lines, statement.lineno)
+            last = statement.end_lineno or statement.lineno
+            if first < len(self._lines) and self._lines[first] <= last:
+                yield statement, above
+                for block in blocks_of(statement):
+                    yield from self._statements(block, (*above, statement))
+
+    @cached_property
+    def _constants(self) -> dict[str, tuple[str, ...]]:
+        return _text_constants(self._module)
 
     def _uses(
         self, node: ast.expr, statement: ast.stmt

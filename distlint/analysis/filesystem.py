@@ -7,8 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.arrival import Arrival, beside_a_collective, groups_of, maybe_guarded
-from distlint.analysis.ir import CallSite, Guard, Run
+from distlint.analysis.arrival import (
+    Arrival,
+    Together,
+    beside_a_collective,
+    groups_of,
+    maybe_guarded,
+)
+from distlint.analysis.ir import CallSite, Guard
 from distlint.analysis.nodes import walk
 from distlint.analysis.paths import holds, parts_of
 from distlint.analysis.program import Function
@@ -125,7 +131,7 @@ def _worth(found: FileCall) -> tuple[bool, bool, int]:
     return (found.by_several and found.arrival is not None, found.by_several, len(found.ranks))
 
 
-def _of_group(group: list[tuple[RankClass, Run]], arrival: Arrival | None) -> Iterator[FileCall]:
+def _of_group(group: Together, arrival: Arrival | None) -> Iterator[FileCall]:
     by_node: dict[int, list[tuple[RankClass, CallSite]]] = {}
     opened: set[int] = set()
     for rank, run in group:

@@ -30,6 +30,7 @@ from distlint.analysis.values import Spread
 from distlint.findings import Place, Related
 from distlint.fixing.edits import Span
 from distlint.knowledge import facts
+from distlint.project.columns import segment
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,4 +364,4 @@ def place_of_any(node: ast.AST) -> tuple[int, int, int, int]:
 
 def source_of(module: Module, node: ast.AST) -> str:
     """The text of a node as written."""
-    return ast.get_source_segment(module.source.text, node) or ""
+    return segment(module.source.text, node)

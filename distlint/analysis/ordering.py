@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.arrival import called, groups_of
@@ -32,15 +32,31 @@ class Step:
     """One thing in the order in which a rank does it.
 
     effect   what happens to the file; None for a point where ranks wait for each other
-    path     the file, in terms of the function that the trace belongs to
+    node     the path, as the call has it
     site     the call itself
-    outer    the call in the function that the trace belongs to, which leads to `site`
+    through  the calls that lead to it from the function that the trace belongs to, innermost first,
+             each with the function that it calls
     """
 
     effect: Effect | None
-    path: Parts
+    node: ast.expr | None
     site: CallSite
-    outer: CallSite
+    through: tuple[tuple[CallSite, Function], ...] = ()
+
+    @property
+    def outer(self) -> CallSite:
+        """The call in the function that the trace belongs to, which leads to `site`."""
+        return self.through[-1][0] if self.through else self.site
+
+    @property
+    def path(self) -> Parts:
+        """The file, in terms of the function that the trace belongs to."""
+        if self.node is None:
+            return ()
+        path = parts_of(self.node, self.site.function)
+        for call, callee in self.through:
+            path = bound(path, _arguments(call, callee))
+        return path
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,24 +99,24 @@ class Traces:
         return steps
 
     def _inside(self, site: CallSite, child: Run, depth: int) -> Iterator[Step]:
-        arguments = _arguments(site, child.function)
+        here = (site, child.function)
         for step in self.of(child, depth - 1):
-            yield replace(step, path=bound(step.path, arguments), outer=site)
+            yield Step(step.effect, step.node, step.site, (*step.through, here))
 
 
 def _own(site: CallSite, child: Run | None) -> Iterator[Step]:
     name = site.method
     if facts.is_collective(site.rows) or any(word in name.lower() for word in _SYNC_WORDS):
-        yield Step(None, (), site, site)
+        yield Step(None, None, site)
     found = False
     for effect, row, path in effects_of(site):
         if path is not None and not row.locked:
             found = True
-            yield Step(effect, parts_of(path, site.function), site, site)
+            yield Step(effect, path, site)
     if not found and child is None and any(word in name for word in _LOAD_WORDS):
         for argument in site.node.args[:1]:
             if not isinstance(argument, (ast.Starred, ast.Constant)):
-                yield Step(Effect.READ, parts_of(argument, site.function), site, site)
+                yield Step(Effect.READ, argument, site)
 
 
 def _arguments(site: CallSite, callee: Function) -> dict[Hashable, Parts]:

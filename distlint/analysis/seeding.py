@@ -90,7 +90,7 @@ def draws_by_syntax(model: Model, function: Function) -> Iterator[tuple[ast.Call
 
     Such a function is not followed: its calls are known by name only.
     """
-    for node in ast.walk(function.node):
+    for node in walk(function.node):
         if isinstance(node, ast.Call):
             meaning = model.resolve(function.module, node.func)
             row = randomness.DRAWS.get(meaning) if isinstance(meaning, str) else None

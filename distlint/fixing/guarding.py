@@ -6,6 +6,7 @@ import ast
 import re
 
 from distlint.fixing.edits import Replace, Span
+from distlint.project.columns import segment
 
 _LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom, ast.Await)
 
@@ -19,7 +20,7 @@ def span_of(node: ast.expr | ast.stmt) -> Span:
 
 def source(text: str, node: ast.AST) -> str:
     """A node as written."""
-    return ast.get_source_segment(text, node) or ast.unparse(node)
+    return segment(text, node) or ast.unparse(node)
 
 
 def call_on_main(text: str, call: ast.Call, *, broadcast: bool = False) -> Replace | None:

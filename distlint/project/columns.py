@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from functools import lru_cache
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
@@ -14,6 +16,26 @@ def split_lines(text: str) -> list[str]:
     """
     if "\r" in text:
         return _LINE_END.split(text)
+    return text.split("\n")
+
+
+def segment(text: str, node: ast.AST) -> str:
+    """A node of the tree of `text` as written; empty where its place is not known.
+
+    As `ast.get_source_segment`, which splits the whole text for each node.
+    """
+    first, last = getattr(node, "lineno", None), getattr(node, "end_lineno", None)
+    if first is None or last is None or "\r" in text:
+        return ast.get_source_segment(text, node) or ""
+    lines = _lines(text)[first - 1 : last]
+    start, end = node.col_offset, node.end_col_offset  # type: ignore[attr-defined]
+    lines[-1] = lines[-1].encode("utf-8", "surrogatepass")[:end].decode("utf-8", "surrogatepass")
+    lines[0] = lines[0].encode("utf-8", "surrogatepass")[start:].decode("utf-8", "surrogatepass")
+    return "\n".join(lines)
+
+
+@lru_cache(maxsize=4)
+def _lines(text: str) -> list[str]:
     return text.split("\n")
 
 

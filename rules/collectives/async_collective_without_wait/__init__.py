@@ -42,6 +42,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import place_of, related
+from distlint.analysis.nodes import walk
 from distlint.analysis.program import Function, dotted_name
 from distlint.analysis.syntax import own_nodes
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
@@ -127,7 +128,7 @@ def _is_read(function: Function, name: str) -> bool:
     return any(
         isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Store)
         for part in function.body
-        for n in ast.walk(part)
+        for n in walk(part)
     )
 
 
@@ -138,12 +139,12 @@ def _read_before_wait(
     if not tensor:
         return None
     for after in _following(function, statement):
-        names = {n.id for n in ast.walk(after) if isinstance(n, ast.Name)}
+        names = {n.id for n in walk(after) if isinstance(n, ast.Name)}
         if handle in names or not isinstance(
             after, (ast.Expr, ast.Assign, ast.AugAssign, ast.Return)
         ):
             return None
-        for node in ast.walk(after):
+        for node in walk(after):
             if (
                 isinstance(node, (ast.Name, ast.Attribute))
                 and dotted_name(node) == tensor
@@ -162,7 +163,7 @@ def _is_another_call(statement: ast.stmt) -> bool:
         or (
             isinstance(n, ast.Attribute) and n.attr in ("shape", "dtype", "device", "size", "numel")
         )
-        for n in ast.walk(statement)
+        for n in walk(statement)
     )
 
 

@@ -48,6 +48,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import place_of, source_of
+from distlint.analysis.nodes import walk
 from distlint.analysis.values import Spread
 from distlint.analysis.witness import event_text, related_places, text_of, where, witness
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -122,7 +123,7 @@ def _fix(model: Model, divergence: Divergence, test: ast.expr) -> Fix:
     )
     if not isinstance(node, ast.If) or not text or split or node.test is not test:
         return Fix(Applicability.DISPLAY, f"Let all ranks give one answer: `{name}(condition)`")
-    if isinstance(test, ast.NamedExpr) or any(isinstance(n, ast.NamedExpr) for n in ast.walk(test)):
+    if isinstance(test, ast.NamedExpr) or any(isinstance(n, ast.NamedExpr) for n in walk(test)):
         return Fix(Applicability.DISPLAY, f"Let all ranks give one answer: `{name}(condition)`")
     edit = Replace(span_of(test), f"${name}({text})")
     return Fix(Applicability.UNSAFE, f"Let all ranks give one answer: `{name}(...)`", (edit,))

@@ -44,6 +44,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.nodes import walk
 from distlint.analysis.syntax import assignments, own_nodes
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.fixing.edits import Replace
@@ -122,7 +123,7 @@ def _indexed(module: Module, function: Function, made: dict[str, ast.expr]) -> I
     for statement in own_nodes(function):
         if not isinstance(statement, ast.Assign | ast.Expr | ast.Return):
             continue
-        for node in ast.walk(statement):
+        for node in walk(statement):
             target, index = _index(node)
             if target in made and index is not None and _from_model(function, index):
                 yield _finding(module, function, statement, node, index, made[target])
@@ -143,7 +144,7 @@ def _index(node: ast.AST) -> tuple[str, ast.expr | None]:
 
 def _from_model(function: Function, node: ast.expr, steps: int = _STEPS) -> bool:
     """Whether a value is computed from what a model returned, on the device where that is."""
-    for part in ast.walk(node):
+    for part in walk(node):
         match part:
             case ast.Call(func=ast.Attribute(attr="to" | "cpu" | "cuda" | "size" | "tolist")):
                 return False

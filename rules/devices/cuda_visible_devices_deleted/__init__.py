@@ -46,6 +46,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.environment import Access, Use, accesses
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.nodes import walk
 from distlint.analysis.restoring import Restored, restored_later, saved_in
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.fixing.edits import Delete, Edit, Replace, WrapInWith
@@ -88,7 +89,7 @@ def _in_finally(access: Access) -> bool:
     inner = access.statement
     for outer in reversed(access.above):
         if isinstance(outer, ast.Try) and any(
-            inner is s or inner in ast.walk(s) for s in outer.finalbody
+            inner is s or inner in walk(s) for s in outer.finalbody
         ):
             return True
     return False

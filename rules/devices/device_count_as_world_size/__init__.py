@@ -48,6 +48,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.environment import statements
 from distlint.analysis.model import Model, place_of, source_of, span_of
+from distlint.analysis.nodes import walk
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.fixing.edits import Replace
 from distlint.knowledge import devices
@@ -108,7 +109,7 @@ def _counts(model: Model, module: Module, test: ast.expr) -> bool:
         and model.resolve(module, n.left.func) in devices.COUNTS
         and isinstance(n.ops[0], ast.Gt | ast.GtE | ast.NotEq)
         and isinstance(n.comparators[0], ast.Constant)
-        for n in ast.walk(test)
+        for n in walk(test)
     )
 
 
@@ -127,7 +128,7 @@ def _for_one_process(model: Model, module: Module, statement: ast.If) -> str:
             if isinstance(target, ast.Attribute) and target.attr in _PARALLEL_FLAGS:
                 return "takes its model to be spread over them, and does not move it to its own"
         if isinstance(inner, ast.Assign | ast.Return | ast.Expr) and inner.value is not None:
-            for node in ast.walk(inner.value):
+            for node in walk(inner.value):
                 if (
                     isinstance(node, ast.Call)
                     and model.resolve(module, node.func) == "torch.nn.parallel.DataParallel"

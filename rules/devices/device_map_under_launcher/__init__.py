@@ -42,6 +42,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, span_of
+from distlint.analysis.nodes import walk
 from distlint.analysis.syntax import assignments
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.fixing.edits import Replace
@@ -101,8 +102,8 @@ def _same(load: CallSite, use: CallSite) -> bool:
     names = {
         name
         for name, values in assignments(load.function).items()
-        if any(load.node in ast.walk(v) for v in values)
-        and all(load.node in ast.walk(v) or v.lineno > load.node.lineno for v in values)
+        if any(load.node in walk(v) for v in values)
+        and all(load.node in walk(v) or v.lineno > load.node.lineno for v in values)
     }
     if not (use.function is load.function or load.function.is_module_body):
         return False

@@ -44,6 +44,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.device_choice import Chosen, chosen_by
 from distlint.analysis.model import Model, place_of, related, span_of
+from distlint.analysis.nodes import walk
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.fixing.edits import Replace
 from distlint.knowledge import devices
@@ -119,7 +120,7 @@ def _global_rank(value: Value) -> Origin | None:
 def _asks_rank(index: ast.expr, origin: Origin) -> bool:
     """Whether the number is the rank itself, and not something that was computed with it."""
     name = ast.unparse(index.func if isinstance(index, ast.Call) else index).lower()
-    return any(n is origin.node for n in ast.walk(index)) or (
+    return any(n is origin.node for n in walk(index)) or (
         ("rank" in name or "process_index" in name) and "local" not in name
     )
 
@@ -147,7 +148,7 @@ def _finding(module: Module, chosen: Chosen, origin: Origin) -> Finding:
 def _fix(chosen: Chosen) -> Fix:
     advice = "Use the local rank"
     node = chosen.node
-    names = [n for n in ast.walk(node) if _is_global_rank(n)]
+    names = [n for n in walk(node) if _is_global_rank(n)]
     if len(names) != 1:
         return Fix(Applicability.DISPLAY, advice)
     found = names[0]
@@ -155,10 +156,10 @@ def _fix(chosen: Chosen) -> Fix:
         code = f"{ast.unparse(found.value)}.local_process_index"
     else:
         code = "$rank_info().local_rank"
-    inside = any(isinstance(n, ast.FormattedValue) for n in ast.walk(node))
+    inside = any(isinstance(n, ast.FormattedValue) for n in walk(node))
     if inside:
         # An f-string is one token before Python 3.12: it is replaced whole.
-        whole = next(n for n in ast.walk(node) if isinstance(n, ast.JoinedStr))
+        whole = next(n for n in walk(node) if isinstance(n, ast.JoinedStr))
         if len(whole.values) != 2 or not isinstance(whole.values[0], ast.Constant):
             return Fix(Applicability.DISPLAY, advice)
         prefix = str(whole.values[0].value)

@@ -43,6 +43,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.arrival import ranked
 from distlint.analysis.model import Model, place_of, related, source_of
+from distlint.analysis.nodes import walk
 from distlint.analysis.syntax import assignments, own_nodes
 from distlint.analysis.values import Spread
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -104,7 +105,7 @@ def _own_file(site: CallSite) -> bool:
         return True
     work, seen = list(site.node.args[:1]), set[str]()
     while work:
-        for node in ast.walk(work.pop()):
+        for node in walk(work.pop()):
             if isinstance(node, ast.Name) and node.id not in seen:
                 seen.add(node.id)
                 if "rank" in node.id.lower():
@@ -145,7 +146,7 @@ def _loaded_into_module(site: CallSite) -> bool:
             and node.func.attr == "load_state_dict"
         ):
             for argument in node.args[:1]:
-                into |= {id(n) for n in ast.walk(argument)}
+                into |= {id(n) for n in walk(argument)}
     if id(site.node) in into:
         return True
     reads = [

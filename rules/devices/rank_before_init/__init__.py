@@ -45,8 +45,9 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.environment import evaluated_here, statements
+from distlint.analysis.environment import blocks_of, evaluated_here
 from distlint.analysis.model import Model, place_of, related, span_of
+from distlint.analysis.nodes import walk
 from distlint.analysis.program import Function
 from distlint.analysis.syntax import own_nodes
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
@@ -80,12 +81,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _at_import(model: Model, module: Module) -> Iterator[Finding]:
     """Values of the module's and its classes' variables, and defaults of its functions."""
-    body = [
-        s
-        for s, above in statements(module.source.tree.body)
-        if not any(isinstance(a, ast.FunctionDef | ast.AsyncFunctionDef) for a in above)
-        and not any(isinstance(a, ast.If) and "__main__" in ast.unparse(a.test) for a in above)
-    ]
+    body = list(_executed(module.source.tree.body))
     starts = body if "init_process_group" in module.source.text else ()
     started = [
         s.lineno for s in starts for n in evaluated_here(s) if _calls(model, module, n, _INIT)
@@ -98,6 +94,17 @@ def _at_import(model: Model, module: Module) -> Iterator[Finding]:
                 yield _finding(module, node, "when the file is imported", ())
 
 
+def _executed(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that run when the file is imported, but for those of a script's own block."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if not (isinstance(statement, ast.If) and "__main__" in ast.unparse(statement.test)):
+            for block in blocks_of(statement):
+                yield from _executed(block)
+
+
 def _before(model: Model, module: Module, function: Function) -> Iterator[Finding]:
     """In front of the initialisation in the same function."""
     inits = [n for n in own_nodes(function) if _calls(model, module, n, _INIT)]
@@ -105,7 +112,7 @@ def _before(model: Model, module: Module, function: Function) -> Iterator[Findin
         return
     first = min(inits, key=lambda n: getattr(n, "lineno", 0))
     for statement in function.body:
-        if first in ast.walk(statement):
+        if first in walk(statement):
             return
         for node in evaluated_here(statement):
             if _asks(model, module, node):
@@ -125,8 +132,8 @@ def _asks(model: Model, module: Module, node: ast.AST) -> bool:
     """Whether an expression is the rank of an initialised group, and 0 otherwise."""
     match node:
         case ast.IfExp(test=test, body=body, orelse=ast.Constant(value=0)):
-            ready = any(_calls(model, module, n, _READY) for n in ast.walk(test))
-            return ready and any(_calls(model, module, n, _RANK) for n in ast.walk(body))
+            ready = any(_calls(model, module, n, _READY) for n in walk(test))
+            return ready and any(_calls(model, module, n, _RANK) for n in walk(body))
         case ast.Call(func=called):
             meaning = model.resolve(module, called)
             return isinstance(meaning, Function) and _gives_zero(model, meaning)

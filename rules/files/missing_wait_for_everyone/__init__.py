@@ -49,6 +49,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import place_of, related, span_of
+from distlint.analysis.nodes import walk
 from distlint.analysis.ordering import Race, races
 from distlint.analysis.syntax import statement_with_test
 from distlint.analysis.values import Spread
@@ -111,7 +112,7 @@ def _fix(model: Model, race: Race) -> Fix | None:
     block = statement_with_test(race.function, guard.node) if guard is not None else None
     if guard is None or guard.exits or block is None or block.orelse:
         return None
-    if any(isinstance(node, (ast.Return, ast.Break, ast.Continue)) for node in ast.walk(block)):
+    if any(isinstance(node, (ast.Return, ast.Break, ast.Continue)) for node in walk(block)):
         return None
     around = site.guards[: site.guards.index(guard)]
     if any(g.value.spread is not Spread.UNIFORM for g in around):

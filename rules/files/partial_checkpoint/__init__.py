@@ -44,6 +44,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.arrival import ranked
 from distlint.analysis.model import place_of, related
+from distlint.analysis.nodes import walk
 from distlint.analysis.ranks import MAIN
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.fixing import guarding
@@ -93,7 +94,7 @@ def _saved_states(model: Model) -> set[int]:
     for call in model.calls():
         if call.site.row(Effect.WRITE, Effect.GUARDED_WRITE) is not None:
             for argument in call.site.node.args[:2]:
-                found.update(id(node) for node in ast.walk(argument) if isinstance(node, ast.Call))
+                found.update(id(node) for node in walk(argument) if isinstance(node, ast.Call))
     return found
 
 

@@ -43,6 +43,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related
+from distlint.analysis.nodes import walk
 from distlint.analysis.seeding import makes_ranks_differ
 from distlint.analysis.syntax import assignments, own_nodes
 from distlint.analysis.values import Spread
@@ -150,9 +151,9 @@ def _loop(function: Function, loader: ast.Call) -> ast.For | None:
             return None
     for node in own_nodes(function):
         if isinstance(node, ast.For) and any(
-            isinstance(n, ast.Name) and n.id == name for n in ast.walk(node.iter)
+            isinstance(n, ast.Name) and n.id == name for n in walk(node.iter)
         ):
-            for inner in ast.walk(node):
+            for inner in walk(node):
                 if (
                     isinstance(inner, ast.Call)
                     and isinstance(inner.func, ast.Attribute)

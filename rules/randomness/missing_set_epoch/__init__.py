@@ -47,6 +47,7 @@ from collections.abc import Iterator
 from distlint.analysis.environment import statements
 from distlint.analysis.linked import linked
 from distlint.analysis.model import Model, place_of, related
+from distlint.analysis.nodes import walk
 from distlint.analysis.program import Function, Module
 from distlint.analysis.syntax import own_nodes
 from distlint.findings import Finding, Severity
@@ -123,7 +124,7 @@ def _epochs(function: Function, around: set[Module]) -> tuple[Module, ast.For] |
     if own:
         return function.module, min(own, key=lambda n: n.lineno)
     for module in sorted(around, key=lambda m: (m is not function.module, m.path)):
-        for node in ast.walk(module.source.tree):
+        for node in walk(module.source.tree):
             if isinstance(node, ast.For) and _is_epochs(node):
                 return module, node
     return None

@@ -6,6 +6,7 @@ import ast
 
 from distlint.analysis.environment import statements
 from distlint.analysis.model import span_of
+from distlint.analysis.nodes import walk
 from distlint.analysis.program import Function
 from distlint.analysis.syntax import own_nodes
 from distlint.findings import Applicability, Fix
@@ -15,7 +16,7 @@ from distlint.fixing.edits import Insert
 def holder_of(function: Function, node: ast.AST) -> str | None:
     """The variable that holds the sampler, or what is built around it in one statement."""
     for statement in own_nodes(function):
-        if isinstance(statement, ast.Assign) and node in ast.walk(statement.value):
+        if isinstance(statement, ast.Assign) and node in walk(statement.value):
             return ast.unparse(statement.targets[0])
     return None
 

@@ -39,6 +39,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of
+from distlint.analysis.nodes import walk
 from distlint.analysis.seeding import Seed, seeds, without_rank
 from distlint.analysis.syntax import assignments
 from distlint.analysis.values import Spread
@@ -101,7 +102,7 @@ def _takes_rank_off(site: CallSite, node: ast.expr | None) -> bool:
     nodes = [node] if node is not None else []
     if isinstance(node, ast.Name):
         nodes += assignments(site.function).get(node.id, [])
-    return any(isinstance(n, ast.Sub) for tree in nodes for n in ast.walk(tree))
+    return any(isinstance(n, ast.Sub) for tree in nodes for n in walk(tree))
 
 
 def _method(model: Model, module: Module, call: Call) -> Finding | None:
@@ -164,7 +165,7 @@ def _seeded_by_rank(module: Module, site: CallSite, name: str) -> bool:
         and node.lineno < site.node.lineno
         and bool(node.args)
         and without_rank(node.args[0]) is not node.args[0]
-        for node in ast.walk(site.function.node)
+        for node in walk(site.function.node)
     )
 
 

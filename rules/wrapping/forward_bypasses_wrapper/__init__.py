@@ -42,6 +42,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of
+from distlint.analysis.nodes import walk
 from distlint.analysis.training import Backward
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts, wrappers
@@ -69,7 +70,7 @@ def check(model: Model) -> Iterator[Finding]:
         if not backward:
             continue
         wrapped = {ast.unparse(source) for _, source, _ in found}
-        calls = [n for n in ast.walk(function.node) if isinstance(n, ast.Call)]
+        calls = [n for n in walk(function.node) if isinstance(n, ast.Call)]
         if any(ast.unparse(c.func) in wrapped and backward.reaches(c) for c in calls):
             continue  # the wrapper's forward runs for the same loss
         yield from _bypassing(function, found, calls, backward)
@@ -98,7 +99,7 @@ def _bypassing(
 ) -> Iterator[Finding]:
     nodes = {id(node): (source, wrap) for node, source, wrap in found}
     names: dict[str, tuple[ast.expr, Wrap]] = {}
-    for statement in ast.walk(function.node):
+    for statement in walk(function.node):
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if id(value) in nodes:
                 source, wrap = nodes[id(value)]

@@ -40,6 +40,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, source_of, span_of
+from distlint.analysis.nodes import walk
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.fixing.edits import Replace
 from distlint.rule import Status
@@ -68,7 +69,7 @@ def check(model: Model) -> Iterator[Finding]:
         if not any(word in module.source.text for word in words):
             continue
         digging = _loops_to_parts(module)
-        for node in ast.walk(module.source.tree):
+        for node in walk(module.source.tree):
             found = _unwraps(node)
             if found is not None and node not in digging:
                 subject, attr, whole = found
@@ -86,7 +87,7 @@ def _loops_to_parts(module: Module) -> set[ast.AST]:
         node
         for function in module.all_functions
         if not function.is_module_body and "unwrap" not in function.name
-        for node in ast.walk(function.node)
+        for node in walk(function.node)
         if isinstance(node, ast.While) and _asked(node.test, "model") is not None
     }
 
@@ -130,7 +131,7 @@ def _is_self(subject: ast.expr) -> bool:
 
 def _holds(node: ast.expr, subject: ast.expr, attr: str) -> bool:
     path = f"{ast.unparse(subject)}.{attr}"
-    return any(isinstance(n, ast.Attribute) and ast.unparse(n) == path for n in ast.walk(node))
+    return any(isinstance(n, ast.Attribute) and ast.unparse(n) == path for n in walk(node))
 
 
 def _steps(target: ast.expr, value: ast.expr, subject: ast.expr, attr: str) -> bool:

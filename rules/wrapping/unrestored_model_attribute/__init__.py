@@ -57,13 +57,17 @@ called back is not followed.
 from __future__ import annotations
 
 import ast
+import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from distlint.analysis.memory import remembered
 from distlint.analysis.model import Model, place_of, related, source_of
 from distlint.analysis.temporary import Setting, Stretch, stretches
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import settings
+from distlint.project.columns import split_lines
 from distlint.rule import Status
 
 from .repair import repaired
@@ -78,16 +82,53 @@ STATUS = Status.STABLE
 LITERALS = (b".output_hidden_states =", b".output_attentions =")
 
 
+_WORDS = (
+    "setattr(",
+    ".train(",
+    *(f".{name}" for name in (*settings.MODEL_SETTINGS, "forward")),
+    *(f".{name}." for name in settings.CONFIGS),
+)
+_MAY_RESTORE = re.compile(r"setattr\(|\.train\(|[^=!<>]=[ \t]*\w+[ \t]*(?:#.*|;.*)?$")
+"""`setting = name` at the end of a line, and calls that may do the same."""
+
+
 def check(model: Model) -> Iterator[Finding]:
     """Each stretch of work under attributes that only its success puts back."""
-    wrapped = {
-        (site.function, ast.unparse(site.node)) for site, _ in model.attributes()
-    }  # `model.config` of a wrapped model
     for module in model.modules:
-        for function in module.all_functions:
+        lines = _restoring_lines(module.source.text)
+        for function in module.all_functions if lines else ():
+            if not function.is_module_body and not _holds_line(function.node, lines):
+                continue
             for stretch in stretches(function.node):
                 if any(_is_models(setting) for setting in stretch.settings):
-                    yield _finding(module, function, stretch, wrapped)
+                    yield _finding(module, function, stretch, _wrapped(model))
+
+
+@remembered
+def _wrapped(model: Model) -> set[tuple[Function, str]]:
+    """Attributes of wrapped models, as written, and where."""
+    return {(site.function, ast.unparse(site.node)) for site, _ in model.attributes()}
+
+
+def _restoring_lines(text: str) -> list[int]:
+    """The numbers of the lines that may put a model's setting back, in order."""
+    if "\r" in text:
+        text = "\n".join(split_lines(text))
+    starts: set[int] = set()
+    for word in _WORDS:
+        at = text.find(word)
+        while at >= 0:
+            start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+            if _MAY_RESTORE.search(text, at, end if end >= 0 else len(text)):
+                starts.add(start)
+            at = text.find(word, at + 1)
+    return sorted(text.count("\n", 0, start) + 1 for start in starts)
+
+
+def _holds_line(node: ast.AST, lines: list[int]) -> bool:
+    first: int = node.lineno  # type: ignore[attr-defined]
+    position = bisect_left(lines, first)
+    return position < len(lines) and lines[position] <= (getattr(node, "end_lineno", None) or first)
 
 
 def _is_models(setting: Setting) -> bool:

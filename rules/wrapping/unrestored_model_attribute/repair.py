@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import source_of, span_of
+from distlint.analysis.nodes import walk
 from distlint.analysis.temporary import Setting, Stretch, new_value
 from distlint.findings import Applicability, Fix
 from distlint.fixing.edits import AddImport, Delete, Edit, Insert, Replace, WrapInWith
@@ -115,10 +116,10 @@ class _Change:
         """Whether the restore depends on nothing but whether there was something to restore."""
         match self.setting.restore_statement:
             case ast.If(test=test, orelse=[]):
-                names = {n.id for n in ast.walk(test) if isinstance(n, ast.Name)}
+                names = {n.id for n in walk(test) if isinstance(n, ast.Name)}
                 return self.setting.saved in names or any(
                     isinstance(n, ast.Call) and getattr(n.func, "id", "") == "hasattr"
-                    for n in ast.walk(test)
+                    for n in walk(test)
                 )
         return True
 
@@ -126,14 +127,14 @@ class _Change:
         """Remove the save, where only the set and the restore used the variable."""
         setting = self.setting
         inside = {
-            id(n) for s in (setting.save_statement, setting.restore_statement) for n in ast.walk(s)
+            id(n) for s in (setting.save_statement, setting.restore_statement) for n in walk(s)
         }
         used = any(
             isinstance(n, ast.Name)
             and n.id == setting.saved
             and isinstance(n.ctx, ast.Load)
             and id(n) not in inside
-            for n in ast.walk(self.function.node)
+            for n in walk(self.function.node)
         )
         match setting.save_statement:
             case ast.Assign(targets=[ast.Name()]) if not used:
@@ -160,7 +161,7 @@ class _Change:
         if statement.orelse or statement.finalbody or len(self.setting.sets) != 1:
             return None
         found = self.setting.sets[0]
-        if found not in statement.body or any(_leaves(s) for s in ast.walk(statement)):
+        if found not in statement.body or any(_leaves(s) for s in walk(statement)):
             return None
         name = self._fresh(f"new_{self.setting.attr.strip('_')}")
         owner, value = self.text(self.setting.owner), self.text(new_value(found))
@@ -181,7 +182,7 @@ class _Change:
         return name
 
     def _fresh(self, name: str) -> str:
-        taken = {n.id for n in ast.walk(self.function.node) if isinstance(n, ast.Name)}
+        taken = {n.id for n in walk(self.function.node) if isinstance(n, ast.Name)}
         while name in taken:
             name += "_"
         return name
@@ -207,7 +208,7 @@ def _ends_in_else(statement: ast.If) -> bool:
 
 def _leaves(statement: ast.AST) -> bool:
     """Whether the statement may leave the block on a way that skipped the restore."""
-    return any(isinstance(n, (ast.Return, ast.Break, ast.Continue)) for n in ast.walk(statement))
+    return any(isinstance(n, (ast.Return, ast.Break, ast.Continue)) for n in walk(statement))
 
 
 def _generates(stretch: Stretch) -> bool:
@@ -216,5 +217,5 @@ def _generates(stretch: Stretch) -> bool:
         and isinstance(n.func, ast.Attribute)
         and n.func.attr.startswith("generate")
         for statement in stretch.work
-        for n in ast.walk(statement)
+        for n in walk(statement)
     )

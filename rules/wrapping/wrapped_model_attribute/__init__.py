@@ -48,6 +48,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.nodes import walk
 from distlint.analysis.ranks import MAIN
 from distlint.analysis.wrapped import (
     BY_LAUNCH,
@@ -121,7 +122,7 @@ def _before_the_wrap(model: Model, site: AttributeSite, by_name: dict[str, list[
 
 def _line_of_wrap(function: Function, wrap: Wrap, by_name: dict[str, list[CallSite]]) -> int:
     """Where a function wraps, itself or by the method that it calls; 0 where it does not."""
-    if any(node is wrap.node for node in ast.walk(function.node)):
+    if any(node is wrap.node for node in walk(function.node)):
         return int(getattr(wrap.node, "lineno", 0))
     lines = [
         call.node.lineno
@@ -129,7 +130,7 @@ def _line_of_wrap(function: Function, wrap: Wrap, by_name: dict[str, list[CallSi
         for call in sites
         if call.function is function
         and call.callee is not None
-        and any(node is wrap.node for node in ast.walk(call.callee.node))
+        and any(node is wrap.node for node in walk(call.callee.node))
     ]
     return min(lines, default=0)
 

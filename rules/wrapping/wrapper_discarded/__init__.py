@@ -42,6 +42,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related
+from distlint.analysis.nodes import walk
 from distlint.analysis.training import Backward
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts, wrappers
@@ -109,7 +110,7 @@ def _trained_after(
         backward = Backward(place)
         if not backward:
             continue
-        for node in ast.walk(place.node):
+        for node in walk(place.node):
             match node:
                 case ast.Assign(targets=targets) if (
                     node is not statement
