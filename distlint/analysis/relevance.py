@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from distlint.analysis.program import Class, Function, Module, Program
 from distlint.knowledge import facts
 
-_WORD: Final = re.compile(r"[A-Za-z_]\w*")
-_APART: Final = {i: " " for i in range(128) if not (chr(i).isalnum() or chr(i) == "_")}
+_WORD: Final = re.compile(r"[A-Za-z_]\w*\(?")
+_APART: Final = {i: " " for i in range(128) if not (chr(i).isalnum() or chr(i) in "_(")}
 """Turns what stands between words into blanks: a third of the cost of finding them by `_WORD`."""
 
 # Names so common that a function of this name says nothing of its callers. Guards around them are in the
@@ -46,62 +47,59 @@ class Relevance:
 def relevance(program: Program) -> Relevance:
     """Sort the functions of a program by what their words may have to do with ranks."""
     texts: dict[Function, str] = {}
+    held: dict[Function, frozenset[str]] = {}
     mentions: Counter[str] = Counter()
     telling: dict[Module, frozenset[str]] = {}
-    strong: set[Function] = set()
-    weak: set[Function] = set()
     for module in program.modules.values():
+        words = _words(module.source.text)
+        mentions.update(words)
+        telling[module] = frozenset(words)
         of_module = _texts_of_functions(module)
         texts.update(of_module)
-        count = Counter(_words(module.source.text))
-        mentions.update(count)
-        words = frozenset(count)
-        telling[module] = words
-        strong |= _holding(of_module, words & facts.STRONG_WORDS)
-        weak |= _holding(of_module, words & facts.WEAK_WORDS)
+        held.update((f, frozenset(_words(text))) for f, text in of_module.items())
+    strong = _holding(held, facts.STRONG_WORDS)
+    weak = _holding(held, facts.WEAK_WORDS)
     for module in program.modules.values():
         for cls in module.all_classes:
             if facts.is_training_class(program.mro(cls)[1]):
                 strong.update(cls.methods.values())
-    strong |= _of_the_same_class(strong, texts)
-    derived = _derived_names(program)
-    for module, words in telling.items():
-        strong |= _holding(_rest(module, texts, strong), words & derived)
+    strong |= _of_the_same_class(strong, texts, held)
+    strong |= _holding(held, _derived_names(telling))
     names = {f.name for f in strong if f.name not in _COMMON}
     while names:
+        calls = {f"{name}(" for name in names}
         more: set[Function] = set()
-        for module, words in telling.items():
-            calls = frozenset(f"{name}(" for name in words & names)
-            more |= _holding(_rest(module, texts, strong), calls)
+        for module, in_module in telling.items():
+            called_here = in_module & calls
+            if called_here:
+                more.update(
+                    f
+                    for f in module.all_functions
+                    if f in held and f not in strong and not held[f].isdisjoint(called_here)
+                )
         strong |= more
         names = {f.name for f in more if f.name not in _COMMON} - names
     plain = {f for f in texts if f not in strong and f not in weak}
     strong.update(module.body for module in program.modules.values())
     defined = Counter(f.name for f in texts)
-    called = {name for name, times in defined.items() if mentions[name] > times}
+    called = {
+        name for name, times in defined.items() if mentions[name] + mentions[f"{name}("] > times
+    }
     return Relevance(strong, plain, called)
 
 
 def _words(text: str) -> list[str]:
-    """The names and keywords in a text (and, in plain ASCII, its numbers: no function is called so)."""
+    """The names and keywords in a text, with the bracket of a call; in plain ASCII its numbers too."""
     if text.isascii():
-        return text.translate(_APART).split()
+        return text.replace("(", "( ").translate(_APART).split()
     return _WORD.findall(text)
 
 
-def _rest(module: Module, texts: dict[Function, str], taken: set[Function]) -> dict[Function, str]:
-    return {f: texts[f] for f in module.all_functions if f in texts and f not in taken}
-
-
-def _holding(texts: dict[Function, str], words: frozenset[str]) -> set[Function]:
-    """The functions in whose text one of a few words stands, not as the end or middle of another."""
-    if not words:
-        return set()
-    ends = "|".join(re.escape(w) + ("" if w.endswith("(") else r"\b") for w in sorted(words))
-    pattern = re.compile(rf"\b(?:{ends})")
-    return {
-        f for f, text in texts.items() if any(w in text for w in words) and pattern.search(text)
-    }
+def _holding(held: dict[Function, frozenset[str]], words: Iterable[str]) -> set[Function]:
+    """The functions in which one of some words stands."""
+    wanted = frozenset(words)
+    wanted |= {f"{word}(" for word in wanted}
+    return {function for function, own in held.items() if not wanted.isdisjoint(own)}
 
 
 def _texts_of_functions(module: Module) -> dict[Function, str]:
@@ -117,29 +115,37 @@ def _texts_of_functions(module: Module) -> dict[Function, str]:
     return found
 
 
-def _of_the_same_class(strong: set[Function], texts: dict[Function, str]) -> set[Function]:
+def _of_the_same_class(
+    strong: set[Function], texts: dict[Function, str], held: dict[Function, frozenset[str]]
+) -> set[Function]:
     """Methods that use an attribute which a method of their class computes from ranks or wrappers."""
     attributes: dict[Class, set[str]] = {}
     for function in strong:
         if function.cls is not None and function in texts:
             for match in _OWN_ASSIGNMENT.finditer(texts[function]):
-                if not facts.STRONG_WORDS.isdisjoint(_WORD.findall(match[0])):
+                if not facts.STRONG_WORDS.isdisjoint(_names(match[0])):
                     attributes.setdefault(function.cls, set()).update(_OWN.findall(match[1]))
     found: set[Function] = set()
     for cls, names in attributes.items():
-        methods = {m: texts[m] for m in cls.methods.values() if m in texts}
-        found |= _holding(methods, frozenset(names))
+        found |= _holding({m: held[m] for m in cls.methods.values() if m in held}, names)
     return found
 
 
-def _derived_names(program: Program) -> set[str]:
+def _derived_names(telling: dict[Module, frozenset[str]]) -> set[str]:
     """Variables of modules and attributes of `self` that are computed from the rank."""
     found: set[str] = set()
-    for module in program.modules.values():
+    asking = facts.RANK_WORDS | {f"{word}(" for word in facts.RANK_WORDS}
+    for module, words in telling.items():
+        if asking.isdisjoint(words):
+            continue
         for match in _ASSIGNMENT.finditer(module.source.text):
-            if match[1] not in _COMMON and not facts.RANK_WORDS.isdisjoint(_WORD.findall(match[2])):
+            if match[1] not in _COMMON and not facts.RANK_WORDS.isdisjoint(_names(match[2])):
                 found.add(match[1])
     return found
+
+
+def _names(text: str) -> Iterator[str]:
+    return (word.rstrip("(") for word in _words(text))
 
 
 _ASSIGNMENT: Final = re.compile(
