@@ -56,7 +56,10 @@ CODE = "DL510"
 NAME = "launcher-variables-by-hand"
 SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
-LITERALS = (b"WORLD_SIZE", b"MASTER_ADDR", b"LOCAL_RANK")
+LITERALS = (
+    *(f"[{q}{n}{q}] =".encode() for n in ("WORLD_SIZE", "MASTER_ADDR") for q in "\"'"),
+    b"LOCAL_RANK",
+)
 
 _IDENTITY = frozenset({"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"})
 _MEETING = frozenset({"MASTER_ADDR", "MASTER_PORT"})
