@@ -147,7 +147,7 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
                 frame.function,
                 base,
                 frame.statement,
-                tuple(frame.guards),
+                frame.guards,
                 tuple(frame.tries),
                 frame.tick(),
             )

@@ -65,7 +65,7 @@ class Frame:
         self.captured = captured
         self.env: dict[str, Value] = {}
         self.steps: list[Step] = run.steps
-        self.guards: list[Guard] = []
+        self.guards: tuple[Guard, ...] = ()
         self.loops: list[ast.stmt] = []
         self.tries: list[ast.Try] = []
         self.loop_steps: list[Loop] = []
@@ -286,7 +286,7 @@ class Frame:
         """Record a call for the rules."""
         site = CallSite(
             node, self.function, name, receiver, args, keywords, rows, callee, self.statement,
-            tuple(self.guards), tuple(self.loops), tuple(self.tries), self.tick(),
+            self.guards, tuple(self.loops), tuple(self.tries), self.tick(),
         )  # fmt: skip
         self.run.calls.append(site)
         return site
@@ -339,11 +339,12 @@ class Frame:
     @contextmanager
     def guarded(self, node: ast.expr, value: Value, taken: bool) -> Iterator[None]:
         """The condition `value` is known to be `taken` inside."""
-        self.guards.append(Guard(node, self.module, value, taken))
+        outer = self.guards
+        self.guards = (*outer, Guard(node, self.module, value, taken))
         try:
             yield
         finally:
-            self.guards.pop()
+            self.guards = outer
 
     # -- statements ----------------------------------------------------------------------------------
 
@@ -363,15 +364,15 @@ class Frame:
 
     def execute(self, statements: list[ast.stmt]) -> bool:
         """Follow statements in order; returns whether the end of the block is reached."""
-        guards = len(self.guards)
+        outer = self.guards
         for statement in statements:
             self.statement = statement
             handler = _STATEMENTS.get(type(statement))
             alive = handler(self, statement) if handler is not None else self._plain(statement)
             if not alive:
-                del self.guards[guards:]
+                self.guards = outer
                 return False
-        del self.guards[guards:]
+        self.guards = outer
         return True
 
     def _plain(self, statement: ast.stmt) -> bool:
@@ -448,15 +449,16 @@ class Frame:
                 (statement.body, statement.orelse) if truth else (statement.orelse, statement.body)
             )
             ranked = test.spread is Spread.RANK
-            self.guards.append(Guard(statement.test, self.module, test, truth))
+            outer = self.guards
+            self.guards = (*outer, Guard(statement.test, self.module, test, truth))
             if ranked:
                 self.control.append(test)
             alive = self.execute(taken)
             if ranked:
                 self.control.pop()
-            self.guards.pop()
+            self.guards = outer
             if alive and _leaves(other):
-                self.guards.append(Guard(statement.test, self.module, test, truth, exits=True))
+                self.guards = (*outer, Guard(statement.test, self.module, test, truth, exits=True))
             return alive
         return self._fork(statement, statement.test, test, statement.body, statement.orelse)
 
@@ -494,7 +496,8 @@ class Frame:
         else:
             self.env = then_env if then_alive else other_env
             if then_alive or other_alive:
-                self.guards.append(Guard(test_node, self.module, test, then_alive, exits=True))
+                left = Guard(test_node, self.module, test, then_alive, exits=True)
+                self.guards = (*self.guards, left)
         return then_alive or other_alive
 
     def _narrow(self, test: ast.expr, taken: bool) -> None:
@@ -687,11 +690,11 @@ class Frame:
             if element is not None:
                 self.assign(element[0], self.element_of(element[1], element[0]))
             guard = test is not None and test[1].truthiness() is None
+            outside = self.guards
             if guard and test is not None:
-                self.guards.append(Guard(test[0], self.module, test[1], True))
+                self.guards = (*outside, Guard(test[0], self.module, test[1], True))
             alive = self.execute(body)
-            if guard:
-                self.guards.pop()
+            self.guards = outside
             if alive and tail:
                 loop.body.extend(tail)
             self.loops.pop()

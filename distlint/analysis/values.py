@@ -69,6 +69,8 @@ Target = "Closure | Class | Module | str"
 """What a callable value is: a project function, class or module, or an external qualified name."""
 
 NO_TAGS: Final[frozenset[str]] = frozenset()
+_TAGS: Final[dict[frozenset[str], frozenset[str]]] = {}
+"""Each set of tags once: there are few, and tens of thousands of values that have one."""
 
 
 class Value:
@@ -120,7 +122,7 @@ class Value:
         self.receiver = receiver
         self.items = items
         self.wraps = wraps
-        self.tags = tags
+        self.tags = _TAGS.setdefault(tags, tags) if tags else NO_TAGS
         self.logic = logic
 
     def but(self, **changes: Any) -> Value:
