@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from distlint.analysis import expressions
 from distlint.analysis.ir import CallSite, Event, Fail, Invoke, Layer, Opaque
+from distlint.analysis.memory import remembered
 from distlint.analysis.nodes import walk
 from distlint.analysis.program import Class, Function, dotted_name
 from distlint.analysis.values import (
@@ -575,7 +576,7 @@ def call_project(
     frame.run.consulted |= run.consulted
     if closure.receiver is not None and closure.receiver.key == ("self",):
         for name, value in run.self_attributes.items():
-            frame.env[f"self.{name}"] = value
+            frame.set_path(f"self.{name}", value)
     if function.is_generator or function.has_decorator("contextmanager", "asynccontextmanager"):
         return Value(
             ("generator", id(node)),
@@ -637,30 +638,35 @@ def bind(
     function: Function, receiver: Value | None, args: list[Value], keywords: dict[str, Value]
 ) -> dict[str, Value]:
     """Arguments by parameter name; defaults that are constants are filled in."""
-    node = function.node
-    if isinstance(node, ast.Module):
+    if function.is_module_body:
         return {}
-    spec = node.args
-    names = [a.arg for a in (*spec.posonlyargs, *spec.args)]
+    names, by_keyword, defaults = _parameters(function)
     bound: dict[str, Value] = {}
-    values = list(args)
     takes_self = function.cls is not None and not function.has_decorator("staticmethod")
     if takes_self and names and receiver is not None:
-        values.insert(0, receiver)
-    for name, value in zip(names, values, strict=False):
-        bound[name] = value
-    allowed = {*names, *(a.arg for a in spec.kwonlyargs)}
+        args = [receiver, *args]
+    bound.update(zip(names, args, strict=False))
     for name, value in keywords.items():
-        if name in allowed:
+        if name in by_keyword:
             bound[name] = value
+    for name, default in defaults.items():
+        if name not in bound:
+            bound[name] = default
+    return bound
+
+
+@remembered
+def _parameters(function: Function) -> tuple[list[str], frozenset[str], dict[str, Value]]:
+    """The positional parameters of a function, those that keywords may name, and constant defaults."""
+    spec: ast.arguments = function.node.args  # type: ignore[union-attr]
+    names = [a.arg for a in (*spec.posonlyargs, *spec.args)]
+    keywords = [a.arg for a in spec.kwonlyargs]
     defaults = dict(zip(reversed(names), reversed(spec.defaults), strict=False))
     defaults.update(
-        {a.arg: d for a, d in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if d is not None}
+        {name: d for name, d in zip(keywords, spec.kw_defaults, strict=True) if d is not None}
     )
-    for name, default in defaults.items():
-        if name not in bound and isinstance(default, ast.Constant):
-            bound[name] = constant(default.value)
-    return bound
+    constants = {n: constant(d.value) for n, d in defaults.items() if isinstance(d, ast.Constant)}
+    return names, frozenset((*names, *keywords)), constants
 
 
 def _builtin(

@@ -117,9 +117,10 @@ class Engine:
         captured: dict[str, Value] | None = None,
     ) -> Run:
         """The run of a function on a class of ranks with these arguments."""
-        bound = {n: v for n, v in (bound or {}).items() if _signature(v) is not None}
+        signatures = {n: s for n, v in bound.items() if (s := _signature(v))} if bound else {}
+        bound = {name: bound[name] for name in signatures} if bound else {}
         captured = captured or {}
-        variant = self._variant(function, bound, receiver, captured)
+        variant = self._variant(function, signatures, receiver, captured)
         key = (function, rank, variant)
         found = self._memo.get(key) or self._provisional.get(key)
         if found is not None:
@@ -241,16 +242,12 @@ class Engine:
     def _variant(
         self,
         function: Function,
-        bound: dict[str, Value],
+        signatures: dict[str, tuple[Hashable, ...]],
         receiver: Value | None,
         captured: dict[str, Value],
     ) -> Hashable:
         """What of the arguments matters: booleans, None, numbers of the rank, functions, wrapped models, types."""
-        parts = []
-        for name, value in bound.items():
-            part = _signature(value)
-            if part is not None and name != "self":
-                parts.append((name, part))
+        parts = [(name, part) for name, part in signatures.items() if name != "self"]
         free = []
         if captured and function.parent is not None:
             for name in self._free_names(function):
@@ -434,7 +431,7 @@ def _ranked(run: Run) -> set[str]:
     return {name for name, value in run.environment.items() if value.spread is Spread.RANK}
 
 
-def _signature(value: Value) -> Hashable | None:
+def _signature(value: Value) -> tuple[Hashable, ...] | None:
     """What of an argument makes a run of its own worth while; arguments without are unknown inside."""
     if value.spread is Spread.RANK:
         layers = "/".join(w.kind for w in value.wraps)

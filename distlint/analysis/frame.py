@@ -64,6 +64,7 @@ class Frame:
         self.module: Module = run.function.module
         self.captured = captured
         self.env: dict[str, Value] = {}
+        self._roots: set[str] = set()
         self.steps: list[Step] = run.steps
         self.guards: tuple[Guard, ...] = ()
         self.loops: list[ast.stmt] = []
@@ -159,7 +160,7 @@ class Frame:
                             spread=self.control[-1].spread, origin=self.control[-1].origin
                         )
                     self._forget(path)
-                    self.env[path] = value
+                    self.set_path(path, value)
                     if path.startswith("self.") and path.count(".") == 1:
                         old = self.run.self_attributes.get(target.attr)
                         self.run.self_attributes[target.attr] = (
@@ -205,7 +206,14 @@ class Frame:
                 ),
             )
 
+    def set_path(self, path: str, value: Value) -> None:
+        """Note what a dotted path holds, until something it starts with is bound anew."""
+        self.env[path] = value
+        self._roots.add(path.partition(".")[0])
+
     def _forget(self, path: str) -> None:
+        if path.partition(".")[0] not in self._roots:
+            return
         prefix = path + "."
         stale = [name for name in self.env if name.startswith(prefix)]
         for name in stale:
@@ -222,7 +230,7 @@ class Frame:
         known = expressions.evaluate(self, node)
         if known.known and isinstance(known.const, (int, str, bool)):
             return  # a constant handed to a collective stays what it is
-        self.env[path] = Value(value.key, type=known.type, truth=known.truth)
+        self.set_path(path, Value(value.key, type=known.type, truth=known.truth))
 
     # -- facts about the rank ----------------------------------------------------------------------
 
@@ -478,13 +486,15 @@ class Frame:
             self.control.append(test)
         self.steps, self.env = then, dict(before)
         self._narrow(test_node, True)
-        with self.guarded(test_node, test, True):
-            then_alive = self.execute(body)
+        outside = self.guards
+        self.guards = (*outside, Guard(test_node, self.module, test, True))
+        then_alive = self.execute(body)
         then_env = self.env
         self.steps, self.env = other, dict(before)
         self._narrow(test_node, False)
-        with self.guarded(test_node, test, False):
-            other_alive = self.execute(orelse)
+        self.guards = (*outside, Guard(test_node, self.module, test, False))
+        other_alive = self.execute(orelse)
+        self.guards = outside
         other_env = self.env
         if test.spread is not Spread.UNIFORM:
             self.control.pop()
@@ -512,7 +522,7 @@ class Frame:
             ):
                 path = dotted_name(left)
                 if path and taken is isinstance(op, ast.Is):
-                    self.env[path] = constant(None)
+                    self.set_path(path, constant(None))
                 elif path and path in self.env and self.env[path].const is None:
                     self.env[path] = self.env[path].but(const=UNKNOWN)
             case ast.Call(

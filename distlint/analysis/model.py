@@ -94,6 +94,10 @@ class Call:
         return any(g.value.spread is Spread.RANK for g in self.site.guards)
 
 
+def _position(call: Call) -> tuple[int, int]:
+    return call.site.node.lineno, call.site.node.col_offset
+
+
 class Model:
     """The analysed project."""
 
@@ -204,12 +208,24 @@ class Model:
                 sites.sort(key=lambda pair: pair[0].rank)
                 calls.append(Call(sites[0][1], tuple(sites), entered))
         for calls in found.values():
-            calls.sort(key=lambda c: (c.site.node.lineno, c.site.node.col_offset))
+            calls.sort(key=_position)
         return found
 
     @cached_property
     def _calls_by_node(self) -> dict[int, Call]:
         return {id(c.site.node): c for calls in self._calls.values() for c in calls}
+
+    @cached_property
+    def _calls_by_name(self) -> dict[Module, dict[str, list[Call]]]:
+        found: dict[Module, dict[str, list[Call]]] = {}
+        for module, calls in self._calls.items():
+            by_name = found[module] = {}
+            for call in calls:
+                by_name.setdefault(call.site.name, []).append(call)
+                method = f".{call.site.method}"
+                if method != call.site.name:
+                    by_name.setdefault(method, []).append(call)
+        return found
 
     def call_at(self, node: ast.AST) -> Call | None:
         """The call that a syntax node of a reported module makes; None where no rank makes it."""
@@ -220,17 +236,13 @@ class Model:
 
         A name is canonical ("torch.save"), or ".method" for a method of whatever receiver.
         """
-        wanted = frozenset(n for n in names if not n.startswith("."))
-        methods = frozenset(n[1:] for n in names if n.startswith("."))
-        modules = [module] if module is not None else list(self.modules)
-        for m in modules:
-            for call in self._calls.get(m, ()):
-                if (
-                    not names
-                    or call.site.name in wanted
-                    or (methods and call.site.method in methods)
-                ):
-                    yield call
+        for m in [module] if module is not None else list(self.modules):
+            if not names:
+                yield from self._calls.get(m, ())
+                continue
+            by_name = self._calls_by_name.get(m, {})
+            found = {id(call): call for name in names for call in by_name.get(name, ())}
+            yield from sorted(found.values(), key=_position)
 
     def attributes(self) -> Iterator[tuple[AttributeSite, frozenset[RankClass]]]:
         """Attributes read from, set on or deleted from wrapped models, and by which classes."""

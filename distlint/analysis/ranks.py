@@ -13,7 +13,7 @@ WORLD_SIZE: Final = 4
 LOCAL_WORLD_SIZE: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class RankClass:
     """One concrete rank standing for all that take the same decisions."""
 

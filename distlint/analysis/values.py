@@ -156,6 +156,11 @@ class Value:
         return f"<Value {self.spread.name} {' '.join(parts)}>"
 
 
+_SMALL: Final = frozenset({bool, int, type(None)})
+_CONSTANTS: Final[dict[tuple[type, object], Value]] = {}
+"""The values of numbers and flags that code has written out, each once."""
+
+
 def constant(
     const: Any,
     spread: Spread = Spread.UNIFORM,
@@ -163,6 +168,12 @@ def constant(
     tags: frozenset[str] = NO_TAGS,
 ) -> Value:
     """A value that is a known constant; constants that compare equal but differ in type stay apart."""
+    if spread is Spread.UNIFORM and not tags and const.__class__ in _SMALL:
+        known = _CONSTANTS.get((const.__class__, const))
+        if known is None:
+            known = Value(("constant", type(const).__name__, const), const)
+            _CONSTANTS[const.__class__, const] = known
+        return known
     try:
         hash(const)
     except TypeError:
