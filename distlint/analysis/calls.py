@@ -493,8 +493,9 @@ def _forward(
 ) -> Value:
     """A call of a wrapped model: its forward is a collective of the wrapper's."""
     site = frame.site(node, "forward", model, args, keywords, (), None)
-    layer = Layer.WRAPPED if all(w.kind == "ddp" for w in model.wraps) else Layer.SHARDED
-    frame.steps.append(Event("forward", layer, node, frame.module, site=site))
+    if facts.forward_waits(model.wraps):
+        layer = Layer.WRAPPED if facts.replicates(model.wraps) else Layer.SHARDED
+        frame.steps.append(Event("forward", layer, node, frame.module, site=site))
     result = Value(
         ("call", id(node)),
         UNKNOWN,

@@ -17,6 +17,8 @@ from distlint.analysis.ir import Layer
 _BUDGET: Final = 40_000
 _MAX_STACK: Final = 24
 _MAX_ROUNDS: Final = 2
+_PRUNED_FROM: Final = 4
+"""From so many answers on it is worth asking whether events can follow at all."""
 
 Stack = tuple[Any, ...]
 """Where calls return to: () or (node, rest of the stack)."""
@@ -270,6 +272,10 @@ class Comparison:
             right = self._front(b, dict(assumed), dict(fresh), shared, expand)
             split = left.split if left.split is not None else right.split
             if split is not None:
+                if len(fresh) >= _PRUNED_FROM and not (
+                    self._may_act(a, assumed, fresh) or self._may_act(b, assumed, fresh)
+                ):
+                    return None
                 for truth in (True, False):
                     found = self._step(a, b, assumed, fresh | {(split, truth)}, shared, trail, work)
                     if found is not None:
@@ -282,10 +288,10 @@ class Comparison:
             if not lonely:
                 break
             expand |= lonely
-        if left.wild and not left.acts and not left.ends and not left.calls:
-            return None
-        if right.wild and not right.acts and not right.ends and not right.calls:
-            return None
+        if not (left.acts or right.acts or left.calls or right.calls):
+            return None  # who leaves here and who goes on: nobody is waited for
+        if any(not (side.acts or side.ends or side.calls) for side in (left, right)):
+            return None  # an exception, or round and round in a loop that has no events
         ops_differ = left.acts.keys() != right.acts.keys()
         ends_differ = left.ends != right.ends
         if ops_differ or ends_differ:
@@ -398,6 +404,52 @@ class Comparison:
                     else:
                         front.ends = True
         return front
+
+    def _may_act(self, states: States, assumed: Assumptions, fresh: Fresh) -> bool:
+        """Whether an event can follow at all, given the answers so far.
+
+        Each open condition doubles the ways to look at; where one that is answered keeps all events out
+        (`if args.horovod`), the others need no answer.
+        """
+        answers = dict(assumed)
+        answers.update((symbol, truth) for (symbol, rounds), truth in fresh if rounds == 0)
+        stack = [(node, returns, frozenset[Hashable]()) for node, returns in states]
+        seen: set[tuple[Node, Stack, frozenset[Hashable]]] = set()
+        while stack:
+            state = stack.pop()
+            if state in seen:
+                continue
+            seen.add(state)
+            self._spend()
+            node, returns, anew = state
+            match node:
+                case Act():
+                    if self._counts(node):
+                        return True
+                    stack.append((node.next, returns, anew))
+                case If():
+                    truth = self._mode(node)
+                    if truth is None and node.symbol not in anew:
+                        truth = answers.get(node.symbol)
+                    if truth is not False:
+                        stack.append((node.then, returns, anew))
+                    if truth is not True:
+                        stack.append((node.orelse, returns, anew))
+                case Head():
+                    truth = answers.get(node.loop.key) if node.loop.key not in anew else None
+                    inside = anew | node.loop.volatile
+                    if truth is not False:
+                        stack.append((node.body, returns, inside))
+                    if truth is not True and node.exit is not None:
+                        stack.append((node.exit, returns, inside))
+                case Call():
+                    if _depth(returns) >= _MAX_STACK:
+                        return True
+                    stack.append((self.graphs.root(node.run), (node.next, returns), anew))
+                case End():
+                    if node is RETURN and returns:
+                        stack.append((returns[0], returns[1], anew))
+        return False
 
     def _mode(self, node: If) -> bool | None:
         """Whether a model is sharded is assumed where its collectives are compared."""

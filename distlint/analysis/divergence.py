@@ -32,6 +32,7 @@ class Divergence:
     guards    the conditions that divide the ranks (for "local": the condition itself)
     chain     the calls from the function to the collective, outermost first
     missing   whether the other side never performs that collective at all (else: another order)
+    left      whether the other side has left before, by an exit under `guards`
     """
 
     kind: str
@@ -47,6 +48,7 @@ class Divergence:
     missing: bool
     condition: Value | None = None
     node: ast.AST | None = None
+    left: bool = False
 
     @property
     def module(self) -> Module:
@@ -82,11 +84,14 @@ def divergences_of(
     problems: list[tuple[str, str]] = []
     for function, runs in live.items():
         try:
-            for divergence in _of_function(function, runs, graphs):
-                key = (divergence.kind, id(divergence.anchor), divergence.layer > 0)
-                found.setdefault(key, divergence)
-        except (GaveUp, RecursionError) as reason:
-            problems.append((function.module.path, f"{function.qualname}: not compared, {reason}"))
+            divergences, problem = _of_function(function, runs, graphs)
+        except RecursionError as reason:
+            divergences, problem = [], str(reason)
+        if problem:
+            problems.append((function.module.path, f"{function.qualname}: not compared, {problem}"))
+        for divergence in divergences:
+            key = (divergence.kind, id(divergence.anchor), divergence.layer > 0)
+            found.setdefault(key, divergence)
     return _innermost(list(found.values())), problems
 
 
@@ -100,12 +105,17 @@ def _innermost(found: list[Divergence]) -> list[Divergence]:
     ]
 
 
-def _of_function(function: Function, runs: FunctionRuns, graphs: Graphs) -> list[Divergence]:
+def _of_function(
+    function: Function, runs: FunctionRuns, graphs: Graphs
+) -> tuple[list[Divergence], str]:
+    """The divergences of one function, and why a comparison was given up ("" where none was)."""
     found: list[Divergence] = []
+    problem = ""
     reported: set[int] = set()
     for variant in runs.variants.values():
         if not any(graphs.noisy(run) for run in variant.values()):
             continue
+        given_up: set[RankClass] = set()
         for layer in Layer:
             main = variant.get(MAIN)
             if main is None:
@@ -113,11 +123,34 @@ def _of_function(function: Function, runs: FunctionRuns, graphs: Graphs) -> list
             for rank, other in variant.items():
                 if any(not d.missing for d in found):
                     break  # what follows a difference in order is shifted against each other
-                if rank is not MAIN and other is not main:
-                    found += _compare(function, graphs, layer, main, other, rank, reported)
+                if rank is MAIN or other is main or rank in given_up:
+                    continue
+                try:
+                    _compare(function, graphs, layer, main, other, rank, reported, found)
+                except GaveUp as reason:
+                    given_up.add(rank)
+                    problem = str(reason)
             for run in dict.fromkeys(variant.values()):
                 found += _local(function, graphs, layer, run, reported)
-    return found
+    return _once_for_each_exit(found), problem
+
+
+def _once_for_each_exit(found: list[Divergence]) -> list[Divergence]:
+    """Ranks that have left miss everything below: the first collective that waits for them says it."""
+    first: dict[tuple[int, ...], Divergence] = {}
+    for divergence in found:
+        if divergence.left:
+            exits = tuple(id(g.node) for g in divergence.guards)
+            known = first.setdefault(exits, divergence)
+            if _place(divergence) < _place(known):
+                first[exits] = divergence
+    kept = set(first.values())
+    return [d for d in found if not d.left or d in kept]
+
+
+def _place(divergence: Divergence) -> tuple[int, int, int]:
+    anchor = divergence.anchor
+    return divergence.layer, getattr(anchor, "lineno", 0), getattr(anchor, "col_offset", 0)
 
 
 def _compare(
@@ -128,8 +161,9 @@ def _compare(
     other: Run,
     rank: RankClass,
     reported: set[int],
-) -> list[Divergence]:
-    found: list[Divergence] = []
+    found: list[Divergence],
+) -> None:
+    """Add what divides two classes of ranks to `found`. Raises GaveUp; what was found until then stays."""
     left, right = graphs.root(main), graphs.root(other)
     skip: set[int] = set(reported)
     for _ in range(_MAX_PER_FUNCTION):
@@ -153,7 +187,6 @@ def _compare(
             found.append(divergence)
             if not divergence.missing:
                 break
-    return found
 
 
 def _classify(
@@ -191,7 +224,7 @@ def _classify(
     here, there = (mine, theirs) if left_waits else (theirs, mine)
     if instead is not None and act.event.op in {o for n, o in there.items() if n not in here}:
         missing = False  # the other side has one like it in a place of its own
-    guards = _dividing(act, chain, waiters, absent)
+    guards, left_before = _dividing(act, chain, waiters, absent)
     return Divergence(
         "rank",
         function,
@@ -204,11 +237,17 @@ def _classify(
         chain,
         difference.trail,
         missing,
+        left=left_before and missing and instead is None,
     )
 
 
-def _dividing(act: Act, chain: tuple[Call, ...], waiters: Run, absent: Run) -> tuple[Guard, ...]:
-    """The conditions of the rank that let the waiting class come to the event and kept the other from it."""
+def _dividing(
+    act: Act, chain: tuple[Call, ...], waiters: Run, absent: Run
+) -> tuple[tuple[Guard, ...], bool]:
+    """The conditions of the rank that let the waiting class come to the event and kept the other from it.
+
+    With them, whether they are those of an exit above the event, not of what encloses it.
+    """
     via = chain[0].via if chain else act.via
     anchor = via[0] if via else chain[0].node if chain else act.event.node
     nodes = {id(anchor)}
@@ -223,12 +262,12 @@ def _dividing(act: Act, chain: tuple[Call, ...], waiters: Run, absent: Run) -> t
             if g.value.spread is Spread.RANK and (not known or _decided(g.node, absent, g.taken))
         )
         if by_rank:
-            return by_rank
+            return by_rank, False
     exits = tuple(g for g in absent.divides if g.exits)
     # An exit deeper inside: open_clip_torch 3.3.0, open_clip_train/main.py, where the master returns if
     # the experiment exists; the other conditions on the rank keep nobody from what follows.
     exits = exits or tuple(g for g in absent.divides if _may_leave(g))
-    return exits or tuple(absent.divides) or tuple(waiters.divides)
+    return exits or tuple(absent.divides) or tuple(waiters.divides), bool(exits)
 
 
 def _may_leave(guard: Guard) -> bool:

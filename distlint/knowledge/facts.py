@@ -236,7 +236,27 @@ def peel(wraps: tuple[Wrap, ...], attr: str) -> tuple[Wrap, ...] | None:
     if not wraps:
         return None
     row = wrappers.WRAPPERS[wraps[-1].kind]
-    return wraps[:-1] if attr in row.inner else None
+    if attr in row.inner:
+        return wraps[:-1]
+    # `torch.compile(DDP(model)).module` is the model: what a layer lacks it reads from the next.
+    return peel(wraps[:-1], attr) if row.forwards and attr not in row.own else None
+
+
+def forward_waits(wraps: tuple[Wrap, ...]) -> bool:
+    """Whether calling a model in these layers may be a collective.
+
+    Layers that pass everything on (`torch.compile`, PEFT) stand around a sharded model as well.
+    """
+    rows = [wrappers.WRAPPERS[w.kind] for w in wraps]
+    return any(row.forward_collective or row.forwards for row in rows)
+
+
+def replicates(wraps: tuple[Wrap, ...]) -> bool:
+    """Whether the layers keep the whole model on each rank (DDP), however the job is launched."""
+    rows = [wrappers.WRAPPERS[w.kind] for w in wraps]
+    return any(row.forward_collective for row in rows) and not any(
+        row.sharded or row.kind in wrappers.SHARDED_BY_LAUNCH for row in rows
+    )
 
 
 def named_type(name: str, text: str) -> str | None:

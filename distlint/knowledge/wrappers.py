@@ -402,6 +402,9 @@ WRAPPERS: dict[str, Wrapper] = {
     )
 }
 
+SHARDED_BY_LAUNCH: frozenset[str] = frozenset({"accelerate", "trainer", "fabric"})
+"""Kinds that stand for DDP or for a sharded model, as the launch configuration asks for."""
+
 WRAPS: dict[str, Wrap] = {
     row.name: row
     for row in (
