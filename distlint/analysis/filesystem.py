@@ -17,7 +17,7 @@ from distlint.analysis.arrival import (
 from distlint.analysis.ir import CallSite, Guard
 from distlint.analysis.nodes import walk
 from distlint.analysis.paths import holds, parts_of
-from distlint.analysis.program import Function
+from distlint.analysis.program import Function, dotted_name
 from distlint.analysis.ranks import MAIN, NODE_MAIN, RankClass
 from distlint.analysis.syntax import assignments, element_names, own_nodes, statement_with_test
 from distlint.analysis.values import Spread, Value
@@ -266,7 +266,7 @@ def _names_a_part(node: ast.expr, function: Function) -> bool:
                 seen.add(name)
                 if any(word in name.lower() for word in _PARTS):
                     return True
-                stack.extend(assigned.get(name, ()) if isinstance(child, ast.Name) else ())
+                stack.extend(assigned.get(dotted_name(child), ()))
     return False
 
 
@@ -323,11 +323,12 @@ def sources_of(node: ast.expr, function: Function) -> tuple[set[str], bool]:
     stack: list[ast.AST] = [node]
     while stack:
         for child in walk(stack.pop()):
-            if isinstance(child, ast.Name) and child.id not in names:
-                names.add(child.id)
-                if child.id in elements:
+            name = dotted_name(child)
+            if name and name not in names:
+                names.add(name)
+                if name in elements:
                     return set(), True
-                stack.extend(assigned.get(child.id, ()))
+                stack.extend(assigned.get(name, ()))
     return names & set(function.parameters), False
 
 

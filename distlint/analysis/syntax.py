@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from distlint.analysis.memory import remembered
-from distlint.analysis.nodes import children, walk
-from distlint.analysis.program import Function
+from distlint.analysis.nodes import children
+from distlint.analysis.program import Function, dotted_name
 
 
 @remembered
@@ -25,7 +25,10 @@ def own_nodes(function: Function) -> tuple[ast.AST, ...]:
 
 @remembered
 def assignments(function: Function) -> dict[str, list[ast.expr]]:
-    """What each name of a function is assigned, in no order; of `a, b = x` both are assigned `x`."""
+    """What each name of a function is assigned, in no order; of `a, b = x` both are assigned `x`.
+
+    An attribute goes by its whole path: `self.rank = …` says nothing of `self.log_dir`.
+    """
     assigned: dict[str, list[ast.expr]] = {}
     for node in own_nodes(function):
         match node:
@@ -34,11 +37,12 @@ def assignments(function: Function) -> dict[str, list[ast.expr]]:
                     for name in target_names(target):
                         assigned.setdefault(name, []).append(value)
             case (
-                ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
-                | ast.AugAssign(target=ast.Name(id=name), value=value)
-                | ast.NamedExpr(target=ast.Name(id=name), value=value)
+                ast.AnnAssign(target=target, value=ast.expr() as value)
+                | ast.AugAssign(target=target, value=value)
+                | ast.NamedExpr(target=target, value=value)
             ):
-                assigned.setdefault(name, []).append(value)
+                for name in target_names(target):
+                    assigned.setdefault(name, []).append(value)
             case ast.For(target=target, iter=iterable) | ast.AsyncFor(target=target, iter=iterable):
                 # Two values, so that a loop variable never counts as assigned once.
                 for name in target_names(target):
@@ -47,10 +51,19 @@ def assignments(function: Function) -> dict[str, list[ast.expr]]:
 
 
 def target_names(target: ast.expr) -> Iterator[str]:
-    """The names that an assignment target binds (and those that it reads)."""
-    for node in walk(target):
-        if isinstance(node, ast.Name):
-            yield node.id
+    """The names and attribute paths that a target binds, or puts something into (`x[i] = …`)."""
+    match target:
+        case ast.Name(id=name):
+            yield name
+        case ast.Attribute():
+            path = dotted_name(target)
+            if path:
+                yield path
+        case ast.Tuple(elts=elements) | ast.List(elts=elements):
+            for element in elements:
+                yield from target_names(element)
+        case ast.Starred(value=value) | ast.Subscript(value=value):
+            yield from target_names(value)
 
 
 def element_names(function: Function) -> set[str]:

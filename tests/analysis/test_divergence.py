@@ -237,6 +237,16 @@ RIGHT = {
             if os.path.exists(path):
                 dist.barrier()
         """,
+    "a compiled model's inner model": """
+        def main(net):
+            model = torch.compile(torch.nn.parallel.DistributedDataParallel(net))
+            inner = model
+            if net.distributed:
+                inner = model.module
+            if dist.get_rank() == 0:
+                inner(1)
+                model._orig_mod.module(1)
+        """,
 }
 
 WRONG = {
@@ -363,6 +373,45 @@ WRONG = {
                 if not self.is_main:
                     return
                 dist.barrier()  # parts: rank
+        """,
+    "the first collective below an exit": """
+        def main(path, x):
+            if dist.get_rank() == 0:
+                if os.path.exists(path):
+                    return
+            dist.barrier()  # parts: rank
+            for step in range(10):
+                dist.all_reduce(x)
+            dist.barrier()
+        """,
+    "under settings of which one keeps all collectives out": """
+        def main(path, args):
+            if dist.get_rank() == 0:
+                if os.path.exists(path):
+                    return -1
+            for step in loader():
+                if args.a: load(1)
+                if args.other_library:
+                    continue
+                if args.b:
+                    dist.barrier()  # parts: rank
+            if args.c and not args.other_library: dist.barrier()
+            if args.d and not args.other_library: dist.barrier()
+            if args.e and not args.other_library: dist.barrier()
+            if args.f and not args.other_library: dist.barrier()
+            if args.g and not args.other_library: dist.barrier()
+            if args.h and not args.other_library: dist.barrier()
+            if args.i and not args.other_library: dist.barrier()
+            if args.j and not args.other_library: dist.barrier()
+            if args.k and not args.other_library: dist.barrier()
+            if args.l and not args.other_library: dist.barrier()
+            if args.m and not args.other_library: dist.barrier()
+        """,
+    "a compiled model in DDP": """
+        def main(net):
+            model = torch.compile(torch.nn.parallel.DistributedDataParallel(net))
+            if dist.get_rank() == 0:
+                model(1)  # parts: rank
         """,
     "two in a row": """
         def main(x):

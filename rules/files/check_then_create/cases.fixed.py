@@ -46,6 +46,18 @@ class Log(TrainerCallback):
             tee.unlink(missing_ok=True)  # expect: DL305
 
 
+class Logger:
+    # torchtune 0.6.1 training/metric_logging.py: the rank beside the folder is not in its name.
+    def __init__(self, **settings):
+        self.folder = settings.pop("dir", None)
+        if not os.path.exists(self.folder):
+            os.makedirs(self.folder, exist_ok=True)  # expect: DL305
+        self.world_size, self.rank = dist.get_world_size(), dist.get_rank()
+        self.label: str = f"rank{self.rank}"
+        if self.rank == 0:
+            print("logs in", self.folder)
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -80,3 +92,21 @@ def own(out):
 def alone(out):
     if not os.path.exists(out):
         os.makedirs(out)
+
+
+class OwnFolder:
+    def __init__(self, args):
+        dist.barrier()
+        self.rank = dist.get_rank()
+        args.folder: str = os.path.join(args.out, f"rank{self.rank}")
+        self.folder = args.folder
+        if not os.path.exists(self.folder):
+            os.makedirs(self.folder)
+
+
+class OwnFolderByName:
+    def __init__(self, out, settings):
+        dist.barrier()
+        settings.place = os.path.join(out, str(settings.worker_number))
+        if not os.path.exists(settings.place):
+            os.makedirs(settings.place)
