@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -53,6 +54,8 @@ _PARTS: Final = (
     "node_id",
 )
 """Words of names that number processes or their parts."""
+_PLACEHOLDER: Final = re.compile(r"\{([^{}!:]+)[^{}]*\}|%\((\w+)\)")
+"""Names in a template of `str.format` or of `%`."""
 _MAX_CALLERS: Final = 3
 
 
@@ -255,19 +258,72 @@ def same_path(
 
 
 def _names_a_part(node: ast.expr, function: Function) -> bool:
-    """Whether a path is made from something that by its name counts processes: `worker_id`."""
-    assigned = assignments(function)
-    seen: set[str] = set()
-    stack: list[ast.AST] = [node]
+    """Whether a path is made from something that by its name counts processes: `worker_id`.
+
+    Names are followed to what they are assigned or hold by default, attributes of `self` into the
+    methods that assign them. A placeholder of a template counts too, whoever fills it in: mosaicml
+    0.32.1 composer/profiler/json_trace_handler.py, whose `filename` is "…-rank{rank}.json" by default.
+    """
+    seen: set[tuple[str, Function]] = set()
+    stack: list[tuple[ast.AST, Function]] = [(node, function)]
     while stack:
-        for child in walk(stack.pop()):
-            name = child.attr if isinstance(child, ast.Attribute) else getattr(child, "id", None)
-            if isinstance(name, str) and name not in seen:
-                seen.add(name)
-                if any(word in name.lower() for word in _PARTS):
+        root, scope = stack.pop()
+        for child in walk(root):
+            if isinstance(child, ast.Constant):
+                if isinstance(child.value, str) and _holds_part(child.value):
                     return True
-                stack.extend(assigned.get(dotted_name(child), ()))
+                continue
+            name = dotted_name(child)
+            if not name or (name, scope) in seen:
+                continue
+            seen.add((name, scope))
+            if any(word in name.rpartition(".")[2].lower() for word in _PARTS):
+                return True
+            stack.extend(_meanings(name, scope))
     return False
+
+
+def _holds_part(text: str) -> bool:
+    """Whether a template has a placeholder for the number of a process: "{rank}", "%(local_rank)d"."""
+    return any(
+        word in match[match.lastindex or 0].lower()
+        for match in _PLACEHOLDER.finditer(text)
+        for word in _PARTS
+    )
+
+
+def _meanings(name: str, function: Function) -> Iterator[tuple[ast.AST, Function]]:
+    """The expressions that a name or an attribute of `self` stands for, each with its function."""
+    assigned = assignments(function).get(name, ())
+    yield from ((value, function) for value in assigned)
+    default = _default(function, name)
+    if default is not None:
+        yield default, function
+    cls = function.cls
+    if cls is not None and name.startswith("self.") and not assigned:
+        attr = name[5:]
+        for method in cls.self_assigned.get(attr, ()):
+            yield from ((value, method) for value in assignments(method).get(name, ()))
+        if attr in cls.attributes:
+            yield cls.attributes[attr], function.module.body
+    elif not assigned and name in function.module.assigned and name not in function.parameters:
+        body = function.module.body
+        yield from ((value, body) for value in assignments(body).get(name, ()))
+
+
+def _default(function: Function, name: str) -> ast.expr | None:
+    """What a parameter is where the caller gives nothing."""
+    if isinstance(function.node, ast.Module):
+        return None
+    spec = function.node.args
+    names = [a.arg for a in (*spec.posonlyargs, *spec.args)]
+    if name in names:
+        index = names.index(name) - (len(names) - len(spec.defaults))
+        return spec.defaults[index] if index >= 0 else None
+    for parameter, value in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
+        if parameter.arg == name:
+            return value
+    return None
 
 
 def is_own(value: Value) -> bool:
@@ -306,7 +362,10 @@ def _arguments_shared(
         argument = site.argument_node(position, name)
         if value is not None and is_own(value):
             return False
-        if argument is not None and not _shared(argument, site.function, callers, depth - 1):
+        if argument is not None and (
+            _names_a_part(argument, site.function)
+            or not _shared(argument, site.function, callers, depth - 1)
+        ):
             return False
     return True
 

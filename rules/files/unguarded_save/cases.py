@@ -99,6 +99,15 @@ def with_a_hook(accelerator: Accelerator, model):
     accelerator.register_save_state_pre_hook(save_model_hook)
 
 
+class StepTraces(TrainerCallback):
+    def __init__(self, folder, name="step{step}-lr{rate:.2e}.json"):
+        self.folder, self.name = folder, name
+
+    def on_step_end(self, args, state, control, **kwargs):
+        name = self.name.format(step=state.global_step, rate=1e-3)
+        torch.save(state, os.path.join(self.folder, name))  # expect: DL301
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -204,3 +213,30 @@ def write_part(model, target):
 
 def wrapped(model):
     return DistributedDataParallel(model)
+
+
+class Traces(TrainerCallback):
+    # mosaicml 0.32.1 composer/profiler/json_trace_handler.py.
+    def __init__(self, folder, name="ep{epoch}-rank{rank}.json"):
+        self.folder, self.name = folder, name
+
+    def on_step_end(self, args, state, control, **kwargs):
+        name = fill_in(self.name, state.epoch)
+        torch.save(state, os.path.join(self.folder, name))
+
+
+PART = "part-%(local_rank)02d.pt"
+
+
+class Parts(TrainerCallback):
+    template = "{epoch}-{process_index!s}.pt"
+
+    def on_epoch_end(self, args, state, control, **kwargs):
+        torch.save(state, self.template.format(**vars(state)))
+        torch.save(state, PART % vars(args))
+        write_as(state, "state-{global_rank}.pt")
+
+
+def write_as(state, template):
+    dist.barrier()
+    torch.save(state, fill_in(template, state.epoch))
