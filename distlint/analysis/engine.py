@@ -11,7 +11,7 @@ more, the runs made meanwhile are complete; else they are made again.
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Final
 
 from distlint.analysis.frame import Frame
@@ -19,6 +19,7 @@ from distlint.analysis.ir import Run
 from distlint.analysis.nodes import walk
 from distlint.analysis.program import Class, Function, Module, Program, dotted_name
 from distlint.analysis.ranks import MAIN, RankClass
+from distlint.analysis.syntax import asked_for_none
 from distlint.analysis.values import UNKNOWN, Closure, Spread, Value, join
 from distlint.knowledge import facts
 
@@ -117,8 +118,9 @@ class Engine:
         captured: dict[str, Value] | None = None,
     ) -> Run:
         """The run of a function on a class of ranks with these arguments."""
-        signatures = {n: s for n, v in bound.items() if (s := _signature(v))} if bound else {}
-        bound = {name: bound[name] for name in signatures} if bound else {}
+        given = dict(_told(function, bound)) if bound else {}
+        signatures = {n: s for n, v in given.items() if (s := _signature(v))}
+        bound = {name: given[name] for name in signatures}
         captured = captured or {}
         variant = self._variant(function, signatures, receiver, captured)
         key = (function, rank, variant)
@@ -213,7 +215,7 @@ class Engine:
     def is_plain(self, function: Function, inputs: Iterable[Value]) -> bool:
         """Whether a call of a function with these arguments does nothing that concerns any rule."""
         return function in self.plain and all(
-            value.known or value.type is not None or _signature(value) is None for value in inputs
+            value.known or value.type is not None or _known_of(value) is None for value in inputs
         )
 
     def final(self, run: Run) -> Run:
@@ -252,7 +254,7 @@ class Engine:
         if captured and function.parent is not None:
             for name in self._free_names(function):
                 found = captured.get(name)
-                part = _signature(found) if found is not None else None
+                part = _known_of(found) if found is not None else None
                 if part is not None:
                     free.append((name, part))
         cls = receiver.type if receiver is not None and function.cls is not None else None
@@ -427,12 +429,27 @@ def _facts_of(value: Value) -> tuple[object, ...]:
     )
 
 
+def _told(function: Function, bound: dict[str, Value]) -> Iterator[tuple[str, Value]]:
+    """Arguments; that one is not None only where the function asks for it."""
+    for name, value in bound.items():
+        if value.given and name not in asked_for_none(function):
+            value = value.but(given=False)
+        yield name, value
+
+
 def _ranked(run: Run) -> set[str]:
     return {name for name, value in run.environment.items() if value.spread is Spread.RANK}
 
 
 def _signature(value: Value) -> tuple[Hashable, ...] | None:
     """What of an argument makes a run of its own worth while; arguments without are unknown inside."""
+    known = _known_of(value)
+    if not value.given:
+        return known
+    return (*known, "given") if isinstance(known, tuple) else ("given",)
+
+
+def _known_of(value: Value) -> tuple[Hashable, ...] | None:
     if value.spread is Spread.RANK:
         layers = "/".join(w.kind for w in value.wraps)
         known = repr(value.const) if value.known else "?"

@@ -101,7 +101,8 @@ def name_value(frame: Frame, name: str, node: ast.AST) -> Value:
         return value
     captured = frame.captured.get(name)
     if captured is not None:
-        return captured
+        # What a test said where the function was defined may not hold where it runs.
+        return captured.but(given=False) if captured.given else captured
     module = frame.module
     if (
         not frame.function.is_module_body
@@ -552,7 +553,8 @@ def _compare_pair(left: Value, op: ast.cmpop, right: Value) -> Value:
 
 def _never_none(value: Value) -> bool:
     return (
-        value.items is not None
+        value.given
+        or value.items is not None
         or isinstance(value.target, (Closure, Class, Module))
         or (
             value.type is not None

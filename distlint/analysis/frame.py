@@ -162,6 +162,8 @@ class Frame:
                     self._forget(path)
                     self.set_path(path, value)
                     if path.startswith("self.") and path.count(".") == 1:
+                        if value.given:
+                            value = value.but(given=False)  # another method may have put None there
                         old = self.run.self_attributes.get(target.attr)
                         self.run.self_attributes[target.attr] = (
                             value
@@ -515,6 +517,11 @@ class Frame:
         match test:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 self._narrow(operand, not taken)
+            case ast.BoolOp(op=op, values=operands) if taken is isinstance(op, ast.And):
+                for operand in operands:
+                    self._narrow(operand, taken)
+            case ast.Name(id=name) if taken:
+                self._given(name)
             case ast.Compare(
                 left=left,
                 ops=[ast.Is() | ast.IsNot() as op],
@@ -523,8 +530,8 @@ class Frame:
                 path = dotted_name(left)
                 if path and taken is isinstance(op, ast.Is):
                     self.set_path(path, constant(None))
-                elif path and path in self.env and self.env[path].const is None:
-                    self.env[path] = self.env[path].but(const=UNKNOWN)
+                elif path:
+                    self._given(path)
             case ast.Call(
                 func=ast.Name(id="hasattr"), args=[subject, ast.Constant(value="module")]
             ):
@@ -535,6 +542,16 @@ class Frame:
                 path = dotted_name(subject)
                 if path and path in self.env and not taken and _names_wrapper(kinds):
                     self.env[path] = self.env[path].but(wraps=())
+
+    def _given(self, path: str) -> None:
+        """A variable is not None from here on; attributes may change in any call."""
+        value = self.env.get(path)
+        if value is None:
+            return
+        if value.known and value.const is None:
+            value = self.env[path] = value.but(const=UNKNOWN)
+        if not value.known and not value.given and "." not in path:
+            self.env[path] = value.but(given=not self.function.is_module_body)
 
     def _mark_volatile(self, node: ast.AST, test: Value) -> None:
         for loop, assigned in zip(self.loop_steps, self.loop_assigned, strict=True):
@@ -663,11 +680,13 @@ class Frame:
             value = self.env.get(name)
             if value is not None and (value.known or value.items is not None):
                 self.env[name] = value.but(
-                    key=("loop", id(node), name), const=UNKNOWN, items=None, logic=None,
+                    key=("loop", id(node), name), const=UNKNOWN, items=None, logic=None, given=False,
                     truth=None, target=value.target if value.const is UNKNOWN else None,
                 )  # fmt: skip
             elif value is not None:
-                self.env[name] = value.but(key=("loop", id(node), name), truth=None, logic=None)
+                self.env[name] = value.but(
+                    key=("loop", id(node), name), truth=None, logic=None, given=False
+                )
 
     def _loop(
         self,
@@ -715,7 +734,9 @@ class Frame:
                 # A variable came round the loop knowing more than at its head: follow the body again.
                 for name in assigned:
                     if name in after:
-                        head_env[name] = after[name].but(const=UNKNOWN, items=None, truth=None)
+                        head_env[name] = after[name].but(
+                            const=UNKNOWN, items=None, truth=None, given=False
+                        )
                 for items, mark in zip(
                     (self.run.calls, self.run.attributes, self.run.divides, self.run.children),
                     marks,

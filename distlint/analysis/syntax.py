@@ -94,6 +94,20 @@ def _elements(target: ast.expr, iterable: ast.expr) -> Iterator[str]:
             yield from target_names(target)
 
 
+@remembered
+def asked_for_none(function: Function) -> frozenset[str]:
+    """The names that a function compares with None."""
+    return frozenset(
+        node.left.id
+        for node in own_nodes(function)
+        if isinstance(node, ast.Compare)
+        and isinstance(node.left, ast.Name)
+        and isinstance(node.ops[0], (ast.Is, ast.IsNot))
+        and isinstance(node.comparators[0], ast.Constant)
+        and node.comparators[0].value is None
+    )
+
+
 def statement_with_test(function: Function, test: ast.expr) -> ast.If | None:
     """The `if` statement of a function whose condition is this node."""
     for node in own_nodes(function):

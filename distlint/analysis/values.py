@@ -80,6 +80,7 @@ class Value:
               on every rank that computes both. Structural where that is sound enough.
     const     the Python constant, or UNKNOWN
     truth     True/False where only the truth value is known, else None
+    given     whether a test has shown that it is not None: `if x is None: return`
     spread    how it differs between ranks, with `origin`
     type      qualified name of its class ("accelerate.Accelerator", or a project class)
     target    what calling or reading attributes of it refers to
@@ -92,8 +93,8 @@ class Value:
     """
 
     __slots__ = (
-        "const", "items", "key", "logic", "origin", "receiver", "spread", "tags", "target", "truth",
-        "type", "wraps",
+        "const", "given", "items", "key", "logic", "origin", "receiver", "spread", "tags", "target",
+        "truth", "type", "wraps",
     )  # fmt: skip
 
     def __init__(
@@ -111,6 +112,7 @@ class Value:
         wraps: tuple[Wrap, ...] = (),
         tags: frozenset[str] = NO_TAGS,
         logic: tuple[str, tuple[Value, ...]] | None = None,
+        given: bool = False,
     ) -> None:
         self.key = key
         self.const = const
@@ -124,6 +126,7 @@ class Value:
         self.wraps = wraps
         self.tags = _TAGS.setdefault(tags, tags) if tags else NO_TAGS
         self.logic = logic
+        self.given = given
 
     def but(self, **changes: Any) -> Value:
         """A copy with some fields changed."""
@@ -197,7 +200,8 @@ def join(a: Value, b: Value, key: Hashable) -> Value:
     if a is b:
         return a
     if a.key == b.key and a.const == b.const and a.wraps == b.wraps:
-        return a if a.spread >= b.spread else b
+        either = a if a.spread >= b.spread else b
+        return either if (a.given and b.given) or not either.given else either.but(given=False)
     same_const = type(a.const) is type(b.const) and a.const == b.const
     hi = a if a.spread >= b.spread else b
     items = None
@@ -222,4 +226,5 @@ def join(a: Value, b: Value, key: Hashable) -> Value:
         items=items,
         wraps=() if "unwrapped" in a.tags or "unwrapped" in b.tags else wraps,
         tags=a.tags | b.tags,
+        given=a.given and b.given,
     )

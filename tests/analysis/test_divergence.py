@@ -247,6 +247,54 @@ RIGHT = {
                 inner(1)
                 model._orig_mod.module(1)
         """,
+    "returned where there was none": """
+        def write(path, state=None):
+            if state is None:
+                state = collect()
+            torch.save(state, path)
+        def collect():
+            return Accelerator().get_state_dict(model)
+
+        def save(path, state):
+            if state is None:
+                return
+            if dist.get_rank() == 0:
+                write(path, state)
+        """,
+    "made where there was none": """
+        def write(path, state=None):
+            if state is None:
+                state = collect()
+            torch.save(state, path)
+        def collect():
+            return Accelerator().get_state_dict(model)
+
+        def save(path, kept, other):
+            state = kept.get("state")
+            if state is None or other is None:
+                raise ValueError("nothing to save")
+            if dist.get_rank() == 0:
+                write(path, state=state)
+        """,
+    "only where there is one": """
+        def write(path, state=None):
+            if state is None:
+                state = collect()
+            torch.save(state, path)
+        def collect():
+            return Accelerator().get_state_dict(model)
+
+        def save(path, state, log):
+            if state and log:
+                if dist.get_rank() == 0:
+                    write(path, state)
+        def save_all(path, states):
+            for state in states:
+                if not state:
+                    continue
+                if dist.get_rank() == 0:
+                    write(path, state)
+        """,
 }
 
 WRONG = {
@@ -412,6 +460,102 @@ WRONG = {
             model = torch.compile(torch.nn.parallel.DistributedDataParallel(net))
             if dist.get_rank() == 0:
                 model(1)  # parts: rank
+        """,
+    "a test before the variable is assigned anew": """
+        def write(path, state=None):
+            if state is None:
+                state = collect()
+            torch.save(state, path)
+        def collect():
+            return Accelerator().get_state_dict(model)
+
+        def save(path, state, kept):
+            if state is None:
+                return
+            state = kept.get("state")
+            if dist.get_rank() == 0:
+                write(path, state)  # parts: rank
+        """,
+    "a test that only one way made": """
+        def write(path, state=None):
+            if state is None:
+                state = collect()
+            torch.save(state, path)
+        def collect():
+            return Accelerator().get_state_dict(model)
+
+        def save(path, state, strict):
+            if strict:
+                if state is None:
+                    return
+            if dist.get_rank() == 0:
+                write(path, state)  # parts: rank
+        """,
+    "a test above a loop that assigns": """
+        def write(path, state=None):
+            if state is None:
+                state = collect()
+            torch.save(state, path)
+        def collect():
+            return Accelerator().get_state_dict(model)
+
+        def save(paths, state):
+            if state is None:
+                return
+            for path in paths:
+                if dist.get_rank() == 0:
+                    write(path, state)  # parts: rank
+                state = following(state)
+        """,
+    "a test where only both are asked": """
+        def write(path, state=None):
+            if state is None:
+                state = collect()
+            torch.save(state, path)
+        def collect():
+            return Accelerator().get_state_dict(model)
+
+        def save(path, state, other):
+            if state is None and other is None:
+                return
+            if dist.get_rank() == 0:
+                write(path, state)  # parts: rank
+        """,
+    "called with it and without": """
+        def write(path, state=None):
+            if state is None:
+                state = collect()
+            torch.save(state, path)
+        def collect():
+            return Accelerator().get_state_dict(model)
+
+        def save(path, state):
+            if state is None:
+                return
+            if dist.get_rank() == 0:
+                write(path, state)
+        def save_later(path, kept):
+            state = kept.get("state")
+            if dist.get_rank() == 0:
+                write(path, state)  # parts: rank
+        """,
+    "put there by one method, read by another": """
+        def write(path, state=None):
+            if state is None:
+                state = collect()
+            torch.save(state, path)
+        def collect():
+            return Accelerator().get_state_dict(model)
+
+        class Keeper:
+            state = None
+            def keep(self, state):
+                if state is None:
+                    return
+                self.state = state
+            def save(self, path):
+                if dist.get_rank() == 0:
+                    write(path, self.state)  # parts: rank
         """,
     "two in a row": """
         def main(x):
