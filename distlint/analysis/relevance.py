@@ -15,6 +15,7 @@ from typing import Final
 
 from distlint.analysis.program import Class, Function, Module, Program
 from distlint.knowledge import facts
+from distlint.knowledge.libraries import canonical_name
 
 _WORD: Final = re.compile(r"[A-Za-z_]\w*\(?")
 _APART: Final = {i: " " for i in range(128) if not (chr(i).isalnum() or chr(i) in "_(")}
@@ -50,6 +51,7 @@ def relevance(program: Program) -> Relevance:
     held: dict[Function, frozenset[str]] = {}
     mentions: Counter[str] = Counter()
     telling: dict[Module, frozenset[str]] = {}
+    strong: set[Function] = set()
     for module in program.modules.values():
         words = _words(module.source.text)
         mentions.update(words)
@@ -57,7 +59,8 @@ def relevance(program: Program) -> Relevance:
         of_module = _texts_of_functions(module)
         texts.update(of_module)
         held.update((f, frozenset(_words(text))) for f, text in of_module.items())
-    strong = _holding(held, facts.STRONG_WORDS)
+        strong |= _with_common_calls(module, telling[module], of_module)
+    strong |= _holding(held, facts.STRONG_WORDS)
     weak = _holding(held, facts.WEAK_WORDS)
     for module in program.modules.values():
         for cls in module.all_classes:
@@ -86,6 +89,34 @@ def relevance(program: Program) -> Relevance:
         name for name, times in defined.items() if mentions[name] + mentions[f"{name}("] > times
     }
     return Relevance(strong, plain, called)
+
+
+def _with_common_calls(
+    module: Module, words: frozenset[str], texts: dict[Function, str]
+) -> set[Function]:
+    """The functions that call a collective of a common name: `dist.scatter(`, or `scatter(` where imported.
+
+    axolotl 0.19.0 integrations/expert_parallel/shard.py, a function that does nothing but `dist.scatter`.
+    """
+    found = words & _COMMON_CALLS
+    if not found:
+        return set()
+    calls: set[str] = set()
+    for owner, names in facts.COMMON_COLLECTIVES.items():
+        calls.update(f"{owner}.{name}(" for name in names if f"{name}(" in found)
+    for local, dotted in module.imports.items():
+        meaning = canonical_name(dotted)
+        names = facts.COMMON_COLLECTIVES.get(meaning, frozenset())
+        calls.update(f"{local}.{name}(" for name in names if f"{name}(" in found)
+        owner, _, last = meaning.rpartition(".")
+        if f"{local}(" in words and last in facts.COMMON_COLLECTIVES.get(owner, ()):
+            calls.add(f"{local}(")
+    return {f for f, text in texts.items() if any(call in text for call in calls)}
+
+
+_COMMON_CALLS: Final = frozenset(
+    f"{name}(" for names in facts.COMMON_COLLECTIVES.values() for name in names
+)
 
 
 def _words(text: str) -> list[str]:

@@ -145,6 +145,23 @@ _STRONG: Final = (
 STRONG_WORDS: Final[set[str]] = set(_STRONG)
 """Words of which a function that has to do with ranks holds at least one."""
 
+
+def _common_collectives() -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for name, rows in CALLS.items():
+        owner, _, word = name.rpartition(".")
+        if (
+            word not in _STRONG
+            and owner.rpartition(".")[2].islower()
+            and any(r.effect is Effect.COLLECTIVE for r in rows)
+        ):
+            found.setdefault(owner, set()).add(word)
+    return {owner: frozenset(words) for owner, words in found.items()}
+
+
+COMMON_COLLECTIVES: Final = _common_collectives()
+"""Collectives whose last word means something else nearly everywhere (`broadcast`, `scatter`), by module."""
+
 USER_ROWS: Final[set[str]] = set()
 """Functions that the settings name: what they say beats what the project's code of that name does."""
 
