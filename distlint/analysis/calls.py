@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, Final
 
 from distlint.analysis import expressions
@@ -566,7 +566,8 @@ def call_project(
             function,
         )
     if frame.engine.is_plain(function, [*args, *keywords.values()]) and not function.is_generator:
-        return unknown_result(frame, node, [*args, *keywords.values()], pure=False)
+        result = unknown_result(frame, node, [*args, *keywords.values()], pure=False)
+        return result.but(key=_ident(closure, args, keywords, node))
     bound = (
         bind(function, closure.receiver, args, keywords)
         if call is not None or not isinstance(node, ast.Call)
@@ -604,8 +605,19 @@ def call_project(
         returned = _inside(returned)
     if returned.known or returned.target is not None:
         return returned
-    ident = ("returned", id(function), tuple(a.key for a in args), id(node) if keywords else None)
-    return returned.but(key=ident)
+    return returned.but(key=_ident(closure, args, keywords, node))
+
+
+def _ident(
+    closure: Closure, args: list[Value], keywords: dict[str, Value], node: ast.AST
+) -> Hashable:
+    """The number of a result: a function of the project answers the same question alike each time.
+
+    axolotl 0.19.0 utils/callbacks/__init__.py:303 asks `is_distributed()` twice.
+    """
+    inputs = args if closure.receiver is None else [closure.receiver, *args]
+    called = id(node) if keywords else None
+    return ("returned", id(closure.function), tuple(value.key for value in inputs), called)
 
 
 def _inside(value: Value) -> Value:

@@ -72,7 +72,6 @@ class Comparison:
         self.layer = layer
         self.skip = skip
         self._spent = 0
-        self._alone: frozenset[Hashable] = frozenset()
         self._symbols: dict[Node, frozenset[Hashable]] = {}
 
     def difference(self, left: Node, right: Node) -> Difference | None:
@@ -85,11 +84,7 @@ class Comparison:
         if not alone:
             return found
         # What one side asks more than once has one answer: equal for each of the answers is equal.
-        self._alone = alone
-        try:
-            return found if self._refined(left, right, shared | alone) else None
-        finally:
-            self._alone = frozenset()
+        return found if self._refined(left, right, shared | alone) else None
 
     def _refined(self, left: Node, right: Node, shared: frozenset[Hashable]) -> Difference | None:
         """A difference on a way that answers every condition once.
@@ -242,9 +237,8 @@ class Comparison:
         return event.layer <= self.layer and event.group is None and id(event.node) not in self.skip
 
     def _relevant(self, a: States, b: States) -> frozenset[Hashable]:
-        """Symbols that both sides may still ask."""
-        mine, theirs = self._ahead(a), self._ahead(b)
-        return (mine & theirs) | ((mine | theirs) & self._alone)
+        """Symbols that either side may still ask: what both have answered holds for the one that asks again."""
+        return self._ahead(a) | self._ahead(b)
 
     def _ahead(self, states: States) -> frozenset[Hashable]:
         found: frozenset[Hashable] = frozenset()

@@ -247,6 +247,29 @@ RIGHT = {
                 inner(1)
                 model._orig_mod.module(1)
         """,
+    "a question asked twice": """
+            state = None
+            def is_distributed():
+                return state is not None and state.use_distributed
+            def main(x, xs):
+                if is_distributed() and dist.get_rank() != 0:
+                    dist.gather_object(x, dst=0)
+                else:
+                    if is_distributed():
+                        dist.gather_object(x, xs, dst=0)
+                dist.barrier()
+        """,
+    "a helper that only scatters": """
+            def main(x, quantized):
+                is_source = dist.get_rank() == 0
+                def scatter(whole, like):
+                    out = torch.empty_like(like)
+                    dist.scatter(out, scatter_list=[whole] if is_source else None, src=0)
+                    return out
+                if quantized:
+                    return scatter(x.scale if is_source else None, x.scale)
+                return scatter(x if is_source else None, x)
+        """,
     "returned where there was none": """
         def write(path, state=None):
             if state is None:
@@ -460,6 +483,31 @@ WRONG = {
             model = torch.compile(torch.nn.parallel.DistributedDataParallel(net))
             if dist.get_rank() == 0:
                 model(1)  # parts: rank
+        """,
+    "a question asked of two objects": """
+            class Store:
+                def ready(self):
+                    return self.name in names
+            def main(x, a: Store, b: Store):
+                if a.ready() or b.ready():
+                    dist.broadcast(x, 0)
+                if dist.get_rank() == 0:
+                    if a.ready():
+                        dist.all_reduce(x)  # parts: rank
+                elif b.ready():
+                    dist.all_reduce(x)  # parts: rank
+        """,
+    "a helper that only broadcasts": """
+            from torch.distributed import broadcast as send_to_all
+            import torch.distributed.nn.functional as collective
+            def one(x):
+                send_to_all(x, 0)
+            def two(x):
+                return collective.reduce(x, 0)
+            def main(x):
+                if dist.get_rank() == 0:
+                    one(x)  # parts: rank
+                    two(x)  # parts: rank
         """,
     "a test before the variable is assigned anew": """
         def write(path, state=None):
