@@ -361,6 +361,7 @@ def _bases(entries: Sequence[Entry], overlays: Mapping[str, bytes]) -> list[Entr
         wanted: dict[str, set[str]] = {}
         for entry in wave:
             bases = {_last(base) for cls in _classes(entry) for base in cls.bases} - defined
+            bases |= _annotations(entry) - defined
             for dotted in _imported_names(entry) if bases else ():
                 module, _, name = dotted.rpartition(".")
                 if name in bases:
@@ -379,6 +380,20 @@ def _bases(entries: Sequence[Entry], overlays: Mapping[str, bytes]) -> list[Entr
             break
         defined |= {cls.name for entry in wave for cls in _classes(entry)}
     return taken
+
+
+def _annotations(entry: Entry) -> set[str]:
+    """The classes of what the functions of a parsed module are given, but for settings of constructors.
+
+    sentence-transformers 6.2.0 cross_encoder/fit_mixin.py: a callback saves its `model: CrossEncoder`.
+    """
+    return {
+        _last(parameter.annotation)
+        for function in _functions(entry)
+        if function.name != "__init__"
+        for parameter in (*function.args.args, *function.args.kwonlyargs)
+        if parameter.annotation is not None
+    }
 
 
 def _inherits(

@@ -145,3 +145,30 @@ def test_bases_between_parsed_classes_are_parsed(tmp_path: Path) -> None:
     parsed = {path.removeprefix("pkg/") for path in loaded(tmp_path, ".")}
     assert "lower.py" in parsed
     assert "apart.py" not in parsed
+
+
+def test_classes_of_what_methods_are_given_are_parsed(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "pkg/__init__.py": "",
+            "pkg/base.py": "class Base:\n    def save(self):\n        dist.barrier()\n",
+            "pkg/model.py": "from .base import Base\n\nclass Model(Base):\n    pass\n",
+            "pkg/config.py": "from .base import Base\n\nclass Config(Base):\n    pass\n",
+            "pkg/text.py": "class Text:\n    pass\n",
+            "pkg/hooks.py": (
+                "if TYPE_CHECKING:\n"
+                "    from .config import Config\n"
+                "    from .model import Model\n"
+                "    from .text import Text\n\n"
+                "class Hooks:\n"
+                "    x = '.barrier('\n"
+                "    def __init__(self, config: Config):\n        pass\n"
+                "    def on_save(self, text: Text, *, model: Model):\n        model.save()\n"
+            ),
+            "big.py": f"x = '{'x' * 9_000_000}'\n",  # above the limit of the second wave
+        },
+    )
+    parsed = {path.removeprefix("pkg/") for path in loaded(tmp_path, ".")}
+    assert {"base.py", "hooks.py", "model.py"} <= parsed
+    assert parsed.isdisjoint({"config.py", "text.py"})
