@@ -41,7 +41,7 @@ ENVIRONMENT: Final[dict[str, str]] = dict(ranks.ENVIRONMENT)
 DECORATORS: Final[dict[str, str]] = dict(ranks.DECORATORS)
 ANY_DECORATORS: Final[dict[str, str]] = dict(ranks.ANY_DECORATORS)
 
-_GROUP_WORDS: Final = ("group", "comm", "pg", "mesh")
+_GROUP_WORDS: Final = ("group", "comm", "communicator", "pg", "mesh")
 
 _COLLECTIVE_EFFECTS: Final = (
     Effect.COLLECTIVE,

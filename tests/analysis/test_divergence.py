@@ -247,6 +247,16 @@ RIGHT = {
                 inner(1)
                 model._orig_mod.module(1)
         """,
+    "a communicator of one rank and a server": """
+            # trl 0.26.2 extras/vllm_client.py:468
+            class Client:
+                def send(self, x):
+                    self.communicator.broadcast(x, root=self.rank)
+                    self.communicator.barrier()
+            def main(x, client: Client):
+                if dist.get_rank() == 0:
+                    client.send(x)
+        """,
     "a question asked twice": """
             state = None
             def is_distributed():
