@@ -30,7 +30,8 @@ Safe: a tensor that is there already stays the same object.
 
 ## Known limits
 A preview: whether the model is spread is decided at the launch, and not seen here. Arithmetic between the
-two tensors is not looked for, nor what another function returns.
+two tensors is not looked for, nor what another function returns. An index that an operation has already
+brought together with a tensor of the process's device is taken to be there.
 
 ## References
 - trl, `trl/trainer/grpo_trainer.py`, the mask after the first end-of-sequence token
@@ -81,7 +82,7 @@ def check(model: Model) -> Iterator[Finding]:
                 if len(values) == 1 and _on_own_device(model, function, values[0])
             }
             if made:
-                yield from _indexed(module, function, made)
+                yield from _indexed(model, function, made)
 
 
 def _has_device(node: ast.expr) -> bool:
@@ -119,13 +120,19 @@ def _on_own_device(model: Model, function: Function, node: ast.expr) -> bool:
     return False
 
 
-def _indexed(module: Module, function: Function, made: dict[str, ast.expr]) -> Iterator[Finding]:
+def _indexed(model: Model, function: Function, made: dict[str, ast.expr]) -> Iterator[Finding]:
+    module = function.module
     for statement in own_nodes(function):
         if not isinstance(statement, ast.Assign | ast.Expr | ast.Return):
             continue
         for node in walk(statement):
             target, index = _index(node)
-            if target in made and index is not None and _from_model(function, index):
+            if (
+                target in made
+                and index is not None
+                and _from_model(function, index)
+                and not _met_before(model, function, index)
+            ):
                 yield _finding(module, function, statement, node, index, made[target])
 
 
@@ -157,6 +164,23 @@ def _from_model(function: Function, node: ast.expr, steps: int = _STEPS) -> bool
             case ast.Name(id=name) if steps:
                 values = _named(function).get(name, [])
                 if len(values) == 1 and _from_model(function, values[0], steps - 1):
+                    return True
+    return False
+
+
+def _met_before(model: Model, function: Function, node: ast.expr, steps: int = _STEPS) -> bool:
+    """Whether the index comes from an operation with a tensor of the process's own device.
+
+    That operation would have failed, so the two devices are one: trl 1.16.0
+    experimental/a2po/a2po_trainer.py:324, `torch.isin(ids, torch.tensor(..., device=device))`.
+    """
+    for part in walk(node):
+        match part:
+            case ast.Call() if _on_own_device(model, function, part):
+                return True
+            case ast.Name(id=name) if steps:
+                values = _named(function).get(name, [])
+                if len(values) == 1 and _met_before(model, function, values[0], steps - 1):
                     return True
     return False
 

@@ -52,3 +52,20 @@ class Trainer:
         table = torch.zeros(10, device=self.accelerator.device)
         values = table[batch["index"]]
         return values
+
+    def met_before(self, model, prompts):
+        # trl 1.16.0 experimental/a2po/a2po_trainer.py:324
+        device = self.accelerator.device
+        ids = model.generate(prompts)
+        is_eos = torch.isin(ids, torch.tensor(self.eos_ids, device=device))
+        eos_idx = torch.full((is_eos.size(0),), is_eos.size(1), device=device)
+        eos_idx[is_eos.any(dim=1)] = is_eos.int().argmax(dim=1)[is_eos.any(dim=1)]
+        return eos_idx
+
+    def compared_before(self, model, prompts):
+        device = self.accelerator.device
+        wanted = torch.arange(10, device=device)
+        table = torch.zeros(10, device=device)
+        hits = model.generate(prompts) == wanted
+        values = table[hits]
+        return values
