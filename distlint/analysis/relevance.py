@@ -98,24 +98,28 @@ def _with_common_calls(
 
     axolotl 0.19.0 integrations/expert_parallel/shard.py, a function that does nothing but `dist.scatter`.
     """
-    found = words & _COMMON_CALLS
-    if not found:
+    if words.isdisjoint(_COMMON_WORDS):
         return set()
     calls: set[str] = set()
     for owner, names in facts.COMMON_COLLECTIVES.items():
-        calls.update(f"{owner}.{name}(" for name in names if f"{name}(" in found)
+        calls.update(f"{owner}.{name}(" for name in names if f"{name}(" in words)
     for local, dotted in module.imports.items():
         meaning = canonical_name(dotted)
         names = facts.COMMON_COLLECTIVES.get(meaning, frozenset())
-        calls.update(f"{local}.{name}(" for name in names if f"{name}(" in found)
+        calls.update(f"{local}.{name}(" for name in names if f"{name}(" in words)
         owner, _, last = meaning.rpartition(".")
         if f"{local}(" in words and last in facts.COMMON_COLLECTIVES.get(owner, ()):
             calls.add(f"{local}(")
-    return {f for f, text in texts.items() if any(call in text for call in calls)}
+    return (
+        {f for f, text in texts.items() if any(call in text for call in calls)} if calls else set()
+    )
 
 
-_COMMON_CALLS: Final = frozenset(
-    f"{name}(" for names in facts.COMMON_COLLECTIVES.values() for name in names
+_COMMON_WORDS: Final = frozenset(
+    word
+    for names in facts.COMMON_COLLECTIVES.values()
+    for name in names
+    for word in (name, f"{name}(")
 )
 
 

@@ -509,11 +509,18 @@ WRONG = {
         """,
     "a helper that only broadcasts": """
             from torch.distributed import broadcast as send_to_all
-            import torch.distributed.nn.functional as collective
             def one(x):
                 send_to_all(x, 0)
-            def two(x):
+            def main(x):
+                if dist.get_rank() == 0:
+                    one(x)  # parts: rank
+        """,
+    "helpers that only reduce and gather": """
+            import torch.distributed.nn.functional as collective
+            def one(x):
                 return collective.reduce(x, 0)
+            def two(x):
+                torch.distributed.gather(x, None, 0)
             def main(x):
                 if dist.get_rank() == 0:
                     one(x)  # parts: rank
