@@ -100,27 +100,28 @@ def _with_common_calls(
     """
     if words.isdisjoint(_COMMON_WORDS):
         return set()
-    calls: set[str] = set()
-    for owner, names in facts.COMMON_COLLECTIVES.items():
-        calls.update(f"{owner}.{name}(" for name in names if f"{name}(" in words)
+    calls = {call for name in words & _FULL_CALLS.keys() for call in _FULL_CALLS[name]}
     for local, dotted in module.imports.items():
+        if dotted.partition(".")[0] not in _COMMON_OWNERS:
+            continue
         meaning = canonical_name(dotted)
         names = facts.COMMON_COLLECTIVES.get(meaning, frozenset())
         calls.update(f"{local}.{name}(" for name in names if f"{name}(" in words)
         owner, _, last = meaning.rpartition(".")
         if f"{local}(" in words and last in facts.COMMON_COLLECTIVES.get(owner, ()):
             calls.add(f"{local}(")
-    return (
-        {f for f, text in texts.items() if any(call in text for call in calls)} if calls else set()
-    )
+    text = module.source.text
+    calls = {call for call in calls if call in text}
+    return {f for f, own in texts.items() if any(call in own for call in calls)} if calls else set()
 
 
-_COMMON_WORDS: Final = frozenset(
-    word
+_FULL_CALLS: Final = {
+    f"{name}(": [f"{o}.{name}(" for o, others in facts.COMMON_COLLECTIVES.items() if name in others]
     for names in facts.COMMON_COLLECTIVES.values()
     for name in names
-    for word in (name, f"{name}(")
-)
+}
+_COMMON_WORDS: Final = frozenset(_FULL_CALLS) | {call[:-1] for call in _FULL_CALLS}
+_COMMON_OWNERS: Final = frozenset(owner.partition(".")[0] for owner in facts.COMMON_COLLECTIVES)
 
 
 def _words(text: str) -> list[str]:
