@@ -230,16 +230,12 @@ def _member_of_instance(frame: Frame, base: Value, node: ast.Attribute) -> Value
                 return Value(("method", id(method), base.key), target=Closure(method, {}))
             return Value(("method", id(method), base.key), target=Closure(method, {}, base))
         _, outside = engine.program.mro(cls)
-    for type_ in facts.with_bases(outside):
-        dotted = f"{type_}.{attr}"
-        kind = facts.ATTRIBUTES.get(dotted)
-        if kind is not None:
+    match facts.member_of(outside, attr):
+        case "kind", str() as kind:
             return frame.rank_value(kind, node, f"`{dotted_name(node) or attr}`")
-        wraps = facts.WRAPPED_ATTRIBUTES.get(dotted)
-        if wraps is not None:
+        case "wraps", tuple() as wraps:
             return Value(("attr", base.key, attr), wraps=frame.wraps(wraps, node))
-        known = facts.ATTRIBUTE_TYPES.get(dotted)
-        if known is not None:
+        case "type", str() as known:
             return Value(("attr", base.key, attr), type=known)
     if cls is not None:
         value = engine.instance_attribute(cls, attr, frame.run)

@@ -20,8 +20,10 @@ def children(node: ast.AST) -> list[ast.AST]:
     for name in fields:
         value: Any = getattr(node, name, None)
         if value.__class__ is list:
-            found += [item for item in value if isinstance(item, ast.AST)]
-        elif isinstance(value, ast.AST):
+            if name in _MIXED:
+                value = [item for item in value if isinstance(item, ast.AST)]
+            found += value
+        elif value is not None and isinstance(value, ast.AST):
             found.append(value)
     return found
 
@@ -39,6 +41,9 @@ _NO_NODES: Final = frozenset(
     {"ctx", "id", "attr", "arg", "asname", "kind", "level", "lineno", "module", "type_comment"}
 )
 """Fields that hold text, numbers or an expression's context."""
+
+_MIXED: Final = frozenset({"keys", "kw_defaults", "kwd_attrs", "names"})
+"""Lists that also hold None or text: of a dict, of parameters, of patterns, of `global`."""
 
 LEAVES: Final = frozenset({ast.Name, ast.Constant, ast.Pass, ast.Break, ast.Continue})
 """Kinds of nodes that have nothing below them."""

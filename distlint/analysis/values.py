@@ -6,6 +6,7 @@ import ast
 import enum
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -131,8 +132,23 @@ class Value:
     def but(self, **changes: Any) -> Value:
         """A copy with some fields changed."""
         new = Value.__new__(Value)
-        for name in Value.__slots__:
-            setattr(new, name, changes[name] if name in changes else getattr(self, name))
+        (
+            new.const,
+            new.given,
+            new.items,
+            new.key,
+            new.logic,
+            new.origin,
+            new.receiver,
+            new.spread,
+            new.tags,
+            new.target,
+            new.truth,
+            new.type,
+            new.wraps,
+        ) = _FIELDS(self)
+        for name, value in changes.items():
+            setattr(new, name, value)
         return new
 
     @property
@@ -157,6 +173,9 @@ class Value:
             if getattr(self, name)
         ]
         return f"<Value {self.spread.name} {' '.join(parts)}>"
+
+
+_FIELDS: Final = attrgetter(*Value.__slots__)
 
 
 _SMALL: Final = frozenset({bool, int, type(None)})

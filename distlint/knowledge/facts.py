@@ -176,6 +176,7 @@ def add_user_rows(collective_names: Iterable[str], predicates: Mapping[str, str]
     for name in USER_ROWS:
         (METHODS if name.startswith(".") else CALLS).pop(name.removeprefix("."), None)
     USER_ROWS.clear()
+    member_of.cache_clear()
     for name in collective_names:
         row = Call(name, Effect.COLLECTIVE, op=name.rpartition(".")[2], source="settings")
         (METHODS if name.startswith(".") else CALLS)[name.removeprefix(".")] = (row,)
@@ -294,6 +295,29 @@ def with_bases(types: Iterable[str]) -> Iterator[str]:
             current = conventions.CLASS_BASES.get(current) or bases.BASES.get(current)
 
 
+_MEMBERS: Final[dict[str, Mapping[str, str | tuple[str, ...]]]] = {
+    "kind": ATTRIBUTES,
+    "wraps": WRAPPED_ATTRIBUTES,
+    "type": ATTRIBUTE_TYPES,
+}
+
+
+@cache
+def member_of(types: tuple[str, ...], attr: str) -> tuple[str, str | tuple[str, ...]] | None:
+    """What the first of some library classes, or of their bases, that has a row says of an attribute.
+
+    Returns:
+        ("kind", of rank predicate), ("wraps", layers) or ("type", of the value); None without a row.
+    """
+    for type_ in with_bases(types):
+        dotted = f"{type_}.{attr}"
+        for what, table in _MEMBERS.items():
+            found = table.get(dotted)
+            if found is not None:
+                return what, found
+    return None
+
+
 def is_known_call(name: str) -> bool:
     """Whether any table has a row for the call."""
     return name in CALLS or name in FUNCTIONS or name in wrappers.WRAPS or name in wrappers.UNWRAPS
@@ -321,13 +345,16 @@ def parameter_type(bases: Iterable[str], name: str) -> str | None:
     return None
 
 
+_ARGUMENTS: Final = frozenset({*ranks.ARGUMENT_ATTRIBUTES, *ranks.AMBIGUOUS_ARGUMENT_ATTRIBUTES})
+
+
 def argument_attribute(owner: str, attr: str, compared_with: object = None) -> str | None:
     """The kind of `args.local_rank`, by the name of the object that holds a script's settings.
 
     `compared_with` is the constant that the attribute is compared with, where it is: `args.rank` is a rank
     only then.
     """
-    if owner.rpartition(".")[2] not in ranks.ARGUMENT_NAMES:
+    if attr not in _ARGUMENTS or owner.rpartition(".")[2] not in ranks.ARGUMENT_NAMES:
         return None
     if compared_with in (0, -1) and type(compared_with) is int:
         found = ranks.AMBIGUOUS_ARGUMENT_ATTRIBUTES.get(attr)

@@ -71,6 +71,7 @@ class Entry:
     text: str = ""
     tree: ast.Module | None = None
     failure: Unreadable | None = None
+    imported: frozenset[str] | None = None
 
 
 @dataclass(slots=True)
@@ -475,6 +476,12 @@ def _reexports(entries: Sequence[Entry], overlays: Mapping[str, bytes]) -> list[
 
 def _imported_names(entry: Entry) -> frozenset[str]:
     """The absolute dotted names that the imports of a parsed file mention."""
+    if entry.imported is None:
+        entry.imported = _imported(entry)
+    return entry.imported
+
+
+def _imported(entry: Entry) -> frozenset[str]:
     assert entry.tree is not None
     module, is_init = module_name(entry.file.path)
     found: set[str] = set()
@@ -492,6 +499,18 @@ def _imported_names(entry: Entry) -> frozenset[str]:
     return frozenset(found)
 
 
+_SIMPLE = (
+    ast.Assign,
+    ast.AugAssign,
+    ast.AnnAssign,
+    ast.Expr,
+    ast.Return,
+    ast.Raise,
+    ast.Import,
+    ast.ImportFrom,
+)
+
+
 def _imports(tree: ast.Module) -> list[ast.Import | ast.ImportFrom]:
     """The imports of a module and of its functions, without a walk over every expression."""
     found: list[ast.Import | ast.ImportFrom] = []
@@ -500,6 +519,7 @@ def _imports(tree: ast.Module) -> list[ast.Import | ast.ImportFrom]:
         node = stack.pop()
         if isinstance(node, ast.Import | ast.ImportFrom):
             found.append(node)
+        if isinstance(node, _SIMPLE):
             continue
         for name in ("body", "orelse", "finalbody", "handlers", "cases"):
             block = getattr(node, name, None)
