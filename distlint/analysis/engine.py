@@ -14,7 +14,7 @@ import ast
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Final
 
-from distlint.analysis.frame import Frame
+from distlint.analysis.frame import Frame, wrapped_parameter
 from distlint.analysis.ir import Run
 from distlint.analysis.nodes import walk
 from distlint.analysis.program import Class, Function, Module, Program, dotted_name
@@ -54,6 +54,7 @@ class Engine:
         self._assuming: list[int] = []
         self._assumed: dict[int, dict[Hashable, tuple[str, Value | None]]] = {}
         self._unconfirmed: list[tuple[Key, int, Run]] = []
+        self._declarations: dict[Function, dict[str, str]] = {}
         self._annotations: dict[tuple[Module, int], str | None] = {}
         self._computing: set[Hashable] = set()
         self._attribute_cache: dict[Hashable, Value | None] = {}
@@ -120,6 +121,10 @@ class Engine:
         """The run of a function on a class of ranks with these arguments."""
         given = dict(_told(function, bound)) if bound else {}
         signatures = {n: s for n, v in given.items() if (s := _signature(v))}
+        if signatures:
+            for name, type_ in self._declared(function).items():
+                if signatures.get(name) == ("type", type_):
+                    del signatures[name]  # known without the argument
         bound = {name: given[name] for name in signatures}
         captured = captured or {}
         variant = self._variant(function, signatures, receiver, captured)
@@ -261,6 +266,20 @@ class Engine:
         if cls is not None and function.cls is not None and cls == function.cls.full_name:
             cls = None
         return (cls, tuple(sorted(parts)), tuple(sorted(free))) if parts or free or cls else None
+
+    def _declared(self, function: Function) -> dict[str, str]:
+        """The classes that annotations give parameters, but for the one that a trainer passes wrapped."""
+        found = self._declarations.get(function)
+        if found is None:
+            spec = function.node.args  # type: ignore[union-attr]
+            parameters = (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)
+            types = {p.arg: self.annotation_type(function.module, p.annotation) for p in parameters}
+            wrapped = wrapped_parameter(self.program, function)
+            if wrapped is not None:
+                types.pop(wrapped[0], None)
+            found = {name: type_ for name, type_ in types.items() if type_ is not None}
+            self._declarations[function] = found
+        return found
 
     def _free_names(self, function: Function) -> tuple[str, ...]:
         cached = self._attribute_cache.get(("free", function))

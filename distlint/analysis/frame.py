@@ -23,7 +23,7 @@ from distlint.analysis.ir import (
     Surround,
 )
 from distlint.analysis.nodes import children, walk
-from distlint.analysis.program import Function, Module, dotted_name
+from distlint.analysis.program import Function, Module, Program, dotted_name
 from distlint.analysis.ranks import CONSULTED_BY_KIND
 from distlint.analysis.values import (
     UNKNOWN,
@@ -89,7 +89,7 @@ class Frame:
         first_is_self = self.function.cls is not None and not self.function.has_decorator(
             "staticmethod"
         )
-        wrapped = self._wrapped_parameter() if first_is_self else None
+        wrapped = wrapped_parameter(self.engine.program, self.function) if first_is_self else None
         cls = self.function.cls
         outside = self.engine.program.mro(cls)[1] if cls is not None else ()
         for index, parameter in enumerate(parameters):
@@ -118,15 +118,6 @@ class Frame:
             if extra is not None:
                 type_ = facts.parameter_type(outside, "**") if extra is spec.kwarg else None
                 self.env[extra.arg] = Value(("parameter", id(self.function), extra.arg), type=type_)
-
-    def _wrapped_parameter(self) -> tuple[str, str] | None:
-        """The parameter in which a trainer hands this method a wrapped model, and the wrapper's kind."""
-        cls = self.function.cls
-        if cls is None:
-            return None
-        own, outside = self.engine.program.mro(cls)
-        names = (*outside, *(facts.canonical_name(c.full_name) for c in own[1:]))
-        return facts.model_parameter(names, self.function.name)
 
     def _self_value(self, receiver: Value | None) -> Value:
         cls = self.function.cls
@@ -967,6 +958,15 @@ class Frame:
 
     def _nothing(self, statement: ast.stmt) -> bool:
         return True
+
+
+def wrapped_parameter(program: Program, function: Function) -> tuple[str, str] | None:
+    """The parameter in which a trainer hands a method a wrapped model, and the wrapper's kind."""
+    if function.cls is None:
+        return None
+    own, outside = program.mro(function.cls)
+    names = (*outside, *(facts.canonical_name(c.full_name) for c in own[1:]))
+    return facts.model_parameter(names, function.name)
 
 
 def merge(a: dict[str, Value], b: dict[str, Value], place: Hashable) -> dict[str, Value]:
