@@ -21,7 +21,7 @@ from distlint.project.modules import (
     project_root,
 )
 from distlint.project.prefilter import holds_any
-from distlint.project.reading import Unreadable, decode, parse, share_line_numbers
+from distlint.project.reading import Unreadable, decode, is_readable, parse, share_line_numbers
 from distlint.project.settings import Settings
 from distlint.project.suppressions import MARK
 
@@ -230,16 +230,11 @@ def _context(
 
 
 def _search(data: bytes, literals: Sequence[bytes]) -> FileFacts:
-    try:
-        decode(data)
-        readable = True
-    except Unreadable:
-        readable = False
     return FileFacts(
         digest=content_digest(data),
         relevant=holds_any(data, literals),
         marked=_MARK in data,
-        readable=readable,
+        readable=is_readable(data),
     )
 
 

@@ -26,6 +26,30 @@ class Unreadable(Exception):
         self.column = column
 
 
+def is_readable(data: bytes) -> bool:
+    """Whether `decode` would give a text; plain ASCII is not decoded to see it."""
+    if (
+        data.isascii()
+        and len(data) <= SIZE_LIMIT
+        and b"\0" not in data
+        and not _names_encoding(data)
+    ):
+        return True
+    try:
+        decode(data)
+    except Unreadable:
+        return False
+    return True
+
+
+def _names_encoding(data: bytes) -> bool:
+    """Whether a mark or a comment in the first two lines may say that the text is not UTF-8."""
+    end = data.find(b"\n", data.find(b"\n") + 1)
+    return data.startswith(b"\xef\xbb\xbf") or bool(
+        _COOKIE.search(data, 0, end if end >= 0 else len(data))
+    )
+
+
 def decode(data: bytes) -> str:
     """The text of a Python file, decoded as Python would (BOM, coding line, else UTF-8).
 
@@ -40,7 +64,7 @@ def decode(data: bytes) -> str:
         line = data.count(b"\n", 0, nul) + 1
         raise Unreadable("the file holds NUL bytes, so it is not Python text", line)
     encoding = "utf-8"
-    if data.startswith(b"\xef\xbb\xbf") or _COOKIE.search(b"\n".join(data.split(b"\n", 2)[:2])):
+    if _names_encoding(data):
         try:
             encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         except SyntaxError as error:
