@@ -404,7 +404,7 @@ def _perform(frame: Frame, site: CallSite, row: Call, args: list[Value]) -> Valu
     elif row.effect in (Effect.WAIT, Effect.SEND):
         return None
     elif row.effect is Effect.EXIT:
-        frame.leave("process", node)
+        frame.leave("failure" if args and fails(args[0]) else "process", node)
     if layer is None:
         return None
     uniform = Value(("filled", id(node)))
@@ -448,6 +448,14 @@ def _perform(frame: Frame, site: CallSite, row: Call, args: list[Value]) -> Valu
     if frame.is_grouped(site, row):
         return Value(("call", id(node), frame.run.rank.rank), tags=NO_TAGS)
     return Value(("call", id(node)))
+
+
+def fails(code: Value) -> bool:
+    """Whether a process that exits with this code has failed, so that the launcher ends the others.
+
+    Source: python 3.11 `sys.exit`; torch 2.13.0 torch/distributed/elastic/multiprocessing/api.py.
+    """
+    return code.known and code.const not in (None, 0)
 
 
 def _condition_holds(site: CallSite, when: str) -> bool:

@@ -219,7 +219,7 @@ class Comparison:
         """Go on over what needs no decision: events that do not count, answered conditions, returns."""
         while True:
             match node:
-                case Act() if not self._counts(node):
+                case Act() if not self.counts(node):
                     node = node.next
                 case If():
                     truth = self._mode(node)
@@ -232,7 +232,8 @@ class Comparison:
                 case _:
                     return node, returns
 
-    def _counts(self, act: Act) -> bool:
+    def counts(self, act: Act) -> bool:
+        """Whether an event is one of this layer's, among all ranks, and not one to skip."""
         event = act.event
         return event.layer <= self.layer and event.group is None and id(event.node) not in self.skip
 
@@ -340,7 +341,7 @@ class Comparison:
             self._spend()
             match node:
                 case Act():
-                    if not self._counts(node):
+                    if not self.counts(node):
                         stack.append((node.next, returns, crossed, chain))
                     else:
                         known = front.acts.setdefault(node.event.op, (node, set(), chain))

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import ast
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.compare import Comparison, Difference, GaveUp
-from distlint.analysis.graph import Act, Call, Graphs, Head, If, Node
+from distlint.analysis.graph import (
+    OPAQUE,
+    STOP,
+    Act,
+    Call,
+    Graphs,
+    Head,
+    If,
+    Node,
+    is_local,
+    own_nodes,
+)
 from distlint.analysis.ir import Event, Guard, Layer, Loop, Run
 from distlint.analysis.nodes import walk
 from distlint.analysis.program import Function, Module
@@ -18,7 +31,6 @@ if TYPE_CHECKING:
     from distlint.analysis.model import FunctionRuns
 
 _MAX_PER_FUNCTION: Final = 6
-_STABLE_KINDS: Final = frozenset({"file", "network", "process"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +113,10 @@ def _innermost(found: list[Divergence]) -> list[Divergence]:
     return [
         d
         for d in found
-        if not any((call.run.function, id(d.event.node)) in inside for call in d.chain)
+        if not any(
+            (call.run.function, id(d.event.node)) in inside and call.run.function is not d.function
+            for call in d.chain
+        )
     ]
 
 
@@ -293,72 +308,84 @@ def _local(
 ) -> list[Divergence]:
     """Conditions, loops and failures that each rank answers for itself: their arms must be equal."""
     found: list[Divergence] = []
-    root = graphs.root(run)
-    for node in _own_nodes(root):
-        match node:
-            case If(value=Value() as value) if _is_local(value):
-                kind = "failure" if "failure" in value.tags else "local"
-                arms = (node.then, node.orelse)
-            case Head(exit=Node() as leave, loop=Loop(local=Value() as value)) if _is_local(value):
-                kind = "loop"
-                arms = (node.body, leave)
-            case _:
-                continue
+    for owner, kind, value, place, arms in _forks(function, graphs, run):
         comparison = Comparison(graphs, layer, frozenset(reported))
-        try:
-            difference = comparison.difference(*arms)
-        except GaveUp:
-            continue
-        if difference is None or not (difference.left or difference.right):
-            continue
-        act = (difference.left or difference.right)[0]
+        others: tuple[Act, ...] = ()
+        trail: tuple[Act, ...] = ()
+        if arms[0] is STOP and owner is not function:
+            # A rank that is gone takes part in nothing: whatever the others come to first, they wait in.
+            ahead = _first_act(comparison, graphs, arms[1])
+            if ahead is None:
+                continue
+            act, chain = ahead
+        else:
+            try:
+                difference = comparison.difference(*arms)
+            except GaveUp:
+                continue
+            if difference is None or not (difference.left or difference.right):
+                continue
+            act = (difference.left or difference.right)[0]
+            others = (difference.right if difference.left else difference.left)[:1]
+            chain = difference.left_calls if difference.left else difference.right_calls
+            trail = difference.trail
         if act.event.layer != layer:
             continue
-        others = (difference.right if difference.left else difference.left)[:1]
-        place = node.loop.node if isinstance(node, Head) else node.node
         reported.add(id(act.event.node))
         found.append(
             Divergence(
-                kind, function, layer, act, others[0] if others else None, None, None, (),
-                difference.left_calls if difference.left else difference.right_calls,
-                difference.trail, not others, value, place,
+                kind, owner, layer, act, others[0] if others else None, None, None, (),
+                chain, trail, not others, value, place,
             )
         )  # fmt: skip
     return found
 
 
-def _is_local(value: Value) -> bool:
-    """Whether ranks may answer a condition differently, in a way that happens.
-
-    Tests of the file system are left out: ranks see one and the same shared file nearly always, and of 8
-    places in real packages none was a bug unless one class of ranks writes that file.
-    """
-    if "failure" in value.tags:
-        return True
-    return value.spread is Spread.LOCAL and (
-        value.origin is None or value.origin.kind not in _STABLE_KINDS
-    )
-
-
-def _own_nodes(root: Node) -> list[Node]:
-    """The nodes of a function's own graph, not of the functions it calls."""
-    seen: dict[Node, None] = {}
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if node in seen:
+def _first_act(
+    comparison: Comparison, graphs: Graphs, node: Node
+) -> tuple[Act, tuple[Call, ...]] | None:
+    """The nearest collective that a graph may perform, and the calls that lead to it."""
+    seen: set[Node] = set()
+    queue: deque[tuple[Node, tuple[Call, ...]]] = deque([(node, ())])
+    while queue:
+        current, chain = queue.popleft()
+        if current in seen:
             continue
-        seen[node] = None
-        match node:
-            case Act() | Call():
-                stack.append(node.next)
+        seen.add(current)
+        match current:
+            case Act():
+                if comparison.counts(current) and not current.event.op.startswith(OPAQUE):
+                    return current, chain
+                queue.append((current.next, chain))
             case If():
-                stack += [node.orelse, node.then]
+                queue += [(current.then, chain), (current.orelse, chain)]
             case Head():
-                if node.exit is not None:
-                    stack.append(node.exit)
-                stack.append(node.body)
-    return list(seen)
+                queue.append((current.body, chain))
+                if current.exit is not None:
+                    queue.append((current.exit, chain))
+            case Call():
+                queue.append((graphs.root(current.run), (*chain, current)))
+                queue.append((current.next, chain))
+    return None
+
+
+def _forks(
+    function: Function, graphs: Graphs, run: Run
+) -> Iterator[tuple[Function, str, Value, ast.AST, tuple[Node, Node]]]:
+    """Where each rank chooses its way for itself: the function that asks, the kind of divergence, the
+    value that decides, its place, and the two ways."""
+    for node in own_nodes(graphs.root(run)):
+        match node:
+            case If(value=Value() as value) if is_local(value):
+                kind = "failure" if "failure" in value.tags else "local"
+                yield function, kind, value, node.node, (node.then, node.orelse)
+            case Head(exit=Node() as leave, loop=Loop(local=Value() as value)) if is_local(value):
+                yield function, "loop", value, node.loop.node, (node.body, leave)
+            case Call():
+                # Some ranks end their process in there: the others go on behind the call.
+                for owner, asked in graphs.exits(node.run):
+                    if asked.value is not None:
+                        yield owner, "local", asked.value, asked.node, (STOP, node.next)
 
 
 __all__ = ["OTHER", "Divergence", "divergences_of"]

@@ -19,8 +19,9 @@ from distlint.analysis.ir import Run
 from distlint.analysis.nodes import walk
 from distlint.analysis.program import Class, Function, Module, Program, dotted_name
 from distlint.analysis.ranks import MAIN, RankClass
+from distlint.analysis.signals import signal_writes
 from distlint.analysis.syntax import asked_for_none
-from distlint.analysis.values import UNKNOWN, Closure, Spread, Value, join
+from distlint.analysis.values import UNKNOWN, Closure, Origin, Spread, Value, join
 from distlint.knowledge import facts
 
 _MAX_NESTING: Final = 120
@@ -60,6 +61,7 @@ class Engine:
         self._attribute_cache: dict[Hashable, Value | None] = {}
         self.plain: set[Function] = set()
         """Functions whose calls need not be followed, unless an argument matters."""
+        self.signals = signal_writes(program)
         self.gave_up: list[tuple[Function, str]] = []
 
     # -- lookups by syntax ---------------------------------------------------------------------------
@@ -324,6 +326,9 @@ class Engine:
             return Value(("unresolved", dotted))
         if name not in module.assigned:
             return None
+        written = self.signals.variables.get(module.body, {}).get(name)
+        if written is not None:
+            return self.set_by_signal(Value(("global", module.name, name)), written, module)
         run = self.run(module.body, asker.rank)
         asker.consulted |= (
             run.consulted if run.arguments is not None or name in _ranked(run) else set()
@@ -409,6 +414,8 @@ class Engine:
                 items=result.items if assigned_often == 1 else None,
                 logic=None,
             )
+        if attr in self.signals.names:
+            result = self.flag(cls, attr, result or Value(("attr", ("self",), attr)))
         if missing:
             self._assuming[-1] = min(self._assuming[-1], *missing)
             for depth in missing:
@@ -418,6 +425,22 @@ class Engine:
             self._attribute_cache["consulted", key] = Value(("consulted",), frozenset(consulted))
         asker.consulted |= consulted
         return result
+
+    def flag(self, cls: Class, attr: str, value: Value) -> Value:
+        """The value of an attribute of a class, as a signal handler may have changed it."""
+        for owner in self.program.mro(cls)[0]:
+            node = self.signals.attributes.get(owner, {}).get(attr)
+            if node is not None:
+                return self.set_by_signal(value, node, owner.module)
+        return value
+
+    def set_by_signal(self, value: Value, node: ast.AST, module: Module) -> Value:
+        """A value as it may be at any time after a signal handler was registered that writes it."""
+        origin = Origin(node, module, "a flag that this rank's signal handler sets", "signal")
+        return value.but(
+            const=UNKNOWN, truth=None, items=None, logic=None, spread=Spread.LOCAL, origin=origin,
+            key=value.key if not value.known else ("signal", id(node)), tags=value.tags | {"signal"},
+        )  # fmt: skip
 
     def _note_consulted(self, key: Hashable, asker: Run) -> None:
         noted = self._attribute_cache.get(("consulted", key))

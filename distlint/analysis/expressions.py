@@ -530,7 +530,7 @@ def _compare_pair(left: Value, op: ast.cmpop, right: Value) -> Value:
         and right.known
     ):
         return constant(isinstance(op, ast.IsNot), spread, origin, tags)
-    if isinstance(op, _STRUCTURAL) and spread is Spread.LOCAL:
+    if isinstance(op, _STRUCTURAL) and spread is Spread.LOCAL and "signal" not in tags:
         spread, origin = (
             (left.spread, left.origin) if left.spread is Spread.RANK else (Spread.UNIFORM, None)
         )

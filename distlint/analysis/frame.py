@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from distlint.analysis import expressions
-from distlint.analysis.calls import call_project, deciding_decorator
+from distlint.analysis.calls import call_project, deciding_decorator, fails
 from distlint.analysis.ir import (
     Attempt,
     Branch,
@@ -23,7 +23,7 @@ from distlint.analysis.ir import (
     Surround,
 )
 from distlint.analysis.nodes import children, walk
-from distlint.analysis.program import Function, Module, Program, dotted_name
+from distlint.analysis.program import Class, Function, Module, Program, dotted_name
 from distlint.analysis.ranks import CONSULTED_BY_KIND
 from distlint.analysis.values import (
     UNKNOWN,
@@ -76,6 +76,7 @@ class Frame:
         self.depth = 0
         self.order = 0
         self.handling = 0
+        self.signalled = engine.signals.variables.get(self.function)
         self._bind_parameters(bound, receiver)
 
     # -- names ------------------------------------------------------------------------------------
@@ -138,6 +139,9 @@ class Frame:
                     value = value.but(
                         spread=self.control[-1].spread, origin=self.control[-1].origin
                     )
+                if self.signalled is not None and target.id in self.signalled:
+                    node = self.signalled[target.id]
+                    value = self.engine.set_by_signal(value, node, self.module)
                 self.env[target.id] = value
                 self._forget(target.id)
             case ast.Attribute():
@@ -151,6 +155,8 @@ class Frame:
                             spread=self.control[-1].spread, origin=self.control[-1].origin
                         )
                     self._forget(path)
+                    if target.attr in self.engine.signals.names:
+                        value = self._flag(target, value)
                     self.set_path(path, value)
                     if path.startswith("self.") and path.count(".") == 1:
                         if value.given:
@@ -183,6 +189,12 @@ class Frame:
                 self._unpack(target.elts, value)
             case ast.Starred():
                 self.assign(target.value, value.but(items=None, const=UNKNOWN))
+
+    def _flag(self, target: ast.Attribute, value: Value) -> Value:
+        """A value assigned to an attribute that a signal handler may write at any time afterwards."""
+        owner = expressions.evaluate(self, target.value).type
+        cls = self.engine.classes.get(owner) if owner is not None else None
+        return self.engine.flag(cls, target.attr, value) if cls is not None else value
 
     def _unpack(self, targets: list[ast.expr], value: Value) -> None:
         starred = next((i for i, t in enumerate(targets) if isinstance(t, ast.Starred)), None)
@@ -293,11 +305,15 @@ class Frame:
         return site
 
     def is_grouped(self, site: CallSite, row: Call) -> bool:
-        """Whether a collective is one of a process group other than the default."""
+        """Whether a collective is one of a process group other than the default.
+
+        A text is none: lightning's `Strategy.barrier(name)` takes what the barrier is for.
+        """
         group = site.argument(row.group, row.group_keyword)
         return (
             group is not None
-            and not (group.known and group.const is None)
+            and not (group.known and (group.const is None or isinstance(group.const, str)))
+            and not (isinstance(group.key, tuple) and group.key[:1] == ("format",))
             and group.key != ("external", "torch.distributed.group.WORLD")
         )
 
@@ -429,9 +445,33 @@ class Frame:
 
     def _raise(self, statement: ast.Raise) -> bool:
         if statement.exc is not None:
-            expressions.evaluate(self, statement.exc)
+            raised = expressions.evaluate(self, statement.exc)
+            if self._is_system_exit(statement.exc, raised):
+                self.leave("process", statement)
+                return False
         self.leave("raise", statement)
         return False
+
+    def _is_system_exit(self, node: ast.expr, raised: Value) -> bool:
+        """Whether a raise ends the process normally: SystemExit, or a class derived from it, uncaught.
+
+        lightning 2.5.1 lightning/pytorch/utilities/exceptions.py: `class SIGTERMException(SystemExit)`.
+        """
+        name = node.func if isinstance(node, ast.Call) else node
+        cls = self.engine.classes.get(raised.type) if raised.type is not None else raised.target
+        if isinstance(cls, Class):
+            if not any(
+                isinstance(base, ast.Name) and base.id == "SystemExit"
+                for owner in self.engine.program.mro(cls)[0]
+                for base in owner.node.bases
+            ):
+                return False
+        elif not isinstance(name, ast.Name) or name.id != "SystemExit":
+            return False
+        code = node.args[0] if isinstance(node, ast.Call) and node.args else None
+        if code is not None and fails(expressions.evaluate(self, code)):
+            return False
+        return not any(_catches_exit(h) for t in self.tries for h in t.handlers)
 
     def _break(self, statement: ast.Break) -> bool:
         self.leave("break", statement)
@@ -1161,6 +1201,14 @@ def _names_wrapper(kinds: ast.expr) -> bool:
         if isinstance(n, (ast.Name, ast.Attribute))
     ]
     return any(name in facts.WRAPPER_CLASS_NAMES for name in names)
+
+
+def _catches_exit(handler: ast.ExceptHandler) -> bool:
+    caught = handler.type
+    names = caught.elts if isinstance(caught, ast.Tuple) else [caught]
+    return caught is None or any(
+        n is not None and dotted_name(n) in ("SystemExit", "BaseException") for n in names
+    )
 
 
 def _suppresses(expression: ast.expr) -> bool:

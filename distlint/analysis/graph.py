@@ -7,8 +7,9 @@ Built backwards, with lazy continuations for next, break, continue, return and r
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
+from typing import Final
 
 from distlint.analysis.ir import (
     Attempt,
@@ -26,7 +27,7 @@ from distlint.analysis.ir import (
     Yield,
 )
 from distlint.analysis.program import Function, Module
-from distlint.analysis.values import Value
+from distlint.analysis.values import Spread, Value
 
 
 class Node:
@@ -99,6 +100,8 @@ class Call(Node):
         self.via = via
 
 
+_STABLE_KINDS: Final = frozenset({"file", "network", "process"})
+
 OPAQUE = "opaque"
 """Starts the `op` of events that stand for unknown code: what ranks do there is not compared."""
 
@@ -145,6 +148,7 @@ class Graphs:
         self._own: dict[Run, tuple[bool, list[Run]]] = {}
         self._acts: dict[Hashable, Act] = {}
         self._ifs: dict[Hashable, If] = {}
+        self._exits: dict[Run, tuple[tuple[Function, If], ...]] = {}
         self._calls: dict[Hashable, Call] = {}
 
     def root(self, run: Run) -> Node:
@@ -215,6 +219,24 @@ class Graphs:
             self._own[run] = (own, called)
         return self._own[run]
 
+    def exits(self, run: Run) -> tuple[tuple[Function, If], ...]:
+        """Conditions of a rank's own under which a run, or one that it calls, ends the process normally."""
+        run = self._final(run)
+        if run not in self._exits:
+            self._exits[run] = ()  # what a recursion comes back to is found on the way out
+            if self.noisy(run):
+                self._exits[run] = tuple(dict.fromkeys(self._exits_below(run)))
+        return self._exits[run]
+
+    def _exits_below(self, run: Run) -> Iterator[tuple[Function, If]]:
+        for node in own_nodes(self.root(run)):
+            match node:
+                case If(value=Value() as value) if STOP in (node.then, node.orelse):
+                    if is_local(value):
+                        yield run.function, node
+                case Call():
+                    yield from self.exits(node.run)
+
     # -- construction ---------------------------------------------------------------------------------
 
     def _block(self, steps: list[Step], after: Node, ways: _Ways) -> Node:
@@ -282,7 +304,8 @@ class Graphs:
             return (
                 orelse  # a raise that nobody here catches ends the whole job: no claim either way
             )
-        key = (symbol, id(then), id(orelse))
+        own = id(node) if value is not None and is_local(value) else None  # a place to report
+        key = (symbol, id(then), id(orelse), own)
         if key not in self._ifs:
             self._ifs[key] = If(symbol, then, orelse, node, value)
         return self._ifs[key]
@@ -341,6 +364,8 @@ class Graphs:
             case "raise":
                 caught = ways.raise_()
                 return ways.exit_() if caught is RAISE and step.by_rank else caught
+            case "failure":
+                return ways.exit_() if step.by_rank else RAISE
         return ways.exit_()
 
     def _attempt(self, step: Attempt, after: Node, ways: _Ways) -> Node:
@@ -444,4 +469,52 @@ class Graphs:
         return None
 
 
-__all__ = ["RAISE", "RETURN", "STOP", "Act", "Call", "End", "Graphs", "Head", "If", "Node"]
+def is_local(value: Value) -> bool:
+    """Whether ranks may answer a condition differently, in a way that happens.
+
+    Tests of the file system are left out: ranks see one and the same shared file nearly always, and of 8
+    places in real packages none was a bug unless one class of ranks writes that file.
+    """
+    if "failure" in value.tags:
+        return True
+    return value.spread is Spread.LOCAL and (
+        value.origin is None or value.origin.kind not in _STABLE_KINDS
+    )
+
+
+def own_nodes(root: Node) -> list[Node]:
+    """The nodes of a function's own graph, not of the functions it calls."""
+    seen: dict[Node, None] = {}
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen[node] = None
+        match node:
+            case Act() | Call():
+                stack.append(node.next)
+            case If():
+                stack += [node.orelse, node.then]
+            case Head():
+                if node.exit is not None:
+                    stack.append(node.exit)
+                stack.append(node.body)
+    return list(seen)
+
+
+__all__ = [
+    "OPAQUE",
+    "RAISE",
+    "RETURN",
+    "STOP",
+    "Act",
+    "Call",
+    "End",
+    "Graphs",
+    "Head",
+    "If",
+    "Node",
+    "is_local",
+    "own_nodes",
+]

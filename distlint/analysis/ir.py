@@ -196,7 +196,8 @@ class Loop:
 
 @dataclass(slots=True, eq=False)
 class Leave:
-    """return, break, continue, raise; `process` where the whole process ends normally."""
+    """return, break, continue, raise; `process` where the whole process ends normally, `failure` where
+    it ends with an exit code that makes the launcher end all others."""
 
     kind: str
     node: ast.AST

@@ -113,7 +113,7 @@ class Model:
 
     def _solve(self) -> None:
         """Run every function that nothing calls, for each class of ranks, and all that they reach."""
-        relevant = relevance(self.program)
+        relevant = relevance(self.program, self.engine.signals.names)
         self.engine.plain = relevant.plain
         functions = [f for f in self.program.functions() if f in relevant.starts]
         for function in functions:

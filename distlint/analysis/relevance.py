@@ -45,8 +45,11 @@ class Relevance:
     called: set[str]
 
 
-def relevance(program: Program) -> Relevance:
-    """Sort the functions of a program by what their words may have to do with ranks."""
+def relevance(program: Program, flags: frozenset[str]) -> Relevance:
+    """Sort the functions of a program by what their words may have to do with ranks.
+
+    `flags` are names of this program that are each rank's own (`analysis.signals`).
+    """
     texts: dict[Function, str] = {}
     held: dict[Function, frozenset[str]] = {}
     mentions: Counter[str] = Counter()
@@ -67,7 +70,7 @@ def relevance(program: Program) -> Relevance:
             if facts.is_training_class(program.mro(cls)[1]):
                 strong.update(cls.methods.values())
     strong |= _of_the_same_class(strong, texts, held)
-    strong |= _holding(held, _derived_names(telling))
+    strong |= _holding(held, _derived_names(telling) | flags)
     names = {f.name for f in strong if f.name not in _COMMON}
     while names:
         calls = {f"{name}(" for name in names}

@@ -301,12 +301,16 @@ LOCAL_EXCEPTIONS: dict[str, str] = {
 IMPORT_EXCEPTIONS = frozenset({"builtins.ImportError", "builtins.ModuleNotFoundError"})
 """Exceptions that all ranks of a job meet alike: the installation is the same."""
 
-SIGNALS: dict[str, str] = {
-    "signal.signal": "signal",
-    "signal.sigwait": "signal",
-    "signal.sigtimedwait": "signal",
+SIGNAL_HANDLERS: dict[str, int] = {
+    # python 3.11 signal.signal(signalnum, handler), asyncio loop.add_signal_handler(sig, callback, *args)
+    "signal.signal": 1,
+    ".add_signal_handler": 1,
 }
-"""Registrars of handlers: what a handler sets is a value of this rank alone."""
+"""Position of the handler, by qualified name or ".method" of its registrar: what a handler writes is a
+value of this rank alone, since a signal goes to one process."""
+
+SIGNAL_REGISTRATIONS = ("signal.signal(", "signal import ", "add_signal_handler")
+"""Texts of which a file that registers a handler holds one (`from signal import signal` among them)."""
 
 OUT_OF_MEMORY_TEXTS = ("out of memory", "CUBLAS_STATUS_ALLOC_FAILED", "OutOfMemory")
 """Texts by which code recognises a rank's lack of memory in a RuntimeError."""

@@ -3,7 +3,8 @@
 ## What it does
 Reports collectives that a rank reaches or skips by a condition on values of its own: the number of
 elements that a mask left, the value of this rank's loss (`isnan`, a threshold, early stopping), the
-clock, a salted hash, free memory. Values that came out of a collective are the same everywhere and are
+clock, a salted hash, free memory, a flag that a signal handler sets. Leaving by `sys.exit()` or
+`raise SystemExit` counts with the collectives of the callers. Values that came out of a collective are the same everywhere and are
 not reported. One finding for each condition, with the first collective behind it.
 
 ## Why it is bad
@@ -38,6 +39,7 @@ unknown origin counts as equal on all ranks. Tests of the file system are not re
 
 ## References
 - trl 0.23.0 trl/trainer/grpo_trainer.py:761: returns early where this rank has no unmasked token
+- lightning 2.5.1 lightning/pytorch/loops/training_epoch_loop.py:386: leaves when this rank got SIGTERM
 - torch 2.13.0 torch/distributed/algorithms/join.py: why uneven inputs hang
 """
 

@@ -2,6 +2,7 @@
 
 import math
 import os
+import signal
 import time
 
 import torch
@@ -54,6 +55,23 @@ def through_a_variable(model, batch, best):
     better = loss.item() < best
     if any_rank(better):  # expect: DL103
         dist.barrier()
+
+
+class StopOnSignal:
+    def __init__(self):
+        self.stop = False
+        signal.signal(signal.SIGTERM, self.on_signal)
+
+    def on_signal(self, number, frame):
+        self.stop = True
+
+
+def asked_to_stop(loader):
+    killer = StopOnSignal()
+    for batch in loader:
+        dist.all_reduce(batch)
+        if any_rank(killer.stop):  # expect: DL103
+            break
 
 
 # --- right ----------------------------------------------------------------------------------------
@@ -116,3 +134,13 @@ def shape_of_all(x):
     if x.shape[0] == 0:
         return
     dist.all_reduce(x)
+
+
+def asked_to_stop_together(loader):
+    killer = StopOnSignal()
+    for batch in loader:
+        stop = torch.tensor(int(killer.stop))
+        dist.all_reduce(stop)
+        if stop.item():
+            break
+        dist.all_reduce(batch)
