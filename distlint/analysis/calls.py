@@ -203,7 +203,8 @@ def _method(
                 dotted = f"{facts.WRAPPER_TYPES.get(wrap.kind, '')}.{name}"
                 if dotted in facts.CALLS:
                     return external(frame, node, dotted, receiver, args, keywords)
-    return external(frame, node, f".{name}", receiver, args, keywords)
+    known = facts.model_method(name, dotted_name(node.func.value), frame.module.source.text)
+    return external(frame, node, known or f".{name}", receiver, args, keywords)
 
 
 def external(

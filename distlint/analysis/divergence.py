@@ -329,6 +329,10 @@ def _local(
             others = (difference.right if difference.left else difference.left)[:1]
             chain = difference.left_calls if difference.left else difference.right_calls
             trail = difference.trail
+            if trail and isinstance(place, ast.ExceptHandler):
+                # The handler's way begins like the other: ranks that tell each other who ran out of memory
+                # (mosaicml 0.32.1 composer/trainer/trainer.py, `found_cuda_oom`).
+                continue
         if act.event.layer != layer:
             continue
         reported.add(id(act.event.node))
@@ -377,15 +381,18 @@ def _forks(
     for node in own_nodes(graphs.root(run)):
         match node:
             case If(value=Value() as value) if is_local(value):
-                kind = "failure" if "failure" in value.tags else "local"
-                yield function, kind, value, node.node, (node.then, node.orelse)
+                yield function, _kind(value), value, node.node, (node.then, node.orelse)
             case Head(exit=Node() as leave, loop=Loop(local=Value() as value)) if is_local(value):
                 yield function, "loop", value, node.loop.node, (node.body, leave)
             case Call():
                 # Some ranks end their process in there: the others go on behind the call.
                 for owner, asked in graphs.exits(node.run):
                     if asked.value is not None:
-                        yield owner, "local", asked.value, asked.node, (STOP, node.next)
+                        yield owner, _kind(asked.value), asked.value, asked.node, (STOP, node.next)
+
+
+def _kind(value: Value) -> str:
+    return "failure" if "failure" in value.tags else "local"
 
 
 __all__ = ["OTHER", "Divergence", "divergences_of"]

@@ -36,7 +36,7 @@ from distlint.analysis.values import (
     join,
     spread_of,
 )
-from distlint.knowledge import facts
+from distlint.knowledge import facts, failures
 from distlint.knowledge.schema import Call, Effect
 
 if TYPE_CHECKING:
@@ -594,6 +594,7 @@ class Frame:
         loop = Loop(
             statement, ("loop", id(statement)), None, [], [], volatile={("loop", id(statement))}
         )
+        loop.once = self._holds_at_first(statement.test)
         outer = self.steps
         self._havoc(assigned, statement)
         head: list[Step] = []
@@ -622,6 +623,18 @@ class Frame:
             test=(statement.test, test),
         )
         return not loop.endless or _contains_break(statement.body)
+
+    def _holds_at_first(self, test: ast.expr) -> bool:
+        """Whether a condition on one variable surely holds where a loop begins."""
+        match test:
+            case ast.Name(id=name):
+                wanted = True
+            case ast.UnaryOp(op=ast.Not(), operand=ast.Name(id=name)):
+                wanted = False
+            case _:
+                return False
+        value = self.env.get(name)
+        return value is not None and value.truthiness() is wanted
 
     def _for(self, statement: ast.For | ast.AsyncFor) -> bool:
         iterable = expressions.evaluate(self, statement.iter)
@@ -787,7 +800,7 @@ class Frame:
 
     def _try(self, statement: ast.Try) -> bool:
         outer, before = self.steps, dict(self.env)
-        attempt = Attempt(statement, [], [], [], [])
+        attempt = Attempt(statement, [], [], [], [], expects_lack_of_memory(statement))
         self.steps = attempt.body
         if statement.handlers:
             self.tries.append(statement)
@@ -1209,6 +1222,34 @@ def _catches_exit(handler: ast.ExceptHandler) -> bool:
     return caught is None or any(
         n is not None and dotted_name(n) in ("SystemExit", "BaseException") for n in names
     )
+
+
+def expects_lack_of_memory(statement: ast.Try) -> ast.ExceptHandler | None:
+    """The handler of a `try` that recognises a lack of memory: by its class, or by the text of the error."""
+    for handler in statement.handlers:
+        caught = handler.type
+        names = {
+            dotted_name(n).rpartition(".")[2]
+            for n in (caught.elts if isinstance(caught, ast.Tuple) else [caught])
+            if n is not None
+        }
+        if names & failures.MEMORY_EXCEPTIONS:
+            return handler
+        if caught is not None and not names & failures.MEMORY_CARRIERS:
+            continue
+        for node in walk(handler):
+            match node:
+                case ast.Constant(value=str(text)) if text in failures.OUT_OF_MEMORY_TEXTS:
+                    return handler
+                case ast.Call(func=function, args=[argument, *_]) if _mentions(
+                    argument, handler.name
+                ) and any(w in dotted_name(function).lower() for w in failures.MEMORY_WORDS):
+                    return handler
+    return None
+
+
+def _mentions(node: ast.expr, name: str | None) -> bool:
+    return any(isinstance(n, ast.Name) and n.id == name for n in walk(node))
 
 
 def _suppresses(expression: ast.expr) -> bool:

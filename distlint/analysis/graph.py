@@ -118,6 +118,8 @@ class _Ways:
     raise_: Lazy
     exit_: Lazy
     yield_: Callable[[Node], Node]
+    memory_: tuple[ast.ExceptHandler, Lazy] | None = None
+    """Where a lack of memory leads, in a `try` that expects one."""
 
 
 def _lazy(make: Lazy) -> Lazy:
@@ -251,7 +253,7 @@ class Graphs:
                 key = (id(step), id(after), self._via)
                 if key not in self._acts:
                     self._acts[key] = Act(step, after, self._via)
-                return self._acts[key]
+                return self._or_out_of_memory(self._acts[key], ways)
             case Branch():
                 return self._branch(
                     step.condition,
@@ -278,7 +280,7 @@ class Graphs:
                 call_key = (step.run, id(step.node), id(after), self._via)
                 if call_key not in self._calls:
                     self._calls[call_key] = Call(step.run, step.node, after, self._via)
-                return self._calls[call_key]
+                return self._or_out_of_memory(self._calls[call_key], ways)
             case Opaque():
                 if not self.noisy(step.run):
                     return after
@@ -287,6 +289,15 @@ class Graphs:
                 return self._surround(step, after, ways)
             case Yield():
                 return ways.yield_(after)
+
+    def _or_out_of_memory(self, node: Node, ways: _Ways) -> Node:
+        """A collective, or a call that leads to one, before which a rank may run out of memory."""
+        if ways.memory_ is None:
+            return node
+        handler, caught = ways.memory_
+        symbol = ("out of memory", id(handler))
+        value = Value((symbol, id(node)), tags=frozenset({"failure"}))
+        return self._if(symbol, caught(), node, handler, value)
 
     def _unknown(self, node: ast.AST, module: Module, after: Node) -> Act:
         """A point that only ranks that all come to it are compared beyond."""
@@ -351,7 +362,7 @@ class Graphs:
         if loop.endless and loop.module is not None:
             # `while True: command = scatter(...)`: one rank serves while another says what to do.
             return self._unknown(loop.node, loop.module, head)
-        return head
+        return head.body if loop.once else head
 
     def _leave(self, step: Leave, ways: _Ways) -> Node:
         match step.kind:
@@ -402,7 +413,15 @@ class Graphs:
             return node if node is not None else outside.raise_()
 
         inside = replace(outside, raise_=_lazy(caught)) if step.handlers else outside
-        return self._block(step.body, self._block(step.orelse, end(), outside), inside)
+        if step.memory is not None and isinstance(step.node, ast.Try):
+            index = step.node.handlers.index(step.memory)
+            gone = _lazy(lambda: self._block(step.handlers[index], end(), outside))
+            inside = replace(inside, memory_=(step.memory, gone))
+        body = self._block(step.body, self._block(step.orelse, end(), outside), inside)
+        if step.handlers and any(_has_events(handler) for handler in step.handlers):
+            # Whoever is in the `try` may come to the collectives of its handlers: all that are alike.
+            return self._if(("raises", id(step.node)), _lazy(caught)(), body, step.node, None)
+        return body
 
     def _surround(self, step: Surround, after: Node, ways: _Ways) -> Node:
         """A body inside a generator's run: it stands at the `yield`, and the rest runs on every way out."""
@@ -467,6 +486,15 @@ class Graphs:
                     if found is not None:
                         return found
         return None
+
+
+def _has_events(steps: list[Step]) -> bool:
+    """Whether a block performs a collective itself."""
+    return any(
+        isinstance(step, Event)
+        or (isinstance(step, Branch) and (_has_events(step.then) or _has_events(step.orelse)))
+        for step in steps
+    )
 
 
 def is_local(value: Value) -> bool:

@@ -189,6 +189,8 @@ class Loop:
     orelse: list[Step]
     endless: bool = False
     """`while True`: left by `break` or `return` only."""
+    once: bool = False
+    """The body runs at least once: `done = False`, then `while not done`."""
     volatile: set[Hashable] = field(default_factory=set)
     """Symbols that may change from one iteration to the next."""
     module: Module | None = None
@@ -214,6 +216,8 @@ class Attempt:
     handlers: list[list[Step]]
     orelse: list[Step]
     final: list[Step]
+    memory: ast.ExceptHandler | None = None
+    """The handler that expects a lack of memory, which any work of one rank may meet."""
 
 
 @dataclass(slots=True, eq=False)

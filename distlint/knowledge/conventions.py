@@ -80,6 +80,21 @@ CLASS_BASES: Final[dict[str, str]] = {
 }
 """The library class that a library class derives from, as far as rows of the base apply to it."""
 
+MODEL_METHODS: Final[dict[str, tuple[str, frozenset[str], tuple[str, ...]]]] = {
+    # Neither nn.Module nor a Hugging Face model has it: what is called a model there is an engine
+    # (llamafactory 0.7.1 train/ppo/trainer.py:480, transformers 5.23.0 trainer.py:3553).
+    name: (
+        "deepspeed.DeepSpeedEngine",
+        frozenset(
+            {"model", "model_wrapped", "wrapped_model", "model_engine", "deepspeed_engine", "deepspeed_model"}
+        ),
+        ("deepspeed", "zero_to_fp32"),
+    )
+    for name in ("save_checkpoint", "load_checkpoint")
+}  # fmt: skip
+"""The class whose method a call of that name on a *model* means: by the last name of the receiver, where
+the file mentions one of the words."""
+
 UNIFORM_ATTRIBUTES: Final = frozenset(
     {"dtype", "device", "ndim", "requires_grad", "__class__", "is_cuda", "is_leaf"}
 )

@@ -286,6 +286,14 @@ def named_type(name: str, text: str) -> str | None:
     return type_ if any(library in text for library in libraries) else None
 
 
+def model_method(method: str, receiver: str, text: str) -> str | None:
+    """The canonical name of a method that only one class of models has, by the receiver's name."""
+    found = conventions.MODEL_METHODS.get(method)
+    if found is None or receiver.rpartition(".")[2] not in found[1]:
+        return None
+    return f"{found[0]}.{method}" if any(word in text for word in found[2]) else None
+
+
 def with_bases(types: Iterable[str]) -> Iterator[str]:
     """Library classes, each followed by those it derives from."""
     for type_ in types:

@@ -312,5 +312,25 @@ value of this rank alone, since a signal goes to one process."""
 SIGNAL_REGISTRATIONS = ("signal.signal(", "signal import ", "add_signal_handler")
 """Texts of which a file that registers a handler holds one (`from signal import signal` among them)."""
 
-OUT_OF_MEMORY_TEXTS = ("out of memory", "CUBLAS_STATUS_ALLOC_FAILED", "OutOfMemory")
-"""Texts by which code recognises a rank's lack of memory in a RuntimeError."""
+MEMORY_EXCEPTIONS = frozenset({"OutOfMemoryError", "MemoryError"})
+"""Last names of the exceptions of `LOCAL_EXCEPTIONS` that tell of a lack of memory."""
+
+MEMORY_CARRIERS = frozenset({"RuntimeError", "Exception", "BaseException"})
+"""Exceptions that a lack of memory is one of: torch.OutOfMemoryError derives from RuntimeError (torch
+2.13.0 torch/_C/_VariableFunctions.pyi). Code that catches these looks at the text."""
+
+OUT_OF_MEMORY_TEXTS = frozenset(
+    {
+        "out of memory",
+        "CUDA out of memory",
+        "CUDA out of memory.",
+        "CUBLAS_STATUS_ALLOC_FAILED",
+        "CUDNN_STATUS_NOT_SUPPORTED",
+    }
+)
+"""Texts by which code recognises a rank's lack of memory in a RuntimeError (accelerate 1.15.0
+accelerate/utils/memory.py:109, fairseq 0.12.2 fairseq/trainer.py:843)."""
+
+MEMORY_WORDS = ("oom", "out_of_memory")
+"""Words in the names of functions that tell whether an error is a lack of memory (pytorch-lightning 2.6.6
+pytorch_lightning/utilities/memory.py:37 `is_oom_error`)."""

@@ -2,8 +2,9 @@
 
 ## What it does
 Reports a `try` in which something may fail on one rank alone (a download, an HTTP request, a file, a
-process, running out of memory), whose handler goes on, returns or performs other collectives, while ranks
-without the failure perform a collective inside the `try` or behind it.
+process), whose handler goes on, returns or performs other collectives, while ranks without the failure
+perform a collective inside the `try` or behind it. Where a handler expects a lack of memory, every
+collective in the `try` counts as such a thing, forward and backward of a wrapped model among them.
 
 ## Why it is bad
 An exception that nobody catches ends the job, since the launcher ends the other ranks. One that is caught
@@ -39,6 +40,7 @@ Preview: only failures of known calls count. A handler that raises again is righ
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -71,13 +73,17 @@ def check(model: Model) -> Iterator[Finding]:
             Applicability.DISPLAY,
             "Let all ranks hear of the failure: `run_on_main()`, or `any_rank(failed)` behind the `try`",
         )
+        what = (
+            "where one rank runs out of memory, the exception is caught here"
+            if isinstance(node, ast.ExceptHandler)
+            else f"where `{text_of(node)}` fails on one rank, the exception is caught there"
+        )
         yield Finding(
             CODE,
             NAME,
             SEVERITY,
-            f"where `{text_of(node)}` fails on one rank, the exception is caught there, and the rank goes "
-            f"another way than those that come to `{event_text(event)}` ({place}) and wait. "
-            f"{fix.message}.",
+            f"{what}, and the rank goes another way than those that come to `{event_text(event)}` "
+            f"({place}) and wait. {fix.message}.",
             place_of(divergence.module, node),
             related_places(divergence),
             fix,

@@ -6,6 +6,7 @@ import urllib.request
 import requests
 import torch
 import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +35,28 @@ def other_collectives(url, total):
     except requests.RequestException:
         dist.all_reduce(total)
     dist.barrier()
+
+
+def batch_skipped(model, loader, optimizer):
+    model = DistributedDataParallel(model)
+    for batch in loader:
+        try:
+            model(batch).sum().backward()
+        except torch.cuda.OutOfMemoryError:  # expect: DL105
+            torch.cuda.empty_cache()
+            continue
+        optimizer.step()
+
+
+def by_its_text(model, loader, optimizer):
+    model = DistributedDataParallel(model)
+    for batch in loader:
+        try:
+            model(batch).sum().backward()
+        except RuntimeError as error:  # expect: DL105
+            if "out of memory" not in str(error):
+                raise
+            optimizer.zero_grad()
 
 
 # --- right ----------------------------------------------------------------------------------------
@@ -83,3 +106,23 @@ def nothing_that_fails_alone(config):
         return None
     dist.barrier()
     return value
+
+
+def out_of_memory_ends_it(model, batch):
+    model = DistributedDataParallel(model)
+    try:
+        model(batch).sum().backward()
+    except torch.cuda.OutOfMemoryError:
+        logger.error("out of memory: take a smaller batch")
+        raise
+
+
+def out_of_memory_on_one_process(model, batches):
+    found = []
+    for batch in batches:
+        try:
+            found.append(model(batch))
+        except torch.cuda.OutOfMemoryError:
+            torch.cuda.empty_cache()
+    dist.barrier()
+    return found
