@@ -20,7 +20,7 @@ from distlint.analysis.values import (
     constant,
     spread_of,
 )
-from distlint.knowledge import facts
+from distlint.knowledge import facts, hooks
 from distlint.knowledge.schema import Call, Effect
 
 if TYPE_CHECKING:
@@ -196,6 +196,10 @@ def _method(
                 dotted = f"{type_}.{name}"
                 if facts.is_known_call(dotted):
                     return external(frame, node, dotted, receiver, args, keywords)
+            if name == "start" and cls is not None and not hooks.THREADS.isdisjoint(outside):
+                run = frame.engine.program.find_method(cls, "run")
+                if run is not None:
+                    call_project(frame, Closure(run, {}, receiver), [], {}, node, node)
             if cls is None:
                 return external(frame, node, f"{receiver.type}.{name}", receiver, args, keywords)
         if receiver.wraps:
@@ -223,7 +227,7 @@ def external(
     site = frame.site(node, name, receiver, args, keywords, rows, None)
     inputs = [*args, *keywords.values()]
     if not rows:
-        _hand_over(frame, node, inputs)
+        _hand_over(frame, node, inputs, name)
     result = _rank_predicate(frame, node, name, by_name, args)
     if result is None and not by_name:
         result = _special(frame, node, name, args, keywords)
@@ -260,8 +264,8 @@ def external(
     return result
 
 
-def _hand_over(frame: Frame, node: ast.Call, inputs: list[Value]) -> None:
-    """Unknown code that receives a function or generator of the project may run it."""
+def _hand_over(frame: Frame, node: ast.Call, inputs: list[Value], name: str = "") -> None:
+    """Unknown code that receives a function or generator of the project may run it; a thread does."""
     for value in inputs:
         if value.type == "generator" and value.receiver is not None:
             frame.steps.append(Opaque(value.receiver.const, node, frame.module))
@@ -272,7 +276,9 @@ def _hand_over(frame: Frame, node: ast.Call, inputs: list[Value]) -> None:
             )
             frame.run.children.append(run)
             frame.run.consulted |= run.consulted
-            frame.steps.append(Opaque(run, node, frame.module))
+            frame.steps.append(
+                Invoke(run, node) if name in hooks.THREADS else Opaque(run, node, frame.module)
+            )
 
 
 def _rank_predicate(

@@ -139,6 +139,10 @@ REGISTRARS: dict[str, Registrar] = {
 }
 """By qualified name."""
 
+THREADS: frozenset[str] = frozenset({"threading.Thread", "threading.Timer"})
+"""Calls that run a function in a thread of the same process (python 3.11 threading.py): the rank takes part
+in its collectives, and only ranks that start the thread do."""
+
 ANY_REGISTRARS: frozenset[str] = frozenset(
     {
         "register_save_state_pre_hook",

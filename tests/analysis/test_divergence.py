@@ -18,7 +18,7 @@ from distlint.analysis.model import Model
 MARK = re.compile(r"#\s*parts:\s*(\w+)")
 
 HEAD = """
-import os, sys, torch, torch.distributed as dist
+import os, sys, threading, torch, torch.distributed as dist
 from accelerate import Accelerator
 from torch.nn.parallel import DistributedDataParallel as DDP
 """
@@ -304,6 +304,20 @@ RIGHT = {
                 dist.all_reduce(x)
                 done = x.item() == 1
         """,
+    "a thread of every rank": """
+        def main(x):
+            threading.Thread(target=dist.barrier).start()
+            threading.Thread(target=lambda: dist.all_reduce(x)).start()
+        """,
+    "a thread of one rank that stays local": """
+        class Reporter(threading.Thread):
+            def run(self):
+                print("still alive")
+        def main():
+            if dist.get_rank() == 0:
+                Reporter().start()
+            dist.barrier()
+        """,
     "only the file system differs": """
         def main(path):
             if os.path.exists(path):
@@ -435,6 +449,23 @@ WRONG = {
                 if not self.is_main:
                     return
                 dist.barrier()  # parts: rank
+        """,
+    "a thread of one rank": """
+        class Monitor:
+            def report(self):
+                dist.all_reduce(self.x)
+            def start(self):
+                if dist.get_rank() == 0:
+                    threading.Thread(target=self.report, daemon=True).start()  # parts: rank
+        """,
+    "a class of threads": """
+        class Reporter(threading.Thread):
+            def run(self):
+                dist.barrier()
+        def main():
+            if dist.get_rank() == 0:
+                reporter = Reporter()
+                reporter.start()  # parts: rank
         """,
     "a handler of one rank": """
         def main(x):
