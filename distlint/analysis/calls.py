@@ -508,7 +508,9 @@ def _forward(
 ) -> Value:
     """A call of a wrapped model: its forward is a collective of the wrapper's."""
     site = frame.site(node, "forward", model, args, keywords, (), None)
-    if facts.forward_waits(model.wraps):
+    if facts.forward_waits(model.wraps) and not (
+        frame.without_gradients and _keeps_buffers(model)
+    ):
         layer = Layer.WRAPPED if facts.replicates(model.wraps) else Layer.SHARDED
         frame.steps.append(Event("forward", layer, node, frame.module, site=site))
     result = Value(
@@ -520,6 +522,22 @@ def _forward(
     )
     site.result = result
     return result
+
+
+def _keeps_buffers(model: Value) -> bool:
+    """Whether DDP was told not to broadcast buffers: then a forward without gradients stays local.
+
+    With buffers, the first forward after a step with gradients broadcasts them, in evaluation as well
+    (torch 2.13.0 torch/nn/parallel/distributed.py:1781, :2382).
+    """
+    return any(
+        keyword.arg == "broadcast_buffers"
+        and isinstance(keyword.value, ast.Constant)
+        and keyword.value.value is False
+        for wrap in model.wraps
+        if wrap.kind == "ddp" and isinstance(wrap.node, ast.Call)
+        for keyword in wrap.node.keywords
+    )
 
 
 def _construct(

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from distlint.analysis.engine import Engine
 
 _MAX_UNROLL: Final = 8
+_WITHOUT_GRADIENTS: Final = ("no_grad", "inference_mode")
 _UNEVEN: Final = frozenset({"ragged", "set-order", "local-length", "rank-part"})
 """Tags of values over which ranks iterate a different number of times, or in another order."""
 
@@ -76,6 +77,7 @@ class Frame:
         self.depth = 0
         self.order = 0
         self.handling = 0
+        self.without_gradients = self.function.has_decorator(*_WITHOUT_GRADIENTS)
         self.signalled = engine.signals.variables.get(self.function)
         self._bind_parameters(bound, receiver)
 
@@ -842,6 +844,12 @@ class Frame:
         if not items:
             return self.execute(statement.body)
         item = items[0]
+        if not self.without_gradients and _turns_gradients_off(item.context_expr):
+            self.without_gradients = True
+            try:
+                return self._with_items(statement, items)
+            finally:
+                self.without_gradients = False
         value = expressions.evaluate(self, item.context_expr)
         row = self._context_row(item.context_expr)
         if item.optional_vars is not None:
@@ -1250,6 +1258,12 @@ def expects_lack_of_memory(statement: ast.Try) -> ast.ExceptHandler | None:
 
 def _mentions(node: ast.expr, name: str | None) -> bool:
     return any(isinstance(n, ast.Name) and n.id == name for n in walk(node))
+
+
+def _turns_gradients_off(expression: ast.expr) -> bool:
+    return isinstance(expression, ast.Call) and (
+        dotted_name(expression.func).rpartition(".")[2] in _WITHOUT_GRADIENTS
+    )
 
 
 def _suppresses(expression: ast.expr) -> bool:

@@ -318,6 +318,25 @@ RIGHT = {
                 Reporter().start()
             dist.barrier()
         """,
+    "evaluation on one rank, no buffers to broadcast": """
+        def main(model, x):
+            model = DDP(model, broadcast_buffers=False)
+            if dist.get_rank() == 0:
+                with torch.no_grad():
+                    model(x)
+        @torch.inference_mode()
+        def evaluate(model, x):
+            model = DDP(model, broadcast_buffers=False)
+            if dist.get_rank() == 0:
+                model(x)
+        """,
+    "evaluation on one rank, unwrapped": """
+        def main(model, x):
+            model = torch.compile(DDP(model))
+            if dist.get_rank() == 0:
+                with torch.no_grad():
+                    model.module(x)
+        """,
     "only the file system differs": """
         def main(path):
             if os.path.exists(path):
@@ -466,6 +485,21 @@ WRONG = {
             if dist.get_rank() == 0:
                 reporter = Reporter()
                 reporter.start()  # parts: rank
+        """,
+    "evaluation on one rank broadcasts buffers": """
+        def main(model, x):
+            model = DDP(model)
+            if dist.get_rank() == 0:
+                with torch.no_grad():
+                    model(x)  # parts: rank
+        """,
+    "buffers are kept, gradients are not": """
+        def main(model, x):
+            model = DDP(model, broadcast_buffers=False)
+            if dist.get_rank() == 0:
+                with torch.no_grad():
+                    model(x)
+                model(x).sum().backward()  # parts: rank
         """,
     "a handler of one rank": """
         def main(x):
