@@ -46,6 +46,9 @@ _COMPUTED: Final[dict[str, Callable[..., Any]]] = {
 
 _MAX_RANGE: Final = 16
 
+SUPER: Final = "builtins.super()"
+"""The target of what `super()` gives; its methods are looked up behind the class it stands in."""
+
 
 def evaluate_call(frame: Frame, node: ast.Call) -> Value:
     """The value of a call; what the call does is appended to the frame's steps."""
@@ -149,7 +152,7 @@ def _super(frame: Frame, node: ast.Call) -> Value:
     while function.cls is None and function.parent is not None:
         function = function.parent
     receiver = frame.env.get("self") or frame.captured.get("self")
-    return Value(("super", id(node)), target="builtins.super()", receiver=receiver)
+    return Value(("super", id(node)), target=SUPER, receiver=receiver)
 
 
 def super_method(frame: Frame, attr: str) -> tuple[Function | None, tuple[str, ...]]:
@@ -180,14 +183,15 @@ def _method(
     assert isinstance(node.func, ast.Attribute)
     name = node.func.attr
     if receiver is not None:
-        if isinstance(receiver.target, str) and receiver.target == "builtins.super()":
+        if isinstance(receiver.target, str) and receiver.target == SUPER:
             method, outside = super_method(frame, name)
             this = receiver.receiver
             if method is not None:
                 return call_project(frame, Closure(method, {}, this), args, keywords, node, node)
             for type_ in facts.with_bases(outside):
-                if f"{type_}.{name}" in facts.CALLS:
-                    return external(frame, node, f"{type_}.{name}", this, args, keywords)
+                known = facts.inherited_call(type_, name, frame.module.source.text)
+                if known is not None:
+                    return external(frame, node, known, this, args, keywords)
             return external(frame, node, f"super().{name}", this, args, keywords)
         if receiver.type is not None:
             cls = frame.engine.classes.get(receiver.type)
@@ -322,8 +326,6 @@ def _special(
         return (
             args[-1] if name.endswith("cast") else args[0] if not name.endswith("wraps") else None
         )
-    if name == "builtins.super()":
-        return None
     return None
 
 

@@ -174,7 +174,7 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
             return frame.engine.class_attribute(base.target, attr, frame.run) or Value(
                 ("attr", base.key, attr)
             )
-        case str():
+        case str() if base.target != calls.SUPER:
             dotted = facts.canonical_name(f"{base.target}.{attr}")
             kind = facts.ATTRIBUTES.get(dotted)
             if kind is not None:

@@ -331,6 +331,15 @@ def is_known_call(name: str) -> bool:
     return name in CALLS or name in FUNCTIONS or name in wrappers.WRAPS or name in wrappers.UNWRAPS
 
 
+def inherited_call(type_: str, method: str, text: str) -> str | None:
+    """The canonical name of a library method called through `super()`, where a table has a row for it
+    that holds in a file with this text."""
+    name = f"{type_}.{method}"
+    rows = CALLS.get(name, ())
+    holds = any(not r.mentions or any(word in text for word in r.mentions) for r in rows)
+    return name if holds else None
+
+
 def is_builtin(name: str) -> bool:
     """Whether a name is one of Python's builtins."""
     return name in _BUILTINS

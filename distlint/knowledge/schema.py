@@ -103,6 +103,9 @@ class Call(NamedTuple):
     """The path argument is an open file: the path is where it was opened."""
     locked: bool = False
     """For downloads and writes: serialised by a file lock, so that several ranks may call it."""
+    mentions: tuple[str, ...] = ()
+    """Words of which a file that calls it through `super()` has to hold one: what makes it a collective
+    is not seen in the call."""
     note: str = ""
     """Why, where the name alone does not say it."""
 

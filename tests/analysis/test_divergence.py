@@ -337,6 +337,23 @@ RIGHT = {
                 with torch.no_grad():
                     model.module(x)
         """,
+    "a data loader over data pipes, on all ranks": """
+        from torch.utils.data import DataLoader
+        from torch.utils.data.datapipes.iter import IterDataPipe
+        class Dispatcher(DataLoader):
+            def __iter__(self):
+                batches = super().__iter__()
+                if dist.get_rank() == 0:
+                    yield from batches
+        """,
+    "a data loader over a plain dataset": """
+        from torch.utils.data import DataLoader
+        class Dispatcher(DataLoader):
+            def __iter__(self):
+                if dist.get_rank() == 0:
+                    batches = super().__iter__()
+                    yield from batches
+        """,
     "only the file system differs": """
         def main(path):
             if os.path.exists(path):
@@ -468,6 +485,24 @@ WRONG = {
                 if not self.is_main:
                     return
                 dist.barrier()  # parts: rank
+        """,
+    "a method of the base class": """
+        class Base:
+            def save(self):
+                dist.barrier()
+        class Derived(Base):
+            def save(self):
+                if dist.get_rank() == 0:
+                    super().save()  # parts: rank
+        """,
+    "a data loader over data pipes": """
+        from torch.utils.data import DataLoader
+        from torch.utils.data.datapipes.iter import IterDataPipe
+        class Dispatcher(DataLoader):
+            def __iter__(self):
+                if dist.get_rank() == 0:
+                    batches = super().__iter__()  # parts: rank
+                    yield from batches
         """,
     "a thread of one rank": """
         class Monitor:

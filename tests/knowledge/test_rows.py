@@ -351,6 +351,7 @@ def test_prefilter_lets_telling_methods_through(name: str) -> None:
 EVERYWHERE = (
     "torch.Tensor.",
     "torch.autograd.",
+    "torch.utils.data.DataLoader.",
     "transformers.Auto",
     "transformers.GenerationMixin.",
     "transformers.PreTrainedModel.",

@@ -983,4 +983,14 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="torch 2.13.0 torch/distributed/optim/post_localSGD_optimizer.py:100",
     ),
+    Call(
+        "torch.utils.data.DataLoader.__iter__",
+        COLLECTIVE,
+        "share_seed",
+        group_keyword="",
+        result="local",
+        mentions=("DataPipe",),
+        source="torch 2.13.0 torch/utils/data/dataloader.py:492",
+        note="over an IterDataPipe: `new_group`, then a broadcast of the seed (line 631)",
+    ),
 )

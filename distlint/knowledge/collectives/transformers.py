@@ -113,9 +113,9 @@ ROWS: tuple[Call, ...] = (
         COLLECTIVE,
         "all_gather",
         group_keyword="",
-        result="local",
         source="transformers 5.23.0 transformers/trainer.py:2281",
-        note="where average_tokens_across_devices is set",
+        note="where average_tokens_across_devices is set; as many batches on all ranks, since prepared "
+        "loaders are even",
     ),
     Call(
         "transformers.Trainer._nested_gather",
