@@ -415,7 +415,7 @@ class Engine:
                 logic=None,
             )
         if attr in self.signals.names:
-            result = self.flag(cls, attr, result or Value(("attr", ("self",), attr)))
+            result = self.flag(cls, attr, result)
         if missing:
             self._assuming[-1] = min(self._assuming[-1], *missing)
             for depth in missing:
@@ -426,12 +426,13 @@ class Engine:
         asker.consulted |= consulted
         return result
 
-    def flag(self, cls: Class, attr: str, value: Value) -> Value:
+    def flag(self, cls: Class, attr: str, value: Value | None) -> Value | None:
         """The value of an attribute of a class, as a signal handler may have changed it."""
         for owner in self.program.mro(cls)[0]:
             node = self.signals.attributes.get(owner, {}).get(attr)
             if node is not None:
-                return self.set_by_signal(value, node, owner.module)
+                known = value or Value(("attr", ("self",), attr))
+                return self.set_by_signal(known, node, owner.module)
         return value
 
     def set_by_signal(self, value: Value, node: ast.AST, module: Module) -> Value:

@@ -196,7 +196,7 @@ class Frame:
         """A value assigned to an attribute that a signal handler may write at any time afterwards."""
         owner = expressions.evaluate(self, target.value).type
         cls = self.engine.classes.get(owner) if owner is not None else None
-        return self.engine.flag(cls, target.attr, value) if cls is not None else value
+        return (self.engine.flag(cls, target.attr, value) if cls is not None else None) or value
 
     def _unpack(self, targets: list[ast.expr], value: Value) -> None:
         starred = next((i for i, t in enumerate(targets) if isinstance(t, ast.Starred)), None)
