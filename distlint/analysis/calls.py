@@ -192,7 +192,7 @@ def _method(
                 known = facts.inherited_call(type_, name, frame.module.source.text)
                 if known is not None:
                     return external(frame, node, known, this, args, keywords)
-            return external(frame, node, f"super().{name}", this, args, keywords)
+            return unknown_result(frame, node, [*args, *keywords.values()])
         if receiver.type is not None:
             cls = frame.engine.classes.get(receiver.type)
             outside = frame.engine.program.mro(cls)[1] if cls is not None else (receiver.type,)

@@ -34,7 +34,7 @@ def signal_writes(program: Program) -> SignalWrites:
     writes = SignalWrites()
     for module in program.modules.values():
         text = module.source.text
-        if any(word in text for word in failures.SIGNAL_REGISTRATIONS):
+        if "signal" in text and any(word in text for word in failures.SIGNAL_REGISTRATIONS):
             _Registrations(program, module, writes).follow()
     tables = (*writes.attributes.values(), *writes.variables.values())
     writes.names = frozenset(name for table in tables for name in table)
