@@ -2,8 +2,9 @@
 
 ## What it does
 Reports `gather` and `gather_for_metrics` of accelerate, and `all_gather` and `gather` of torch, on a
-tensor of a rank's own size: what a boolean mask left (`losses[mask]`), or what `generate` returned, whose
-length is that of this rank's longest answer, without `pad_across_processes` in between.
+tensor of a rank's own size: what a boolean mask left (`losses[mask]`), what `generate` returned, whose
+length is that of this rank's longest answer, or logits for each token, as a slice along the tokens shows
+(`logits[:, :-1, :]`), without `pad_across_processes` in between.
 
 ## Why it is bad
 These collectives take one shape from all ranks. With other sizes gloo and NCCL hang, raise, or fill the
@@ -26,7 +27,8 @@ Unsafe: the padding is in the result, and which value and dimension it should ha
 dimension for masked tensors, the second for generated tokens). Shown only for torch's own functions.
 
 ## Known limits
-Variables are followed within one function. A tensor whose last assignment pads it in another way (a call
+Variables are followed within one function, logits also through the functions that return them. Files that
+pad to `max_length` are not reported for logits. A tensor whose last assignment pads it in another way (a call
 with `pad` in its name, `max_length` of `generate` that all answers reach) is not reported.
 
 ## References
@@ -43,6 +45,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.model import place_of, related, source_of, span_of
 from distlint.analysis.syntax import assignments
+from distlint.analysis.token_shapes import per_token, same_shape
 from distlint.analysis.values import Spread
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.fixing.edits import Replace
@@ -51,6 +54,7 @@ from distlint.rule import Status
 if TYPE_CHECKING:
     from distlint.analysis.ir import CallSite
     from distlint.analysis.model import Model
+    from distlint.analysis.program import Function
 
 CODE = "DL107"
 NAME = "ragged-gather"
@@ -67,10 +71,6 @@ _GATHERS: Final = {
 }
 """Position of the tensor that has to have one shape on all ranks."""
 
-_KEEP_SHAPE: Final = frozenset(
-    {"float", "to", "detach", "cuda", "cpu", "contiguous", "clone", "long", "log", "exp", "abs"}
-)
-
 
 def check(model: Model) -> Iterator[Finding]:
     """Every gather of a masked or generated tensor that nothing padded."""
@@ -80,7 +80,7 @@ def check(model: Model) -> Iterator[Finding]:
         node = site.argument_node(position, "tensor")
         if node is None or isinstance(node, (ast.Tuple, ast.List, ast.Dict)):
             continue
-        found = _ragged(site, node, position)
+        found = _ragged(site, node, position) or _per_token(model, site, node)
         if found is None:
             continue
         why, dimension, places = found
@@ -112,7 +112,7 @@ def _ragged(
         value is not None
         and value.spread is Spread.LOCAL
         and {"masked", "ragged"} <= value.tags
-        and isinstance(_same_shape(made), ast.Subscript)
+        and isinstance(same_shape(made), ast.Subscript)
     ):
         origin = value.origin
         places = (related(origin.module, origin.node, origin.text),) if origin is not None else ()
@@ -128,15 +128,21 @@ def _ragged(
     return None
 
 
-def _same_shape(node: ast.expr) -> ast.expr:
-    """What a tensor is made of, without the methods that keep its shape."""
-    while (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in _KEEP_SHAPE
-    ):
-        node = node.func.value
-    return node
+def _per_token(
+    model: Model, site: CallSite, node: ast.expr
+) -> tuple[str, int, tuple[Related, ...]] | None:
+    """The same for a tensor with a dimension of tokens, as long as this rank's longest sequence."""
+
+    def callee(call: ast.Call) -> Function | None:
+        known = model.call_at(call)
+        return known.site.callee if known is not None else None
+
+    found = per_token(site.function, node, callee)
+    if found is None:
+        return None
+    function, shift = found
+    at = () if shift is node else (related(function.module, shift, "sliced along its tokens here"),)
+    return "it has as many tokens as this rank's longest sequence", 1, at
 
 
 def _fix(site: CallSite, node: ast.expr, dimension: int) -> Fix:

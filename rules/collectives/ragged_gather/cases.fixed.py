@@ -29,6 +29,35 @@ def with_torch(values, mask):
     return out
 
 
+def logits_of_every_token(accelerator: Accelerator, model, batch):
+    shifted = model(**batch).logits
+    logits = shifted
+    logits = logits[..., :-1, :].contiguous()
+    return accelerator.gather(accelerator.pad_across_processes(logits, dim=1))  # expect: DL107
+
+
+class Preferences:
+    def forward_both(self, model, batch, chosen):
+        outputs = model(**batch)
+        all_logits = outputs.logits
+        if self.decoder_only:
+            chosen_logits = all_logits[:chosen, :-1, :]
+        else:
+            chosen_logits = all_logits[:chosen]
+        if self.with_auxiliary_loss:
+            return (outputs.loss, chosen_logits, outputs.aux_loss)
+        return (outputs.loss, chosen_logits)
+
+    def metrics(self, accelerator: Accelerator, model, batch, chosen):
+        outputs = self.forward_both(model, batch, chosen)
+        loss, chosen_logits = outputs[:2]
+        return (
+            accelerator.gather(loss),
+            accelerator.gather(accelerator.pad_across_processes(chosen_logits, dim=1)).mean(),  # expect: DL107
+            accelerator.gather(chosen_logits.mean()),
+        )
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -68,3 +97,30 @@ def zeroed(accelerator: Accelerator, losses, mask):
 def sum_of_masked(accelerator: Accelerator, losses, mask):
     total = losses[mask.bool()].sum()
     return accelerator.gather(total)
+
+
+def logits_of_the_last_token(accelerator: Accelerator, model, batch):
+    logits = model(**batch).logits[:, -1, :]
+    return accelerator.gather(logits)
+
+
+def logits_of_every_token_padded(accelerator: Accelerator, model, batch):
+    logits = model(**batch).logits
+    shifted = logits[..., :-1, :]
+    shifted = accelerator.pad_across_processes(shifted, dim=1)
+    return accelerator.gather(shifted)
+
+
+def chosen_for_each_token(accelerator: Accelerator, logits, labels):
+    losses = torch.nn.functional.cross_entropy(logits[:, :-1, :].flatten(0, 1), labels)
+    return accelerator.gather(losses)
+
+
+def classes(accelerator: Accelerator, model, batch):
+    logits = model(**batch).logits
+    return accelerator.gather_for_metrics(logits)
+
+
+def part_of_an_image(accelerator: Accelerator, images):
+    difference = images[:, 1:, :]
+    return accelerator.gather(difference)
