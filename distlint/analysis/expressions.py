@@ -594,10 +594,10 @@ def _ifexp(frame: Frame, node: ast.IfExp) -> Value:
     orelse: list[Step] = []
     frame.steps = then
     with frame.guarded(node.test, test, True):
-        a = evaluate(frame, node.body)
+        a = _narrowed(frame, node.test, True, node.body)
     frame.steps = orelse
     with frame.guarded(node.test, test, False):
-        b = evaluate(frame, node.orelse)
+        b = _narrowed(frame, node.test, False, node.orelse)
     frame.steps = outer
     if then or orelse:
         outer.append(Branch(test, node.test, then, orelse))
@@ -607,6 +607,19 @@ def _ifexp(frame: Frame, node: ast.IfExp) -> Value:
     if test.spread > value.spread:
         value = value.but(spread=test.spread, origin=test.origin)
     return value
+
+
+def _narrowed(frame: Frame, test: ast.expr, taken: bool, node: ast.expr) -> Value:
+    """An arm of a conditional expression, with what a test of the class says of a variable there."""
+    match test:
+        case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), _]):
+            before = frame.env.get(name)
+            if before is not None and before.wraps:
+                frame.narrow(test, taken)
+                value = evaluate(frame, node)
+                frame.env[name] = before
+                return value
+    return evaluate(frame, node)
 
 
 def _sequence(frame: Frame, node: ast.Tuple | ast.List | ast.Set) -> Value:

@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from distlint.analysis.engine import Engine
 
 _MAX_UNROLL: Final = 8
+_DATA_CLASSES: Final = frozenset(
+    {"dict", "str", "list", "tuple", "set", "int", "float", "bytes", "Path", "pathlib.Path"}
+)
 _WITHOUT_GRADIENTS: Final = ("no_grad", "inference_mode")
 _UNEVEN: Final = frozenset({"ragged", "set-order", "local-length", "rank-part"})
 """Tags of values over which ranks iterate a different number of times, or in another order."""
@@ -520,13 +523,13 @@ class Frame:
         if test.spread is not Spread.UNIFORM:
             self.control.append(test)
         self.steps, self.env = then, dict(before)
-        self._narrow(test_node, True)
+        self.narrow(test_node, True)
         outside = self.guards
         self.guards = (*outside, Guard(test_node, self.module, test, True))
         then_alive = self.execute(body)
         then_env = self.env
         self.steps, self.env = other, dict(before)
-        self._narrow(test_node, False)
+        self.narrow(test_node, False)
         self.guards = (*outside, Guard(test_node, self.module, test, False))
         other_alive = self.execute(orelse)
         self.guards = outside
@@ -545,14 +548,14 @@ class Frame:
                 self.guards = (*self.guards, left)
         return then_alive or other_alive
 
-    def _narrow(self, test: ast.expr, taken: bool) -> None:
+    def narrow(self, test: ast.expr, taken: bool) -> None:
         """What a plain test on a variable says of it in its arm: `x is None`, `if x`, `isinstance`."""
         match test:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                self._narrow(operand, not taken)
+                self.narrow(operand, not taken)
             case ast.BoolOp(op=op, values=operands) if taken is isinstance(op, ast.And):
                 for operand in operands:
-                    self._narrow(operand, taken)
+                    self.narrow(operand, taken)
             case ast.Name(id=name) if taken:
                 self._given(name)
             case ast.Compare(
@@ -573,7 +576,8 @@ class Frame:
                     self.env[path] = self.env[path].but(wraps=())
             case ast.Call(func=ast.Name(id="isinstance"), args=[subject, kinds]):
                 path = dotted_name(subject)
-                if path and path in self.env and not taken and _names_wrapper(kinds):
+                other = _names_data(kinds) if taken else _names_wrapper(kinds)
+                if path and path in self.env and other:
                     self.env[path] = self.env[path].but(wraps=())
 
     def _given(self, path: str) -> None:
@@ -1014,7 +1018,7 @@ class Frame:
         if test.spread is Spread.RANK and test.truthiness() is False:
             self.leave("raise", statement)
             return False
-        self._narrow(statement.test, True)
+        self.narrow(statement.test, True)
         return True
 
     def _nothing(self, statement: ast.stmt) -> bool:
@@ -1264,6 +1268,12 @@ def _turns_gradients_off(expression: ast.expr) -> bool:
     return isinstance(expression, ast.Call) and (
         dotted_name(expression.func).rpartition(".")[2] in _WITHOUT_GRADIENTS
     )
+
+
+def _names_data(kinds: ast.expr) -> bool:
+    """Whether the classes asked for are none that a model could have: `isinstance(cfg, dict)`."""
+    names = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
+    return all(dotted_name(n) in _DATA_CLASSES for n in names)
 
 
 def _suppresses(expression: ast.expr) -> bool:

@@ -528,6 +528,12 @@ WRONG = {
                 with torch.no_grad():
                     model(x)  # parts: rank
         """,
+    "what is compiled may call a sharded model": """
+        def main(step, x):
+            step = torch.compile(step)
+            if dist.get_rank() == 0:
+                step(x)  # parts: rank
+        """,
     "buffers are kept, gradients are not": """
         def main(model, x):
             model = DDP(model, broadcast_buffers=False)

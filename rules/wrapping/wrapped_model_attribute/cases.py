@@ -199,3 +199,22 @@ class InTwoSteps:
 class Own(Trainer):
     def report(self):
         return self.model.config  # Trainer keeps the model itself there
+
+
+class Configured(nn.Module):
+    def __init__(self, cfg):
+        super().__init__()
+        self.options = cfg if isinstance(cfg, dict) else read_options(cfg)
+        self.classes = self.options.get("classes", 10)
+
+
+class ConfiguredFurther(Configured):
+    def __init__(self, cfg):
+        super().__init__(cfg)
+        if isinstance(cfg, (dict, list)):
+            print(cfg.copy())
+
+
+def build_again(model):
+    model = DDP(model)
+    return ConfiguredFurther(model)  # a path, a dict or a model that is there already
