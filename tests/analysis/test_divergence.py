@@ -272,19 +272,21 @@ RIGHT = {
                     print("out of memory")
                     raise
         """,
-    "out of memory, told to all before the next collective": """
-        def main(loader):
-            for b in loader:
-                while True:
-                    failed = torch.zeros(1)
-                    try:
-                        y = work(b)
-                        dist.all_reduce(y)
-                    except RuntimeError as e:
-                        if "out of memory" not in str(e):
-                            raise
-                        failed.fill_(1)
-                        dist.all_reduce(failed)
+    "out of memory, told to each other until all have finished": """
+        def main(flags, batch):
+            failed = False
+            try:
+                dist.all_reduce(flags)
+                work(batch)
+            except RuntimeError as e:
+                if "out of memory" not in str(e):
+                    raise
+                failed = True
+            finished = False
+            while not finished:
+                dist.all_reduce(flags)
+                finished = flags.item() == 1
+            return failed
         """,
     "another error than out of memory": """
         def main(model, loader):
@@ -296,13 +298,6 @@ RIGHT = {
                     if "shape" in str(e):
                         continue
                     raise
-        """,
-    "a loop that runs at least once": """
-        def main(x, failed):
-            done = False
-            while not done:
-                dist.all_reduce(x)
-                done = x.item() == 1
         """,
     "a thread of every rank": """
         def main(x):

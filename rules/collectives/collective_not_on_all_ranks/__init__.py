@@ -4,8 +4,8 @@
 Follows each class of ranks (rank 0, the others, the first of another node, the last) through the
 program, and reports a collective that one class performs while another never comes to it: under a
 branch on the rank, behind an early `return`, `continue`, `break` or `raise` of some ranks, in a function
-that a decorator keeps to the main process, through any depth of helpers, methods, generators and context
-managers. The finding shows what each class does up to where they part.
+that a decorator keeps to the main process, in a thread or the handler of a `try` that only some ranks come
+to, through any depth of helpers, methods, generators and context managers. The finding shows what each class does up to where they part.
 
 ## Why it is bad
 A collective ends when every rank of its group has called it. The ranks that did wait until the timeout
