@@ -20,7 +20,7 @@ from distlint.analysis.values import (
     constant,
     spread_of,
 )
-from distlint.knowledge import facts, hooks
+from distlint.knowledge import facts, failures, hooks
 from distlint.knowledge.schema import Call, Effect
 
 if TYPE_CHECKING:
@@ -240,12 +240,9 @@ def external(
     for row in rows:
         outcome = _perform(frame, site, row, args)
         result = outcome if result is None else result
-    if frame.tries:
-        failure = facts.FAILURES.get(name) or (
-            facts.METHOD_FAILURES.get(name[1:]) if by_name else None
-        )
-        if failure is not None:
-            frame.steps.append(Fail(node, failure))
+    failure = (facts.METHOD_FAILURES if by_name else facts.FAILURES).get(name.removeprefix("."))
+    if failure is not None:
+        _may_fail(frame, node, failure)
     if result is None:
         result = _local(frame, node, name, by_name, receiver, args)
     if result is None:
@@ -266,6 +263,24 @@ def external(
                 result = receiver
     site.result = result
     return result
+
+
+def _may_fail(frame: Frame, node: ast.AST, failure: str) -> None:
+    """Something may fail on one rank alone: caught here, or what the function that calls this may catch."""
+    if frame.tries:
+        frame.steps.append(Fail(node, failure))
+    elif failure in failures.CATCHES and not frame.run.failure:
+        frame.run.failure = failure
+
+
+def _catches(statement: ast.Try, failure: str) -> bool:
+    """Whether a `try` names an exception that a failure below raises, or catches all."""
+    for handler in statement.handlers:
+        caught = handler.type
+        for name in caught.elts if isinstance(caught, ast.Tuple) else [caught]:
+            if name is None or dotted_name(name).rpartition(".")[2] in failures.CATCHES[failure]:
+                return True
+    return False
 
 
 def _hand_over(frame: Frame, node: ast.Call, inputs: list[Value], name: str = "") -> None:
@@ -462,7 +477,7 @@ def _perform(frame: Frame, site: CallSite, row: Call, args: list[Value]) -> Valu
 def fails(code: Value) -> bool:
     """Whether a process that exits with this code has failed, so that the launcher ends the others.
 
-    Source: python 3.11 `sys.exit`; torch 2.13.0 torch/distributed/elastic/multiprocessing/api.py.
+    Source: python 3.11 `sys.exit`; torch 2.13.0 torch/distributed/elastic/multiprocessing/api.py:973.
     """
     return code.known and code.const not in (None, 0)
 
@@ -621,6 +636,8 @@ def call_project(
             type="generator",
             receiver=Value(("run",), const=run),
         )
+    if run.failure and (not frame.tries or _catches(frame.tries[-1], run.failure)):
+        _may_fail(frame, node, run.failure)
     if run.steps:
         frame.steps.append(Invoke(run, node))
     returned = run.returns

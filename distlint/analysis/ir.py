@@ -281,6 +281,8 @@ class Run:
     children: list[Run] = field(default_factory=list)
     divides: list[Guard] = field(default_factory=list)
     """The conditions on the rank that this class met, with the arm it took, in order."""
+    failure: str = ""
+    """What may go wrong in it on one rank alone, and is not caught there: "network", "process"."""
     arguments: tuple[Any, ...] | None = None
     """How to make the run again, where a recursion cut it short; None for a complete run."""
 

@@ -298,6 +298,17 @@ LOCAL_EXCEPTIONS: dict[str, str] = {
 }
 """Exceptions that one rank meets alone, by qualified name: an `except` that names one expects it."""
 
+_ALL = frozenset({"Exception", "BaseException", "OSError", "IOError"})
+
+CATCHES: dict[str, frozenset[str]] = {
+    "network": _ALL
+    | {name.rpartition(".")[2] for name, kind in LOCAL_EXCEPTIONS.items() if kind == "network"},
+    "process": _ALL | {"CalledProcessError", "SubprocessError", "TimeoutExpired"},
+}
+"""Last names of the exceptions that catch a failure, for the kinds that count through calls: files fail
+on all ranks alike nearly always. URLError and RequestException derive from OSError (python 3.11
+urllib/error.py; requests/exceptions.py, `class RequestException(IOError)`)."""
+
 IMPORT_EXCEPTIONS = frozenset({"builtins.ImportError", "builtins.ModuleNotFoundError"})
 """Exceptions that all ranks of a job meet alike: the installation is the same."""
 
@@ -317,11 +328,12 @@ MEMORY_EXCEPTIONS = frozenset({"OutOfMemoryError", "MemoryError"})
 
 MEMORY_CARRIERS = frozenset({"RuntimeError", "Exception", "BaseException"})
 """Exceptions that a lack of memory is one of: torch.OutOfMemoryError derives from RuntimeError (torch
-2.13.0 torch/_C/_VariableFunctions.pyi). Code that catches these looks at the text."""
+2.13.0 torch/_C/__init__.pyi:12354). Code that catches these looks at the text."""
 
 OUT_OF_MEMORY_TEXTS = frozenset(
     {
         "out of memory",
+        " out of memory.",
         "CUDA out of memory",
         "CUDA out of memory.",
         "CUBLAS_STATUS_ALLOC_FAILED",
@@ -331,6 +343,6 @@ OUT_OF_MEMORY_TEXTS = frozenset(
 """Texts by which code recognises a rank's lack of memory in a RuntimeError (accelerate 1.15.0
 accelerate/utils/memory.py:109, fairseq 0.12.2 fairseq/trainer.py:843)."""
 
-MEMORY_WORDS = ("oom", "out_of_memory")
+MEMORY_WORDS = ("oom", "out_of_memory", "should_reduce_batch_size")
 """Words in the names of functions that tell whether an error is a lack of memory (pytorch-lightning 2.6.6
-pytorch_lightning/utilities/memory.py:37 `is_oom_error`)."""
+pytorch_lightning/utilities/memory.py:49 `is_oom_error`, accelerate 1.15.0 accelerate/utils/memory.py:100)."""

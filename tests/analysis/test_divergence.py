@@ -288,6 +288,31 @@ RIGHT = {
                 finished = flags.item() == 1
             return failed
         """,
+    "a failure below, caught there": """
+        import requests
+        def fetch(url):
+            try:
+                return requests.get(url)
+            except OSError:
+                return None
+        def main(url):
+            try:
+                fetch(url)
+            except Exception:
+                return
+            dist.barrier()
+        """,
+    "a failure below, another error caught": """
+        import requests
+        def fetch(url):
+            return requests.get(url)
+        def main(url):
+            try:
+                fetch(url)
+            except FileNotFoundError:
+                return
+            dist.barrier()
+        """,
     "another error than out of memory": """
         def main(model, loader):
             model = DDP(model)
@@ -528,6 +553,17 @@ WRONG = {
             step = torch.compile(step)
             if dist.get_rank() == 0:
                 step(x)  # parts: rank
+        """,
+    "a failure below": """
+        import requests
+        def fetch(url):
+            return requests.get(url)
+        def main(url):
+            try:
+                fetch(url)
+            except requests.RequestException:
+                return
+            dist.barrier()  # parts: failure
         """,
     "buffers are kept, gradients are not": """
         def main(model, x):

@@ -31,10 +31,12 @@ rank does the work, catch the failure, reduce it (`any_rank(failed)`), and let a
 Shown only: what the ranks are to do after the failure is not known.
 
 ## Known limits
-Preview: only failures of known calls count. A handler that raises again is right, and silent.
+Preview: only failures of known calls count, those of the network and of processes also below the call in
+the `try`. A handler that raises again is right, and silent. A forward counts where the program shows what
+wraps the model: in mosaicml 0.23.0 composer/trainer/trainer.py:2763 it does not.
 
 ## References
-- mosaicml 0.23.0 composer/trainer/trainer.py:2763: out of memory on one rank, caught, then `all_reduce`
+- deepspeed 0.19.8 deepspeed/compile/profilers/comm_profile.py:109: a rank out of memory leaves the loop
 - torch 2.13.0 torch/distributed/elastic/agent/server/api.py: a failed worker ends its group
 """
 
