@@ -525,10 +525,9 @@ def _forward(
 ) -> Value:
     """A call of a wrapped model: its forward is a collective of the wrapper's."""
     site = frame.site(node, "forward", model, args, keywords, (), None)
-    if facts.forward_waits(model.wraps) and not (
-        frame.without_gradients and _keeps_buffers(model)
-    ):
-        layer = Layer.WRAPPED if facts.replicates(model.wraps) else Layer.SHARDED
+    layer = Layer.WRAPPED if facts.replicates(model.wraps) else Layer.SHARDED
+    local = layer is Layer.WRAPPED and frame.without_gradients and _keeps_buffers(model)
+    if facts.forward_waits(model.wraps) and not local:
         frame.steps.append(Event("forward", layer, node, frame.module, site=site))
     result = Value(
         ("call", id(node)),

@@ -419,7 +419,7 @@ class Comparison:
             node, returns, anew = state
             match node:
                 case Act():
-                    if self._counts(node):
+                    if self.counts(node):
                         return True
                     stack.append((node.next, returns, anew))
                 case If():

@@ -277,11 +277,6 @@ def replicates(wraps: tuple[Wrap, ...]) -> bool:
     )
 
 
-def communicates(kind: str) -> bool:
-    """Whether calling a model with this layer around it is a collective: `torch.compile` adds none."""
-    return wrappers.WRAPPERS[kind].forward_collective
-
-
 def named_type(name: str, text: str) -> str | None:
     """The class that a variable of this name holds by convention, in a file with this text."""
     found = conventions.NAMED_TYPES.get(name)

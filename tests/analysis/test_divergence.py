@@ -236,6 +236,102 @@ RIGHT = {
                 raise FileNotFoundError(path)
             dist.barrier()
         """,
+    "only the file system differs": """
+        def main(path):
+            if os.path.exists(path):
+                dist.barrier()
+        """,
+    "a compiled model's inner model": """
+        def main(net):
+            model = torch.compile(torch.nn.parallel.DistributedDataParallel(net))
+            inner = model
+            if net.distributed:
+                inner = model.module
+            if dist.get_rank() == 0:
+                inner(1)
+                model._orig_mod.module(1)
+        """,
+    "a communicator of one rank and a server": """
+            # trl 0.26.2 extras/vllm_client.py:468
+            class Client:
+                def send(self, x):
+                    self.communicator.broadcast(x, root=self.rank)
+                    self.communicator.barrier()
+            def main(x, client: Client):
+                if dist.get_rank() == 0:
+                    client.send(x)
+        """,
+    "a question asked twice": """
+            state = None
+            def is_distributed():
+                return state is not None and state.use_distributed
+            def main(x, xs):
+                if is_distributed() and dist.get_rank() != 0:
+                    dist.gather_object(x, dst=0)
+                else:
+                    if is_distributed():
+                        dist.gather_object(x, xs, dst=0)
+                dist.barrier()
+        """,
+    "a helper that only scatters": """
+            def main(x, quantized):
+                is_source = dist.get_rank() == 0
+                def scatter(whole, like):
+                    out = torch.empty_like(like)
+                    dist.scatter(out, scatter_list=[whole] if is_source else None, src=0)
+                    return out
+                if quantized:
+                    return scatter(x.scale if is_source else None, x.scale)
+                return scatter(x if is_source else None, x)
+        """,
+    "returned where there was none": """
+        def write(path, state=None):
+            if state is None:
+                state = collect()
+            torch.save(state, path)
+        def collect():
+            return Accelerator().get_state_dict(model)
+
+        def save(path, state):
+            if state is None:
+                return
+            if dist.get_rank() == 0:
+                write(path, state)
+        """,
+    "made where there was none": """
+        def write(path, state=None):
+            if state is None:
+                state = collect()
+            torch.save(state, path)
+        def collect():
+            return Accelerator().get_state_dict(model)
+
+        def save(path, kept, other):
+            state = kept.get("state")
+            if state is None or other is None:
+                raise ValueError("nothing to save")
+            if dist.get_rank() == 0:
+                write(path, state=state)
+        """,
+    "only where there is one": """
+        def write(path, state=None):
+            if state is None:
+                state = collect()
+            torch.save(state, path)
+        def collect():
+            return Accelerator().get_state_dict(model)
+
+        def save(path, state, log):
+            if state and log:
+                if dist.get_rank() == 0:
+                    write(path, state)
+        def save_all(path, states):
+            for state in states:
+                if not state:
+                    continue
+                if dist.get_rank() == 0:
+                    write(path, state)
+        """,
     "a handler that all ranks may come to": """
         def main():
             try:
@@ -374,11 +470,6 @@ RIGHT = {
                     batches = super().__iter__()
                     yield from batches
         """,
-    "only the file system differs": """
-        def main(path):
-            if os.path.exists(path):
-                dist.barrier()
-        """,
 }
 
 WRONG = {
@@ -506,6 +597,179 @@ WRONG = {
                     return
                 dist.barrier()  # parts: rank
         """,
+    "the first collective below an exit": """
+        def main(path, x):
+            if dist.get_rank() == 0:
+                if os.path.exists(path):
+                    return
+            dist.barrier()  # parts: rank
+            for step in range(10):
+                dist.all_reduce(x)
+            dist.barrier()
+        """,
+    "under settings of which one keeps all collectives out": """
+        def main(path, args):
+            if dist.get_rank() == 0:
+                if os.path.exists(path):
+                    return -1
+            for step in loader():
+                if args.a: load(1)
+                if args.other_library:
+                    continue
+                if args.b:
+                    dist.barrier()  # parts: rank
+            if args.c and not args.other_library: dist.barrier()
+            if args.d and not args.other_library: dist.barrier()
+            if args.e and not args.other_library: dist.barrier()
+            if args.f and not args.other_library: dist.barrier()
+            if args.g and not args.other_library: dist.barrier()
+            if args.h and not args.other_library: dist.barrier()
+            if args.i and not args.other_library: dist.barrier()
+            if args.j and not args.other_library: dist.barrier()
+            if args.k and not args.other_library: dist.barrier()
+            if args.l and not args.other_library: dist.barrier()
+            if args.m and not args.other_library: dist.barrier()
+        """,
+    "a compiled model in DDP": """
+        def main(net):
+            model = torch.compile(torch.nn.parallel.DistributedDataParallel(net))
+            if dist.get_rank() == 0:
+                model(1)  # parts: rank
+        """,
+    "a question asked of two objects": """
+            class Store:
+                def ready(self):
+                    return self.name in names
+            def main(x, a: Store, b: Store):
+                if a.ready() or b.ready():
+                    dist.broadcast(x, 0)
+                if dist.get_rank() == 0:
+                    if a.ready():
+                        dist.all_reduce(x)  # parts: rank
+                elif b.ready():
+                    dist.all_reduce(x)  # parts: rank
+        """,
+    "a helper that only broadcasts": """
+            from torch.distributed import broadcast as send_to_all
+            def one(x):
+                send_to_all(x, 0)
+            def main(x):
+                if dist.get_rank() == 0:
+                    one(x)  # parts: rank
+        """,
+    "helpers that only reduce and gather": """
+            import torch.distributed.nn.functional as collective
+            def one(x):
+                return collective.reduce(x, 0)
+            def two(x):
+                torch.distributed.gather(x, None, 0)
+            def main(x):
+                if dist.get_rank() == 0:
+                    one(x)  # parts: rank
+                    two(x)  # parts: rank
+        """,
+    "a test before the variable is assigned anew": """
+        def write(path, state=None):
+            if state is None:
+                state = collect()
+            torch.save(state, path)
+        def collect():
+            return Accelerator().get_state_dict(model)
+
+        def save(path, state, kept):
+            if state is None:
+                return
+            state = kept.get("state")
+            if dist.get_rank() == 0:
+                write(path, state)  # parts: rank
+        """,
+    "a test that only one way made": """
+        def write(path, state=None):
+            if state is None:
+                state = collect()
+            torch.save(state, path)
+        def collect():
+            return Accelerator().get_state_dict(model)
+
+        def save(path, state, strict):
+            if strict:
+                if state is None:
+                    return
+            if dist.get_rank() == 0:
+                write(path, state)  # parts: rank
+        """,
+    "a test above a loop that assigns": """
+        def write(path, state=None):
+            if state is None:
+                state = collect()
+            torch.save(state, path)
+        def collect():
+            return Accelerator().get_state_dict(model)
+
+        def save(paths, state):
+            if state is None:
+                return
+            for path in paths:
+                if dist.get_rank() == 0:
+                    write(path, state)  # parts: rank
+                state = following(state)
+        """,
+    "a test where only both are asked": """
+        def write(path, state=None):
+            if state is None:
+                state = collect()
+            torch.save(state, path)
+        def collect():
+            return Accelerator().get_state_dict(model)
+
+        def save(path, state, other):
+            if state is None and other is None:
+                return
+            if dist.get_rank() == 0:
+                write(path, state)  # parts: rank
+        """,
+    "called with it and without": """
+        def write(path, state=None):
+            if state is None:
+                state = collect()
+            torch.save(state, path)
+        def collect():
+            return Accelerator().get_state_dict(model)
+
+        def save(path, state):
+            if state is None:
+                return
+            if dist.get_rank() == 0:
+                write(path, state)
+        def save_later(path, kept):
+            state = kept.get("state")
+            if dist.get_rank() == 0:
+                write(path, state)  # parts: rank
+        """,
+    "put there by one method, read by another": """
+        def write(path, state=None):
+            if state is None:
+                state = collect()
+            torch.save(state, path)
+        def collect():
+            return Accelerator().get_state_dict(model)
+
+        class Keeper:
+            state = None
+            def keep(self, state):
+                if state is None:
+                    return
+                self.state = state
+            def save(self, path):
+                if dist.get_rank() == 0:
+                    write(path, self.state)  # parts: rank
+        """,
+    "two in a row": """
+        def main(x):
+            if dist.get_rank() == 0:
+                dist.all_reduce(x)  # parts: rank
+                dist.barrier()  # parts: rank
+        """,
     "a method of the base class": """
         class Base:
             def save(self):
@@ -610,12 +874,6 @@ WRONG = {
                 except RuntimeError as e:
                     if not is_oom_error(e):
                         raise
-        """,
-    "two in a row": """
-        def main(x):
-            if dist.get_rank() == 0:
-                dist.all_reduce(x)  # parts: rank
-                dist.barrier()  # parts: rank
         """,
 }
 
