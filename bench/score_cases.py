@@ -1,9 +1,11 @@
-"""Scores distlint against real bugs and look-alikes in published packages.
+"""Scores distlint against real bugs and look-alikes in published packages and repositories.
 
-    python bench/score_cases.py cases.jsonl PACKAGES_DIR
+    python bench/score_cases.py cases.jsonl DIR...
 
 `cases.jsonl` holds one object a line: `truth` ("bug" or "correct"), `cls` (its first letter or word names the
-family), `pypi` {name, version, path, line}. `PACKAGES_DIR` holds the unpacked packages as `name-version/`.
+family), and where it stands: `pypi` {name, version, path, line} or `repo`, `commit`, `path`, `line`. A `DIR`
+holds unpacked packages as `name-version/`, or the files of a repository at a commit as `owner+name@commit/`
+(the whole hash). A case that names both is looked for in the package.
 A bug counts as found when an error or warning of the right family stands within three lines of its line
 (related places count); a look-alike is silent when no finding of its family does.
 """
@@ -53,6 +55,15 @@ def findings_of(package: Path) -> list[dict[str, Any]]:
     return json.loads(done.stdout) if done.stdout.startswith("[") else []
 
 
+def folder_of(row: dict[str, Any]) -> str | None:
+    """The folder that holds a case's project; None for one that names no place."""
+    if row.get("pypi"):
+        return f"{row['pypi']['name']}-{row['pypi']['version']}"
+    if row.get("commit") and row.get("path"):
+        return f"{row['repo'].replace('/', '+')}@{row['commit']}"
+    return None
+
+
 def near(finding: dict[str, Any], path: str, line: int) -> bool:
     """Whether the finding, or a place related to it, is at the line."""
     places = [finding, *finding["related"]]
@@ -65,8 +76,8 @@ def main() -> None:
     rows = [json.loads(line) for line in cases.read_text().splitlines() if line.strip()]
     by_package: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
-        if row.get("pypi"):
-            by_package[f"{row['pypi']['name']}-{row['pypi']['version']}"].append(row)
+        if folder := folder_of(row):
+            by_package[folder].append(row)
     counts: Counter[tuple[str, str, str]] = Counter()
     for name, cases_of in sorted(by_package.items()):
         package = next((p / name for p in packages if (p / name).is_dir()), None)
@@ -77,7 +88,8 @@ def main() -> None:
         for row in cases_of:
             kind = row["cls"].partition("/")[0].partition("-")[0]
             families = FAMILIES.get(kind, ("DL",))
-            path, line = row["pypi"]["path"], row["pypi"]["line"]
+            place = row.get("pypi") or row
+            path, line = place["path"], place["line"]
             inside = next((p for p in (path, f"src/{path}") if (package / p).exists()), path)
             hits = [
                 f["code"]
