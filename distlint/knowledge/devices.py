@@ -160,6 +160,13 @@ DEVICE_CALLS: dict[str, DeviceCall] = {
             note="one device, the local rank's",
         ),
         DeviceCall(
+            "torch.distributed.barrier",
+            "torch 2.13.0 torch/distributed/distributed_c10d.py:5284",
+            device=2,
+            keyword="device_ids",
+            note="one device, the local rank's, on which NCCL's barrier runs",
+        ),
+        DeviceCall(
             "torch.nn.parallel.DataParallel",
             "torch 2.13.0 torch/nn/parallel/data_parallel.py:54",
             device=1,

@@ -21,6 +21,14 @@ def wrapped(model):
     return DDP(model, device_ids=[rank_info().local_rank])  # expect: DL504
 
 
+def meeting():
+    dist.barrier(device_ids=[rank_info().local_rank])  # expect: DL504
+
+
+def meeting_of_local_ranks():
+    dist.barrier(device_ids=[int(os.environ["LOCAL_RANK"])])
+
+
 def by_text(model):
     accelerator = Accelerator()
     device = f"cuda:{accelerator.local_process_index}"  # expect: DL504

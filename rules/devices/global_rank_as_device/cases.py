@@ -20,6 +20,14 @@ def wrapped(model):
     return DDP(model, device_ids=[rank])  # expect: DL504
 
 
+def meeting():
+    dist.barrier(device_ids=[dist.get_rank()])  # expect: DL504
+
+
+def meeting_of_local_ranks():
+    dist.barrier(device_ids=[int(os.environ["LOCAL_RANK"])])
+
+
 def by_text(model):
     accelerator = Accelerator()
     device = f"cuda:{accelerator.process_index}"  # expect: DL504
