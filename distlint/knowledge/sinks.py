@@ -973,6 +973,7 @@ _METHOD_ROWS = (
     "transformers.PreTrainedConfig.to_json_file",
     "datasets.Dataset.save_to_disk",
     "pandas.DataFrame.to_csv",
+    "pandas.DataFrame.to_json",
     "pandas.DataFrame.to_parquet",
     "pandas.DataFrame.to_pickle",
     "pandas.DataFrame.to_excel",

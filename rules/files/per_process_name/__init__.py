@@ -69,11 +69,24 @@ _SHARING = (Effect.WRITE, Effect.CREATE_DIR, Effect.DOWNLOAD)
 def check(model: Model) -> Iterator[Finding]:
     """Names that each rank makes up, for what ranks share."""
     seen: set[int] = set()
+    by_some = {
+        (found.function, value.key)
+        for found in model.file_calls
+        if found.effect is Effect.WRITE and len(found.ranks) < len(found.entered)
+        for _, _, value in found.sites[:1]
+        if value is not None
+    }
     for found in model.file_calls:
         value = found.sites[0][2]
+        # What one rank writes for all to read (DeepSpeed-Chat data_utils.py: a cache of data sets).
+        shares = found.effect in _SHARING or (
+            found.effect is Effect.READ
+            and value is not None
+            and (found.function, value.key) in by_some
+        )
         if (
             found.arrival is not None
-            and found.effect in _SHARING
+            and shares
             and found.by_several
             and value is not None
             and _made_up(value)
@@ -94,6 +107,8 @@ def _made_up(value: Value) -> bool:
     """Whether each process makes the value up, so that no other can know it."""
     if value.spread is not Spread.LOCAL or "rank" in value.tags or value.origin is None:
         return False
+    if value.origin.kind not in _OWN:
+        return False  # a setting from a file, of an object that holds a clock's time too
     source = ast.unparse(value.origin.node).lower()
     return bool(value.tags & _OWN) and not any(word in source for word in _TEMPORARY)
 
