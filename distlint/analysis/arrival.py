@@ -39,6 +39,7 @@ _RANK_WORDS: Final = (
     "is_saver",
 )
 _BARRIERS: Final = frozenset({"barrier", "wait_for_everyone"})
+_STARTS: Final = ("torch.distributed.init_process_group", "deepspeed.comm.init_distributed")
 _TRAINERS: Final = ("transformers.", "lightning.", "composer.", "mmengine.")
 """Libraries whose trainers call the hooks; a plain module or dataset is used on one process too."""
 _NOT_ON_ALL: Final = frozenset({"_save", "push_to_hub", "create_model_card"})
@@ -54,6 +55,10 @@ class Arrival:
     node: ast.AST
     all_ranks: bool
     """Whether every rank must come: for a collective, or because a framework calls on every rank."""
+    by_collective: bool = False
+    """Whether the function, or one that it always calls, performs a collective under no condition."""
+    inside: bool = False
+    """Whether the collective is in a function that is called, not in the function itself."""
     call: CallSite | None = None
     """The call by which a function that shows it leads here; None where the function itself shows it."""
 
@@ -79,7 +84,17 @@ def arrivals(program: Program, live: Mapping[Function, FunctionRuns]) -> dict[Gr
                         found.setdefault(group, why)
     # A test shows who comes to the function that holds it, not what is so in each that it calls: some
     # are reached in the modes alone that run on one process (accelerate 1.15.0, big_modeling.py).
-    work = [group for group, reason in found.items() if reason.all_ranks]
+    _lead_further(groups, found, [g for g, reason in found.items() if reason.all_ranks])
+    _lead_further(groups, found, _performed_inside(groups, found))
+    return found
+
+
+def _lead_further(
+    groups: dict[Group, Together],
+    found: dict[Group, Arrival],
+    work: list[Group],
+) -> None:
+    """Add what the functions of `work` call under no test of the rank, and what those call."""
     while work:
         group = work.pop()
         runs = groups.get(group, ())
@@ -89,9 +104,42 @@ def arrivals(program: Program, live: Mapping[Function, FunctionRuns]) -> dict[Gr
                 callee = (child.function, family_of(child.variant))
                 if id(site.node) in calls and callee not in found:
                     reason = found[group]
+                    if reason.inside and any(g.value.truthiness() is None for g in site.guards):
+                        # A condition may hang on what the collective's function gave back (mosaicml
+                        # 0.32.1 composer/callbacks/checkpoint_saver.py: `if not saved_path: return`).
+                        continue
                     found[callee] = replace(reason, call=reason.call or site)
                     work.append(callee)
-    return found
+
+
+def _performed_inside(groups: dict[Group, Together], found: dict[Group, Arrival]) -> list[Group]:
+    """Add, and return, the functions that always call one in which every rank calls a collective.
+
+    The body of a script among them: what stands above `main()` runs on every rank too (BLIP
+    train_retrieval.py:343, where `main` is what sets up the process group).
+    """
+    callers: dict[Group, list[Group]] = {}
+    for group, runs in groups.items():
+        if all(rank is MAIN for rank, _ in runs):
+            continue
+        calls = {id(site.node) for site in together(runs) if site.callee and not _open(site)}
+        if not calls:
+            continue
+        for _, run in runs:
+            for site, child in called(run):
+                if id(site.node) in calls:
+                    callee = (child.function, family_of(child.variant))
+                    callers.setdefault(callee, []).append(group)
+    work = [group for group, why in found.items() if why.by_collective and why.call is None]
+    added: list[Group] = []
+    while work:
+        group = work.pop()
+        for caller in callers.get(group, ()):
+            if caller not in found or not found[caller].all_ranks:
+                found[caller] = replace(found[group], call=None, inside=True)
+                work.append(caller)
+                added.append(caller)
+    return added
 
 
 def family_of(variant: Hashable) -> Hashable:
@@ -99,11 +147,10 @@ def family_of(variant: Hashable) -> Hashable:
     if not isinstance(variant, tuple) or len(variant) != 3:
         return None
     cls, bound, free = variant
-    return (
-        cls,
-        tuple(part for part in bound if part[1][0] != "ranked"),
-        tuple(part for part in free if part[1][0] != "ranked"),
+    bound, free = (
+        tuple(part for part in parts if part[1][0] != "ranked") for parts in (bound, free)
     )
+    return (cls, bound, free) if cls or bound or free else None
 
 
 @remembered
@@ -159,8 +206,17 @@ def _open(site: CallSite) -> dict[int, bool]:
     return {
         id(guard.node): guard.taken
         for guard in site.guards
-        if not guard.exits and guard.value.truthiness() is None
+        if not guard.exits and guard.value.truthiness() is None and not _asks_for_script(guard.node)
     }
+
+
+def _asks_for_script(test: ast.expr) -> bool:
+    """`__name__ == "__main__"`, which holds wherever a script runs."""
+    return (
+        isinstance(test, ast.Compare)
+        and isinstance(test.left, ast.Name)
+        and test.left.id == "__name__"
+    )
 
 
 def beside_a_collective(site: CallSite, group: Together) -> Arrival | None:
@@ -221,6 +277,10 @@ def _reasons(
     for site in together(runs):
         if _always_collective(site):
             text = f"every rank calls `{site.method}()`"
+            yield function, Arrival(text, site.module, site.node, True, True)
+        elif function.is_module_body and site.name in _STARTS:
+            # `if distributed: init_process_group()`: where there are ranks, all of them run the script.
+            text = f"every rank runs this script to `{site.method}()`"
             yield function, Arrival(text, site.module, site.node, True)
         if site.method in hooks.ANY_REGISTRARS:
             for value in (*site.args, *site.keywords.values()):

@@ -1,0 +1,106 @@
+"""What shows that several ranks enter a function together: collectives in it, and in what it always calls."""
+
+from __future__ import annotations
+
+import ast
+from textwrap import dedent
+
+import pytest
+
+from distlint.analysis import Source, build_model
+
+HEAD = "import os, torch, torch.distributed as dist\n"
+
+
+def entered(text: str) -> set[str]:
+    text = HEAD + dedent(text)
+    model = build_model([Source("m.py", "m", text, ast.parse(text))])
+    return {function.qualname for function, _ in model.arrivals}
+
+
+def test_the_body_of_a_script_whose_main_meets_the_others() -> None:
+    text = """
+        def main(config):
+            setup()
+            dist.barrier()
+
+        def setup():
+            pass
+
+        if __name__ == "__main__":
+            config = read()
+            main(config)
+        """
+    assert {"main", "<module>"} <= entered(text)
+
+
+def test_through_several_functions() -> None:
+    text = """
+        def share(path):
+            dist.broadcast_object_list([path])
+            return path
+
+        class Strategy:
+            def save(self, path):
+                path = share(path)
+                if path.is_file():
+                    path.unlink()
+        """
+    assert {"share", "Strategy.save"} <= entered(text)
+
+
+@pytest.mark.parametrize(
+    "caller",
+    [
+        """
+        def save(path, several):
+            if several:
+                share(path)
+            torch.save(1, path)
+        """,
+        """
+        def save(path, rank):
+            if rank == 0:
+                share(path)
+            torch.save(1, path)
+        """,
+        """
+        def save(path):
+            start(share)
+            torch.save(1, path)
+        """,
+    ],
+    ids=["under a condition", "by one rank", "handed to a launcher"],
+)
+def test_who_may_not_meet_the_others(caller: str) -> None:
+    text = """
+        def share(path):
+            dist.broadcast_object_list([path])
+        """
+    found = HEAD + dedent(text) + dedent(caller)
+    model = build_model([Source("m.py", "m", found, ast.parse(found))])
+    shown = {group[0].qualname for group, why in model.arrivals.items() if why.all_ranks}
+    assert "save" not in shown
+
+
+def test_what_is_called_under_a_condition_behind_it() -> None:
+    text = """
+        def write(path):
+            dist.barrier()
+            return state()
+
+        def state():
+            return wait()
+
+        def checkpoint(path):
+            saved = write(path)
+            if not saved:
+                return
+            rotate(path)
+
+        def rotate(path):
+            os.remove(path)
+        """
+    found = entered(text)
+    assert "checkpoint" in found
+    assert "rotate" not in found
