@@ -730,6 +730,9 @@ def _parameters(function: Function) -> tuple[list[str], frozenset[str], dict[str
         {name: d for name, d in zip(keywords, spec.kw_defaults, strict=True) if d is not None}
     )
     constants = {n: constant(d.value) for n, d in defaults.items() if isinstance(d, ast.Constant)}
+    for name, default in defaults.items():
+        if isinstance(default, ast.UnaryOp) and ast.unparse(default) == "-1":
+            constants[name] = constant(-1)
     return names, frozenset((*names, *keywords)), constants
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from distlint.analysis.graph import OPAQUE, RAISE, RETURN, Act, Call, End, Graphs, Head, If, Node
-from distlint.analysis.ir import Layer
+from distlint.analysis.ir import Layer, Run
 
 _BUDGET: Final = 40_000
 _MAX_STACK: Final = 24
@@ -21,7 +21,7 @@ _PRUNED_FROM: Final = 4
 """From so many answers on it is worth asking whether events can follow at all."""
 
 Stack = tuple[Any, ...]
-"""Where calls return to: () or (node, rest of the stack)."""
+"""The calls that a node is inside of, innermost first: () or (call, rest of the stack)."""
 State = tuple[Node, Stack]
 States = frozenset[State]
 Assumptions = frozenset[tuple[Hashable, bool]]
@@ -59,7 +59,6 @@ class _Front:
     acts: dict[str, tuple[Act, set[State], tuple[Call, ...]]]
     calls: dict[Hashable, tuple[Call, set[State]]]
     ends: bool
-    wild: bool
     dropped: frozenset[Hashable]
     split: tuple[Hashable, int] | None = None
 
@@ -194,7 +193,9 @@ class Comparison:
                     later(left.exit, right.exit, open_, dropped=anew)
                 later(left.body, right.body, open_, dropped=anew)
             case Call(), Call() if (
-                left.node is right.node and left.run.function is right.run.function
+                left.node is right.node
+                and left.run.function is right.run.function
+                and self._alike(left.run, right.run)
             ):
                 later(left.next, right.next, assumed)
             case Act(), Act() if left.event.op == right.event.op:
@@ -228,7 +229,7 @@ class Comparison:
                         return node, returns
                     node = node.then if truth else node.orelse
                 case End() if node is RETURN and returns:
-                    node, returns = returns
+                    node, returns = returns[0].next, returns[1]
                 case _:
                     return node, returns
 
@@ -236,6 +237,22 @@ class Comparison:
         """Whether an event is one of this layer's, among all ranks, and not one to skip."""
         event = act.event
         return event.layer <= self.layer and event.group is None and id(event.node) not in self.skip
+
+    def _alike(self, left: Run, right: Run) -> bool:
+        """Whether a call does the same on both sides, though its arguments may be each rank's own."""
+        if left.variant == right.variant:
+            return True
+        key = (left, right, self.layer)
+        known = self.graphs.alike.get(key)
+        if known is None:
+            self.graphs.alike[key] = True  # where the call comes back to itself
+            inside = Comparison(self.graphs, self.layer)
+            try:
+                found = inside.difference(self.graphs.root(left), self.graphs.root(right))
+            except GaveUp:
+                found = None
+            known = self.graphs.alike[key] = found is None
+        return known
 
     def _relevant(self, a: States, b: States) -> frozenset[Hashable]:
         """Symbols that either side may still ask: what both have answered holds for the one that asks again."""
@@ -246,7 +263,7 @@ class Comparison:
         for node, returns in states:
             found |= self.symbols(node)
             while returns:
-                found |= self.symbols(returns[0])
+                found |= self.symbols(returns[0].next)
                 returns = returns[1]
         return found
 
@@ -277,6 +294,9 @@ class Comparison:
                         return found
                 return None
             lonely = left.calls.keys() ^ right.calls.keys()
+            for key in left.calls.keys() & right.calls.keys():
+                if not self._alike(left.calls[key][0].run, right.calls[key][0].run):
+                    lonely.add(key)
             if not lonely:
                 same = left.acts.keys() == right.acts.keys() and left.ends == right.ends
                 lonely = set() if same else left.calls.keys() | right.calls.keys()
@@ -328,13 +348,11 @@ class Comparison:
         shared: frozenset[Hashable],
         expand: set[Hashable],
     ) -> _Front:
-        front = _Front({}, {}, False, False, frozenset())
-        stack: list[tuple[Node, Stack, tuple[Head, ...], tuple[Call, ...]]] = [
-            (n, s, (), ()) for n, s in states
-        ]
+        front = _Front({}, {}, False, frozenset())
+        stack: list[tuple[Node, Stack, tuple[Head, ...]]] = [(n, s, ()) for n, s in states]
         seen: set[tuple[Node, Stack, tuple[Head, ...]]] = set()
         while stack:
-            node, returns, crossed, chain = stack.pop()
+            node, returns, crossed = stack.pop()
             if (node, returns, crossed) in seen:
                 continue
             seen.add((node, returns, crossed))
@@ -342,10 +360,12 @@ class Comparison:
             match node:
                 case Act():
                     if not self.counts(node):
-                        stack.append((node.next, returns, crossed, chain))
+                        stack.append((node.next, returns, crossed))
                     else:
-                        known = front.acts.setdefault(node.event.op, (node, set(), chain))
-                        known[1].add((node.next, returns))
+                        op = node.event.op
+                        if op not in front.acts:
+                            front.acts[op] = (node, set(), _chain(returns))
+                        front.acts[op][1].add((node.next, returns))
                         front.dropped |= _asked_anew(crossed)
                 case If():
                     truth = self._mode(node)
@@ -355,9 +375,9 @@ class Comparison:
                             front.split = open_
                             return front
                     if truth is not False:
-                        stack.append((node.then, returns, crossed, chain))
+                        stack.append((node.then, returns, crossed))
                     if truth is not True:
-                        stack.append((node.orelse, returns, crossed, chain))
+                        stack.append((node.orelse, returns, crossed))
                 case Head():
                     if crossed.count(node) >= _MAX_ROUNDS:
                         continue  # round and round without an event: nothing new
@@ -370,33 +390,23 @@ class Comparison:
                         front.split = open_
                         return front
                     if truth is not False:
-                        stack.append((node.body, returns, crossed, chain))
+                        stack.append((node.body, returns, crossed))
                     if truth is not True and node.exit is not None:
-                        stack.append((node.exit, returns, crossed, chain))
+                        stack.append((node.exit, returns, crossed))
                 case Call():
                     ident = (node.run.function, id(node.node), _depth(returns))
                     if ident in expand:
                         if _depth(returns) >= _MAX_STACK:
-                            front.wild = True  # a recursion: no claim about what is that deep
-                            continue
-                        stack.append(
-                            (
-                                self.graphs.root(node.run),
-                                (node.next, returns),
-                                crossed,
-                                (*chain, node),
-                            )
-                        )
+                            continue  # a recursion: no claim about what is that deep
+                        stack.append((self.graphs.root(node.run), (node, returns), crossed))
                     else:
                         _, behind = front.calls.setdefault(ident, (node, set()))
                         behind.add((node.next, returns))
                         front.dropped |= _asked_anew(crossed)
                 case End():
                     if node is RETURN and returns:
-                        stack.append((returns[0], returns[1], crossed, chain[:-1]))
-                    elif node is RAISE:
-                        front.wild = True
-                    else:
+                        stack.append((returns[0].next, returns[1], crossed))
+                    elif node is not RAISE:
                         front.ends = True
         return front
 
@@ -542,3 +552,12 @@ def _depth(stack: Stack) -> int:
         depth += 1
         stack = stack[1]
     return depth
+
+
+def _chain(stack: Stack) -> tuple[Call, ...]:
+    """The calls of a stack, outermost first."""
+    calls: list[Call] = []
+    while stack:
+        calls.append(stack[0])
+        stack = stack[1]
+    return tuple(reversed(calls))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.arrival import groups_of
 from distlint.analysis.compare import Comparison, Difference, GaveUp
 from distlint.analysis.graph import (
     OPAQUE,
@@ -127,7 +128,7 @@ def _of_function(
     found: list[Divergence] = []
     problem = ""
     reported: set[int] = set()
-    for variant in runs.variants.values():
+    for variant in _entered_together(runs):
         if not any(graphs.noisy(run) for run in variant.values()):
             continue
         given_up: set[RankClass] = set()
@@ -166,6 +167,22 @@ def _once_for_each_exit(found: list[Divergence]) -> list[Divergence]:
 def _place(divergence: Divergence) -> tuple[int, int, int]:
     anchor = divergence.anchor
     return divergence.layer, getattr(anchor, "lineno", 0), getattr(anchor, "col_offset", 0)
+
+
+def _entered_together(runs: FunctionRuns) -> Iterator[dict[RankClass, Run]]:
+    """The runs to compare: what ranks pass alike, be it that an argument is each rank's own.
+
+    Where several calls pass such an argument, which runs belong together only their callers know.
+    """
+    for _, group in groups_of(runs):
+        by_rank = dict(group)
+        if len(by_rank) == len(group):
+            yield by_rank
+        else:
+            members = {id(run) for _, run in group}
+            for variant in runs.variants.values():
+                if any(id(run) in members for run in variant.values()):
+                    yield variant
 
 
 def _compare(
@@ -240,6 +257,10 @@ def _classify(
     if instead is not None and act.event.op in {o for n, o in there.items() if n not in here}:
         missing = False  # the other side has one like it in a place of its own
     guards, left_before = _dividing(act, chain, waiters, absent)
+    if not guards:
+        # An argument that is each rank's own decides inside the calls.
+        calls = (*difference.left_calls, *difference.right_calls)
+        guards = tuple(guard for call in calls for guard in call.run.divides)
     return Divergence(
         "rank",
         function,
@@ -282,6 +303,10 @@ def _dividing(
     # An exit deeper inside: open_clip_torch 3.3.0, open_clip_train/main.py, where the master returns if
     # the experiment exists; the other conditions on the rank keep nobody from what follows.
     exits = exits or tuple(g for g in absent.divides if _may_leave(g))
+    if act.event.op == "forward":
+        # A call that both classes make, of a model that only one is seen to have wrapped, is no
+        # absence (accelerate 1.15.0 test_utils/scripts/test_distributed_data_loop.py:173).
+        return exits, bool(exits)
     return exits or tuple(absent.divides) or tuple(waiters.divides), bool(exits)
 
 
@@ -323,11 +348,15 @@ def _local(
                 difference = comparison.difference(*arms)
             except GaveUp:
                 continue
-            if difference is None or not (difference.left or difference.right):
+            if difference is None:
                 continue
-            act = (difference.left or difference.right)[0]
-            others = (difference.right if difference.left else difference.left)[:1]
-            chain = difference.left_calls if difference.left else difference.right_calls
+            left = [(act, difference.right, difference.left_calls) for act in difference.left]
+            right = [(act, difference.left, difference.right_calls) for act in difference.right]
+            # What both layers hold may come first: the break of one rank leads to a barrier at the end.
+            picked = next((p for p in (*left, *right) if p[0].event.layer == layer), None)
+            if picked is None:
+                continue
+            act, others, chain = picked
             trail = difference.trail
             if trail and isinstance(place, ast.ExceptHandler):
                 # The handler's way begins like the other: ranks that tell each other who ran out of memory

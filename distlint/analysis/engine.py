@@ -27,6 +27,7 @@ from distlint.knowledge import facts
 _MAX_NESTING: Final = 120
 _MAX_VARIANTS: Final = 4
 _LASTING: Final = frozenset({"masked", "ragged"})
+_LITERAL_RANKS: Final = (-1, 0)
 _DEPENDS: Final = frozenset({"rank", "local", "last"})
 
 Key = tuple[Function, RankClass, Hashable]
@@ -122,7 +123,7 @@ class Engine:
     ) -> Run:
         """The run of a function on a class of ranks with these arguments."""
         given = dict(_told(function, bound)) if bound else {}
-        signatures = {n: s for n, v in given.items() if (s := _signature(v))}
+        signatures = {n: s for n, v in given.items() if (s := _argument(n, v))}
         if signatures:
             for name, type_ in self._declared(function).items():
                 if signatures.get(name) == ("type", type_):
@@ -146,7 +147,12 @@ class Engine:
             return Run(function, rank, variant, arguments=(bound, receiver, captured))
         count = self._variants.get((function, rank), 0)
         if count >= _MAX_VARIANTS and variant is not None:
-            return self.run(function, rank)
+            # Of many different calls only the ranks that they pass are told apart, and those of few.
+            ranks = {n: v for n, v in bound.items() if v.known and "rank" in n}
+            if not ranks or count >= 2 * _MAX_VARIANTS:
+                return self.run(function, rank)
+            if len(ranks) < len(bound) or receiver is not None or captured:
+                return self.run(function, rank, ranks)
         self._variants[function, rank] = count + 1
         if rank is not MAIN:
             main = self._memo.get((function, MAIN, variant))
@@ -508,4 +514,17 @@ def _known_of(value: Value) -> tuple[Hashable, ...] | None:
         return ("local", kind, tuple(sorted(value.tags & _LASTING)))
     if value.type is not None:
         return ("type", value.type)
+    if value.items and any(item.wraps for item in value.items):
+        return ("wrapped", tuple("/".join(w.kind for w in item.wraps) for item in value.items))
     return None
+
+
+def _argument(name: str, value: Value) -> tuple[Hashable, ...] | None:
+    """The signature of an argument; a literal rank counts too.
+
+    `create_dataloader(..., rank=-1)` turns off the barriers that a rank of the launch turns on
+    (yolov5 7.0 train.py, utils/torch_utils.py: `torch_distributed_zero_first`).
+    """
+    if "rank" in name and type(value.const) is int and value.spread is Spread.UNIFORM:
+        return ("rank", value.const) if value.const in _LITERAL_RANKS else None
+    return _signature(value)

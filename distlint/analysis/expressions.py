@@ -122,10 +122,16 @@ def name_value(frame: Frame, name: str, node: ast.AST) -> Value:
 def convention(frame: Frame, name: str, node: ast.AST) -> Value | None:
     """What a name that nothing defines stands for by convention (a parameter `accelerator`)."""
     kind = facts.NAMED_RANKS.get(name)
-    if kind is not None:
+    if kind is not None and not _is_annotated_float(node):
         return frame.rank_value(kind, node, f"`{name}`")
     type_ = facts.named_type(name, frame.module.source.text)
     return Value(("named", frame.module.name, name), type=type_) if type_ else None
+
+
+def _is_annotated_float(node: ast.AST) -> bool:
+    """`rank: int | float` is that of a matrix (peft 0.21.2 tuners/lora/conversion.py:133)."""
+    annotation = getattr(node, "annotation", None)
+    return annotation is not None and "float" in ast.unparse(annotation)
 
 
 def _attribute(frame: Frame, node: ast.Attribute) -> Value:
@@ -585,7 +591,8 @@ def _ifexp(frame: Frame, node: ast.IfExp) -> Value:
     frame.note_divide(node.test, test, False)
     truth = test.truthiness()
     if truth is not None:
-        value = evaluate(frame, node.body if truth else node.orelse)
+        with frame.guarded(node.test, test, truth):
+            value = evaluate(frame, node.body if truth else node.orelse)
         if test.spread is Spread.RANK and value.spread is Spread.UNIFORM:
             return value.but(spread=Spread.RANK, origin=test.origin)
         return value

@@ -143,6 +143,8 @@ class Graphs:
         self._final = final
         self.loud: set[Function] = set()
         """Functions with events on some class of ranks: their calls are kept on all classes."""
+        self.alike: dict[tuple[Run, Run, Layer], bool] = {}
+        """Whether two runs of a function that ranks enter together perform the same events."""
         self._via: tuple[ast.AST, ...] = ()
         self._opaque: dict[int, Event] = {}
         self._roots: dict[Run, Node] = {}

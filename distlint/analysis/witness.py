@@ -84,6 +84,7 @@ class Exit:
     word: str
     line: int
     always: bool
+    node: ast.stmt | None = None
 
 
 def exit_of(divergence: Divergence, guard: Guard) -> Exit | None:
@@ -100,10 +101,10 @@ def exit_of(divergence: Divergence, guard: Guard) -> Exit | None:
         return None
     for block in (branch.body, branch.orelse):
         if block and _leaves(block[-1]):
-            return Exit(*_WORDS[type(block[-1])], block[-1].lineno, True)
+            return Exit(*_WORDS[type(block[-1])], block[-1].lineno, True, block[-1])
     for node in walk(branch):
         if isinstance(node, ast.stmt) and _leaves(node):
-            return Exit(*_WORDS[type(node)], node.lineno, False)
+            return Exit(*_WORDS[type(node)], node.lineno, False, node)
     return None
 
 
@@ -150,6 +151,9 @@ def related_places(divergence: Divergence) -> tuple[Related, ...]:
     places: list[Related] = []
     for guard in divergence.guards:
         places.append(related(guard.module, guard.node, "the ranks part here"))
+        left = exit_of(divergence, guard)
+        if left is not None and left.node is not None:
+            places.append(related(guard.module, left.node, f"they have {left.done} here"))
     if divergence.condition is not None and divergence.node is not None:
         origin = divergence.condition.origin
         test = (

@@ -678,6 +678,22 @@ _ATTRIBUTE_ROWS: tuple[RankFact, ...] = (
         "sharded_mode",
         source="accelerate 1.15.0 accelerate/accelerator.py:752",
     ),
+    # `accelerator.distributed_type == DistributedType.DEEPSPEED` asks for the mode.
+    RankFact(
+        "accelerate.utils.DistributedType.DEEPSPEED",
+        "sharded_mode",
+        source="accelerate 1.15.0 accelerate/utils/dataclasses.py:633",
+    ),
+    RankFact(
+        "accelerate.utils.DistributedType.FSDP",
+        "sharded_mode",
+        source="accelerate 1.15.0 accelerate/utils/dataclasses.py:634",
+    ),
+    RankFact(
+        "accelerate.utils.DistributedType.MEGATRON_LM",
+        "sharded_mode",
+        source="accelerate 1.15.0 accelerate/utils/dataclasses.py:636",
+    ),
     RankFact(
         "accelerate.Accelerator.should_save_model",
         "is_local_main",

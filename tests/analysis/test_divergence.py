@@ -140,6 +140,86 @@ RIGHT = {
             finally:
                 dist.barrier()
         """,
+    "a literal rank turns the barriers off": """
+        from contextlib import contextmanager
+
+        @contextmanager
+        def first(local_rank):
+            if local_rank not in [-1, 0]:
+                dist.barrier()
+            yield
+            if local_rank == 0:
+                dist.barrier()
+
+        def build(path, rank=-1, augment=False):
+            with first(rank):
+                return read(path)
+
+        def train(path, evolve, rect):
+            rank = dist.get_rank()
+            build(path, rank=rank, augment=True)
+            build(path, rank=rank, augment=evolve)
+            build(path, rank=rank, augment=None)
+            if rank in [-1, 0]:
+                build(path, rank=-1, augment=rect)
+                build(path)
+        """,
+    "one side has answered what the other has still to ask": """
+        @torch.no_grad()
+        def read(path, rank):
+            if rank == 0:
+                dist.barrier()
+            else:
+                dist.barrier()
+
+        def train(cuda, opt):
+            rank = dist.get_rank()
+            if rank == 0:
+                quiet(rank)
+            if cuda:
+                dist.broadcast_object_list([opt])
+            for epoch in range(opt.epochs):
+                if opt.weights:
+                    dist.barrier()
+
+        def quiet(rank):
+            if rank == 1:
+                dist.barrier()
+        """,
+    "an argument of each rank's own, the same collectives": """
+        def share(rank, x):
+            if rank == 0:
+                dist.broadcast(x, 0)
+            else:
+                dist.broadcast(torch.empty(3), 0)
+
+        def main(x):
+            share(dist.get_rank(), x)
+
+        def twice(is_source, x):
+            if is_source:
+                dist.broadcast(x, 0)
+            else:
+                dist.broadcast(torch.empty(3), 0)
+
+        def pair(x):
+            twice(dist.get_rank() == 0, x)
+            twice(dist.get_rank() != 0, x)
+
+        def one_after_the_other(x):
+            mine(dist.get_rank() == 0, x)
+            mine(dist.get_rank() != 0, x)
+
+        def mine(is_source, x):
+            if is_source:
+                dist.broadcast(x, 0)
+        """,
+    "the rank of a matrix": """
+        def convert(module, rank: int | float = 8):
+            if rank == 0:
+                raise ValueError("zero")
+            dist.barrier()
+        """,
     "a raise for another reason than the rank": """
         def main(config):
             if dist.get_rank() == 0:
@@ -567,6 +647,62 @@ WRONG = {
         @rank_zero_only
         def log(x):
             dist.barrier()  # parts: rank
+        """,
+    "in a helper that says `broadcast` only": """
+        def share(x):
+            dist.broadcast(x, 0)
+
+        def main(x):
+            if dist.get_rank() == 0:
+                share(x)  # parts: rank
+        """,
+    "the rank is an argument": """
+        def work(rank, x):
+            if rank == 0:
+                dist.barrier()  # parts: rank
+
+        def main(x):
+            work(dist.get_rank(), x)
+        """,
+    "an argument that only some ranks have": """
+        class Trainer:
+            def __init__(self):
+                if dist.get_rank() == 0:
+                    self.group = connect()
+
+            def send(self):
+                push(self.group)
+
+        def push(group):
+            if dist.get_rank() != 0:
+                raise RuntimeError("not here")
+            dist.barrier()  # parts: rank
+        """,
+    "calls in which the ranks change places": """
+        def talk(is_source, x):
+            if is_source:
+                dist.broadcast(x, 0)
+
+        def main(x):
+            talk(dist.get_rank() == 0, x)
+            dist.barrier()  # parts: rank
+            talk(dist.get_rank() != 0, x)
+        """,
+    "early stop on the main process": """
+        from torch.nn.parallel import DistributedDataParallel as DDP
+
+        def train(model, loader, stopper, epochs):
+            rank = dist.get_rank()
+            model = DDP(model)
+            for epoch in range(epochs):
+                progress = enumerate(loader)
+                if rank in [-1, 0]:
+                    progress = bar(progress)
+                for i, batch in progress:
+                    model(batch).backward()  # parts: rank
+                if rank in [-1, 0]:
+                    if stopper(epoch=epoch):
+                        break
         """,
     "raise as a guard": """
         def main():
