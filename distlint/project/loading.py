@@ -524,7 +524,7 @@ def _imports(tree: ast.Module) -> list[ast.Import | ast.ImportFrom]:
 
 
 def _read(path: str) -> bytes:
-    with open(path, "rb") as stream:
+    with open(path, "rb", buffering=0) as stream:
         return stream.read()
 
 
