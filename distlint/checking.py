@@ -19,6 +19,7 @@ from distlint.project.cache import (
     engine_stamp,
     run_key,
 )
+from distlint.project.columns import forget_lines
 from distlint.project.files import Problem, matches_patterns
 from distlint.project.fingerprints import BaselineError, fingerprints, read_baseline
 from distlint.project.loading import Entry, Progress, Survey, load, projects_of, survey
@@ -150,8 +151,11 @@ def _fresh(
 def _let_go() -> None:
     """Free the trees and runs of one project before those of the next are made."""
     from distlint.analysis.memory import forget
+    from distlint.knowledge.facts import member_of
 
     forget()
+    member_of.cache_clear()
+    forget_lines()
     gc.collect()
 
 

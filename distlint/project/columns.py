@@ -39,6 +39,11 @@ def _lines(text: str) -> list[str]:
     return text.split("\n")
 
 
+def forget_lines() -> None:
+    """Let go of the texts that `segment` has split."""
+    _lines.cache_clear()
+
+
 def display_column(line: str, column: int) -> int:
     """The 1-based column in code points of the 0-based UTF-8 byte offset `column` of `line`.
 

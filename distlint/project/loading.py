@@ -144,15 +144,15 @@ def projects_of(found: Survey, paths: Sequence[str | Path]) -> list[Survey]:
     """The files of a run in parts that are analysed one after the other, to bound the memory.
 
     A named directory that is no project itself and holds more than TOGETHER_BYTES of relevant text is a
-    shelf of projects: each directory in it is a part. Everything else is one.
+    shelf of projects: each directory in it is a part. Everything else is one. The largest part comes
+    first: what it leaves behind is room enough for the others.
     """
     shelves = [
         str(path)
         for path in (Path(os.path.abspath(named)) for named in paths)
         if path.is_dir() and not is_package(str(path)) and project_root(path) is None
     ]
-    relevant = [e for e in found.entries if e.facts is not None and e.facts.relevant]
-    if not shelves or sum(entry.file.stamp[2] for entry in relevant) <= TOGETHER_BYTES:
+    if not shelves or _relevant_bytes(found.entries) <= TOGETHER_BYTES:
         return [found]
     parts: dict[str, list[Entry]] = {}
     for entry in found.entries:
@@ -160,7 +160,13 @@ def projects_of(found: Survey, paths: Sequence[str | Path]) -> list[Survey]:
         inside = entry.file.path[len(shelf) + 1 :] if shelf else ""
         book = inside.partition(os.sep)[0] if os.sep in inside else ""
         parts.setdefault(os.path.join(shelf, book), []).append(entry)
-    return [Survey(entries) for entries in parts.values()]
+    ordered = sorted(parts.values(), key=_relevant_bytes, reverse=True)
+    return [Survey(entries) for entries in ordered]
+
+
+def _relevant_bytes(entries: Iterable[Entry]) -> int:
+    """How much text there is to analyse."""
+    return sum(entry.file.stamp[2] for entry in entries if entry.facts and entry.facts.relevant)
 
 
 def load(
@@ -176,8 +182,7 @@ def load(
     read their failure. Returns the entries that have any of these.
     """
     loaded: dict[str, Entry] = {}
-    relevant = [entry for entry in found.entries if entry.facts and entry.facts.relevant]
-    large = sum(entry.file.stamp[2] for entry in relevant) > SHARED_BYTES
+    large = _relevant_bytes(found.entries) > SHARED_BYTES
     for number, entry in enumerate(found.entries):
         if progress and number % 64 == 0:
             progress("parsing", number, len(found.entries))
@@ -196,6 +201,8 @@ def load(
         loaded[entry.file.path] = entry
     for entry in _reexports(found.entries, overlays):
         loaded[entry.file.path] = entry
+    for entry in found.entries:
+        entry.imported = None
     return sorted(loaded.values(), key=lambda entry: entry.file.shown)
 
 
