@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, Final
 
 from distlint.analysis import expressions
-from distlint.analysis.ir import CallSite, Event, Fail, Invoke, Layer, Opaque
+from distlint.analysis.ir import CallSite, Event, Fail, Invoke, Known, Layer, Opaque, Run
 from distlint.analysis.memory import remembered
 from distlint.analysis.nodes import walk
 from distlint.analysis.program import Class, Function, dotted_name
@@ -420,6 +420,9 @@ def _perform(frame: Frame, site: CallSite, row: Call, args: list[Value]) -> Valu
     node = site.node
     if row.when and not _condition_holds(site, row.when):
         return None
+    if row.mentions and any("version" in ast.unparse(guard.node) for guard in site.guards):
+        # What other versions do is another matter (accelerate 0.22.0 data_loader.py:556).
+        return None
     layer = _LAYERS.get(row.effect)
     for extra in row.also:
         layer = _LAYERS.get(extra) if layer is None else layer
@@ -638,7 +641,7 @@ def call_project(
     if run.failure and (not frame.tries or _catches(frame.tries[-1], run.failure)):
         _may_fail(frame, node, run.failure)
     if run.steps:
-        frame.steps.append(Invoke(run, node))
+        frame.steps.append(Invoke(run, node, _not_told(run, bound)))
     returned = run.returns
     if returned is None:
         return constant(None)
@@ -669,6 +672,20 @@ def _ident(
     inputs = args if closure.receiver is None else [closure.receiver, *args]
     called = id(node) if keywords else None
     return ("returned", id(closure.function), tuple(value.key for value in inputs), called)
+
+
+def _not_told(run: Run, bound: dict[str, Value]) -> Known:
+    """Constant arguments of which a run does not know: a function has only so many runs."""
+    told = run.variant[1] if isinstance(run.variant, tuple) else ()
+    if len(told) >= len(bound):
+        return ()
+    names = {name for name, _ in told}
+    return tuple(
+        (name, value.const)
+        for name, value in bound.items()
+        if value.known and name not in names
+        if value.const is None or isinstance(value.const, bool)
+    )
 
 
 def _inside(value: Value) -> Value:

@@ -7,10 +7,11 @@ side has may go either way there, so that side is followed as a set of nodes. Bo
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from distlint.analysis.arrival import family_of
 from distlint.analysis.graph import OPAQUE, RAISE, RETURN, Act, Call, End, Graphs, Head, If, Node
 from distlint.analysis.ir import Layer, Run
 
@@ -225,6 +226,8 @@ class Comparison:
                 case If():
                     truth = self._mode(node)
                     truth = known.get(node.symbol) if truth is None else truth
+                    if truth is None and _excluded(node.symbol, known.items()):
+                        truth = False
                     if truth is None:
                         return node, returns
                     node = node.then if truth else node.orelse
@@ -240,7 +243,8 @@ class Comparison:
 
     def _alike(self, left: Run, right: Run) -> bool:
         """Whether a call does the same on both sides, though its arguments may be each rank's own."""
-        if left.variant == right.variant:
+        if left.variant == right.variant or family_of(left.variant) != family_of(right.variant):
+            # Other arguments differ where one side had too many kinds of them: nothing to say of that.
             return True
         key = (left, right, self.layer)
         known = self.graphs.alike.get(key)
@@ -398,7 +402,9 @@ class Comparison:
                     if ident in expand:
                         if _depth(returns) >= _MAX_STACK:
                             continue  # a recursion: no claim about what is that deep
-                        stack.append((self.graphs.root(node.run), (node, returns), crossed))
+                        stack.append(
+                            (self.graphs.root(node.run, node.known), (node, returns), crossed)
+                        )
                     else:
                         _, behind = front.calls.setdefault(ident, (node, set()))
                         behind.add((node.next, returns))
@@ -450,7 +456,9 @@ class Comparison:
                 case Call():
                     if _depth(returns) >= _MAX_STACK:
                         return True
-                    stack.append((self.graphs.root(node.run), (node.next, returns), anew))
+                    stack.append(
+                        (self.graphs.root(node.run, node.known), (node.next, returns), anew)
+                    )
                 case End():
                     if node is RETURN and returns:
                         stack.append((returns[0], returns[1], anew))
@@ -506,7 +514,7 @@ class Comparison:
                     if node.exit is not None:
                         stack.append(node.exit)
                 case Call():
-                    stack += [self.graphs.root(node.run), node.next]
+                    stack += [self.graphs.root(node.run, node.known), node.next]
         return list(seen)
 
 
@@ -523,6 +531,9 @@ def _answered_twice(way: Way) -> frozenset[Hashable]:
             current.pop(symbol, None)
         for symbol, truth in answers:
             if current.setdefault(symbol, truth) is not truth:
+                found.add(symbol)
+            if truth and _excluded(symbol, current.items()):
+                found.update(other for other in current if _excluded(other, ((symbol, True),)))
                 found.add(symbol)
     return frozenset(found)
 
@@ -543,7 +554,24 @@ def _answer(
     numbered = (symbol, rounds)
     if numbered in fresh:
         return fresh[numbered], numbered
-    return (assumed.get(symbol) if rounds == 0 else None), numbered
+    truth = assumed.get(symbol) if rounds == 0 else None
+    if truth is None and rounds == 0:
+        given = ((other, told) for (other, again), told in fresh.items() if again == 0)
+        if _excluded(symbol, (*assumed.items(), *given)):
+            truth = False
+    return truth, numbered
+
+
+def _excluded(symbol: Hashable, answers: Iterable[tuple[Hashable, bool]]) -> bool:
+    """Whether `x == "a"` cannot hold, for `x` was answered to equal another constant."""
+    match symbol:
+        case ("compare", "Eq", what, ("constant", _, constant)):
+            for other, truth in answers:
+                match other:
+                    case ("compare", "Eq", same, ("constant", _, another)) if truth:
+                        if same == what and another != constant:
+                            return True
+    return False
 
 
 def _depth(stack: Stack) -> int:

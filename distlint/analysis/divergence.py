@@ -397,7 +397,7 @@ def _first_act(
                 if current.exit is not None:
                     queue.append((current.exit, chain))
             case Call():
-                queue.append((graphs.root(current.run), (*chain, current)))
+                queue.append((graphs.root(current.run, current.known), (*chain, current)))
                 queue.append((current.next, chain))
     return None
 

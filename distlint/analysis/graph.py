@@ -17,6 +17,7 @@ from distlint.analysis.ir import (
     Event,
     Fail,
     Invoke,
+    Known,
     Layer,
     Leave,
     Loop,
@@ -91,11 +92,12 @@ class Head(Node):
 class Call(Node):
     """A call of a project function that has events; expanded where the comparison needs it."""
 
-    __slots__ = ("next", "node", "run", "via")
+    __slots__ = ("known", "next", "node", "run", "via")
 
-    def __init__(self, run: Run, node: ast.AST, next_: Node, via: tuple[ast.AST, ...] = ()) -> None:
-        self.run = run
-        self.node = node
+    def __init__(self, step: Invoke, next_: Node, via: tuple[ast.AST, ...] = ()) -> None:
+        self.run = step.run
+        self.node = step.node
+        self.known = step.known
         self.next = next_
         self.via = via
 
@@ -147,7 +149,8 @@ class Graphs:
         """Whether two runs of a function that ranks enter together perform the same events."""
         self._via: tuple[ast.AST, ...] = ()
         self._opaque: dict[int, Event] = {}
-        self._roots: dict[Run, Node] = {}
+        self._roots: dict[tuple[Run, Known], Node] = {}
+        self._known: dict[Hashable, bool | None] = {}
         self._noisy: dict[Run, bool] = {}
         self._own: dict[Run, tuple[bool, list[Run]]] = {}
         self._acts: dict[Hashable, Act] = {}
@@ -155,12 +158,12 @@ class Graphs:
         self._exits: dict[Run, tuple[tuple[Function, If], ...]] = {}
         self._calls: dict[Hashable, Call] = {}
 
-    def root(self, run: Run) -> Node:
-        """The graph of a run; RETURN where nothing in it matters."""
+    def root(self, run: Run, known: Known = ()) -> Node:
+        """The graph of a run, where parameters are `known`; RETURN where nothing in it matters."""
         run = self._final(run)
-        if run not in self._roots:
+        if (run, known) not in self._roots:
             if not self.noisy(run):
-                self._roots[run] = RETURN
+                self._roots[run, known] = RETURN
             else:
                 ways = _Ways(
                     lambda: RETURN,
@@ -170,8 +173,10 @@ class Graphs:
                     lambda: STOP,
                     lambda rest: rest,
                 )
-                self._roots[run] = self._block(run.steps, RETURN, ways)
-        return self._roots[run]
+                self._known = {("parameter", id(run.function), n): value for n, value in known}
+                self._roots[run, known] = self._block(run.steps, RETURN, ways)
+                self._known = {}
+        return self._roots[run, known]
 
     def noisy(self, run: Run) -> bool:
         """Whether a run may perform an event or end the process, through any calls."""
@@ -279,9 +284,9 @@ class Graphs:
             case Invoke():
                 if not self.noisy(step.run) and step.run.function not in self.loud:
                     return after
-                call_key = (step.run, id(step.node), id(after), self._via)
+                call_key = (step.run, step.known, id(step.node), id(after), self._via)
                 if call_key not in self._calls:
-                    self._calls[call_key] = Call(step.run, step.node, after, self._via)
+                    self._calls[call_key] = Call(step, after, self._via)
                 return self._or_out_of_memory(self._calls[call_key], ways)
             case Opaque():
                 if not self.noisy(step.run):
@@ -328,6 +333,8 @@ class Graphs:
         if then is orelse:
             return then
         truth = condition.truthiness()
+        if truth is None and self._known:
+            truth = self._told(condition.key)
         if truth is not None:
             return then if truth else orelse
         if condition.logic is None:
@@ -351,6 +358,17 @@ class Graphs:
                 else self._branch(operand, node, then, result)
             )
         return result
+
+    def _told(self, key: Hashable) -> bool | None:
+        """What known arguments answer to a plain question about a parameter."""
+        match key:
+            case ("parameter", _, _) if key in self._known:
+                return bool(self._known[key])
+            case ("compare", "Is" | "Eq", ("parameter", _, _) as asked, ("constant", _, value)) if (
+                asked in self._known
+            ):
+                return self._known[asked] is value
+        return None
 
     def _loop(self, loop: Loop, after: Node, ways: _Ways) -> Node:
         head = Head(loop)

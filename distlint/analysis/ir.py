@@ -228,12 +228,20 @@ class Fail:
     text: str
 
 
+Known = tuple[tuple[str, bool | None], ...]
+"""Parameters that are None, True or False in one call, by name."""
+
+
 @dataclass(slots=True, eq=False)
 class Invoke:
-    """A call of a project function."""
+    """A call of a project function.
+
+    `known` are arguments that are constants where the run is one for other arguments as well.
+    """
 
     run: Run
     node: ast.AST
+    known: Known = ()
 
 
 @dataclass(slots=True, eq=False)

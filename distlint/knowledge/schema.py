@@ -105,7 +105,7 @@ class Call(NamedTuple):
     """For downloads and writes: serialised by a file lock, so that several ranks may call it."""
     mentions: tuple[str, ...] = ()
     """Words of which a file that calls it through `super()` has to hold one: what makes it a collective
-    is not seen in the call."""
+    is not seen in the call. Under a test of a version it is not taken to be one."""
     note: str = ""
     """Why, where the name alone does not say it."""
 

@@ -24,6 +24,41 @@ from torch.nn.parallel import DistributedDataParallel as DDP
 """
 
 RIGHT = {
+    "modes exclude each other": """
+        class Trainer:
+            def __init__(self, args):
+                self.mode = args.mode
+                if self.mode == "server" and dist.get_rank() == 0:
+                    connect()
+                elif self.mode == "colocate":
+                    self.group = dist.new_group([0, 1])
+                dist.barrier()
+        """,
+    "the mode of an earlier branch": """
+        def main(mode, rank):
+            if mode == "a":
+                dist.barrier()
+            if mode == "b" and dist.get_rank() == 0:
+                report()
+            elif mode == "a":
+                dist.barrier()
+        """,
+    "too many kinds of arguments for one class": """
+        def work(first=None, second=None, third=None):
+            if dist.get_rank() == 0:
+                report(first)
+            if second is not None:
+                dist.barrier()
+
+        def main():
+            if dist.get_rank() == 0:
+                work(True)
+                work(False)
+                work(None, None, True)
+                work(True, None, True)
+                work(True, None, False)
+            work(False, None, False)
+        """,
     "sandwich": """
         def main(local_rank):
             if local_rank not in [-1, 0]:
