@@ -250,7 +250,8 @@ def external(
         if last[:1].isupper() and not by_name and not last.isupper():
             spread, origin, tags = spread_of(inputs)
             # Objects made from the rank are not themselves what ranks decide by, but they carry it (paths).
-            result = Value(("instance", id(node)), UNKNOWN, spread, origin, type=name, tags=tags)
+            type_ = None if _is_alone(name, keywords) else name
+            result = Value(("instance", id(node)), UNKNOWN, spread, origin, type=type_, tags=tags)
         else:
             if by_name and (receiver is None or receiver.spread is not Spread.LOCAL):
                 result = unknown_result(frame, node, inputs, pure=False)
@@ -263,6 +264,15 @@ def external(
                 result = receiver
     site.result = result
     return result
+
+
+def _is_alone(name: str, keywords: dict[str, Value]) -> bool:
+    """Whether an object that is made with these arguments belongs to this process alone."""
+    row = facts.ALONE.get(name)
+    if row is None or "num_nodes" in keywords:
+        return False
+    keyword, values = row
+    return keyword in keywords and keywords[keyword].const in values
 
 
 def _may_fail(frame: Frame, node: ast.AST, failure: str) -> None:

@@ -95,6 +95,15 @@ MODEL_METHODS: Final[dict[str, tuple[str, frozenset[str], tuple[str, ...]]]] = {
 """The class whose method a call of that name on a *model* means: by the last name of the receiver, where
 the file mentions one of the words."""
 
+ALONE: Final[dict[str, tuple[str, tuple[object, ...]]]] = {
+    # pytorch-lightning 2.6.6 accelerator_connector.py:419: one device of one node is no strategy for many.
+    # Recipes test so on rank 0 after training (NeMo examples/asr/speech_classification/speech_to_label.py).
+    "lightning.pytorch.Trainer": ("devices", (1, "1")),
+    "lightning.fabric.Fabric": ("devices", (1, "1")),
+}
+"""Classes whose objects are one process's own where a keyword has one of these values, and nothing says
+how many nodes there are."""
+
 UNIFORM_ATTRIBUTES: Final = frozenset(
     {"dtype", "device", "ndim", "requires_grad", "__class__", "is_cuda", "is_leaf"}
 )

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 NAMED_RANKS: Final = conventions.NAMED_RANKS
 ATTRIBUTE_TYPES: Final = conventions.ATTRIBUTE_TYPES
+ALONE: Final = conventions.ALONE
 ITEM_TYPES: Final = conventions.ITEM_TYPES
 UNIFORM_ATTRIBUTES: Final = conventions.UNIFORM_ATTRIBUTES
 MASK_METHODS: Final = conventions.MASK_METHODS

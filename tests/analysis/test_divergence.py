@@ -24,6 +24,16 @@ from torch.nn.parallel import DistributedDataParallel as DDP
 """
 
 RIGHT = {
+    "a trainer of one device": """
+        import lightning.pytorch as pl
+
+        def main(model):
+            trainer = pl.Trainer(devices=8)
+            trainer.fit(model)
+            if trainer.is_global_zero:
+                tester = pl.Trainer(devices=1, accelerator="gpu")
+                tester.test(model)
+        """,
     "modes exclude each other": """
         class Trainer:
             def __init__(self, args):

@@ -64,7 +64,8 @@ STATUS = Status.STABLE
 LITERALS = ()
 
 _SHARDING = ("deepspeed.", "torch.distributed.fsdp.", "torch.distributed.checkpoint.")
-_SHARDED = frozenset({"fsdp1", "fsdp2", "deepspeed", "colossalai"})
+_SHARDED = frozenset({"fsdp1", "fsdp2", "colossalai"})
+"""Wrappers of a sharded model. A DeepSpeed engine is sharded in ZeRO-3, which its configuration asks for."""
 _BARE_MODEL = frozenset({"save_pretrained", "from_pretrained", "resize_token_embeddings"})
 """Of a model of which only the class is known: nearly always one that is not sharded."""
 
