@@ -10,12 +10,14 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from distlint.analysis.arrival import mentions_rank
 from distlint.analysis.divergence import Divergence
+from distlint.analysis.ir import Guard
 from distlint.analysis.model import Model
 from distlint.analysis.nodes import walk
 from distlint.analysis.program import Function, dotted_name
 from distlint.analysis.ranks import MAIN
-from distlint.analysis.syntax import own_nodes, statement_with_test
+from distlint.analysis.syntax import assignments, own_nodes, statement_with_test
 from distlint.analysis.values import Spread
 from distlint.fixing.edits import Delete, Edit, Insert, Move, Replace
 from distlint.fixing.guarding import names_bound, source, span_of
@@ -52,17 +54,89 @@ def hoist(model: Model, divergence: Divergence) -> Hoisted | None:
         return None
     if any(g.value.spread is Spread.LOCAL for g in site.guards):
         return None
-    made = (
-        _past_exit(divergence, function, branch, site.node, site.statement)
-        if guard.exits
-        else _out_of_branch(divergence, branch, site.node, site.statement)
-    )
+    asked = _asked_besides(divergence, branch, site.statement)
+    if asked is None:
+        return None
+    if asked:
+        made = _under_the_rest(divergence, branch, site.node, asked)
+    elif guard.exits:
+        made = _past_exit(divergence, function, branch, site.node, site.statement)
+    else:
+        made = _out_of_branch(divergence, branch, site.node, site.statement)
     if made is None:
         return None
     runs = model.runs_of(function)
     everyone = runs is not None and MAIN in runs.classes and len(runs.classes) > 1
     alone = sum(1 for g in site.guards if g.value.spread is Spread.RANK) <= 1
     return Hoisted(made.edits, made.text, made.exact and everyone and alone)
+
+
+def _rank_test(function: Function, guard: Guard, parts: Sequence[ast.expr]) -> ast.expr | None:
+    """The one part of a condition that asks for the rank; None where that cannot be told."""
+    origin = guard.value.origin
+    inside = [part for part in parts if origin is not None and origin.node in walk(part)]
+    if not inside:
+        assigned = assignments(function)
+        inside = [
+            part
+            for part in parts
+            if mentions_rank(part)
+            or any(mentions_rank(v) for name in _names(part) for v in assigned.get(name, ()))
+        ]
+    if len(inside) != 1 or any(mentions_rank(part) for part in parts if part is not inside[0]):
+        return None
+    return inside[0]
+
+
+def _asked_besides(
+    divergence: Divergence, branch: ast.If, statement: ast.stmt | None
+) -> list[ast.expr] | None:
+    """What else the condition asks: `a` and `b` of `a and main and b`; None where a person has to see.
+
+    Without it the collective would come more often than before, on one process too
+    (trl 0.7.7 trl/trainer/ddpo_trainer.py:329: `epoch % save_freq == 0 and is_main_process`).
+    """
+    test, guard = branch.test, divergence.guards[0]
+    if not any(isinstance(node, ast.BoolOp) for node in walk(test)):
+        return []
+    if not isinstance(test, ast.BoolOp) or statement not in branch.body:
+        return None
+    rank = _rank_test(divergence.function, guard, test.values)
+    # Where rank 0 takes part, it passes the test of the rank, and so does the only process.
+    if rank is None or divergence.waiters is not MAIN:
+        return None
+    if any(isinstance(node, ast.BoolOp) for node in walk(rank)):
+        return None
+    return [] if isinstance(test.op, ast.Or) else [p for p in test.values if p is not rank]
+
+
+def _under_the_rest(
+    divergence: Divergence, branch: ast.If, call: ast.Call, asked: Sequence[ast.expr]
+) -> Hoisted | None:
+    """`if a and main: collective` becomes `if a: collective`, where nothing else is in the branch."""
+    *before, statement = branch.body
+    if branch.orelse or _needed(before, statement) != before:
+        return None
+    text = divergence.module.source.text
+    rest = " and ".join(_operand(text, part, len(asked)) for part in asked)
+    edits: list[Edit] = [Replace(span_of(branch.test), rest)]
+    saved = _saved_state(text, call, statement)
+    if saved is not None:
+        edits.append(Replace(span_of(statement), saved))
+        return Hoisted(tuple(edits), f"Save with `save()`, called by all ranks if `{rest}`", True)
+    if not (isinstance(statement, (ast.Expr, ast.Assign)) and statement.value is call):
+        return None
+    if isinstance(statement, ast.Assign) and not _plain(statement):
+        return None
+    name = source(text, call.func)
+    return Hoisted(tuple(edits), f"Call `{name}` on all ranks if `{rest}`", True)
+
+
+def _operand(text: str, part: ast.expr, operands: int) -> str:
+    """An operand of `and` as it was written, in parentheses where it needs them."""
+    code = source(text, part)
+    loose = isinstance(part, (ast.BoolOp, ast.Lambda, ast.IfExp, ast.NamedExpr))
+    return f"({code})" if "\n" in code or (loose and operands > 1) else code
 
 
 def _out_of_branch(

@@ -76,6 +76,43 @@ def one_of_two_conditions(use_deepspeed):
     accelerator.wait_for_everyone()
 
 
+def every_so_often(step, every):
+    # Stays one barrier in so many steps, and none where there is no process group.
+    if dist.is_initialized() and step % every == 0:
+        dist.barrier()  # expect: DL101
+
+
+def conditions_in_parentheses(step, every, force):
+    is_main = dist.get_rank() == 0
+    if step % every == 0 or force:
+        dist.barrier()  # expect: DL101
+
+
+def last_under_two_conditions(step, every):
+    if step % every == 0 and dist.get_rank() == 0:
+        print(step)
+        dist.barrier()  # expect: DL101
+
+
+def other_ranks_or_late(step):
+    # One process comes here late only: that is not to change.
+    if dist.get_rank() != 0 or step > 3:
+        dist.barrier()  # expect: DL101
+
+
+def some_leave_late(step):
+    if dist.get_rank() != 0 and step > 3:
+        return
+    dist.barrier()  # expect: DL101
+
+
+def two_tests_of_ranks(lora_rank):
+    # Which of the two asks for the process is not told by its name.
+    is_first = lora_rank > 8 and dist.get_rank() == 0
+    if is_first and lora_rank:
+        dist.barrier()  # expect: DL101
+
+
 def sync():
     dist.barrier()
 

@@ -40,6 +40,19 @@ def checkpoint(accelerator, args, global_step):
     accelerator.save_state(save_path)
 
 
+def every_so_often(accelerator, epoch, config):
+    # trl 0.7.7 trl/trainer/ddpo_trainer.py:330
+    if epoch != 0 and epoch % config.save_freq == 0:
+        accelerator.save_state()  # expect: DL106
+
+
+def state_every_so_often(model, path, step):
+    accelerator = Accelerator()
+    model = accelerator.prepare(model)
+    if step % 100 == 0:
+        save(model, path)  # expect: DL106
+
+
 def forward_in_ddp(model, batch):
     model = DistributedDataParallel(model)
     output = model(batch)  # expect: DL106
