@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from distlint.fixing.edits import Replace
 from distlint.fixing.guarding import source, span_of
@@ -10,6 +11,8 @@ from distlint.fixing.guarding import source, span_of
 
 def with_keyword(text: str, call: ast.Call, keyword: str) -> Replace | None:
     """`f(a, b)` becomes `f(a, b, keyword)`; comments and line breaks between the arguments stay.
+
+    Where the last argument has a line of its own, so has the new one.
 
     Args:
         text: the file.
@@ -37,7 +40,18 @@ def with_keyword(text: str, call: ast.Call, keyword: str) -> Replace | None:
             return None
         after = after[cut:]
     before = whole[: len(whole) - len(after)]
+    own_line = re.match(r"(?P<comma>,?)(?P<comment>[ \t]*(?:#[^\n]*)?)\n", after)
+    indent = re.search(r"\n([ \t]*)(?:\w+\s*=\s*)?$", _line_up_to(text, last))
+    if own_line and indent and last.lineno > call.lineno:
+        ending = f"{keyword}{own_line['comma']}\n{after[own_line.end() :]}"
+        return Replace(span_of(call), f"{before},{own_line['comment']}\n{indent[1]}{ending}")
     return Replace(span_of(call), f"{before}, {keyword}{after}")
+
+
+def _line_up_to(text: str, node: ast.expr) -> str:
+    """The line break in front of a node's line, and the line up to the node."""
+    line = text.split("\n")[node.lineno - 1]
+    return "\n" + line.encode()[: node.col_offset].decode()
 
 
 def _bytes_between(text: str, call: ast.Call, last: ast.expr) -> int:

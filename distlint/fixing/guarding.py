@@ -66,7 +66,9 @@ def statement_on_main(text: str, statement: ast.stmt) -> Replace | None:
             return None
         if isinstance(node, (ast.Constant, ast.JoinedStr)) and node.end_lineno != node.lineno:
             return None
-    lines = source(text, statement).split("\n")
+    line = text.split("\n")[(statement.end_lineno or statement.lineno) - 1]
+    comment = re.match(r"[ \t]*#.*", line.encode()[statement.end_col_offset or 0 :].decode())
+    lines = (source(text, statement) + (comment[0] if comment else "")).split("\n")
     first, rest = lines[0], [line[statement.col_offset :] for line in lines[1:]]
     body = "\n".join(f"    {line}" if line.strip() else line for line in (first, *rest))
     return Replace(span_of(statement), f"if $rank_info().rank == 0:\n{body}")
@@ -89,3 +91,12 @@ def names_read_after(block: ast.AST, statement: ast.stmt) -> set[str]:
         for node in ast.walk(block)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.lineno > last
     }
+
+
+def written_after(block: ast.AST, statement: ast.stmt, node: ast.expr) -> bool:
+    """Whether an expression is written in `block` again, in a line below a statement."""
+    last, same = statement.end_lineno or statement.lineno, ast.unparse(node)
+    return any(
+        isinstance(other, type(node)) and other.lineno > last and ast.unparse(other) == same
+        for other in ast.walk(block)
+    )

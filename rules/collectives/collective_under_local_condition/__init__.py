@@ -21,7 +21,7 @@ return accelerator.gather(loss)
 
 ## Use instead
 ```python
-if all_ranks(mask.sum() == 0):
+if any_rank(mask.sum() == 0):
     return torch.zeros_like(loss)
 return accelerator.gather(loss)
 ```
@@ -116,8 +116,7 @@ def _fix(model: Model, divergence: Divergence, test: ast.expr) -> Fix:
     node = divergence.node
     origin = divergence.condition.origin if divergence.condition is not None else None
     empty = origin is not None and any(words in origin.text for words in _EMPTY)
-    # Where elements are asked for, what follows may not stand an empty tensor.
-    name = "all_ranks" if empty else "any_rank"
+    name = "all_ranks" if _asks_for_all(test, empty) else "any_rank"
     text = source_of(divergence.module, test)
     site = divergence.event.site
     split = site is None or any(
@@ -129,3 +128,20 @@ def _fix(model: Model, divergence: Divergence, test: ast.expr) -> Fix:
         return Fix(Applicability.DISPLAY, f"Let all ranks give one answer: `{name}(condition)`")
     edit = Replace(span_of(test), f"${name}({text})")
     return Fix(Applicability.UNSAFE, f"Let all ranks give one answer: `{name}(...)`", (edit,))
+
+
+def _asks_for_all(test: ast.expr, empty: bool) -> bool:
+    """Whether the branch is for ranks that all answer yes.
+
+    What works on the elements of a tensor may not stand one rank's empty tensor: all ranks have some,
+    or all go past it. `finished.all()` asks for every sequence, and so for those of every rank
+    (torchtune 0.6.1 torchtune/generation/_generation.py:387).
+    """
+    match test:
+        case ast.Call(func=ast.Name(id="all") | ast.Attribute(attr="all")):
+            return True
+        case ast.Compare(ops=[ast.Eq() | ast.Lt() | ast.LtE()], comparators=[ast.Constant()]):
+            return False
+        case ast.UnaryOp(op=ast.Not()):
+            return False
+    return empty

@@ -17,7 +17,7 @@ from torch.nn.parallel import DistributedDataParallel
 def empty_after_masking(accelerator: Accelerator, entropies, mask):
     kept = entropies[mask.bool()].float()
     # Nothing to do on this rank.
-    if all_ranks(kept.numel() == 0):  # expect: DL103
+    if any_rank(kept.numel() == 0):  # expect: DL103
         return torch.zeros_like(entropies)
     return accelerator.gather(kept.mean())
 
@@ -43,6 +43,18 @@ def out_of_time(loader, limit):
         if any_rank(time.time() - start > limit):  # expect: DL103
             break
         dist.all_reduce(batch)
+
+
+def all_sequences_finished(model, tokens, stop, length):
+    # torchtune 0.6.1 torchtune/generation/_generation.py:387
+    model = DistributedDataParallel(model)
+    for _ in range(length):
+        tokens = model(tokens)
+        finished = tokens.eq(stop)
+        if all_ranks(finished.all()):  # expect: DL103
+            break
+        dist.all_reduce(tokens)
+    return tokens
 
 
 def salted(name, x):

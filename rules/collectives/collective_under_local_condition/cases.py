@@ -44,6 +44,18 @@ def out_of_time(loader, limit):
         dist.all_reduce(batch)
 
 
+def all_sequences_finished(model, tokens, stop, length):
+    # torchtune 0.6.1 torchtune/generation/_generation.py:387
+    model = DistributedDataParallel(model)
+    for _ in range(length):
+        tokens = model(tokens)
+        finished = tokens.eq(stop)
+        if finished.all():  # expect: DL103
+            break
+        dist.all_reduce(tokens)
+    return tokens
+
+
 def salted(name, x):
     if hash(name) % 2 == 0:  # expect: DL103
         dist.all_reduce(x)

@@ -24,7 +24,8 @@ def by_name(checkpoint_path):
     dist.barrier()
     return torch.load(  # expect: DL505
         checkpoint_path,  # the newest
-        weights_only=True, map_location="cpu",
+        weights_only=True,
+        map_location="cpu",
     )
 
 

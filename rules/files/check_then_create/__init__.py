@@ -44,8 +44,8 @@ from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.syntax import statement_with_test
 from distlint.analysis.values import Spread
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.fixing import guarding
-from distlint.fixing.edits import Replace, WrapInWith
+from distlint.fixing.arguments import with_keyword
+from distlint.fixing.edits import WrapInWith
 from distlint.knowledge import facts
 from distlint.knowledge.schema import Effect
 from distlint.rule import Status
@@ -110,12 +110,10 @@ def check(model: Model) -> Iterator[Finding]:
 def _fix(model: Model, found: FileCall, guard: Guard, arrival: Arrival) -> Fix | None:
     site = found.site
     flag = _FLAGS.get(site.name.removeprefix("."))
-    if flag is not None and flag not in site.keywords:
-        code = guarding.source(site.module.source.text, site.node).rstrip()
-        inner = code[:-1].rstrip().rstrip(",")
-        comma = ", " if site.node.args or site.node.keywords else ""
-        edit = Replace(guarding.span_of(site.node), f"{inner}{comma}{flag}=True)")
-        return Fix(Applicability.SAFE, f"Take what another rank did: `{flag}=True`", (edit,))
+    if flag is not None and flag not in site.keywords and not _made_again(model, found):
+        edit = with_keyword(site.module.source.text, site.node, f"{flag}=True")
+        if edit is not None:
+            return Fix(Applicability.SAFE, f"Take what another rank did: `{flag}=True`", (edit,))
     block = statement_with_test(found.function, guard.node)
     around = site.guards[: site.guards.index(guard)]
     if block is None or guard.exits or any(g.value.spread is not Spread.UNIFORM for g in around):
@@ -129,4 +127,19 @@ def _fix(model: Model, found: FileCall, guard: Guard, arrival: Arrival) -> Fix |
         Applicability.SAFE if arrival.all_ranks else Applicability.UNSAFE,
         "Let rank 0 go first: `main_process_first()`",
         (WrapInWith(span_of(block), span_of(block), "$main_process_first()"),),
+    )
+
+
+def _made_again(model: Model, removed: FileCall) -> bool:
+    """Whether something is created further down where a call removes it.
+
+    The last rank would find, and remove, what the first has made there since
+    (lightning 2.6.6 lightning_fabric/strategies/model_parallel.py:403: a file makes room for a folder).
+    """
+    return removed.effect is Effect.DELETE and any(
+        made.effect in (Effect.WRITE, Effect.CREATE_DIR)
+        and made.text == removed.text
+        and made.function is removed.function
+        and made.site.node.lineno > removed.site.node.lineno
+        for made in model.file_calls
     )

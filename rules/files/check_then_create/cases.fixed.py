@@ -46,6 +46,25 @@ class Log(TrainerCallback):
             tee.unlink(missing_ok=True)  # expect: DL305
 
 
+def makes_room_for_a_folder(path: Path):
+    # lightning 2.6.6 lightning_fabric/strategies/model_parallel.py:403: `missing_ok` is not enough.
+    dist.barrier()
+    with main_process_first():
+        if path.is_file():
+            path.unlink()  # expect: DL305
+    path.mkdir(parents=True, exist_ok=True)
+
+
+def with_comments(out):
+    dist.barrier()
+    if not os.path.exists(out):
+        os.makedirs(  # expect: DL305
+            out,
+            mode=0o755,  # for the group, too
+            exist_ok=True,
+        )
+
+
 class Logger:
     # torchtune 0.6.1 training/metric_logging.py: the rank beside the folder is not in its name.
     def __init__(self, **settings):

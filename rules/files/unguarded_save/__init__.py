@@ -174,6 +174,10 @@ def _fix(model: Model, found: FileCall, arrival: Arrival) -> Fix | None:
     guarded = guarding.statement_on_main(text, statement)
     if guarded is None or guarding.names_bound(statement) & used:
         return None
+    if found.path is not None and guarding.written_after(site.function.node, statement, found.path):
+        # The others do not wait, and would read what is not there yet
+        # (nemo-toolkit 3.0.0 nemo/collections/tts/g2p/models/ctc.py:140: the vocabulary).
+        return None
     return Fix(Applicability.UNSAFE, "Let rank 0 alone write it", (guarded,))
 
 

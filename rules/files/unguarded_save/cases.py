@@ -81,6 +81,22 @@ def beside_a_guard(log, path):
         json.dump(log, f)
 
 
+def vocabulary(chars, folder, tokenizer_class):
+    # nemo-toolkit 3.0.0 nemo/collections/tts/g2p/models/ctc.py:140: all ranks read it at once.
+    dist.barrier()
+    vocab_file = os.path.join(folder, "vocab.txt")
+    with open(vocab_file, "w") as f:  # expect: DL301
+        f.writelines(chars)
+    return tokenizer_class(vocab_file)
+
+
+def ends_in_a_comment(chars, vocab_file):
+    dist.barrier()
+    with open(vocab_file, "w") as f:  # expect: DL301
+        f.writelines(chars)
+        f.write("end")  # for the reader
+
+
 class SaveTokenizer(TrainerCallback):
     def __init__(self, tokenizer):
         self.tokenizer = tokenizer

@@ -29,6 +29,15 @@ def split_by_name(data, seed):
     return random_split(data, [0.9, 0.1], generator=g)  # expect: DL405
 
 
+def one_argument_a_line(data, args):
+    torch.manual_seed(args.seed + dist.get_rank())
+    return random_split(  # expect: DL405
+        data,
+        [0.9, 0.1],  # train, test
+        generator=generator(args.seed, per_rank=False),
+    )
+
+
 def after_a_seed(data, args):
     torch.manual_seed(args.seed + dist.get_rank())
     train, test = random_split(data, [0.9, 0.1], generator=generator(args.seed, per_rank=False))  # expect: DL405

@@ -28,6 +28,14 @@ def split_by_name(data, seed):
     return random_split(data, [0.9, 0.1], generator=g)  # expect: DL405
 
 
+def one_argument_a_line(data, args):
+    torch.manual_seed(args.seed + dist.get_rank())
+    return random_split(  # expect: DL405
+        data,
+        [0.9, 0.1],  # train, test
+    )
+
+
 def after_a_seed(data, args):
     torch.manual_seed(args.seed + dist.get_rank())
     train, test = random_split(data, [0.9, 0.1])  # expect: DL405

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.model import source_of, span_of
 from distlint.analysis.seeding import without_rank
 from distlint.findings import Applicability, Fix
+from distlint.fixing.arguments import with_keyword
 from distlint.fixing.edits import Replace
 
 if TYPE_CHECKING:
@@ -30,12 +31,7 @@ def repaired(
     code = f"$generator({source_of(module, seed)}, per_rank=False)"
     if node is not None:
         return Fix(Applicability.UNSAFE, advice, (Replace(span_of(node), code),))
-    whole = source_of(module, site.node)
-    if "#" in whole:
+    edit = with_keyword(module.source.text, site.node, f"generator={code}")
+    if edit is None:
         return Fix(Applicability.DISPLAY, advice)
-    head = whole[:-1].rstrip().removesuffix(",")
-    return Fix(
-        Applicability.UNSAFE,
-        advice,
-        (Replace(span_of(site.node), f"{head}, generator={code})"),),
-    )
+    return Fix(Applicability.UNSAFE, advice, (edit,))

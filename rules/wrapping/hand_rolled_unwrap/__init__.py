@@ -23,7 +23,8 @@ model = unwrap(model)
 
 ## Fix safety
 Safe where the model is known to be wrapped by a class that `unwrap` knows. Unsafe elsewhere: `unwrap`
-takes modules only, and leaves wrappers of other libraries alone.
+takes modules only, and leaves wrappers of other libraries alone. Only shown in a file that imports a
+library with wrappers of its own (Megatron-Core, ColossalAI): it has an unwrapping function, too.
 
 ## Known limits
 Tests by class (`isinstance(model, DistributedDataParallel)`) are not reported: they take off what they
@@ -43,6 +44,7 @@ from distlint.analysis.model import Model, place_of, source_of, span_of
 from distlint.analysis.nodes import walk
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.fixing.edits import Replace
+from distlint.knowledge.wrappers import WRAPPERS
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -55,6 +57,12 @@ STATUS = Status.STABLE
 LITERALS = (b', "module"', b", 'module'")
 
 _KNOWN = frozenset({"ddp", "dp", "fsdp1", "compile", "deepspeed", "accelerate", "trainer"})
+_OWN_WRAPPERS = frozenset(
+    name.partition(".")[0]
+    for kind in ("colossalai", "megatron_ddp")
+    for name in WRAPPERS[kind].classes
+)
+"""verl 0.9.1 verl/utils/checkpoint/megatron_checkpoint_manager.py:385: Megatron's DDP is not torch's."""
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -75,7 +83,12 @@ def check(model: Model) -> Iterator[Finding]:
                 subject, attr, whole = found
                 kinds = wraps.get((module, ast.unparse(subject)), set())
                 known = bool(kinds) and kinds <= _KNOWN
+                whole = whole and (known or not _has_own_wrappers(module))
                 yield _finding(module, node, subject, attr, whole, known)
+
+
+def _has_own_wrappers(module: Module) -> bool:
+    return any(name.partition(".")[0] in _OWN_WRAPPERS for name in module.imports.values())
 
 
 def _loops_to_parts(module: Module) -> set[ast.AST]:
@@ -160,7 +173,7 @@ def _finding(
         Fix(
             Applicability.SAFE if known else Applicability.UNSAFE,
             advice,
-            (Replace(span_of(node), code),) if whole else (),
+            (Replace(span_of(node), code),),
         )
         if whole
         else Fix(Applicability.DISPLAY, advice),
