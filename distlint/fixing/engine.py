@@ -46,6 +46,9 @@ from distlint.fixing.requests import FixRequest, FixResult, SkipKind, SkippedFix
 from distlint.fixing.rewriting import Moved, Plan, Vanishing, Wrap, rewrite
 
 RUNTIME_MODULE = "distlint.runtime"
+_UNWALKABLE = "LibCST cannot walk over the code: write `or (lambda ...)` with a space"
+"""LibCST 1.9.0 libcst/_nodes/expression.py:2362: `super()` in a class that a decorator has replaced raises
+TypeError for a lambda in parentheses directly behind `or`, `and` or another word."""
 
 
 def apply_fixes(
@@ -72,6 +75,8 @@ def apply_fixes(
         reason = str(refused)
     except RecursionError:
         reason = "the code is nested too deeply to be edited"
+    except TypeError:
+        reason = _UNWALKABLE
     skipped = tuple(SkippedFix(fix, SkipKind.REFUSED, reason) for fix in ordered)
     return FixResult(data, (), skipped, refusal=reason)
 
@@ -175,6 +180,8 @@ class _File:
             text = rewrite(self._tree, self._plan(fixes)).code
         except (cst.CSTValidationError, cst.CSTLogicError, Refused) as error:
             return f"the edits do not fit into the code ({_first_line(error)})"
+        except TypeError:
+            return _UNWALKABLE
         text = self._file.restored(text)
         try:
             parsed(text)

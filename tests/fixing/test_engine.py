@@ -53,6 +53,17 @@ class TestReplace:
     def test_expression(self, source: str, old: str, code: str, after: str) -> None:
         check(source, [Replace(find(source, old), code)], after)
 
+    def test_a_lambda_right_behind_a_word_is_refused_in_one_line(self) -> None:
+        # LibCST 1.9.0 cannot walk over it: there already, and where an edit brings it.
+        for source, old, code in (
+            ("y = a or(lambda: b)\nx = c\n", "c", "d"),
+            ("x = a or(c)\n", "c", "lambda: d"),
+        ):
+            result = fix(source, Replace(find(source, old), code))
+            assert result.data == source.encode()
+            (skipped,) = result.skipped
+            assert "LibCST cannot walk over the code" in skipped.reason
+
     def test_comments_of_the_old_code_move_above(self) -> None:
         source = "def g():\n    x = f(\n        a,  # first\n        # second\n        b,\n    )  # end\n"
         old = ast.get_source_segment(source, ast.parse(source).body[0].body[0].value)  # type: ignore[attr-defined]
