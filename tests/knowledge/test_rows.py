@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import importlib
+import importlib.util
 import inspect
 import os
 import re
@@ -69,6 +69,14 @@ OPTIONAL = {"torch.utils.tensorboard.SummaryWriter"}
 
 # Gone from the installed version; the row cites the older one.
 OLDER = {"transformers.Trainer._nested_gather"}
+
+
+_MISSING = sorted(
+    library for library, name in PACKAGES.items() if importlib.util.find_spec(name) is None
+)
+beside_the_libraries = pytest.mark.skipif(
+    bool(_MISSING), reason=f"needs the development environment; {', '.join(_MISSING)} not installed"
+)
 
 
 class Row(NamedTuple):
@@ -137,6 +145,7 @@ def installed_names() -> list[str]:
     return sorted(names - INSTANCE_ATTRIBUTES - OLDER - OPTIONAL)
 
 
+@beside_the_libraries
 @pytest.mark.parametrize("row", all_rows(), ids=lambda row: f"{row.table}:{row.name}")
 def test_source_names_library_version_and_file(row: Row) -> None:
     found = SOURCE.match(row.source)
@@ -165,6 +174,7 @@ def _rows_with_a_readable_line() -> list[Row]:
     return rows
 
 
+@beside_the_libraries
 @pytest.mark.parametrize(
     "row", _rows_with_a_readable_line(), ids=lambda row: f"{row.table}:{row.name}"
 )
@@ -183,6 +193,7 @@ def test_cited_line_holds_the_name(row: Row) -> None:
     assert any(word in line for word in accepted), f"{row.source}: {line.strip()}"
 
 
+@beside_the_libraries
 @pytest.mark.parametrize("name", installed_names())
 def test_name_exists(name: str) -> None:
     resolve(name)
@@ -215,6 +226,7 @@ def _installed_calls() -> list[Call]:
     return [row for row in calls if is_installed(row.name) and row.name not in OLDER | OPTIONAL]
 
 
+@beside_the_libraries
 @pytest.mark.parametrize("row", _installed_calls(), ids=lambda row: row.name)
 def test_argument_positions(row: Call) -> None:
     target = row.name.replace(".__call__", ".forward").replace(".__iter__", "")
@@ -400,6 +412,7 @@ def test_prefilter_lets_rank_predicates_through(name: str) -> None:
     assert any(word in text for word in literals.PREFILTER)
 
 
+@beside_the_libraries
 def test_module_attributes_are_those_of_torch() -> None:
     from torch import nn
 
@@ -408,6 +421,7 @@ def test_module_attributes_are_those_of_torch() -> None:
     assert real == wrappers.MODULE_ATTRIBUTES
 
 
+@beside_the_libraries
 @pytest.mark.parametrize("row", wrappers.WRAPPERS.values(), ids=lambda row: row.kind)
 def test_wrapper_forwards_as_its_class_does(row: wrappers.Wrapper) -> None:
     from torch import nn
@@ -421,6 +435,7 @@ def test_wrapper_forwards_as_its_class_does(row: wrappers.Wrapper) -> None:
     assert real <= row.own | wrappers.MODULE_ATTRIBUTES
 
 
+@beside_the_libraries
 def test_ddp_keeps_what_the_table_says() -> None:
     """On a real wrapped model: the listed names work, the model's own do not."""
     script = """
@@ -455,6 +470,7 @@ def test_kinds_of_wrappers_are_known() -> None:
     assert kinds <= wrappers.WRAPPERS.keys()
 
 
+@beside_the_libraries
 @pytest.mark.parametrize("row", wrappers.WRAPS.values(), ids=lambda row: row.name)
 def test_wrapped_argument_position(row: wrappers.Wrap) -> None:
     if not is_installed(row.name) or not isinstance(row.model, int):
@@ -464,6 +480,7 @@ def test_wrapped_argument_position(row: wrappers.Wrap) -> None:
         assert parameters[row.model] == row.keyword
 
 
+@beside_the_libraries
 def test_hooks_are_methods_of_their_class() -> None:
     for row in hooks.HOOKS.values():
         if is_installed(row.name) and not row.name.startswith("torch."):
@@ -471,6 +488,7 @@ def test_hooks_are_methods_of_their_class() -> None:
             assert [name for name in row.methods if not hasattr(class_, name)] == []
 
 
+@beside_the_libraries
 @pytest.mark.parametrize("name", sorted(bases.BASES))
 def test_class_derives_from_its_base(name: str) -> None:
     assert libraries.canonical_name(name) == name

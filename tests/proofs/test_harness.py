@@ -16,6 +16,8 @@ from distlint.proving.declaration import DeclarationError, Outcome, read_declara
 from distlint.proving.execution import Execution, execute
 from distlint.proving.steps import as_written
 
+pytest.importorskip("torch")
+
 EXAMPLES = Path(__file__).parent / "examples"
 INIT = """
 from datetime import timedelta

@@ -13,13 +13,14 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import numpy
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from distlint import runtime
+
+numpy = pytest.importorskip("numpy")
+torch = pytest.importorskip("torch")
 
 ROOT = Path(runtime.__file__).parent
 

@@ -10,7 +10,10 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import pytest
 import rank_processes
+
+pytest.importorskip("torch")
 
 PROMPT = b"(Pdb) "
 

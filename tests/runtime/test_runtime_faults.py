@@ -7,8 +7,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 import rank_processes
 from rank_processes import Outcome
+
+pytest.importorskip("torch")
 
 
 def _results(outcomes: list[Outcome]) -> list[dict[str, Any]]:

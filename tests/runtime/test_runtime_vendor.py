@@ -30,6 +30,7 @@ def package(tmp_path: Path) -> Path:
 
 def test_copy_works_without_distlint(package: Path) -> None:
     """Saved and sent to the other rank by the copy, in processes that cannot import distlint."""
+    pytest.importorskip("torch")
     code, output = _vendor(str(package / "dist"))
     assert code == 0
     assert 'runtime-module = "train.lib.dist"' in output

@@ -14,6 +14,8 @@ from distlint.proving.declaration import Launch, Outcome, read_declaration
 from distlint.proving.steps import bundled_proofs, unmet_requirement
 from distlint.rule import load_rules
 
+pytest.importorskip("torch")
+
 EXAMPLE = Path(__file__).parents[1] / "proofs" / "examples" / "hang" / "proof.py"
 HANGING = [
     path

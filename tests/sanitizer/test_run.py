@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("torch")
+
 INIT = """\
 import torch, torch.distributed as dist
 from datetime import timedelta

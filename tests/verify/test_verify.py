@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
 
 from distlint.hardware.verify import contract_runs, proof_runs
 from distlint.hardware.verify.machine import GpuRow, MachineRecord
@@ -17,6 +16,8 @@ from distlint.hardware.verify.outcome import Outcome, Status
 from distlint.hardware.verify.record import SessionRecord, Verification, as_json
 from distlint.hardware.verify.sessions import Session, default_ranks, plan
 from distlint.hardware.verify.table import render
+
+torch = pytest.importorskip("torch")
 
 MACHINE = MachineRecord(
     distlint="0.1.0",
