@@ -564,7 +564,8 @@ def _glued(before: str, after: str) -> bool:
 
 def _comments(text: str) -> Counter[str]:
     """The comments of a text that parses."""
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    # Any line end is one: from Python 3.12 on, `tokenize` refuses a carriage return by itself.
+    tokens = tokenize.generate_tokens(io.StringIO(text, newline=None).readline)
     return Counter(token.string.rstrip() for token in tokens if token.type == tokenize.COMMENT)
 
 

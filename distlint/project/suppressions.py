@@ -63,7 +63,8 @@ def find_suppressions(text: str) -> list[Suppression]:
     decorated = False
     lines = split_lines(text)
     try:
-        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+        # Any line end is one, as for the parser; `tokenize` by itself knows no carriage return.
+        tokens = list(tokenize.generate_tokens(io.StringIO(text, newline=None).readline))
     except (tokenize.TokenError, SyntaxError, IndentationError):
         # The tokenizer of the library and the parser differ on rare files (form feeds, say).
         return []

@@ -8,11 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 from distlint.cli import COMMANDS, main
 from distlint.project.settings import Settings
 from distlint.rule import Rule, load_rules
+
+yaml = pytest.importorskip("yaml")
 
 ROOT = Path(__file__).parents[2]
 HEADINGS = [

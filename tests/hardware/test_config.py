@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,6 +19,7 @@ from distlint.hardware.accelerate_config.yaml_text import document, scalar
 from distlint.hardware.gpus import Gpu
 
 accelerate = pytest.importorskip("accelerate")
+yaml = pytest.importorskip("yaml")
 
 
 def gpu(index: int, compute: tuple[int, int] = (8, 0)) -> Gpu:

@@ -92,5 +92,10 @@ def test_windows_line_ends() -> None:
     assert (found.first, found.last) == (2, 2)
 
 
+def test_old_macintosh_line_ends() -> None:
+    found = only("a = 1\rb = 2  # distlint: ignore[DL301]\rc = 3\r")
+    assert (found.codes, found.first, found.last) == (("DL301",), 2, 2)
+
+
 def test_an_empty_list_names_nothing() -> None:
     assert find_suppressions("x = 1  # distlint: ignore[]\n") == []

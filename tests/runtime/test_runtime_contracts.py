@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 import rank_processes
 
-ALL = pytest.importorskip("distlint.hardware.contracts", reason="needs torch").ALL
+from distlint.hardware import contracts
+
+pytest.importorskip("torch")
+
 Reports = dict[str, list[str]]
 _done: dict[int, Reports] = {}
 
@@ -22,7 +25,7 @@ def _reports(world_size: int, folder: Path) -> Reports:
     """For each contract what each rank reported."""
     if world_size not in _done:
         _done[world_size] = {}
-        remaining = [contract.name for contract in ALL]
+        remaining = [contract.name for contract in contracts.ALL]
         while remaining:
             attempt = folder / str(len(remaining))
             for name in ("scratch", "reports"):
@@ -48,7 +51,7 @@ def _reports(world_size: int, folder: Path) -> Reports:
     return _done[world_size]
 
 
-@pytest.mark.parametrize("name", [contract.name for contract in ALL])
+@pytest.mark.parametrize("name", [contract.name for contract in contracts.ALL])
 @pytest.mark.parametrize("world_size", [1, 2, 3])
 def test_contract(world_size: int, name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     """The contract holds on every rank, or says why it cannot be checked here."""
@@ -61,4 +64,4 @@ def test_contract(world_size: int, name: str, tmp_path_factory: pytest.TempPathF
 
 def test_names_are_unique() -> None:
     """A record is keyed by name."""
-    assert len({contract.name for contract in ALL}) == len(ALL)
+    assert len({contract.name for contract in contracts.ALL}) == len(contracts.ALL)
