@@ -46,9 +46,10 @@ from distlint.fixing.requests import FixRequest, FixResult, SkipKind, SkippedFix
 from distlint.fixing.rewriting import Moved, Plan, Vanishing, Wrap, rewrite
 
 RUNTIME_MODULE = "distlint.runtime"
-_UNWALKABLE = "LibCST cannot walk over the code: write `or (lambda ...)` with a space"
-"""LibCST 1.9.0 libcst/_nodes/expression.py:2362: `super()` in a class that a decorator has replaced raises
-TypeError for a lambda in parentheses directly behind `or`, `and` or another word."""
+_UNWALKABLE = "LibCST cannot walk over the code: write `or (...)` and `not (...)` with a space"
+"""LibCST 1.9.0 libcst/_nodes/expression.py, `_safe_to_use_with_word_operator`, of what stands in parentheses
+directly behind or before a word: of `Lambda` it raises TypeError (`super()` of a class that a decorator has
+replaced), of `IfExp` it does not see the parentheses."""
 
 
 def apply_fixes(
@@ -167,7 +168,8 @@ class _File:
         for fix in fixes:
             result = self._attempt([*good, fix])
             if isinstance(result, str):
-                broken.append(SkippedFix(fix, SkipKind.INTERNAL, result))
+                kind = SkipKind.REFUSED if result == _UNWALKABLE else SkipKind.INTERNAL
+                broken.append(SkippedFix(fix, kind, result))
             else:
                 good.append(fix)
         return good, broken
@@ -179,6 +181,8 @@ class _File:
         try:
             text = rewrite(self._tree, self._plan(fixes)).code
         except (cst.CSTValidationError, cst.CSTLogicError, Refused) as error:
+            if "at least one space" in str(error):
+                return _UNWALKABLE
             return f"the edits do not fit into the code ({_first_line(error)})"
         except TypeError:
             return _UNWALKABLE

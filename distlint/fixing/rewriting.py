@@ -326,7 +326,9 @@ class _Rewriter(cst.CSTTransformer):
             ):
                 writer.add(line)
         elif planned.moved:
-            writer.leave([*_split_leading(leading)[0], *self._staying(new)])
+            # What is above a line stays there where only a part of the line moves away.
+            above = _split_leading(leading)[0] if self._goes_whole(old) else leading
+            writer.leave([*above, *self._staying(new)])
         elif self._vanishing.statement(old):
             comments = self._comments(old)
             if isinstance(new, cst.SimpleStatementLine) and new.trailing_whitespace.comment:
@@ -365,7 +367,7 @@ class _Rewriter(cst.CSTTransformer):
     def _moved(self, statement: Statement) -> StatementLine:
         """A statement as it goes to its new place, changed inside where that was planned too."""
         line = self._tree.line_of(statement)
-        if isinstance(line, cst.BaseCompoundStatement) or self._alone(line):
+        if self._goes_whole(statement):
             moved = cast(StatementLine, cast(cst.CSTNode, line.visit(self)).visit(BlankLines()))
             return moved.with_changes(leading_lines=_split_leading(moved.leading_lines)[1])
         small = cast(cst.BaseSmallStatement, statement.visit(self))
@@ -400,6 +402,11 @@ class _Rewriter(cst.CSTTransformer):
             if comment is not None and comment not in self._travelling:
                 return [_own_line(comment)]
         return []
+
+    def _goes_whole(self, statement: Statement) -> bool:
+        """Whether a statement that moves takes its line along, with the comments above."""
+        line = self._tree.line_of(statement)
+        return isinstance(line, cst.BaseCompoundStatement) or self._alone(line)
 
     def _alone(self, line: Line) -> bool:
         return isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1

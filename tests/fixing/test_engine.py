@@ -53,15 +53,17 @@ class TestReplace:
     def test_expression(self, source: str, old: str, code: str, after: str) -> None:
         check(source, [Replace(find(source, old), code)], after)
 
-    def test_a_lambda_right_behind_a_word_is_refused_in_one_line(self) -> None:
+    def test_what_libcst_cannot_walk_over_is_refused_in_one_line(self) -> None:
         # LibCST 1.9.0 cannot walk over it: there already, and where an edit brings it.
         for source, old, code in (
             ("y = a or(lambda: b)\nx = c\n", "c", "d"),
             ("x = a or(c)\n", "c", "lambda: d"),
+            ("x = not(c)\n", "c", "d if e else f"),
         ):
             result = fix(source, Replace(find(source, old), code))
             assert result.data == source.encode()
             (skipped,) = result.skipped
+            assert skipped.kind is SkipKind.REFUSED
             assert "LibCST cannot walk over the code" in skipped.reason
 
     def test_comments_of_the_old_code_move_above(self) -> None:
@@ -320,6 +322,12 @@ class TestMove:
             [Move(find(source, "state ="), find(source, "if main"))],
             "# all of it\nstate = gather(m)  # big\nif main:\n    save(state)\n",
         )
+
+    def test_out_of_a_line_that_another_fix_takes_apart(self) -> None:
+        source = "z = 0\n# note\na = 1; b = 2\n"
+        move = Move(find(source, "a = 1"), find(source, "z = 0"))
+        split = Replace(find(source, "b = 2"), "if q:\n    r")
+        check(source, [move, split], "a = 1\nz = 0\n# note\nif q:\n    r\n")
 
     def test_prune(self) -> None:
         source = "if main:  # only\n    barrier()\nrest\n"

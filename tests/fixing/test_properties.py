@@ -62,7 +62,8 @@ def test_the_tree_is_what_the_edits_say(choose: random.Random) -> None:
     assert actual(text) == expected(source, edits_of(result))
     assert not comments(source) - comments(text)
     for skip in result.skipped:
-        assert skip.kind is SkipKind.CONFLICT, (skip.reason, skip.fix, source)
+        by_libcst = skip.kind is SkipKind.REFUSED and "LibCST cannot walk" in skip.reason
+        assert skip.kind is SkipKind.CONFLICT or by_libcst, (skip.reason, skip.fix, source)
 
 
 @relaxed
