@@ -9,7 +9,7 @@ import tokenize
 from collections import Counter
 
 import pytest
-from hypothesis import assume, HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from programs import program
 from random_edits import Candidates, random_edit
