@@ -3,13 +3,14 @@
 ## What it does
 Reports three arguments of collectives: an output list that holds one and the same tensor N times
 (`world_size * [torch.zeros(1)]`), a Python number where a tensor is needed (`loss.item()`, a literal,
-`len(...)`), and a tensor made on the CPU where the process group was made for NCCL.
+`len(...)`), and a tensor made on the CPU where the process group was made for NCCL, or where accelerate
+gathers or reduces it and makes the group for the devices that it finds.
 
 ## Why it is bad
 With an aliased list every received tensor overwrites the one before, without an error: all entries are
 the last rank's. A number raises TypeError, with accelerate only where there are several processes, so
 that the script passes on one. NCCL has no way to send from CPU memory: "No backend type associated with
-device type cpu".
+device type cpu". With accelerate a script that works on one GPU, and on several CPUs, stops there.
 
 ## Example
 ```python
@@ -29,18 +30,23 @@ Safe for a list of a newly made tensor, which becomes a comprehension. Unsafe wh
 variable: it is cloned. Numbers and devices are shown only.
 
 ## Known limits
-Variables are followed within one function, where they are assigned once.
+Variables are followed within one function, where they are assigned once. `torch.tensor(x)` is reported
+where `x` is plainly numbers: made from a tensor, it stays on that tensor's device. Silent in files that set
+a default device or ask accelerate for the CPU.
 
 ## References
 - torch 2.13.0 torch/distributed/distributed_c10d.py: `all_gather(tensor_list, ...)`, "correctly-sized
   tensors to be used for output"; `_check_single_tensor` raises TypeError
-- accelerate 1.15.0 accelerate/utils/operations.py: `recursively_apply(error_on_other_type=True)`
+- accelerate 1.15.0 accelerate/utils/operations.py: `recursively_apply(error_on_other_type=True)`;
+  `_gpu_gather`: what it receives is made on `state.device`, what it sends stays where it is
+- accelerate 1.15.0 accelerate/state.py:790: several GPUs talk over "nccl"
+- trl 0.16.0 trl/trainer/sft_trainer.py:505; trl 0.17.0 passes `device=inputs["position_ids"].device`
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.model import place_of, related, source_of, span_of
@@ -79,20 +85,34 @@ _TENSORS: Final = {
 }
 """Position and keyword of the tensor."""
 
+_ON_DEVICE: Final = {
+    **{name: place for name, place in _TENSORS.items() if name.startswith("accelerate.")},
+    "accelerate.Accelerator.gather_for_metrics": (0, "input_data"),
+    "accelerate.utils.gather": (0, "tensor"),
+    "accelerate.utils.reduce": (0, "tensor"),
+}
+"""Those of accelerate, which hand a tensor to the backend as it is; numbers may be right for some."""
+
 _MAKES: Final = frozenset({"tensor", "zeros", "ones", "empty", "full", "rand", "randn", "arange"})
+
+
+_ELSEWHERE: Final = ("set_default_device", "set_default_tensor_type", "cpu=True", "use_cpu")
+"""Words of files in which a new tensor, or the group, is on another device than usual."""
 
 
 def check(model: Model) -> Iterator[Finding]:
     """Aliased lists, numbers and CPU tensors handed to collectives."""
     nccl = any(_asks_for_nccl(c.site) for c in model.calls("torch.distributed.init_process_group"))
-    for call in model.calls(*_LISTS, *_TENSORS):
+    for call in model.calls(*_LISTS, *_TENSORS, *_ON_DEVICE):
         site = call.site
         if site.name in _LISTS:
             yield from _aliased(site)
         if site.name in _TENSORS:
             yield from _number(site)
             if nccl and site.name.startswith("torch.") and site.argument(None, "group") is None:
-                yield from _on_cpu(site)
+                yield from _on_cpu(site, _TENSORS[site.name])
+        if site.name in _ON_DEVICE:
+            yield from _on_cpu(site, _ON_DEVICE[site.name])
 
 
 def _given(site: CallSite, position: int, keyword: str) -> tuple[ast.expr, ast.expr] | None:
@@ -160,27 +180,63 @@ def _is_number(node: ast.expr) -> bool:
     return False
 
 
-def _on_cpu(site: CallSite) -> Iterator[Finding]:
-    given = _given(site, *_TENSORS[site.name])
+def _on_cpu(site: CallSite, place: tuple[int, str]) -> Iterator[Finding]:
+    given = _given(site, *place)
     text = site.module.source.text
-    if given is None or "set_default_device" in text or "set_default_tensor_type" in text:
+    if given is None or any(word in text for word in _ELSEWHERE):
         return
     at, made = given
     match made:
-        case ast.Call(func=function, keywords=keywords) if dotted_name(function) in {
+        case ast.Call(func=function, args=args, keywords=keywords) if dotted_name(function) in {
             f"torch.{name}" for name in _MAKES
         } and not any(k.arg in ("device", None) for k in keywords):
-            pass
+            if dotted_name(function) == "torch.tensor" and not _is_plain(site, args[:1]):
+                return
         case _:
             return
     if isinstance(at, ast.Name) and _moved(site, at.id):
         return
     fix = Fix(Applicability.DISPLAY, "Make it on this rank's device: `device=...`")
+    if site.name in _ON_DEVICE:
+        where = "where accelerate runs on several GPUs the process group takes no such tensor"
+    else:
+        where = "the process group was made for NCCL alone"
     message = (
-        f"`{ast.unparse(made)}` is on the CPU, and the process group was made for NCCL alone: "
-        f"`{site.method}` raises RuntimeError on every rank. {fix.message}."
+        f"`{ast.unparse(made)}` is on the CPU, and {where}: `{site.method}` raises RuntimeError "
+        f"on every rank. {fix.message}."
     )
     yield _finding(site, at, message, fix, made)
+
+
+def _is_plain(site: CallSite, nodes: Sequence[ast.expr], depth: int = 4) -> bool:
+    """Whether these are plainly numbers of Python: a tensor would decide on the device itself."""
+    return bool(nodes) and depth > 0 and all(_is_numbers(site, node, depth) for node in nodes)
+
+
+def _is_numbers(site: CallSite, node: ast.expr, depth: int) -> bool:
+    match node:
+        case ast.Constant() | ast.ListComp() | ast.Compare():
+            # A list is copied to the CPU, whatever it holds.
+            return not isinstance(node, ast.Compare) or _is_plain(
+                site, [node.left, *node.comparators], depth - 1
+            )
+        case ast.List() | ast.Tuple():
+            return True
+        case ast.BinOp(left=left, right=right):
+            return _is_plain(site, [left, right], depth - 1)
+        case ast.UnaryOp(operand=operand):
+            return _is_plain(site, [operand], depth - 1)
+        case ast.Call(func=ast.Name(id="len" | "float" | "int" | "bool")):
+            return True
+        case ast.Call(func=ast.Attribute(attr="item" | "numel" | "tolist"), args=[]):
+            return True
+        case ast.Call(func=ast.Attribute(attr="size"), args=[_]):
+            return True
+        case ast.Subscript(value=ast.Attribute(attr="shape")):
+            return True
+        case ast.Name(id=name):
+            return _is_plain(site, assignments(site.function).get(name, []), depth - 1)
+    return False
 
 
 def _moved(site: CallSite, name: str) -> bool:

@@ -37,10 +37,19 @@ def a_number_with_accelerate(accelerator: Accelerator, loss, batch):
     return losses, sizes
 
 
-def on_the_cpu(correct):
+def on_the_cpu(predictions, labels):
+    correct = 0
+    correct += (predictions == labels).sum().item()
     total = torch.tensor(correct)
     dist.all_reduce(total)  # expect: DL108
     return total.item()
+
+
+def on_the_cpu_with_accelerate(accelerator: Accelerator, inputs, loss, names):
+    tokens = accelerator.gather_for_metrics(torch.tensor(inputs["ids"].size(1)))  # expect: DL108
+    count = torch.tensor([loss.item(), len(names)])
+    totals = accelerator.reduce(count)  # expect: DL108
+    return tokens, totals, accelerator.gather(torch.zeros(4))  # expect: DL108
 
 
 # --- right ----------------------------------------------------------------------------------------
@@ -74,6 +83,22 @@ def on_the_device(correct, device):
     moved = moved.to(device)
     dist.all_reduce(moved)
     return total.item()
+
+
+def on_the_device_with_accelerate(accelerator: Accelerator, inputs, loss):
+    tokens = torch.tensor(inputs["ids"].size(1), device=inputs["ids"].device)
+    moved = torch.tensor(len(inputs)).to(accelerator.device)
+    return accelerator.gather_for_metrics(tokens), accelerator.gather(moved)
+
+
+def a_copy_of_a_tensor(accelerator: Accelerator, loss, value):
+    # Where the value is a tensor, the copy is made on its device.
+    dist.all_reduce(torch.tensor(value))
+    return accelerator.gather(torch.tensor(loss))
+
+
+def objects_with_accelerate(accelerator: Accelerator, names):
+    return accelerator.gather_for_metrics(len(names))
 
 
 def moved_later(correct):
