@@ -2,12 +2,14 @@
 
 ## What it does
 Finds a function that wraps a model in DDP or FSDP and trains it in a loop over a plain `DataLoader`: no
-sampler, nothing in the data set that depends on the rank, no framework that would split it.
+sampler, nothing in the data set that depends on the rank, no framework that would split it. Also finds a
+`DistributedSampler` in whose variable a plain sampler is put before anything has used it.
 
 ## Why it is bad
 Each rank goes through all samples: what one computes, the others compute too, and eight GPUs take as long
 for an epoch as one. With one seed on all ranks they even shuffle alike: every rank has the same batch, and
-averages the same gradient with itself.
+averages the same gradient with itself. Where a sampler is replaced, the ranks were to share the work and
+do not: an evaluation takes as long on eight GPUs as on one.
 
 ## Example
 ```python
@@ -21,7 +23,7 @@ model = DistributedDataParallel(model)
 sampler = DistributedSampler(data)
 loader = DataLoader(data, batch_size=8, sampler=sampler)
 ```
-and `sampler.set_epoch(epoch)` at the start of each epoch.
+and `sampler.set_epoch(epoch)` at the start of each epoch. A line that replaces the sampler is deleted.
 
 ## Fix safety
 Shown only: batch size, learning rate and epoch length mean something else afterwards.
@@ -29,11 +31,14 @@ Shown only: batch size, learning rate and epoch length mean something else after
 ## Known limits
 Wrapping, loader and loop have to stand in one function. Silent where the data set is iterable or sharded by
 its name, where the file mentions a distributed sampler or seeds each rank differently, and where the loader
-goes into another call before the loop.
+goes into another call before the loop. A sampler counts as replaced where the next statement of the block
+that names the variable assigns it a plain sampler of torch.
 
 ## References
 - torch 2.13.0 torch/utils/data/distributed.py:17
 - torch 2.13.0 torch/utils/data/sampler.py:116: the seed comes from torch's default generator
+- DeepSpeedExamples, commit 4dbff684, applications/DeepSpeed-Chat/training/step2_reward_model_finetuning/
+  main.py:294: a `SequentialSampler` over the `DistributedSampler` chosen above
 """
 
 from __future__ import annotations
@@ -42,24 +47,25 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from distlint.analysis.environment import blocks_of, statements
 from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.nodes import walk
 from distlint.analysis.seeding import makes_ranks_differ
 from distlint.analysis.syntax import assignments, own_nodes
 from distlint.analysis.values import Spread
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.knowledge import facts
+from distlint.knowledge import facts, randomness
 from distlint.rule import Status
 
 if TYPE_CHECKING:
     from distlint.analysis.ir import CallSite
-    from distlint.analysis.program import Function
+    from distlint.analysis.program import Function, Module
 
 CODE = "DL404"
 NAME = "missing-distributed-sampler"
 SEVERITY = Severity.ERROR
 STATUS = Status.STABLE
-LITERALS = ()
+LITERALS = (b"DistributedSampler",)
 
 _WRAPS = frozenset({"ddp", "fsdp1", "fsdp2"})
 _LOADER = "torch.utils.data.DataLoader"
@@ -72,7 +78,10 @@ def check(model: Model) -> Iterator[Finding]:
     """Each plain loader that feeds a wrapped model."""
     for module in model.modules:
         text = module.source.text
-        if "DataLoader" not in text or "DistributedSampler" in text:
+        if "DistributedSampler" in text:
+            yield from _replaced(model, module)
+            continue
+        if "DataLoader" not in text:
             continue
         for call in model.calls(_LOADER, module=module):
             site = call.site
@@ -97,6 +106,71 @@ def check(model: Model) -> Iterator[Finding]:
                     ),
                     Fix(Applicability.DISPLAY, "Give each rank its part with `DistributedSampler`"),
                 )
+
+
+def _replaced(model: Model, module: Module) -> Iterator[Finding]:
+    """Each plain sampler that is put in the place of one for this rank's part, before its use."""
+    for function in module.all_functions:
+        holders = {
+            id(node): name
+            for node in own_nodes(function)
+            if (name := _sampler_in(model, module, node, distributed=True))
+        }
+        for block in _blocks(function.body) if holders else ():
+            for number, statement in enumerate(block):
+                if not isinstance(statement, ast.Assign | ast.If):
+                    continue
+                for holder in (statement, *walk(statement)):
+                    name = holders.get(id(holder), "")
+                    after = _next_use(name, block[number:]) if name else None
+                    if after is not None and _sampler_in(model, module, after, distributed=False):
+                        yield _replacement(module, name, holder, after)
+                        break
+
+
+def _blocks(body: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
+    yield body
+    for statement, _ in statements(body):
+        yield from blocks_of(statement)
+
+
+def _sampler_in(model: Model, module: Module, node: ast.AST, *, distributed: bool) -> str:
+    """The name of `name = SomeSampler(...)`, for a sampler of this rank's part, or for a plain one; else ""."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=function)):
+            meaning = model.resolve(module, function)
+            row = randomness.SAMPLERS.get(meaning) if isinstance(meaning, str) else None
+            return name if row is not None and row.distributed == distributed else ""
+    return ""
+
+
+def _next_use(name: str, block: list[ast.stmt]) -> ast.stmt | None:
+    """The next statement of a block that names a variable; None where the first one reads it."""
+    first, *rest = block
+    if _mentions(first, name, ast.Load):
+        return None
+    after = next((s for s in rest if _mentions(s, name, ast.expr_context)), None)
+    return None if after is None or _mentions(after, name, ast.Load) else after
+
+
+def _mentions(statement: ast.stmt, name: str, how: type[ast.expr_context]) -> bool:
+    return any(
+        isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, how) for n in walk(statement)
+    )
+
+
+def _replacement(module: Module, name: str, holder: ast.AST, after: ast.stmt) -> Finding:
+    fix = Fix(Applicability.DISPLAY, "Keep the sampler that gives each rank its part")
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"`{name}` gave each rank its part, and is replaced before it is used: every rank goes through "
+        f"the whole data set. {fix.message}.",
+        place_of(module, after),
+        (related(module, holder, "replaced before its use"),),
+        fix,
+    )
 
 
 def _is_split(site: CallSite) -> bool:
