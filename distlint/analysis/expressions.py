@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from distlint.analysis import calls
-from distlint.analysis.ir import AttributeSite, Branch, Step, Yield
+from distlint.analysis.ir import Branch, Step, Yield
 from distlint.analysis.nodes import children
 from distlint.analysis.program import Class, Function, Module, dotted_name
 from distlint.analysis.values import (
@@ -147,18 +147,10 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Value:
 def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
     """The value of `base.attr`."""
     attr = node.attr
+    if base.const is None:
+        frame.run.absent.append(frame.attribute_site(node, base))
     if base.wraps:
-        frame.run.attributes.append(
-            AttributeSite(
-                node,
-                frame.function,
-                base,
-                frame.statement,
-                frame.guards,
-                tuple(frame.tries),
-                frame.tick(),
-            )
-        )
+        frame.run.attributes.append(frame.attribute_site(node, base))
         peeled = facts.peel(base.wraps, attr)
         if peeled is not None:
             return base.but(

@@ -11,6 +11,7 @@ from distlint.analysis import expressions
 from distlint.analysis.calls import call_project, deciding_decorator, fails
 from distlint.analysis.ir import (
     Attempt,
+    AttributeSite,
     Branch,
     CallSite,
     Event,
@@ -155,6 +156,8 @@ class Frame:
                     if not isinstance(target.value, ast.Name):
                         # `model.config.use_cache = False` reads `model.config`.
                         expressions.evaluate(self, target.value)
+                    elif (base := self.env.get(target.value.id)) and base.const is None:
+                        self.run.absent.append(self.attribute_site(target, base))
                     if self.control and value.spread is Spread.UNIFORM:
                         value = value.but(
                             spread=self.control[-1].spread, origin=self.control[-1].origin
@@ -273,6 +276,18 @@ class Frame:
     def origin(self, node: ast.AST, text: str, kind: str = "rank") -> Origin:
         """An origin at a node of this file."""
         return Origin(node, self.module, text, kind)
+
+    def attribute_site(self, node: ast.Attribute, base: Value) -> AttributeSite:
+        """An attribute of a value, where the run has come to."""
+        return AttributeSite(
+            node,
+            self.function,
+            base,
+            self.statement,
+            self.guards,
+            tuple(self.tries),
+            self.tick(),
+        )
 
     def wraps(self, kinds: tuple[str, ...], node: ast.AST) -> tuple[Wrap, ...]:
         """Wrapper layers of these kinds, put on at a node of this file."""

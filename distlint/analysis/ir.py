@@ -126,7 +126,7 @@ class CallSite:
 
 
 class AttributeSite:
-    """An attribute read, written or deleted on a value that is known to be wrapped."""
+    """An attribute read, written or deleted on a value that is known to be wrapped, or to be None."""
 
     __slots__ = ("attr", "function", "guards", "node", "order", "receiver", "statement", "tries")
 
@@ -282,6 +282,8 @@ class Run:
     steps: list[Step] = field(default_factory=list)
     calls: list[CallSite] = field(default_factory=list)
     attributes: list[AttributeSite] = field(default_factory=list)
+    absent: list[AttributeSite] = field(default_factory=list)
+    """Attributes read from or set on what is None here."""
     returns: Value | None = None
     self_attributes: dict[str, Value] = field(default_factory=dict)
     environment: dict[str, Value] = field(default_factory=dict)

@@ -1,0 +1,127 @@
+"""What only some ranks make is used by all, and is None on the others.
+
+## What it does
+Finds a variable that a function sets to an object on some ranks and to None on the others, and a read,
+assignment or call of an attribute of it that the others reach as well.
+
+## Why it is bad
+The ranks without the object raise AttributeError: "'NoneType' object has no attribute 'update'". Rank 0 and
+a run on one process do not, so that the line passes every test on one GPU. With several the job ends there,
+or rank 0 waits in its next collective for ranks that are gone.
+
+## Example
+```python
+average = ModelAverage(model) if rank == 0 else None
+average.updates = start_epoch * steps
+```
+
+## Use instead
+```python
+average = ModelAverage(model) if rank == 0 else None
+if average is not None:
+    average.updates = start_epoch * steps
+```
+
+## Fix safety
+Shown only: whether the statement belongs under the guard, or the object on every rank, is the author's
+decision. What the guard then holds must not be a collective.
+
+## Known limits
+The variable is followed within one function; attributes of objects (`self.writer`) are not, nor objects that
+rank 0 is without. Silent where the code asks for the object or the rank first, or expects the AttributeError.
+
+## References
+- The Python Language Reference, 3.2 "None": it has no attributes of other objects
+- yolov5, commit da35727c, train.py:167: `ema.updates` where only rank 0 has an `ema`
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.model import Model, place_of, related
+from distlint.analysis.nodes import walk
+from distlint.analysis.ranks import MAIN
+from distlint.analysis.syntax import assignments
+from distlint.analysis.wrapped import catches_attribute_error
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.ir import Run
+    from distlint.analysis.model import FunctionRuns
+    from distlint.analysis.program import Function
+
+CODE = "DL208"
+NAME = "none-on-other-ranks"
+SEVERITY = Severity.ERROR
+STATUS = Status.PREVIEW
+LITERALS = ()
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """The first use of each such variable."""
+    for runs in model.functions():
+        done: set[str] = set()
+        for node in sorted(_absent_by_rank(runs), key=lambda n: (n.lineno, n.col_offset)):
+            name = node.value.id if isinstance(node.value, ast.Name) else ""
+            made = _made_by_rank(runs.function, name) if name not in done else None
+            if made is not None:
+                done.add(name)
+                yield _finding(runs.function, name, node, made)
+
+
+def _absent_by_rank(runs: FunctionRuns) -> list[ast.Attribute]:
+    """Attributes that some rank class, but not rank 0, asks of None."""
+    found: dict[ast.Attribute, bool] = {}
+    for rank, run in runs.runs():
+        for node in _absent(run):
+            found[node] = found.get(node, True) and rank is not MAIN
+    return [node for node, only_others in found.items() if only_others]
+
+
+def _absent(run: Run) -> Iterator[ast.Attribute]:
+    for site in run.absent:
+        if not any(map(catches_attribute_error, site.tries)):
+            yield site.node
+    for call in run.calls:
+        if (
+            call.receiver is not None
+            and call.receiver.const is None
+            and isinstance(call.node.func, ast.Attribute)
+            and not any(map(catches_attribute_error, call.tries))
+        ):
+            yield call.node.func
+
+
+def _made_by_rank(function: Function, name: str) -> ast.expr | None:
+    """Where a function makes what it calls by a name, which it also sets to None; else None."""
+    values = assignments(function).get(name, [])
+    arms = [
+        arm for v in values for arm in ((v.body, v.orelse) if isinstance(v, ast.IfExp) else (v,))
+    ]
+    made = [arm for arm in arms if not _is_none(arm)]
+    if len(made) != 1 or len(made) == len(arms):
+        return None
+    from_itself = any(isinstance(n, ast.Name) and n.id == name for n in walk(made[0]))
+    return None if from_itself else made[0]
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _finding(function: Function, name: str, node: ast.Attribute, made: ast.expr) -> Finding:
+    fix = Fix(Applicability.DISPLAY, f"Ask `if {name} is not None` first, or make it on every rank")
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"`{name}` is made on some ranks only and None on the others, where `{name}.{node.attr}` raises "
+        f"AttributeError. {fix.message}.",
+        place_of(function.module, node),
+        (related(function.module, made, "made on some ranks only"),),
+        fix,
+    )

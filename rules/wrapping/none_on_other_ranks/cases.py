@@ -1,0 +1,109 @@
+"""Cases of DL208: objects that only some ranks have, used by all, and by those that have them."""
+
+import torch.distributed as dist
+from accelerate import Accelerator
+
+# --- bugs -----------------------------------------------------------------------------------------
+
+
+def conditional_expression(make, model, steps):
+    rank = dist.get_rank()
+    average = make(model) if rank in [-1, 0] else None
+    average.updates = steps  # expect: DL208
+    average.update(model)
+    return average
+
+
+def called(make, batches):
+    writer = make("logs") if dist.get_rank() == 0 else None
+    for step, batch in enumerate(batches):
+        loss = batch.sum()
+        if writer:
+            writer.add_scalar("loss", loss, step)
+    writer.close()  # expect: DL208
+
+
+def default_and_branch(accelerator: Accelerator, make, batches):
+    progress = None
+    if accelerator.is_main_process:
+        progress = make(len(batches))
+    for batch in batches:
+        batch.backward()
+        progress.update(1)  # expect: DL208
+
+
+def both_arms(make):
+    if dist.get_rank() == 0:
+        table = make()
+    else:
+        table = None
+    return table.rows  # expect: DL208
+
+
+# --- right ----------------------------------------------------------------------------------------
+
+
+def asked(make, model, steps):
+    rank = dist.get_rank()
+    average = make(model) if rank in [-1, 0] else None
+    if average is not None:
+        average.updates = steps
+    if average:
+        average.update(model)
+    return average and average.state
+
+
+def asked_by_leaving(make):
+    rank = dist.get_rank()
+    table = make() if rank == 0 else None
+    if table is None:
+        return None
+    return table.rows
+
+
+def under_the_same_guard(accelerator: Accelerator, make, batches):
+    progress = None
+    if accelerator.is_main_process:
+        progress = make(len(batches))
+    for batch in batches:
+        batch.backward()
+        if accelerator.is_main_process:
+            progress.update(1)
+
+
+def received(make):
+    rank = dist.get_rank()
+    table = make() if rank == 0 else None
+    tables = [table]
+    dist.broadcast_object_list(tables)
+    table = tables[0]
+    return table.rows
+
+
+def set_by_a_setting(make, use_average, steps):
+    average = make() if use_average else None
+    average.updates = steps
+
+
+def expected(make):
+    rank = dist.get_rank()
+    table = make() if rank == 0 else None
+    try:
+        return table.rows
+    except AttributeError:
+        return []
+
+
+def in_a_short_circuit(make):
+    rank = dist.get_rank()
+    table = make() if rank == 0 else None
+    return table is not None and table.rows
+
+
+def replaced_on_every_rank(make, other):
+    rank = dist.get_rank()
+    table = None
+    if rank == 0:
+        table = make()
+    table = other(table)
+    return table.rows
