@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from distlint.analysis.arrival import family_of
-from distlint.analysis.graph import OPAQUE, RAISE, RETURN, Act, Call, End, Graphs, Head, If, Node
+from distlint.analysis.graph import OPAQUE, RETURN, Act, Call, End, Graphs, Head, If, Node
 from distlint.analysis.ir import Layer, Run
 
 _BUDGET: Final = 40_000
@@ -208,7 +208,9 @@ class Comparison:
                 later(left, right.orelse, assumed | {(right.symbol, False)})
                 later(left, right.then, assumed | {(right.symbol, True)})
             case End(), End() if (
-                left is right or RAISE in (left, right) or not (left_stack or right_stack)
+                left is right
+                or "raise" in (left.kind, right.kind)
+                or not (left_stack or right_stack)
             ):
                 pass
             case _:
@@ -412,7 +414,7 @@ class Comparison:
                 case End():
                     if node is RETURN and returns:
                         stack.append((returns[0].next, returns[1], crossed))
-                    elif node is not RAISE:
+                    elif node.kind != "raise":
                         front.ends = True
         return front
 

@@ -15,6 +15,7 @@ from distlint.analysis.graph import (
     STOP,
     Act,
     Call,
+    Failed,
     Graphs,
     Head,
     If,
@@ -147,7 +148,7 @@ def _of_function(
                     given_up.add(rank)
                     problem = str(reason)
             for run in dict.fromkeys(variant.values()):
-                found += _local(function, graphs, layer, run, reported)
+                found += _local(function, graphs, layer, run, reported, variant)
     return _once_for_each_exit(found), problem
 
 
@@ -329,14 +330,34 @@ def _decided(test: ast.expr, absent: Run, taken: bool) -> bool:
 
 
 def _local(
-    function: Function, graphs: Graphs, layer: Layer, run: Run, reported: set[int]
+    function: Function,
+    graphs: Graphs,
+    layer: Layer,
+    run: Run,
+    reported: set[int],
+    variant: dict[RankClass, Run],
 ) -> list[Divergence]:
     """Conditions, loops and failures that each rank answers for itself: their arms must be equal."""
     found: list[Divergence] = []
+    raised: set[Failed] = set()
     for owner, kind, value, place, arms in _forks(function, graphs, run):
         comparison = Comparison(graphs, layer, frozenset(reported))
         others: tuple[Act, ...] = ()
         trail: tuple[Act, ...] = ()
+        if isinstance(arms[0], Failed):
+            known = arms[0] in raised or isinstance(place, ast.ExceptHandler)  # a lack of memory
+            if layer is Layer.ALWAYS and not known:
+                waits = _waits_alone(comparison, graphs, arms[0], arms[1], variant)
+                if waits is not None:
+                    raised.add(arms[0])
+                    act, chain, waiters = waits
+                    found.append(
+                        Divergence(
+                            kind, owner, layer, act, None, waiters, run.rank, (arms[0].guard,),
+                            chain, (), True, None, place,
+                        )
+                    )  # fmt: skip
+            continue
         if arms[0] is STOP and owner is not function:
             # A rank that is gone takes part in nothing: whatever the others come to first, they wait in.
             ahead = _first_act(comparison, graphs, arms[1])
@@ -372,6 +393,29 @@ def _local(
             )
         )  # fmt: skip
     return found
+
+
+def _waits_alone(
+    comparison: Comparison,
+    graphs: Graphs,
+    failed: Failed,
+    ahead: Node,
+    variant: dict[RankClass, Run],
+) -> tuple[Act, tuple[Call, ...], RankClass] | None:
+    """The next collective, the calls to it, and the ranks that come to it without what fails.
+
+    They took the other arm of the condition on the rank: nothing tells them of the failure.
+    """
+    first = _first_act(comparison, graphs, ahead)
+    if first is None:
+        return None
+    act, chain = first
+    for rank, run in variant.items():
+        if _decided(failed.guard.node, run, failed.guard.taken) and id(
+            act.event.node
+        ) in comparison.events(graphs.root(run)):
+            return act, chain, rank
+    return None
 
 
 def _first_act(

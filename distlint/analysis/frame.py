@@ -81,6 +81,7 @@ class Frame:
         self.depth = 0
         self.order = 0
         self.handling = 0
+        self.handling_alone: Guard | None = None
         self.without_gradients = self.function.has_decorator(*_WITHOUT_GRADIENTS)
         self.signalled = engine.signals.variables.get(self.function)
         self._bind_parameters(bound, receiver)
@@ -363,7 +364,8 @@ class Frame:
             and last.value.spread is Spread.RANK
             and last.value.truthiness() is not None
         )
-        self.steps.append(Leave(kind, node, by_rank))
+        alone = self.handling_alone if kind == "raise" else None
+        self.steps.append(Leave(kind, node, by_rank, alone))
 
     def yielded(self, value: Value) -> None:
         """A generator hands out a value."""
@@ -833,6 +835,9 @@ class Frame:
             self.steps = attempt.orelse
             alive = self.execute(statement.orelse)
         ends = [self.env] if alive else []
+        outside = self.handling_alone
+        if statement.handlers and outside is None:
+            self.handling_alone = self._alone()
         for handler in statement.handlers:
             self.env = dict(failed_env)
             if handler.name:
@@ -846,6 +851,7 @@ class Frame:
                 ends.append(self.env)
             self.handling -= 1
             attempt.handlers.append(block)
+        self.handling_alone = outside
         self.env = ends[0] if ends else failed_env
         for end in ends[1:]:
             self.env = merge(self.env, end, id(statement))
@@ -855,6 +861,13 @@ class Frame:
         if attempt.body or attempt.orelse or attempt.final or any(attempt.handlers):
             outer.append(attempt)
         return bool(ends) and final_alive
+
+    def _alone(self) -> Guard | None:
+        """The innermost condition on the rank that lets this class of ranks come here."""
+        for guard in reversed(self.guards):
+            if guard.value.spread is Spread.RANK and guard.value.truthiness() is not None:
+                return guard
+        return None
 
     def _with(self, statement: ast.With | ast.AsyncWith) -> bool:
         return self._with_items(statement, list(statement.items))

@@ -16,6 +16,7 @@ from distlint.analysis.ir import (
     Branch,
     Event,
     Fail,
+    Guard,
     Invoke,
     Known,
     Layer,
@@ -50,6 +51,16 @@ RETURN = End("return")
 STOP = End("stop")
 """The normal end of a rank's path by `sys.exit` or a raise that its rank takes."""
 RAISE = End("raise")
+
+
+class Failed(End):
+    """The end of a path by an exception that a handler raises where `guard` lets some ranks alone come."""
+
+    __slots__ = ("guard",)
+
+    def __init__(self, guard: Guard) -> None:
+        super().__init__("raise")
+        self.guard = guard
 
 
 class Act(Node):
@@ -119,6 +130,8 @@ class _Ways:
     continue_: Lazy
     raise_: Lazy
     exit_: Lazy
+    failed_: Callable[[Guard], Node]
+    """Where an exception that nobody here catches ends a path, of ranks that a condition lets come."""
     yield_: Callable[[Node], Node]
     memory_: tuple[ast.ExceptHandler, Lazy] | None = None
     """Where a lack of memory leads, in a `try` that expects one."""
@@ -155,6 +168,7 @@ class Graphs:
         self._own: dict[Run, tuple[bool, list[Run]]] = {}
         self._acts: dict[Hashable, Act] = {}
         self._ifs: dict[Hashable, If] = {}
+        self._failed: dict[int, Failed] = {}
         self._exits: dict[Run, tuple[tuple[Function, If], ...]] = {}
         self._calls: dict[Hashable, Call] = {}
 
@@ -171,6 +185,7 @@ class Graphs:
                     lambda: RETURN,
                     lambda: RAISE,
                     lambda: STOP,
+                    self._fails,
                     lambda rest: rest,
                 )
                 self._known = {("parameter", id(run.function), n): value for n, value in known}
@@ -245,6 +260,9 @@ class Graphs:
                         yield run.function, node
                 case Call():
                     yield from self.exits(node.run)
+
+    def _fails(self, guard: Guard) -> Node:
+        return self._failed.setdefault(id(guard.node), Failed(guard))
 
     # -- construction ---------------------------------------------------------------------------------
 
@@ -394,6 +412,8 @@ class Graphs:
                 return ways.continue_()
             case "raise":
                 caught = ways.raise_()
+                if caught is RAISE and step.alone is not None:
+                    return ways.failed_(step.alone)
                 return ways.exit_() if caught is RAISE and step.by_rank else caught
             case "failure":
                 return ways.exit_() if step.by_rank else RAISE
@@ -418,6 +438,7 @@ class Graphs:
             continue_=through(ways.continue_),
             raise_=_lazy(failed),
             exit_=through(ways.exit_),
+            failed_=lambda guard: through(lambda: ways.failed_(guard))(),
         )
         end = through(lambda: after)
 
@@ -456,6 +477,7 @@ class Graphs:
                     lambda: goal,
                     ways.raise_,
                     ways.exit_,
+                    ways.failed_,
                     lambda rest: rest,
                 )
                 return self._after_yield(steps, goal, inner) or goal
@@ -476,7 +498,15 @@ class Graphs:
             self._via = inner
             return node
 
-        run_ways = _Ways(lambda: after, lambda: after, lambda: after, ways.raise_, ways.exit_, body)
+        run_ways = _Ways(
+            lambda: after,
+            lambda: after,
+            lambda: after,
+            ways.raise_,
+            ways.exit_,
+            ways.failed_,
+            body,
+        )
         self._via = (*outer, step.node)
         node = self._block(steps, after, run_ways)
         self._via = outer
@@ -559,6 +589,7 @@ __all__ = [
     "Act",
     "Call",
     "End",
+    "Failed",
     "Graphs",
     "Head",
     "If",

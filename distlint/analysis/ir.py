@@ -205,6 +205,8 @@ class Leave:
     node: ast.AST
     by_rank: bool = False
     """A `raise` or exit that a rank takes because of who it is: the normal end of its path."""
+    alone: Guard | None = None
+    """Of a `raise` in a handler: the condition on the rank under which its whole `try` stands."""
 
 
 @dataclass(slots=True, eq=False)

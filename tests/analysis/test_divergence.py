@@ -69,6 +69,59 @@ RIGHT = {
                 work(True, None, False)
             work(False, None, False)
         """,
+    "a handler of all ranks raises": """
+        import requests
+        def main(url):
+            try:
+                requests.get(url)
+            except requests.RequestException:
+                raise
+            dist.barrier()
+        """,
+    "who raises alone meets the others in a finally": """
+        import requests
+        def main(url):
+            try:
+                if dist.get_rank() == 0:
+                    try:
+                        requests.get(url)
+                    except requests.RequestException as error:
+                        raise RuntimeError(url) from error
+            finally:
+                dist.barrier()
+        """,
+    "who raises alone does so after the collective": """
+        import requests
+        def main(url):
+            dist.barrier()
+            if dist.get_rank() == 0:
+                try:
+                    requests.get(url)
+                except requests.RequestException as error:
+                    raise RuntimeError(url) from error
+        """,
+    "a handler of one rank raises where nothing fails on one rank alone": """
+        def main(config):
+            if dist.get_rank() == 0:
+                try:
+                    config["name"]
+                except KeyError:
+                    raise ValueError("name") from None
+            dist.barrier()
+        """,
+    "what is raised alone is caught, and the rank comes to the collective": """
+        import requests
+        def main(url):
+            if dist.get_rank() == 0:
+                try:
+                    try:
+                        requests.get(url)
+                    except requests.RequestException as error:
+                        raise RuntimeError(url) from error
+                except RuntimeError:
+                    pass
+            dist.barrier()
+        """,
     "sandwich": """
         def main(local_rank):
             if local_rank not in [-1, 0]:
@@ -598,6 +651,44 @@ RIGHT = {
 }
 
 WRONG = {
+    "a handler of one rank raises": """
+        import requests
+        def main(url):
+            if dist.get_rank() == 0:
+                try:
+                    requests.get(url)
+                except requests.RequestException as error:
+                    raise RuntimeError(url) from error
+            dist.barrier()  # parts: failure
+        """,
+    "a handler of the first rank of each node raises, below other conditions": """
+        import os, shutil
+        def main(source, target, args):
+            if int(os.environ["LOCAL_RANK"]) == 0:
+                if args.copy:
+                    try:
+                        with open(target, "wb") as f:
+                            shutil.copytree(source, target)
+                    except OSError:
+                        print(target)
+                        raise
+            meet()  # parts: failure
+        def meet():
+            dist.barrier()
+        """,
+    "what is raised alone passes a finally without a collective": """
+        import requests
+        def main(url, f):
+            try:
+                if dist.get_rank() == 0:
+                    try:
+                        requests.get(url)
+                    except requests.RequestException:
+                        raise
+            finally:
+                f.close()
+            dist.barrier()  # parts: failure
+        """,
     "rank branch": """
         def main():
             if dist.get_rank() == 0:

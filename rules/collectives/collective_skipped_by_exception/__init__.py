@@ -6,10 +6,17 @@ process), whose handler goes on, returns or performs other collectives, while ra
 perform a collective inside the `try` or behind it. Where a handler expects a lack of memory, every
 collective in the `try` counts as such a thing, forward and backward of a wrapped model among them.
 
+Reports also a `try` that stands in a branch on the rank, where the handler raises: only the ranks of the
+branch can fail, and the function sends the others to a collective behind it.
+
 ## Why it is bad
 An exception that nobody catches ends the job, since the launcher ends the other ranks. One that is caught
 leaves this rank alive on another way: the others wait in the collective that it skipped, and nobody sees
 the failure that was the cause.
+
+One that a handler raises in a branch on the rank ends that rank. torchrun then ends the others after a
+while; under `srun` without `--kill-on-bad-exit`, in a notebook, in a test, or where a caller catches the
+exception, they wait in the collective until its timeout.
 
 ## Example
 ```python
@@ -32,11 +39,13 @@ Shown only: what the ranks are to do after the failure is not known.
 
 ## Known limits
 Preview: only failures of known calls count, those of the network and of processes also below the call in
-the `try`. A handler that raises again is right, and silent. A forward counts where the program shows what
+the `try`. A handler that raises again on all ranks is right, and silent, and so is a `finally` that takes
+the rank that failed through the collective. A forward counts where the program shows what
 wraps the model: in mosaicml 0.23.0 composer/trainer/trainer.py:2763 it does not.
 
 ## References
 - deepspeed 0.19.8 deepspeed/compile/profilers/comm_profile.py:109: a rank out of memory leaves the loop
+- mosaicml 0.32.1 composer/utils/checkpoint.py:782: ranks meet in a `finally` behind a download on one of them
 - torch 2.13.0 torch/distributed/elastic/agent/server/api.py: a failed worker ends its group
 """
 
@@ -46,12 +55,13 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.model import place_of
-from distlint.analysis.witness import event_text, related_places, text_of, where, witness
+from distlint.analysis.model import place_of, related
+from distlint.analysis.witness import event_text, related_places, side, text_of, where, witness
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.rule import Status
 
 if TYPE_CHECKING:
+    from distlint.analysis.divergence import Divergence
     from distlint.analysis.model import Model
 
 CODE = "DL105"
@@ -71,6 +81,9 @@ def check(model: Model) -> Iterator[Finding]:
         seen.add(id(node))
         event = divergence.event
         place = where(event.module, event.node, divergence.module)
+        if divergence.guards:
+            yield _raised_alone(divergence, node)
+            continue
         fix = Fix(
             Applicability.DISPLAY,
             "Let all ranks hear of the failure: `run_on_main()`, or `any_rank(failed)` behind the `try`",
@@ -91,3 +104,26 @@ def check(model: Model) -> Iterator[Finding]:
             fix,
             witness(divergence),
         )
+
+
+def _raised_alone(divergence: Divergence, node: ast.AST) -> Finding:
+    """The finding for a failure that a handler raises on, where other ranks cannot fail and wait."""
+    event, home = divergence.event, divergence.module
+    absent, waiters = side(divergence.absent), side(divergence.waiters)
+    fix = Fix(
+        Applicability.DISPLAY,
+        "Pass the failure on to all ranks: `run_on_main()`, or meet them in a `finally`",
+    )
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"where `{text_of(node)}` fails, {absent.name} {absent.verb('raises', 'raise')}, and "
+        f"{waiters.name} {waiters.verb('waits', 'wait')} in `{event_text(event)}` "
+        f"({where(event.module, event.node, home)}) until the launcher or the timeout ends the job. "
+        f"{fix.message}.",
+        place_of(home, node),
+        (*related_places(divergence), related(home, divergence.anchor, "the others wait here")),
+        fix,
+        witness(divergence),
+    )

@@ -1,6 +1,7 @@
 """Cases of DL105: failures of one rank that are caught, with and without a collective that is missed."""
 
 import logging
+import shutil
 import urllib.request
 
 import requests
@@ -59,7 +60,91 @@ def by_its_text(model, loader, optimizer):
             optimizer.zero_grad()
 
 
+def raises_on_main(archive, folder):
+    if dist.get_rank() == 0:
+        try:
+            shutil.copytree(archive, folder)  # expect: DL105
+        except OSError as error:
+            raise RuntimeError(f"no copy of {archive}") from error
+    dist.barrier()
+
+
+def raises_again_on_main(url, box):
+    if dist.get_rank() != 0:
+        box[0] = None
+    else:
+        try:
+            box[0] = requests.get(url).json()  # expect: DL105
+        except requests.RequestException:
+            logger.error("no answer")
+            raise
+    dist.broadcast_object_list(box)
+
+
+def raises_before_helper(url):
+    if dist.get_rank() == 0:
+        try:
+            requests.get(url)  # expect: DL105
+        except requests.RequestException as error:
+            raise RuntimeError(url) from error
+    meet()
+
+
+def meet():
+    dist.barrier()
+
+
 # --- right ----------------------------------------------------------------------------------------
+
+
+def raises_on_main_and_meets(archive, folder):
+    try:
+        if dist.get_rank() == 0:
+            try:
+                shutil.copytree(archive, folder)
+            except OSError as error:
+                raise RuntimeError(f"no copy of {archive}") from error
+    finally:
+        dist.barrier()
+
+
+def raises_on_main_and_is_caught(archive, folder, failed):
+    if dist.get_rank() == 0:
+        try:
+            try:
+                shutil.copytree(archive, folder)
+            except OSError as error:
+                raise RuntimeError(f"no copy of {archive}") from error
+        except RuntimeError:
+            failed.fill_(1)
+    dist.all_reduce(failed)
+
+
+def raises_on_main_alone(archive, folder):
+    if dist.get_rank() == 0:
+        try:
+            shutil.copytree(archive, folder)
+        except OSError as error:
+            raise RuntimeError(f"no copy of {archive}") from error
+
+
+def checks_an_argument_on_main(folder, config):
+    if dist.get_rank() == 0:
+        try:
+            name = config["name"]
+        except KeyError as error:
+            raise ValueError("give the run a name") from error
+        logger.info(name)
+    dist.barrier()
+
+
+def raises_in_same_branch_everywhere(archive, folder, distributed):
+    if distributed:
+        try:
+            shutil.copytree(archive, folder)
+        except OSError as error:
+            raise RuntimeError(f"no copy of {archive}") from error
+    dist.barrier()
 
 
 def goes_on(url):
