@@ -497,6 +497,19 @@ class Comparison:
         """All events that a graph may perform, through calls: `op` by identity of the syntax node."""
         return {id(n.event.node): n.event.op for n in self.nodes(root) if isinstance(n, Act)}
 
+    def places(self, root: Node) -> frozenset[Hashable]:
+        """Where a graph may perform events that count, call functions, or loop."""
+        found: set[Hashable] = set()
+        for node in self.nodes(root):
+            match node:
+                case Act() if self.counts(node):
+                    found.add(id(node.event.node))
+                case Call():
+                    found.add(id(node.node))
+                case Head():
+                    found.add(node.loop.key)
+        return frozenset(found)
+
     def nodes(self, root: Node) -> list[Node]:
         """Every node that can be reached, through calls."""
         seen: set[Node] = set()

@@ -47,6 +47,7 @@ class Divergence:
     chain     the calls from the function to the collective, outermost first
     missing   whether the other side never performs that collective at all (else: another order)
     left      whether the other side has left before, by an exit under `guards`
+    explained whether `guards` stand around the collective or lead out above it; else they only divide
     """
 
     kind: str
@@ -63,6 +64,7 @@ class Divergence:
     condition: Value | None = None
     node: ast.AST | None = None
     left: bool = False
+    explained: bool = True
 
     @property
     def module(self) -> Module:
@@ -209,6 +211,12 @@ def _compare(
         if divergence is None:
             break
         skip.add(id(divergence.event.node))
+        if not divergence.explained and divergence.others is None:
+            waits, misses = (left, right) if divergence.waiters is MAIN else (right, left)
+            if not comparison.places(waits) - comparison.places(misses):
+                # Nothing keeps the others from it, and nothing that this class does is its own alone: the
+                # two were compared out of step (sd-scripts train_controlnet.py:530, barriers in two loops).
+                continue
         if not divergence.guards or any(act.event.op == "join" for act in difference.trail):
             # No condition on the rank divides them: nothing that a person could look at. And inside
             # `Join` ranks that ran out of inputs shadow the collectives of the others.
@@ -257,7 +265,7 @@ def _classify(
     here, there = (mine, theirs) if left_waits else (theirs, mine)
     if instead is not None and act.event.op in {o for n, o in there.items() if n not in here}:
         missing = False  # the other side has one like it in a place of its own
-    guards, left_before = _dividing(act, chain, waiters, absent)
+    guards, left_before, explained = _dividing(act, chain, waiters, absent)
     if not guards:
         # An argument that is each rank's own decides inside the calls.
         calls = (*difference.left_calls, *difference.right_calls)
@@ -275,15 +283,17 @@ def _classify(
         difference.trail,
         missing,
         left=left_before and missing and instead is None,
+        explained=explained,
     )
 
 
 def _dividing(
     act: Act, chain: tuple[Call, ...], waiters: Run, absent: Run
-) -> tuple[tuple[Guard, ...], bool]:
+) -> tuple[tuple[Guard, ...], bool, bool]:
     """The conditions of the rank that let the waiting class come to the event and kept the other from it.
 
-    With them, whether they are those of an exit above the event, not of what encloses it.
+    With them, whether they are those of an exit above the event, not of what encloses it, and whether
+    they are either.
     """
     via = chain[0].via if chain else act.via
     anchor = via[0] if via else chain[0].node if chain else act.event.node
@@ -296,10 +306,11 @@ def _dividing(
         by_rank = tuple(
             g
             for g in enclosing
-            if g.value.spread is Spread.RANK and (not known or _decided(g.node, absent, g.taken))
+            if g.value.spread is Spread.RANK
+            and (_decided(g, absent, not g.taken) if known else not _decided(g, absent, g.taken))
         )
         if by_rank:
-            return by_rank, False
+            return by_rank, False, True
     exits = tuple(g for g in absent.divides if g.exits)
     # An exit deeper inside: open_clip_torch 3.3.0, open_clip_train/main.py, where the master returns if
     # the experiment exists; the other conditions on the rank keep nobody from what follows.
@@ -307,8 +318,8 @@ def _dividing(
     if act.event.op == "forward":
         # A call that both classes make, of a model that only one is seen to have wrapped, is no
         # absence (accelerate 1.15.0 test_utils/scripts/test_distributed_data_loop.py:173).
-        return exits, bool(exits)
-    return exits or tuple(absent.divides) or tuple(waiters.divides), bool(exits)
+        return exits, bool(exits), True
+    return exits or tuple(absent.divides) or tuple(waiters.divides), bool(exits), bool(exits)
 
 
 def _may_leave(guard: Guard) -> bool:
@@ -324,9 +335,9 @@ def _may_leave(guard: Guard) -> bool:
     return False
 
 
-def _decided(test: ast.expr, absent: Run, taken: bool) -> bool:
-    """Whether the absent class of ranks came to this test and took the other arm."""
-    return any(g.node is test and g.taken is not taken for g in absent.divides)
+def _decided(guard: Guard, run: Run, taken: bool) -> bool:
+    """Whether a class of ranks came to a test and took this arm."""
+    return any(g.node is guard.node and g.taken is taken for g in run.divides)
 
 
 def _local(
@@ -411,7 +422,7 @@ def _waits_alone(
         return None
     act, chain = first
     for rank, run in variant.items():
-        if _decided(failed.guard.node, run, failed.guard.taken) and id(
+        if _decided(failed.guard, run, not failed.guard.taken) and id(
             act.event.node
         ) in comparison.events(graphs.root(run)):
             return act, chain, rank
