@@ -179,12 +179,6 @@ DEVICE_CALLS: dict[str, DeviceCall] = {
             keyword="map_location",
             note="without it tensors return to the device they were saved from, one for all ranks",
         ),
-        DeviceCall(
-            "torch.distributed.barrier",
-            "torch 2.13.0 torch/distributed/distributed_c10d.py:5284",
-            device=2,
-            keyword="device_ids",
-        ),
     )
 }
 """By qualified name."""
