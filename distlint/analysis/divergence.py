@@ -319,7 +319,9 @@ def _dividing(
         # A call that both classes make, of a model that only one is seen to have wrapped, is no
         # absence (accelerate 1.15.0 test_utils/scripts/test_distributed_data_loop.py:173).
         return exits, bool(exits), True
-    return exits or tuple(absent.divides) or tuple(waiters.divides), bool(exits), bool(exits)
+    guards = exits or tuple(absent.divides) or tuple(waiters.divides)
+    # The class that waits went on where the other may have left (accelerate 1.15.0 fsdp_utils.py:233).
+    return guards, bool(exits), bool(exits) or any(g.exits for g in waiters.divides)
 
 
 def _may_leave(guard: Guard) -> bool:

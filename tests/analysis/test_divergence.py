@@ -651,6 +651,14 @@ RIGHT = {
 }
 
 WRONG = {
+    "an exit in a block above": """
+        def load(path, full, kind):
+            if full:
+                if kind != "fsdp" and dist.get_rank() != 0:
+                    return
+                read(path)
+            dist.barrier()  # parts: rank
+        """,
     "a handler of one rank raises": """
         import requests
         def main(url):
