@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from distlint.columns import forget_lines
 from distlint.findings import Finding, Place
 from distlint.project.cache import (
     Cache,
@@ -19,7 +20,6 @@ from distlint.project.cache import (
     engine_stamp,
     run_key,
 )
-from distlint.project.columns import forget_lines
 from distlint.project.files import Problem, matches_patterns
 from distlint.project.fingerprints import BaselineError, fingerprints, read_baseline
 from distlint.project.loading import Entry, Progress, Survey, load, projects_of, survey
@@ -150,7 +150,7 @@ def _fresh(
 
 def _let_go() -> None:
     """Free the trees and runs of one project before those of the next are made."""
-    from distlint.analysis.memory import forget
+    from distlint.analysis.program.memory import forget
     from distlint.knowledge.facts import member_of
 
     forget()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
-from distlint.fixing.edits import Edit
+from distlint.edits import Edit
 
 
 class Severity(enum.Enum):

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from distlint.checking import Request, check
+from distlint.columns import split_lines
 from distlint.findings import Applicability, Finding
 from distlint.fixing.comments import apply_to_comments, only_comments
 from distlint.fixing.requests import FixRequest, SkipKind
-from distlint.project.columns import split_lines
 from distlint.project.files import Problem
 from distlint.project.reading import decode
 from distlint.reporting.report import Report

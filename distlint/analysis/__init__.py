@@ -10,9 +10,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 
-from distlint.analysis.memory import forget
 from distlint.analysis.model import Model
-from distlint.analysis.source import Source
+from distlint.analysis.program.memory import forget
+from distlint.analysis.program.source import Source
 
 _RECURSION_LIMIT = 20_000
 

@@ -8,9 +8,9 @@ import re
 import tokenize
 from collections.abc import Sequence
 
-from distlint.fixing.edits import ReplaceComment
+from distlint.columns import display_column
+from distlint.edits import ReplaceComment
 from distlint.fixing.requests import FixRequest, FixResult, SkipKind, SkippedFix
-from distlint.project.columns import display_column
 
 _LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
 

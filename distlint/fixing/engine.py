@@ -20,7 +20,7 @@ from typing import cast
 
 import libcst as cst
 
-from distlint.fixing.edits import (
+from distlint.edits import (
     AddImport,
     Delete,
     Edit,

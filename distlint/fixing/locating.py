@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import libcst as cst
 from libcst.metadata import ByteSpanPositionProvider, MetadataWrapper
 
-from distlint.fixing.edits import Span
+from distlint.edits import Span
 
 Statement = cst.BaseSmallStatement | cst.BaseCompoundStatement
 Block = cst.Module | cst.IndentedBlock | cst.SimpleStatementSuite

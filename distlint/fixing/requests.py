@@ -5,8 +5,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from distlint.edits import Edit
 from distlint.findings import Finding
-from distlint.fixing.edits import Edit
 
 
 @dataclass(frozen=True, slots=True)

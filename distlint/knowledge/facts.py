@@ -24,7 +24,7 @@ from distlint.knowledge.libraries import canonical_name
 from distlint.knowledge.schema import Call, Effect
 
 if TYPE_CHECKING:
-    from distlint.analysis.values import Wrap
+    from distlint.analysis.interpreter.values import Wrap
 
 NAMED_RANKS: Final = conventions.NAMED_RANKS
 ATTRIBUTE_TYPES: Final = conventions.ATTRIBUTE_TYPES

@@ -10,8 +10,8 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from distlint.columns import split_lines
 from distlint.project.cache import Cache, FileFacts, Stamp, content_digest
-from distlint.project.columns import split_lines
 from distlint.project.files import Problem, ProjectFile, discover
 from distlint.project.modules import (
     forget_packages,

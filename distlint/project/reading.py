@@ -8,7 +8,7 @@ import re
 import tokenize
 import warnings
 
-from distlint.project.columns import byte_column, split_lines
+from distlint.columns import byte_column, split_lines
 
 SIZE_LIMIT = 10 * 1024 * 1024
 """Bytes. A Python file beyond this is generated data; parsing it costs gigabytes."""
@@ -104,7 +104,7 @@ def parse(text: str) -> ast.Module:
 
 def share_line_numbers(tree: ast.Module) -> None:
     """Let all nodes of one line, in all trees, hold one number object: each has two of its own, of 32 bytes."""
-    from distlint.analysis.nodes import (
+    from distlint.analysis.program.nodes import (
         walk,
     )  # 50 ms that a run on small projects without findings saves
 

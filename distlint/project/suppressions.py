@@ -8,9 +8,9 @@ import tokenize
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from distlint.columns import byte_column, split_lines
+from distlint.edits import ReplaceComment, Span
 from distlint.findings import Applicability, Finding, Fix, Place
-from distlint.fixing.edits import ReplaceComment, Span
-from distlint.project.columns import byte_column, split_lines
 from distlint.project.selection import match
 from distlint.rule import Rule, Status
 

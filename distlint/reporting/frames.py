@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from distlint.columns import display_column
 from distlint.findings import Place
-from distlint.project.columns import display_column
 from distlint.reporting.report import Texts
 from distlint.reporting.style import Style
 

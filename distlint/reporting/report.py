@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from distlint.columns import display_column, split_lines
 from distlint.findings import Applicability, Finding, Place, Severity
-from distlint.project.columns import display_column, split_lines
 from distlint.project.files import Problem
 from distlint.project.reading import Unreadable, decode
 

@@ -18,7 +18,7 @@ RULE = '''
 """{summary}"""
 import ast
 from distlint.findings import Applicability, Finding, Fix, Place, Severity
-from distlint.fixing.edits import Replace, Span
+from distlint.edits import Replace, Span
 from distlint.rule import Status
 
 CODE, NAME = "{code}", "{name}"

@@ -8,7 +8,7 @@ import re
 
 from spans import span
 
-from distlint.fixing.edits import Delete, Edit, Insert, Move, Replace, Span, WrapInWith
+from distlint.edits import Delete, Edit, Insert, Move, Replace, Span, WrapInWith
 
 EXPRESSIONS = (
     "$zz_call({})",

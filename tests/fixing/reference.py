@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from spans import span
 
-from distlint.fixing.edits import AddImport, Delete, Edit, Insert, Move, Replace, Span, WrapInWith
+from distlint.edits import AddImport, Delete, Edit, Insert, Move, Replace, Span, WrapInWith
 
 
 def expected(source: str, edits: Sequence[Edit]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from distlint.fixing.edits import Edit, Span
+from distlint.edits import Edit, Span
 from distlint.fixing.engine import apply_fixes
 from distlint.fixing.requests import FixRequest, FixResult
 

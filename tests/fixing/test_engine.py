@@ -7,7 +7,7 @@ import ast
 import pytest
 from spans import find, fix, fixed, span
 
-from distlint.fixing.edits import Delete, Edit, Insert, Move, Replace, Span, WrapInWith
+from distlint.edits import Delete, Edit, Insert, Move, Replace, Span, WrapInWith
 from distlint.fixing.engine import apply_fixes
 from distlint.fixing.requests import FixRequest, SkipKind
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from spans import find, fix, fixed
 
-from distlint.fixing.edits import AddImport, Delete, Insert, Replace
+from distlint.edits import AddImport, Delete, Insert, Replace
 from distlint.fixing.requests import SkipKind
 
 

@@ -11,7 +11,7 @@ import pytest
 @pytest.mark.parametrize(
     ("module", "loads"),
     [
-        ("distlint.fixing.edits", False),
+        ("distlint.edits", False),
         ("distlint.fixing.requests", False),
         ("distlint.fixing.writing", False),
         ("distlint.fixing.diff", False),

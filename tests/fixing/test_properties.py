@@ -15,7 +15,7 @@ from programs import program
 from random_edits import Candidates, random_edit
 from reference import actual, expected
 
-from distlint.fixing.edits import Delete, Edit, Insert, Move, Replace, WrapInWith
+from distlint.edits import Delete, Edit, Insert, Move, Replace, WrapInWith
 from distlint.fixing.engine import apply_fixes
 from distlint.fixing.requests import FixRequest, FixResult, SkipKind
 

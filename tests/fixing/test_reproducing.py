@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from spans import find, fix
 
-from distlint.fixing.edits import Insert, Replace, Span, WrapInWith
+from distlint.edits import Insert, Replace, Span, WrapInWith
 
 
 def edited(data: bytes, *edits: Insert | Replace | WrapInWith) -> bytes:

@@ -7,7 +7,7 @@ import ast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distlint.project.columns import byte_column, display_column, split_lines
+from distlint.columns import byte_column, display_column, split_lines
 
 LINE = st.text(st.characters(exclude_characters="\r\n", exclude_categories=["Cs"]), max_size=40)
 

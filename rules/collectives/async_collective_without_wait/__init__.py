@@ -42,14 +42,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import place_of, related
-from distlint.analysis.nodes import walk
-from distlint.analysis.program import Function, dotted_name
-from distlint.analysis.syntax import own_nodes
+from distlint.analysis.program.definitions import Function, dotted_name
+from distlint.analysis.program.nodes import walk
+from distlint.analysis.program.syntax import own_nodes
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.ir import CallSite
+    from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.model import Model
 
 CODE = "DL109"

@@ -50,14 +50,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.model import place_of, related, source_of, span_of
-from distlint.analysis.program import dotted_name
-from distlint.analysis.syntax import assignments, own_nodes
+from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.fixing.edits import Replace
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.ir import CallSite
+    from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.model import Model
 
 CODE = "DL108"

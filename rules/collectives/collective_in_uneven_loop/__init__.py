@@ -41,7 +41,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import place_of
-from distlint.analysis.witness import event_text, related_places, text_of, where, witness
+from distlint.analysis.traces.witness import event_text, related_places, text_of, where, witness
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.rule import Status
 

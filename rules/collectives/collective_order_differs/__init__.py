@@ -45,7 +45,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import place_of
-from distlint.analysis.witness import absence, event_text, related_places, waiting, witness
+from distlint.analysis.traces.witness import absence, event_text, related_places, waiting, witness
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.rule import Status
 

@@ -56,13 +56,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import place_of, related
-from distlint.analysis.witness import event_text, related_places, side, text_of, where, witness
+from distlint.analysis.traces.witness import (
+    event_text,
+    related_places,
+    side,
+    text_of,
+    where,
+    witness,
+)
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.divergence import Divergence
     from distlint.analysis.model import Model
+    from distlint.analysis.traces.divergence import Divergence
 
 CODE = "DL105"
 NAME = "collective-skipped-by-exception"

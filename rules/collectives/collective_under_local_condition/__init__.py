@@ -49,18 +49,17 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.model import place_of, source_of
-from distlint.analysis.nodes import walk
-from distlint.analysis.values import Spread
-from distlint.analysis.witness import event_text, related_places, text_of, where, witness
+from distlint.analysis.interpreter.values import Spread
+from distlint.analysis.model import place_of, source_of, span_of
+from distlint.analysis.program.nodes import walk
+from distlint.analysis.traces.witness import event_text, related_places, text_of, where, witness
+from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.fixing.edits import Replace
-from distlint.fixing.guarding import span_of
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.divergence import Divergence
     from distlint.analysis.model import Model
+    from distlint.analysis.traces.divergence import Divergence
 
 CODE = "DL103"
 NAME = "collective-under-local-condition"

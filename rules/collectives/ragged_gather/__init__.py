@@ -43,18 +43,19 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.interpreter.values import Spread
 from distlint.analysis.model import place_of, related, source_of, span_of
-from distlint.analysis.syntax import assignments
-from distlint.analysis.token_shapes import per_token, same_shape
-from distlint.analysis.values import Spread
+from distlint.analysis.program.syntax import assignments
+from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
-from distlint.fixing.edits import Replace
 from distlint.rule import Status
 
+from .token_shapes import per_token, same_shape
+
 if TYPE_CHECKING:
-    from distlint.analysis.ir import CallSite
+    from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.model import Model
-    from distlint.analysis.program import Function
+    from distlint.analysis.program.definitions import Function
 
 CODE = "DL107"
 NAME = "ragged-gather"

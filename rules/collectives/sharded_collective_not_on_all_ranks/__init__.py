@@ -45,17 +45,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.hoisting import hoist
-from distlint.analysis.ir import Layer
+from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.model import place_of
-from distlint.analysis.witness import absence, event_text, related_places, waiting, witness
+from distlint.analysis.traces.witness import absence, event_text, related_places, waiting, witness
 from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.repairs.hoisting import hoist
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.divergence import Divergence
-    from distlint.analysis.ir import Guard
+    from distlint.analysis.interpreter.ir import Guard
     from distlint.analysis.model import Model
+    from distlint.analysis.traces.divergence import Divergence
 
 CODE = "DL106"
 NAME = "sharded-collective-not-on-all-ranks"

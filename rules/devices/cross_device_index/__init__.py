@@ -45,14 +45,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
-from distlint.analysis.nodes import walk
-from distlint.analysis.syntax import assignments, own_nodes
+from distlint.analysis.program.nodes import walk
+from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.fixing.edits import Replace
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.program import Function, Module
+    from distlint.analysis.program.definitions import Function, Module
 
 CODE = "DL506"
 NAME = "cross-device-index"

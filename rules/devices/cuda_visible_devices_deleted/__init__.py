@@ -44,16 +44,21 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.environment import Access, Use, accesses
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
-from distlint.analysis.nodes import walk
-from distlint.analysis.restoring import Restored, restored_later, saved_in
+from distlint.analysis.program.environment import Access, Use, accesses
+from distlint.analysis.program.nodes import walk
+from distlint.edits import Delete, Edit, Replace, WrapInWith
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
-from distlint.fixing.edits import Delete, Edit, Replace, WrapInWith
 from distlint.rule import Status
 
+from .restoring import (
+    Restored,
+    restored_later,
+    saved_in,
+)
+
 if TYPE_CHECKING:
-    from distlint.analysis.program import Module
+    from distlint.analysis.program.definitions import Module
 
 CODE = "DL501"
 NAME = "cuda-visible-devices-deleted"

@@ -41,8 +41,8 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.cuda_start import starts_cuda
-from distlint.analysis.environment import (
+from distlint.analysis.model import Model, place_of, related
+from distlint.analysis.program.environment import (
     Access,
     Use,
     accesses,
@@ -50,13 +50,13 @@ from distlint.analysis.environment import (
     evaluated_here,
     statements,
 )
-from distlint.analysis.model import Model, place_of, related
+from distlint.analysis.questions.cuda_start import starts_cuda
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.devices import VISIBLE_DEVICES
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.program import Module
+    from distlint.analysis.program.definitions import Module
 
 CODE = "DL502"
 NAME = "cuda-visible-devices-set-late"

@@ -42,16 +42,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, span_of
-from distlint.analysis.nodes import walk
-from distlint.analysis.syntax import assignments
+from distlint.analysis.program.nodes import walk
+from distlint.analysis.program.syntax import assignments
+from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.fixing.edits import Replace
 from distlint.knowledge import devices, facts
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.ir import CallSite
-    from distlint.analysis.program import Module
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.program.definitions import Module
 
 CODE = "DL507"
 NAME = "device-map-under-launcher"

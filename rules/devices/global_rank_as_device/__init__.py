@@ -42,18 +42,19 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.device_choice import Chosen, chosen_by
 from distlint.analysis.model import Model, place_of, related, span_of
-from distlint.analysis.nodes import walk
+from distlint.analysis.program.nodes import walk
+from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.fixing.edits import Replace
 from distlint.knowledge import devices
 from distlint.rule import Status
 
+from .device_choice import Chosen, chosen_by
+
 if TYPE_CHECKING:
-    from distlint.analysis.ir import CallSite
-    from distlint.analysis.program import Function, Module
-    from distlint.analysis.values import Origin, Value
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.interpreter.values import Origin, Value
+    from distlint.analysis.program.definitions import Function, Module
 
 CODE = "DL504"
 NAME = "global-rank-as-device"

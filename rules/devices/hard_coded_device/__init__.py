@@ -42,19 +42,19 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.arrival import ranked
-from distlint.analysis.cuda_start import constant_device
-from distlint.analysis.linked import linked
+from distlint.analysis.live.arrival import ranked
 from distlint.analysis.model import Model, place_of, related, span_of
-from distlint.analysis.syntax import assignments
+from distlint.analysis.program.linked import linked
+from distlint.analysis.program.syntax import assignments
+from distlint.analysis.questions.cuda_start import constant_device
+from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.fixing.edits import Replace
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.arrival import Arrival
-    from distlint.analysis.ir import CallSite
-    from distlint.analysis.program import Function, Module
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.live.arrival import Arrival
+    from distlint.analysis.program.definitions import Function, Module
 
 CODE = "DL503"
 NAME = "hard-coded-device"

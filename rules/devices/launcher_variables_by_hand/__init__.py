@@ -43,14 +43,14 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.environment import Access, Use, accesses
 from distlint.analysis.model import Model, place_of, source_of, span_of
+from distlint.analysis.program.environment import Access, Use, accesses
+from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.fixing.edits import Replace
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.program import Module
+    from distlint.analysis.program.definitions import Module
 
 CODE = "DL510"
 NAME = "launcher-variables-by-hand"

@@ -41,18 +41,18 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.arrival import ranked
+from distlint.analysis.interpreter.values import Spread
+from distlint.analysis.live.arrival import ranked
 from distlint.analysis.model import Model, place_of, related, source_of
-from distlint.analysis.nodes import walk
-from distlint.analysis.syntax import assignments, own_nodes
-from distlint.analysis.values import Spread
+from distlint.analysis.program.nodes import walk
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.fixing.arguments import with_keyword
+from distlint.repairs.arguments import with_keyword
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.arrival import Arrival
-    from distlint.analysis.ir import CallSite
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.live.arrival import Arrival
 
 CODE = "DL505"
 NAME = "load-without-map-location"

@@ -45,17 +45,17 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.environment import blocks_of, evaluated_here
 from distlint.analysis.model import Model, place_of, related, span_of
-from distlint.analysis.nodes import walk
-from distlint.analysis.program import Function
-from distlint.analysis.syntax import own_nodes
+from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.environment import blocks_of, evaluated_here
+from distlint.analysis.program.nodes import walk
+from distlint.analysis.program.syntax import own_nodes
+from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
-from distlint.fixing.edits import Replace
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.program import Module
+    from distlint.analysis.program.definitions import Module
 
 CODE = "DL509"
 NAME = "rank-before-init"

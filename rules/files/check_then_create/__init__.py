@@ -39,22 +39,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis import filesystem as files
+from distlint.analysis.interpreter.values import Spread
 from distlint.analysis.model import evidence, place_of, related, span_of
-from distlint.analysis.syntax import statement_with_test
-from distlint.analysis.values import Spread
+from distlint.analysis.program.syntax import statement_with_test
+from distlint.analysis.questions import filesystem as files
+from distlint.edits import WrapInWith
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.fixing.arguments import with_keyword
-from distlint.fixing.edits import WrapInWith
 from distlint.knowledge import facts
 from distlint.knowledge.schema import Effect
+from distlint.repairs.arguments import with_keyword
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.arrival import Arrival
-    from distlint.analysis.filesystem import FileCall
-    from distlint.analysis.ir import Guard
+    from distlint.analysis.interpreter.ir import Guard
+    from distlint.analysis.live.arrival import Arrival
     from distlint.analysis.model import Model
+    from distlint.analysis.questions.filesystem import FileCall
 
 CODE = "DL305"
 NAME = "check-then-create"

@@ -41,18 +41,18 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis import filesystem as files
-from distlint.analysis.arrival import ranked
+from distlint.analysis.interpreter.values import Spread
+from distlint.analysis.live.arrival import ranked
 from distlint.analysis.model import evidence, place_of
-from distlint.analysis.values import Spread
+from distlint.analysis.questions import filesystem as files
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.fixing import guarding
 from distlint.knowledge.schema import Effect
+from distlint.repairs import guarding
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.arrival import Arrival
-    from distlint.analysis.ir import CallSite
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.live.arrival import Arrival
     from distlint.analysis.model import Model
 
 CODE = "DL303"

@@ -36,13 +36,13 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.arrival import mentions_rank
-from distlint.analysis.model import place_of, related
-from distlint.analysis.ranks import MAIN
+from distlint.analysis.interpreter.ranks import MAIN
+from distlint.analysis.live.arrival import mentions_rank
+from distlint.analysis.model import place_of, related, span_of
+from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.fixing import guarding
-from distlint.fixing.edits import Replace
 from distlint.knowledge.schema import Effect
+from distlint.repairs import guarding
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -129,5 +129,5 @@ def _fix(text: str, condition: ast.BoolOp) -> Fix | None:
     inner = " and ".join(guarding.source(text, value) for value in others)
     rest = " or ".join(guarding.source(text, value) for value in condition.values[1:])
     code = f"{guarding.source(text, tests[0])} and ({inner} or {rest})"
-    edit = Replace(guarding.span_of(condition), code)
+    edit = Replace(span_of(condition), code)
     return Fix(Applicability.UNSAFE, "Put the `or` in parentheses", (edit,))

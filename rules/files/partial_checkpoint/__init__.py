@@ -42,20 +42,20 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.arrival import ranked
-from distlint.analysis.model import place_of, related
-from distlint.analysis.nodes import walk
-from distlint.analysis.ranks import MAIN
+from distlint.analysis.interpreter.ranks import MAIN
+from distlint.analysis.live.arrival import ranked
+from distlint.analysis.model import place_of, related, span_of
+from distlint.analysis.program.nodes import walk
+from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.fixing import guarding
-from distlint.fixing.edits import Replace
 from distlint.knowledge.schema import Effect
+from distlint.repairs import guarding
 from distlint.rule import Status
 
 if TYPE_CHECKING:
+    from distlint.analysis.interpreter.values import Wrap
     from distlint.analysis.model import Call, Model
-    from distlint.analysis.program import Module
-    from distlint.analysis.values import Wrap
+    from distlint.analysis.program.definitions import Module
 
 CODE = "DL307"
 NAME = "partial-checkpoint"
@@ -132,7 +132,7 @@ def _prefixed(call: Call, wrap: Wrap) -> Finding:
     owner = ast.unparse(function.value)
     prefix = _PREFIX[wrap.kind]
     code = f"$unwrap({guarding.source(site.module.source.text, function.value)})"
-    edit = Replace(guarding.span_of(function.value), code)
+    edit = Replace(span_of(function.value), code)
     return Finding(
         CODE,
         NAME,

@@ -41,17 +41,17 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.arrival import ranked
+from distlint.analysis.interpreter.values import Spread, Value
+from distlint.analysis.live.arrival import ranked
 from distlint.analysis.model import evidence, place_of, related
-from distlint.analysis.values import Spread, Value
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.fixing import guarding
 from distlint.knowledge.schema import Effect
+from distlint.repairs import guarding
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.arrival import Arrival
-    from distlint.analysis.ir import CallSite
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.live.arrival import Arrival
     from distlint.analysis.model import Model
 
 CODE = "DL304"

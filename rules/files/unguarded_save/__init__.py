@@ -53,19 +53,19 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis import filesystem as files
-from distlint.analysis.model import evidence, place_of
-from distlint.analysis.values import Spread
+from distlint.analysis.interpreter.values import Spread
+from distlint.analysis.model import evidence, place_of, span_of
+from distlint.analysis.questions import filesystem as files
+from distlint.edits import Replace, WrapInWith
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.fixing import guarding
-from distlint.fixing.edits import Replace, WrapInWith
 from distlint.knowledge.schema import Effect
+from distlint.repairs import guarding
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.arrival import Arrival
-    from distlint.analysis.filesystem import FileCall
+    from distlint.analysis.live.arrival import Arrival
     from distlint.analysis.model import Model
+    from distlint.analysis.questions.filesystem import FileCall
 
 CODE = "DL301"
 NAME = "unguarded-save"
@@ -138,7 +138,7 @@ def _fix(model: Model, found: FileCall, arrival: Arrival) -> Fix | None:
     text, node = site.module.source.text, site.node
     safe = Applicability.SAFE if arrival.all_ranks else Applicability.UNSAFE
     if found.effect is Effect.DOWNLOAD and isinstance(site.statement, (ast.Expr, ast.Assign)):
-        span = guarding.span_of(site.statement)
+        span = span_of(site.statement)
         if any(guard.value.spread is Spread.LOCAL for guard in site.guards):
             return None
         return Fix(
@@ -202,4 +202,4 @@ def _through_save(model: Model, found: FileCall) -> tuple[Replace, bool] | None:
             what, keeps = guarding.source(text, saved.func.value), not owner.wraps
     function = "" if site.name == "torch.save" else f", save_fn={guarding.source(text, node.func)}"
     code = f"$save({what}, {guarding.source(text, path)}{function})"
-    return Replace(guarding.span_of(node), code), keeps
+    return Replace(span_of(node), code), keeps

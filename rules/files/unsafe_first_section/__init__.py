@@ -39,18 +39,18 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis import filesystem as files
-from distlint.analysis.arrival import called, ranked
+from distlint.analysis.live.arrival import called, ranked
 from distlint.analysis.model import place_of, related
-from distlint.analysis.ordering import Traces
+from distlint.analysis.questions import filesystem as files
+from distlint.analysis.questions.ordering import Traces
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.ir import CallSite
+    from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.model import Model
-    from distlint.analysis.program import Function
+    from distlint.analysis.program.definitions import Function
 
 CODE = "DL306"
 NAME = "unsafe-first-section"

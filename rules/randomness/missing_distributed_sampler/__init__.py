@@ -47,19 +47,19 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.environment import blocks_of, statements
+from distlint.analysis.interpreter.values import Spread
 from distlint.analysis.model import Model, place_of, related
-from distlint.analysis.nodes import walk
-from distlint.analysis.seeding import makes_ranks_differ
-from distlint.analysis.syntax import assignments, own_nodes
-from distlint.analysis.values import Spread
+from distlint.analysis.program.environment import blocks_of, statements
+from distlint.analysis.program.nodes import walk
+from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.questions.seeding import makes_ranks_differ
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts, randomness
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.ir import CallSite
-    from distlint.analysis.program import Function, Module
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.program.definitions import Function, Module
 
 CODE = "DL404"
 NAME = "missing-distributed-sampler"

@@ -44,12 +44,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from distlint.analysis.environment import statements
-from distlint.analysis.linked import linked
 from distlint.analysis.model import Model, place_of, related
-from distlint.analysis.nodes import walk
-from distlint.analysis.program import Function, Module
-from distlint.analysis.syntax import own_nodes
+from distlint.analysis.program.definitions import Function, Module
+from distlint.analysis.program.environment import statements
+from distlint.analysis.program.linked import linked
+from distlint.analysis.program.nodes import walk
+from distlint.analysis.program.syntax import own_nodes
 from distlint.findings import Finding, Severity
 from distlint.knowledge import facts, randomness
 from distlint.rule import Status

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 
-from distlint.analysis.environment import statements
 from distlint.analysis.model import span_of
-from distlint.analysis.nodes import walk
-from distlint.analysis.program import Function
-from distlint.analysis.syntax import own_nodes
+from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.environment import statements
+from distlint.analysis.program.nodes import walk
+from distlint.analysis.program.syntax import own_nodes
+from distlint.edits import Insert
 from distlint.findings import Applicability, Fix
-from distlint.fixing.edits import Insert
 
 
 def holder_of(function: Function, node: ast.AST) -> str | None:

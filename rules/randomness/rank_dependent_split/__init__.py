@@ -38,11 +38,11 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from distlint.analysis.interpreter.values import Spread
 from distlint.analysis.model import Model, place_of
-from distlint.analysis.nodes import walk
-from distlint.analysis.seeding import Seed, seeds, without_rank
-from distlint.analysis.syntax import assignments
-from distlint.analysis.values import Spread
+from distlint.analysis.program.nodes import walk
+from distlint.analysis.program.syntax import assignments
+from distlint.analysis.questions.seeding import Seed, seeds, without_rank
 from distlint.findings import Finding, Severity
 from distlint.knowledge import randomness
 from distlint.rule import Status
@@ -50,10 +50,10 @@ from distlint.rule import Status
 from .repair import repaired
 
 if TYPE_CHECKING:
-    from distlint.analysis.ir import CallSite
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.interpreter.values import Value
     from distlint.analysis.model import Call
-    from distlint.analysis.program import Module
-    from distlint.analysis.values import Value
+    from distlint.analysis.program.definitions import Module
 
 CODE = "DL405"
 NAME = "rank-dependent-split"

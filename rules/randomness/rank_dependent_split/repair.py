@@ -6,14 +6,14 @@ import ast
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import source_of, span_of
-from distlint.analysis.seeding import without_rank
+from distlint.analysis.questions.seeding import without_rank
+from distlint.edits import Replace
 from distlint.findings import Applicability, Fix
-from distlint.fixing.arguments import with_keyword
-from distlint.fixing.edits import Replace
+from distlint.repairs.arguments import with_keyword
 
 if TYPE_CHECKING:
-    from distlint.analysis.ir import CallSite
-    from distlint.analysis.program import Module
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.program.definitions import Module
 
 
 def repaired(

@@ -46,15 +46,15 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.hazards import Hazard, shared_after
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
-from distlint.analysis.seeding import Seed, seeds
+from distlint.analysis.questions.hazards import Hazard, shared_after
+from distlint.analysis.questions.seeding import Seed, seeds
+from distlint.edits import Insert, Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.fixing.edits import Insert, Replace
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.program import Module
+    from distlint.analysis.program.definitions import Module
 
 CODE = "DL402"
 NAME = "rank-seed-before-init"

@@ -51,17 +51,22 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.hazards import last_wrap
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
-from distlint.analysis.seeding import Seed, makes_ranks_differ, seeds
-from distlint.analysis.training_draws import depends_on_rank, drawn_in_training, sites_of
+from distlint.analysis.questions.hazards import last_wrap
+from distlint.analysis.questions.seeding import Seed, makes_ranks_differ, seeds
+from distlint.edits import Insert
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.fixing.edits import Insert
 from distlint.rule import Status
 
+from .training_draws import (
+    depends_on_rank,
+    drawn_in_training,
+    sites_of,
+)
+
 if TYPE_CHECKING:
-    from distlint.analysis.ir import CallSite
-    from distlint.analysis.program import Function, Module
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.program.definitions import Function, Module
 
 CODE = "DL401"
 NAME = "same-seed-on-every-rank"

@@ -41,14 +41,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, source_of, span_of
-from distlint.analysis.nodes import walk
+from distlint.analysis.program.nodes import walk
+from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.fixing.edits import Replace
 from distlint.knowledge.wrappers import WRAPPERS
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.program import Module
+    from distlint.analysis.program.definitions import Module
 
 CODE = "DL205"
 NAME = "hand-rolled-unwrap"

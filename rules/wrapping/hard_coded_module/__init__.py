@@ -39,14 +39,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
-from distlint.analysis.wrapped import BY_LAUNCH, is_guarded, under_condition
+from distlint.analysis.questions.wrapped import BY_LAUNCH, is_guarded, under_condition
+from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.fixing.edits import Replace
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.ir import AttributeSite
-    from distlint.analysis.ranks import RankClass
+    from distlint.analysis.interpreter.ir import AttributeSite
+    from distlint.analysis.interpreter.ranks import RankClass
 
 CODE = "DL204"
 NAME = "hard-coded-module"

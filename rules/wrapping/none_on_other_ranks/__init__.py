@@ -41,18 +41,18 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.model import Model, place_of, related
-from distlint.analysis.nodes import walk
-from distlint.analysis.ranks import MAIN
-from distlint.analysis.syntax import assignments
-from distlint.analysis.wrapped import catches_attribute_error
+from distlint.analysis.program.nodes import walk
+from distlint.analysis.program.syntax import assignments
+from distlint.analysis.questions.wrapped import catches_attribute_error
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.ir import Run
-    from distlint.analysis.model import FunctionRuns
-    from distlint.analysis.program import Function
+    from distlint.analysis.interpreter.ir import Run
+    from distlint.analysis.live.runs import FunctionRuns
+    from distlint.analysis.program.definitions import Function
 
 CODE = "DL208"
 NAME = "none-on-other-ranks"

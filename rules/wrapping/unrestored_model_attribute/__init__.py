@@ -62,18 +62,18 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.memory import remembered
 from distlint.analysis.model import Model, place_of, related, source_of
-from distlint.analysis.temporary import Setting, Stretch, stretches
+from distlint.analysis.program.memory import remembered
+from distlint.columns import split_lines
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import settings
-from distlint.project.columns import split_lines
 from distlint.rule import Status
 
 from .repair import repaired
+from .temporary import Setting, Stretch, stretches
 
 if TYPE_CHECKING:
-    from distlint.analysis.program import Function, Module
+    from distlint.analysis.program.definitions import Function, Module
 
 CODE = "DL202"
 NAME = "unrestored-model-attribute"

@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import source_of, span_of
-from distlint.analysis.nodes import walk
-from distlint.analysis.temporary import Setting, Stretch, new_value
+from distlint.analysis.program.nodes import walk
+from distlint.edits import AddImport, Delete, Edit, Insert, Replace, WrapInWith
 from distlint.findings import Applicability, Fix
-from distlint.fixing.edits import AddImport, Delete, Edit, Insert, Replace, WrapInWith
 from distlint.knowledge import settings
 
+from .temporary import Setting, Stretch, new_value
+
 if TYPE_CHECKING:
-    from distlint.analysis.program import Function, Module
+    from distlint.analysis.program.definitions import Function, Module
 
 
 def repaired(

@@ -38,14 +38,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
-from distlint.analysis.wrapped import is_guarded, layer_without
+from distlint.analysis.questions.wrapped import is_guarded, layer_without
+from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.fixing.edits import Replace
 from distlint.knowledge import facts
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.ir import AttributeSite, CallSite
+    from distlint.analysis.interpreter.ir import AttributeSite, CallSite
 
 CODE = "DL203"
 NAME = "unwrap-too-late"

@@ -47,10 +47,10 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
-from distlint.analysis.nodes import walk
-from distlint.analysis.ranks import MAIN
-from distlint.analysis.wrapped import (
+from distlint.analysis.program.nodes import walk
+from distlint.analysis.questions.wrapped import (
     BY_LAUNCH,
     is_guarded,
     layer_without,
@@ -58,16 +58,16 @@ from distlint.analysis.wrapped import (
     under_condition,
     without_gradients,
 )
+from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
-from distlint.fixing.edits import Replace
 from distlint.knowledge import facts
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.ir import AttributeSite, CallSite
-    from distlint.analysis.program import Function
-    from distlint.analysis.ranks import RankClass
-    from distlint.analysis.values import Wrap
+    from distlint.analysis.interpreter.ir import AttributeSite, CallSite
+    from distlint.analysis.interpreter.ranks import RankClass
+    from distlint.analysis.interpreter.values import Wrap
+    from distlint.analysis.program.definitions import Function
     from distlint.knowledge.wrappers import Wrapper
 
 CODE = "DL201"

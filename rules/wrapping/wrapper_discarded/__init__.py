@@ -42,15 +42,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related
-from distlint.analysis.nodes import walk
-from distlint.analysis.training import Backward
+from distlint.analysis.program.nodes import walk
+from distlint.analysis.questions.training import Backward
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts, wrappers
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.program import Function
-    from distlint.analysis.values import Wrap
+    from distlint.analysis.interpreter.values import Wrap
+    from distlint.analysis.program.definitions import Function
 
 CODE = "DL207"
 NAME = "wrapper-discarded"

@@ -1,0 +1,1 @@
+"""The abstract runs: one function followed by one class of ranks, and what that leaves behind."""

@@ -1,0 +1,531 @@
+"""Makes runs on demand and remembers them: one for each function, class of ranks and set of bound arguments.
+
+A run that a recursion cut short is used where it was made and then forgotten; only complete runs are
+remembered. Functions in which nothing depends on the rank are run once for all classes.
+
+A run may ask for an attribute of `self` while a method that assigns it is under way: then it takes the
+attribute without what that method assigns. When the method is done, and what it assigned tells nothing
+more, the runs made meanwhile are complete; else they are made again.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Final
+
+from distlint.analysis.interpreter.frame import Frame, wrapped_parameter
+from distlint.analysis.interpreter.ir import Run
+from distlint.analysis.interpreter.ranks import MAIN, RankClass
+from distlint.analysis.interpreter.signals import signal_writes
+from distlint.analysis.interpreter.values import UNKNOWN, Closure, Origin, Spread, Value, join
+from distlint.analysis.program.definitions import Class, Function, Module, dotted_name
+from distlint.analysis.program.nodes import walk
+from distlint.analysis.program.program import Program
+from distlint.analysis.program.syntax import asked_for_none
+from distlint.knowledge import facts
+
+_MAX_NESTING: Final = 120
+_MAX_VARIANTS: Final = 4
+_LASTING: Final = frozenset({"masked", "ragged"})
+_LITERAL_RANKS: Final = (-1, 0)
+_DEPENDS: Final = frozenset({"rank", "local", "last"})
+
+Key = tuple[Function, RankClass, Hashable]
+
+
+class Engine:
+    """All runs of one program."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.classes: dict[str, Class] = {}
+        self._functions_by_node: dict[int, Function] = {}
+        self._classes_by_node: dict[int, Class] = {}
+        for module in program.modules.values():
+            for cls in module.all_classes:
+                self.classes[cls.full_name] = cls
+                self._classes_by_node[id(cls.node)] = cls
+            for function in module.all_functions:
+                self._functions_by_node[id(function.node)] = function
+        self._memo: dict[Key, Run] = {}
+        self._provisional: dict[Key, Run] = {}
+        self._variants: dict[tuple[Function, RankClass], int] = {}
+        self._active: dict[Key, int] = {}
+        self._stack: list[Key] = []
+        self._lowest: list[int] = []
+        self._assuming: list[int] = []
+        self._assumed: dict[int, dict[Hashable, tuple[str, Value | None]]] = {}
+        self._unconfirmed: list[tuple[Key, int, Run]] = []
+        self._declarations: dict[Function, dict[str, str]] = {}
+        self._annotations: dict[tuple[Module, int], str | None] = {}
+        self._computing: set[Hashable] = set()
+        self._attribute_cache: dict[Hashable, Value | None] = {}
+        self.plain: set[Function] = set()
+        """Functions whose calls need not be followed, unless an argument matters."""
+        self.signals = signal_writes(program)
+        self.gave_up: list[tuple[Function, str]] = []
+
+    # -- lookups by syntax ---------------------------------------------------------------------------
+
+    def function_of(self, node: ast.AST) -> Function | None:
+        """The function that a definition statement defines."""
+        return self._functions_by_node.get(id(node))
+
+    def class_of(self, node: ast.AST) -> Class | None:
+        """The class that a class statement defines."""
+        return self._classes_by_node.get(id(node))
+
+    def annotation_type(self, module: Module, annotation: ast.expr | None) -> str | None:
+        """The class that an annotation names (also quoted, `Optional[X]`, `X | None`), or None."""
+        if annotation is None:
+            return None
+        key = (module, id(annotation))
+        if key not in self._annotations:
+            self._annotations[key] = self._annotation_type(module, annotation)
+        return self._annotations[key]
+
+    def _annotation_type(self, module: Module, node: ast.expr) -> str | None:
+        match node:
+            case ast.Constant(value=str() as text):
+                try:
+                    return self._annotation_type(module, ast.parse(text, mode="eval").body)
+                except (SyntaxError, ValueError, RecursionError, MemoryError):
+                    return None
+            case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+                sides = [self._annotation_type(module, side) for side in (left, right)]
+                known = [s for s in sides if s is not None]
+                return known[0] if len(known) == 1 else None
+            case ast.Subscript(value=value, slice=inner) if (
+                dotted_name(value).rpartition(".")[2] == "Optional"
+            ):
+                return self._annotation_type(module, inner)
+            case ast.Name() | ast.Attribute():
+                meaning = self.program.resolve_dotted(module, dotted_name(node))
+                if isinstance(meaning, Class):
+                    return meaning.full_name
+                if (
+                    isinstance(meaning, str)
+                    and "." in meaning
+                    and meaning.rpartition(".")[2][:1].isupper()
+                ):
+                    return meaning if not meaning.startswith(("typing.", "collections.")) else None
+        return None
+
+    # -- runs ---------------------------------------------------------------------------------------
+
+    def run(
+        self,
+        function: Function,
+        rank: RankClass,
+        bound: dict[str, Value] | None = None,
+        receiver: Value | None = None,
+        captured: dict[str, Value] | None = None,
+    ) -> Run:
+        """The run of a function on a class of ranks with these arguments."""
+        given = dict(_told(function, bound)) if bound else {}
+        signatures = {n: s for n, v in given.items() if (s := _argument(n, v))}
+        if signatures:
+            for name, type_ in self._declared(function).items():
+                if signatures.get(name) == ("type", type_):
+                    del signatures[name]  # known without the argument
+        bound = {name: given[name] for name in signatures}
+        captured = captured or {}
+        variant = self._variant(function, signatures, receiver, captured)
+        key = (function, rank, variant)
+        found = self._memo.get(key) or self._provisional.get(key)
+        if found is not None:
+            return found
+        if key in self._active:
+            index = self._active[key]
+            if self._lowest:
+                self._lowest[-1] = min(self._lowest[-1], index)
+            return Run(function, rank, variant, arguments=(bound, receiver, captured))
+        if len(self._stack) >= _MAX_NESTING:
+            self.gave_up.append((function, f"called through more than {_MAX_NESTING} nested calls"))
+            if self._lowest:
+                self._lowest[-1] = -1
+            return Run(function, rank, variant, arguments=(bound, receiver, captured))
+        count = self._variants.get((function, rank), 0)
+        if count >= _MAX_VARIANTS and variant is not None:
+            # Of many different calls only the ranks that they pass are told apart, and those of few.
+            ranks = {n: v for n, v in bound.items() if v.known and "rank" in n}
+            if not ranks or count >= 2 * _MAX_VARIANTS:
+                return self.run(function, rank)
+            if len(ranks) < len(bound) or receiver is not None or captured:
+                return self.run(function, rank, ranks)
+        self._variants[function, rank] = count + 1
+        if rank is not MAIN:
+            main = self._memo.get((function, MAIN, variant))
+            if main is None and not self._mentions_rank(variant):
+                main = self.run(function, MAIN, bound, receiver, captured)
+            if (
+                main is not None
+                and not main.consulted & _DEPENDS
+                and not self._mentions_rank(variant)
+            ):
+                self._memo[key] = main
+                return main
+        return self._make(key, bound, receiver, captured)
+
+    def _make(
+        self, key: Key, bound: dict[str, Value], receiver: Value | None, captured: dict[str, Value]
+    ) -> Run:
+        function, rank, variant = key
+        run = Run(function, rank, variant)
+        depth = len(self._stack)
+        first = len(self._unconfirmed)
+        self._active[key] = depth
+        self._stack.append(key)
+        self._lowest.append(depth)
+        self._assuming.append(depth)
+        try:
+            frame = Frame(self, run, bound, receiver, captured)
+            frame.start()
+            run.environment = frame.env if function.is_module_body else {}
+        finally:
+            lowest = self._lowest.pop()
+            assuming = self._assuming.pop()
+            self._stack.pop()
+            del self._active[key]
+        if not self._confirmed(run, depth):
+            del self._unconfirmed[first:]
+        elif len(self._unconfirmed) > first:
+            self._settle(first, depth)
+        if min(lowest, assuming) >= depth or not self._stack:
+            self._memo[key] = run
+        else:
+            # Made with a function that is still running: right only inside that run.
+            run.arguments = (bound, receiver, captured)
+            self._provisional[key] = run
+            self._lowest[-1] = min(self._lowest[-1], lowest)
+            self._assuming[-1] = min(self._assuming[-1], assuming)
+            if lowest >= depth:
+                self._unconfirmed.append((key, assuming, run))
+        if not self._stack:
+            self._provisional.clear()
+            self._unconfirmed.clear()
+        return run
+
+    def _confirmed(self, run: Run, depth: int) -> bool:
+        """Whether attributes that were asked for while `run` was under way are what was assumed of them."""
+        assumed = self._assumed.pop(depth, {})
+        return all(
+            _tells_nothing_more(value, run.self_attributes.get(attr))
+            for attr, value in assumed.values()
+        )
+
+    def _settle(self, first: int, depth: int) -> None:
+        """Remember the runs that waited for nothing but the run that was at `depth`."""
+        waiting = self._unconfirmed[first:]
+        del self._unconfirmed[first:]
+        for key, assuming, run in waiting:
+            if assuming < depth:
+                self._unconfirmed.append((key, assuming, run))
+            else:
+                run.arguments = None
+                self._memo[key] = run
+
+    def is_plain(self, function: Function, inputs: Iterable[Value]) -> bool:
+        """Whether a call of a function with these arguments does nothing that concerns any rule."""
+        return function in self.plain and all(
+            value.known or value.type is not None or _known_of(value) is None for value in inputs
+        )
+
+    def final(self, run: Run) -> Run:
+        """The complete run in place of one that a recursion cut short; only between runs."""
+        if run.arguments is None or self._stack:
+            return run
+        found = self.run(run.function, run.rank, *run.arguments)
+        return run if found.arguments is not None else found
+
+    def keep(self, live: set[Run]) -> None:
+        """Forget the runs that no entry of the program leads to: they only served to find the entries."""
+        self._memo = {key: run for key, run in self._memo.items() if run in live}
+        self._provisional.clear()
+
+    def reset(self) -> None:
+        """Forget what was under way, after a run ended in an exception."""
+        self._active.clear()
+        self._stack.clear()
+        self._lowest.clear()
+        self._assuming.clear()
+        self._assumed.clear()
+        self._unconfirmed.clear()
+        self._provisional.clear()
+        self._computing.clear()
+
+    def _variant(
+        self,
+        function: Function,
+        signatures: dict[str, tuple[Hashable, ...]],
+        receiver: Value | None,
+        captured: dict[str, Value],
+    ) -> Hashable:
+        """What of the arguments matters: booleans, None, numbers of the rank, functions, wrapped models, types."""
+        parts = [(name, part) for name, part in signatures.items() if name != "self"]
+        free = []
+        if captured and function.parent is not None:
+            for name in self._free_names(function):
+                found = captured.get(name)
+                part = _known_of(found) if found is not None else None
+                if part is not None:
+                    free.append((name, part))
+        cls = receiver.type if receiver is not None and function.cls is not None else None
+        if cls is not None and function.cls is not None and cls == function.cls.full_name:
+            cls = None
+        return (cls, tuple(sorted(parts)), tuple(sorted(free))) if parts or free or cls else None
+
+    def _declared(self, function: Function) -> dict[str, str]:
+        """The classes that annotations give parameters, but for the one that a trainer passes wrapped."""
+        found = self._declarations.get(function)
+        if found is None:
+            spec = function.node.args  # type: ignore[union-attr]
+            parameters = (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)
+            types = {p.arg: self.annotation_type(function.module, p.annotation) for p in parameters}
+            wrapped = wrapped_parameter(self.program, function)
+            if wrapped is not None:
+                types.pop(wrapped[0], None)
+            found = {name: type_ for name, type_ in types.items() if type_ is not None}
+            self._declarations[function] = found
+        return found
+
+    def _free_names(self, function: Function) -> tuple[str, ...]:
+        cached = self._attribute_cache.get(("free", function))
+        if cached is None:
+            names = {
+                n.id
+                for n in walk(function.node)
+                if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+            }
+            cached = Value(("free",), tuple(sorted(names)))
+            self._attribute_cache["free", function] = cached
+        return cached.const  # type: ignore[no-any-return]
+
+    @staticmethod
+    def _mentions_rank(variant: Hashable) -> bool:
+        return isinstance(variant, tuple) and "ranked" in repr(variant)
+
+    # -- values that live outside functions ------------------------------------------------------------
+
+    def global_value(self, module: Module, name: str, asker: Run) -> Value | None:
+        """What a name means at the top level of a module, on the asking run's class of ranks."""
+        meaning = self.program.member(module, name)
+        match meaning:
+            case Function():
+                return Value(("function", id(meaning)), target=Closure(meaning, {}))
+            case Class():
+                return Value(("class", id(meaning)), target=meaning)
+            case Module():
+                return Value(("module", meaning.name), target=meaning)
+            case str():
+                kind = facts.ATTRIBUTES.get(meaning)
+                if kind is not None:
+                    return None
+                return Value(("external", meaning), target=meaning)
+        if name in module.imports:
+            # `from .state import RANK`: a variable of another module of the project.
+            dotted = module.imports[name]
+            home, _, attribute = dotted.rpartition(".")
+            other = self.program.modules.get(home)
+            if other is not None and other is not module and attribute in other.assigned:
+                return self.global_value(other, attribute, asker)
+            return Value(("unresolved", dotted))
+        if name not in module.assigned:
+            return None
+        written = self.signals.variables.get(module.body, {}).get(name)
+        if written is not None:
+            return self.set_by_signal(Value(("global", module.name, name)), written, module)
+        run = self.run(module.body, asker.rank)
+        asker.consulted |= (
+            run.consulted if run.arguments is not None or name in _ranked(run) else set()
+        )
+        value = run.environment.get(name)
+        if value is None:
+            return Value(("global", module.name, name))
+        if value.known and value.spread is Spread.UNIFORM and name in self._rebound(module):
+            return Value(("global", module.name, name))
+        return (
+            value
+            if value.known or value.target or value.type or value.wraps or value.spread
+            else value.but(key=("global", module.name, name))
+        )
+
+    def _rebound(self, module: Module) -> frozenset[str]:
+        """Names that functions of a module assign through `global`."""
+        cached = self._attribute_cache.get(("rebound", module))
+        if cached is None:
+            names: set[str] = set()
+            for function in module.all_functions if "global " in module.source.text else ():
+                if not function.is_module_body:
+                    for statement in walk(function.node):
+                        if isinstance(statement, ast.Global):
+                            names.update(statement.names)
+            cached = Value(("rebound",), frozenset(names))
+            self._attribute_cache["rebound", module] = cached
+        return cached.const  # type: ignore[no-any-return]
+
+    def class_attribute(self, cls: Class, attr: str, asker: Run) -> Value | None:
+        """The value of a class variable."""
+        for owner in self.program.mro(cls)[0]:
+            node = owner.attributes.get(attr)
+            if node is not None:
+                if isinstance(node, ast.Constant):
+                    return Value(("constant", type(node.value).__name__, node.value), node.value)
+                return Value(("attr", owner.full_name, attr))
+        return None
+
+    def instance_attribute(self, cls: Class, attr: str, asker: Run) -> Value | None:
+        """What the methods of a class assign to `self.attr`: the join over all of them."""
+        key = ("instance", cls, attr, asker.rank)
+        if key in self._attribute_cache:
+            value = self._attribute_cache[key]
+            self._note_consulted(key, asker)
+            return value
+        if key in self._computing:
+            return Value(("attr", ("self",), attr))
+        self._computing.add(key)
+        missing: list[int] = []
+        result: Value | None = None
+        consulted: set[str] = set()
+        try:
+            for owner in self.program.mro(cls)[0]:
+                for method in owner.self_assigned.get(attr, ()):
+                    active = [i for k, i in self._active.items() if k[0] is method]
+                    if active:
+                        missing += active
+                        continue
+                    run = self.run(method, asker.rank)
+                    value = run.self_attributes.get(attr)
+                    if value is None:
+                        continue
+                    consulted |= run.consulted if value.spread is not Spread.UNIFORM else set()
+                    result = (
+                        value if result is None else join(result, value, ("attr", ("self",), attr))
+                    )
+        finally:
+            self._computing.discard(key)
+        if result is None:
+            for owner in self.program.mro(cls)[0]:
+                if attr in owner.attributes:
+                    result = self.class_attribute(owner, attr, asker)
+                    break
+        if result is not None and not (result.known and result.spread is not Spread.UNIFORM):
+            assigned_often = sum(
+                len(o.self_assigned.get(attr, ())) for o in self.program.mro(cls)[0]
+            )
+            if result.known and (assigned_often != 1 or missing):
+                result = result.but(const=UNKNOWN)
+            result = result.but(
+                key=("attr", ("self",), attr),
+                items=result.items if assigned_often == 1 else None,
+                logic=None,
+            )
+        if attr in self.signals.names:
+            result = self.flag(cls, attr, result)
+        if missing:
+            self._assuming[-1] = min(self._assuming[-1], *missing)
+            for depth in missing:
+                self._assumed.setdefault(depth, {}).setdefault(key, (attr, result))
+        else:
+            self._attribute_cache[key] = result
+            self._attribute_cache["consulted", key] = Value(("consulted",), frozenset(consulted))
+        asker.consulted |= consulted
+        return result
+
+    def flag(self, cls: Class, attr: str, value: Value | None) -> Value | None:
+        """The value of an attribute of a class, as a signal handler may have changed it."""
+        for owner in self.program.mro(cls)[0]:
+            node = self.signals.attributes.get(owner, {}).get(attr)
+            if node is not None:
+                known = value or Value(("attr", ("self",), attr))
+                return self.set_by_signal(known, node, owner.module)
+        return value
+
+    def set_by_signal(self, value: Value, node: ast.AST, module: Module) -> Value:
+        """A value as it may be at any time after a signal handler was registered that writes it."""
+        origin = Origin(node, module, "a flag that this rank's signal handler sets", "signal")
+        return value.but(
+            const=UNKNOWN, truth=None, items=None, logic=None, spread=Spread.LOCAL, origin=origin,
+            key=value.key if not value.known else ("signal", id(node)), tags=value.tags | {"signal"},
+        )  # fmt: skip
+
+    def _note_consulted(self, key: Hashable, asker: Run) -> None:
+        noted = self._attribute_cache.get(("consulted", key))
+        if noted is not None:
+            asker.consulted |= noted.const
+
+
+def _tells_nothing_more(assumed: Value | None, assigned: Value | None) -> bool:
+    """Whether an attribute stays what it is taken for when another value is assigned to it too."""
+    if assigned is None:
+        return True
+    if assumed is None:
+        return _facts_of(assigned) == _facts_of(Value(()))
+    return _facts_of(join(assumed, assigned, ())) == _facts_of(assumed)
+
+
+def _facts_of(value: Value) -> tuple[object, ...]:
+    """What is known of a value besides its number."""
+    return (
+        value.const if value.known else None,
+        value.known,
+        value.spread,
+        value.type,
+        value.target,
+        value.wraps,
+        value.tags,
+        value.items is None,
+    )
+
+
+def _told(function: Function, bound: dict[str, Value]) -> Iterator[tuple[str, Value]]:
+    """Arguments; that one is not None only where the function asks for it."""
+    for name, value in bound.items():
+        if value.given and name not in asked_for_none(function):
+            value = value.but(given=False)
+        yield name, value
+
+
+def _ranked(run: Run) -> set[str]:
+    return {name for name, value in run.environment.items() if value.spread is Spread.RANK}
+
+
+def _signature(value: Value) -> tuple[Hashable, ...] | None:
+    """What of an argument makes a run of its own worth while; arguments without are unknown inside."""
+    known = _known_of(value)
+    if not value.given:
+        return known
+    return (*known, "given") if isinstance(known, tuple) else ("given",)
+
+
+def _known_of(value: Value) -> tuple[Hashable, ...] | None:
+    if value.spread is Spread.RANK:
+        layers = "/".join(w.kind for w in value.wraps)
+        known = repr(value.const) if value.known else "?"
+        return ("ranked", known, tuple(sorted(value.tags)), layers)
+    if value.known and (value.const is None or isinstance(value.const, bool)):
+        return ("constant", repr(value.const))
+    if isinstance(value.target, Closure):
+        return ("function", value.target.function.qualname, id(value.target.function))
+    if value.wraps:
+        return ("wrapped", "/".join(w.kind for w in value.wraps))
+    if value.spread is Spread.LOCAL:
+        kind = value.origin.kind if value.origin is not None else ""
+        return ("local", kind, tuple(sorted(value.tags & _LASTING)))
+    if value.type is not None:
+        return ("type", value.type)
+    if value.items and any(item.wraps for item in value.items):
+        return ("wrapped", tuple("/".join(w.kind for w in item.wraps) for item in value.items))
+    return None
+
+
+def _argument(name: str, value: Value) -> tuple[Hashable, ...] | None:
+    """The signature of an argument; a literal rank counts too.
+
+    `create_dataloader(..., rank=-1)` turns off the barriers that a rank of the launch turns on
+    (yolov5 7.0 train.py, utils/torch_utils.py: `torch_distributed_zero_first`).
+    """
+    if "rank" in name and type(value.const) is int and value.spread is Spread.UNIFORM:
+        return ("rank", value.const) if value.const in _LITERAL_RANKS else None
+    return _signature(value)

@@ -1,0 +1,302 @@
+"""What one run of one function leaves behind: blocks of steps, and the sites where things happened.
+
+The steps keep only what the comparison of rank classes needs: events, branches on symbols, loops, exits.
+The sites keep what rules look at: calls and attribute reads with the abstract values that met there.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from distlint.analysis.interpreter.values import Value
+from distlint.knowledge.schema import Call, Effect
+
+if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ranks import RankClass
+    from distlint.analysis.program.definitions import Function, Module
+
+
+class Layer(enum.IntEnum):
+    """Under which circumstances an event is a collective."""
+
+    ALWAYS = 0
+    SHARDED = 1
+    """Only when the model is sharded (FSDP, ZeRO-3, tensor parallel)."""
+    WRAPPED = 2
+    """When the model is in DDP too: forward and backward."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Guard:
+    """A condition that held (or did not) where something happened."""
+
+    node: ast.expr
+    module: Module
+    value: Value
+    taken: bool
+    exits: bool = False
+    """The other arm left: an early exit, not an enclosing `if`."""
+
+
+class CallSite:
+    """A call as one class of ranks met it.
+
+    name      canonical dotted name of what is called ("torch.save"; for a method of a known class
+              "accelerate.Accelerator.gather"; ".save_pretrained" where only the method is known)
+    callee    the project function that is called, where it was resolved
+    rows      what the tables say of it
+    guards    conditions in force, outermost first; loops: enclosing loops, outermost first
+    """
+
+    __slots__ = (
+        "args", "callee", "function", "guards", "keywords", "loops", "name", "node", "order",
+        "receiver", "result", "rows", "statement", "tries",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        node: ast.Call,
+        function: Function,
+        name: str,
+        receiver: Value | None,
+        args: list[Value],
+        keywords: dict[str, Value],
+        rows: tuple[Call, ...],
+        callee: Function | None,
+        statement: ast.stmt,
+        guards: tuple[Guard, ...],
+        loops: tuple[ast.stmt, ...],
+        tries: tuple[ast.Try, ...],
+        order: int,
+    ) -> None:
+        self.node = node
+        self.function = function
+        self.name = name
+        self.receiver = receiver
+        self.args = args
+        self.keywords = keywords
+        self.rows = rows
+        self.callee = callee
+        self.statement = statement
+        self.guards = guards
+        self.loops = loops
+        self.tries = tries
+        self.order = order
+        self.result: Value | None = None
+
+    @property
+    def module(self) -> Module:
+        """The file it stands in."""
+        return self.function.module
+
+    @property
+    def method(self) -> str:
+        """The last part of the name."""
+        return self.name.rpartition(".")[2]
+
+    def argument(self, position: int | None, keyword: str = "") -> Value | None:
+        """The value of an argument by position or keyword; None where it is not given."""
+        if keyword and keyword in self.keywords:
+            return self.keywords[keyword]
+        if position is not None and position < len(self.args):
+            return self.args[position]
+        return None
+
+    def argument_node(self, position: int | None, keyword: str = "") -> ast.expr | None:
+        """The expression of an argument by position or keyword; None where it is not given."""
+        if keyword:
+            for kw in self.node.keywords:
+                if kw.arg == keyword:
+                    return kw.value
+        if position is not None and position < len(self.node.args):
+            found = self.node.args[position]
+            return None if isinstance(found, ast.Starred) else found
+        return None
+
+    def row(self, *effects: Effect) -> Call | None:
+        """The first row with one of these effects (its own or an additional one)."""
+        for row in self.rows:
+            if row.effect in effects or any(effect in effects for effect in row.also):
+                return row
+        return None
+
+
+class AttributeSite:
+    """An attribute read, written or deleted on a value that is known to be wrapped, or to be None."""
+
+    __slots__ = ("attr", "function", "guards", "node", "order", "receiver", "statement", "tries")
+
+    def __init__(
+        self,
+        node: ast.Attribute,
+        function: Function,
+        receiver: Value,
+        statement: ast.stmt,
+        guards: tuple[Guard, ...],
+        tries: tuple[ast.Try, ...],
+        order: int,
+    ) -> None:
+        self.node = node
+        self.attr = node.attr
+        self.function = function
+        self.receiver = receiver
+        self.statement = statement
+        self.guards = guards
+        self.tries = tries
+        self.order = order
+
+    @property
+    def module(self) -> Module:
+        """The file it stands in."""
+        return self.function.module
+
+
+@dataclass(slots=True, eq=False)
+class Event:
+    """A collective, or part of one, in a trace. Events with the same `op` meet each other."""
+
+    op: str
+    layer: Layer
+    node: ast.AST
+    module: Module
+    group: Hashable | None = None
+    """None for the default group. Events of other groups are not compared."""
+    site: CallSite | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Branch:
+    """An `if` whose condition is a symbol (conditions decided by the rank leave no branch)."""
+
+    condition: Value
+    node: ast.AST
+    then: list[Step]
+    orelse: list[Step]
+
+
+@dataclass(slots=True, eq=False)
+class Loop:
+    """A loop. `local` holds the value whose difference between ranks makes the trip count differ."""
+
+    node: ast.AST
+    key: Hashable
+    local: Value | None
+    body: list[Step]
+    orelse: list[Step]
+    endless: bool = False
+    """`while True`: left by `break` or `return` only."""
+    once: bool = False
+    """The body runs at least once: `done = False`, then `while not done`."""
+    volatile: set[Hashable] = field(default_factory=set)
+    """Symbols that may change from one iteration to the next."""
+    module: Module | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Leave:
+    """return, break, continue, raise; `process` where the whole process ends normally, `failure` where
+    it ends with an exit code that makes the launcher end all others."""
+
+    kind: str
+    node: ast.AST
+    by_rank: bool = False
+    """A `raise` or exit that a rank takes because of who it is: the normal end of its path."""
+    alone: Guard | None = None
+    """Of a `raise` in a handler: the condition on the rank under which its whole `try` stands."""
+
+
+@dataclass(slots=True, eq=False)
+class Attempt:
+    """try/except/else/finally; a `with` block is one whose exit half is `final`."""
+
+    node: ast.AST
+    body: list[Step]
+    handlers: list[list[Step]]
+    orelse: list[Step]
+    final: list[Step]
+    memory: ast.ExceptHandler | None = None
+    """The handler that expects a lack of memory, which any work of one rank may meet."""
+
+
+@dataclass(slots=True, eq=False)
+class Fail:
+    """Something that may fail on one rank alone, inside a `try` that catches it."""
+
+    node: ast.AST
+    text: str
+
+
+Known = tuple[tuple[str, bool | None], ...]
+"""Parameters that are None, True or False in one call, by name."""
+
+
+@dataclass(slots=True, eq=False)
+class Invoke:
+    """A call of a project function.
+
+    `known` are arguments that are constants where the run is one for other arguments as well.
+    """
+
+    run: Run
+    node: ast.AST
+    known: Known = ()
+
+
+@dataclass(slots=True, eq=False)
+class Surround:
+    """A block inside a generator function: the body of a `with` or `for` over it stands at its `yield`."""
+
+    run: Run
+    node: ast.AST
+    body: list[Step]
+
+
+@dataclass(slots=True, eq=False)
+class Yield:
+    """Where a generator hands over to the block around which it runs."""
+
+    node: ast.AST
+
+
+@dataclass(slots=True, eq=False)
+class Opaque:
+    """Unknown code that was handed a project function or generator: it may or may not run it."""
+
+    run: Run
+    node: ast.AST
+    module: Module
+
+
+Step = Event | Branch | Loop | Leave | Attempt | Fail | Invoke | Surround | Yield | Opaque
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    """One function followed by one class of ranks, with some parameters bound."""
+
+    function: Function
+    rank: RankClass
+    variant: Hashable
+    steps: list[Step] = field(default_factory=list)
+    calls: list[CallSite] = field(default_factory=list)
+    attributes: list[AttributeSite] = field(default_factory=list)
+    absent: list[AttributeSite] = field(default_factory=list)
+    """Attributes read from or set on what is None here."""
+    returns: Value | None = None
+    self_attributes: dict[str, Value] = field(default_factory=dict)
+    environment: dict[str, Value] = field(default_factory=dict)
+    consulted: set[str] = field(default_factory=set)
+    children: list[Run] = field(default_factory=list)
+    divides: list[Guard] = field(default_factory=list)
+    """The conditions on the rank that this class met, with the arm it took, in order."""
+    failure: str = ""
+    """What may go wrong in it on one rank alone, and is not caught there: "network", "process"."""
+    arguments: tuple[Any, ...] | None = None
+    """How to make the run again, where a recursion cut it short; None for a complete run."""
+
+    def __repr__(self) -> str:
+        return f"<Run {self.function!r} on {self.rank.name}>"

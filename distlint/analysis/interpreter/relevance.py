@@ -1,0 +1,197 @@
+"""Which functions are worth following: those that may have to do with ranks, by the words in them.
+
+A function is followed when it holds a word of the tables (a collective, a rank predicate, a wrapper), when
+its class does, or when it names such a function: so that what calls it, and under which guard, is known.
+Words can only add functions here; what a call means is decided by resolved names later.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from distlint.analysis.program.definitions import Class, Function, Module
+from distlint.analysis.program.program import Program
+from distlint.knowledge import facts
+from distlint.knowledge.libraries import canonical_name
+
+_WORD: Final = re.compile(r"[A-Za-z_]\w*\(?")
+_APART: Final = {i: " " for i in range(128) if not (chr(i).isalnum() or chr(i) in "_(")}
+"""Turns what stands between words into blanks: a third of the cost of finding them by `_WORD`."""
+
+# Names so common that a function of this name says nothing of its callers. Guards around them are in the
+# same function or class nearly always.
+_COMMON: Final = frozenset(
+    {
+        "join", "_init_weights", "__post_init__", "__init_subclass__", "state", "stop",
+        "forward", "__init__", "__call__", "get", "update", "append", "items", "keys", "values", "copy",
+        "__getattr__", "__iter__", "__len__", "__enter__", "__exit__", "__next__", "__repr__", "__getitem__",
+        "format", "encode", "decode", "size", "apply", "generate", "from_pretrained", "save_pretrained", "to",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """`starts`: the functions from which an abstract run should start, bodies of modules always among
+    them. `plain`: those whose calls need not be followed, for nothing in them concerns any rule.
+    `called`: names of functions that stand somewhere beside their definitions.
+    """
+
+    starts: set[Function]
+    plain: set[Function]
+    called: set[str]
+
+
+def relevance(program: Program, flags: frozenset[str]) -> Relevance:
+    """Sort the functions of a program by what their words may have to do with ranks.
+
+    `flags` are names of this program that are each rank's own (`analysis.signals`).
+    """
+    texts: dict[Function, str] = {}
+    held: dict[Function, frozenset[str]] = {}
+    mentions: Counter[str] = Counter()
+    telling: dict[Module, frozenset[str]] = {}
+    strong: set[Function] = set()
+    for module in program.modules.values():
+        words = _words(module.source.text)
+        mentions.update(words)
+        telling[module] = frozenset(words)
+        of_module = _texts_of_functions(module)
+        texts.update(of_module)
+        held.update((f, frozenset(_words(text))) for f, text in of_module.items())
+        strong |= _with_common_calls(module, telling[module], of_module)
+    strong |= _holding(held, facts.STRONG_WORDS)
+    weak = _holding(held, facts.WEAK_WORDS)
+    for module in program.modules.values():
+        for cls in module.all_classes:
+            if facts.is_training_class(program.mro(cls)[1]):
+                strong.update(cls.methods.values())
+    strong |= _of_the_same_class(strong, texts, held)
+    strong |= _holding(held, _derived_names(telling) | flags)
+    names = {f.name for f in strong if f.name not in _COMMON}
+    while names:
+        calls = {f"{name}(" for name in names}
+        more: set[Function] = set()
+        for module, in_module in telling.items():
+            called_here = in_module & calls
+            if called_here:
+                more.update(
+                    f
+                    for f in module.all_functions
+                    if f in held and f not in strong and not held[f].isdisjoint(called_here)
+                )
+        strong |= more
+        names = {f.name for f in more if f.name not in _COMMON} - names
+    plain = {f for f in texts if f not in strong and f not in weak}
+    strong.update(module.body for module in program.modules.values())
+    defined = Counter(f.name for f in texts)
+    called = {
+        name for name, times in defined.items() if mentions[name] + mentions[f"{name}("] > times
+    }
+    return Relevance(strong, plain, called)
+
+
+def _with_common_calls(
+    module: Module, words: frozenset[str], texts: dict[Function, str]
+) -> set[Function]:
+    """The functions that call a collective of a common name: `dist.scatter(`, or `scatter(` where imported.
+
+    axolotl 0.19.0 integrations/expert_parallel/shard.py, a function that does nothing but `dist.scatter`.
+    """
+    if words.isdisjoint(_COMMON_WORDS):
+        return set()
+    calls = {call for name in words & _FULL_CALLS.keys() for call in _FULL_CALLS[name]}
+    for local, dotted in module.imports.items():
+        if dotted.partition(".")[0] not in _COMMON_OWNERS:
+            continue
+        meaning = canonical_name(dotted)
+        names = facts.COMMON_COLLECTIVES.get(meaning, frozenset())
+        calls.update(f"{local}.{name}(" for name in names if f"{name}(" in words)
+        owner, _, last = meaning.rpartition(".")
+        if f"{local}(" in words and last in facts.COMMON_COLLECTIVES.get(owner, ()):
+            calls.add(f"{local}(")
+    text = module.source.text
+    calls = {call for call in calls if call in text}
+    return {f for f, own in texts.items() if any(call in own for call in calls)} if calls else set()
+
+
+_FULL_CALLS: Final = {
+    f"{name}(": [f"{o}.{name}(" for o, others in facts.COMMON_COLLECTIVES.items() if name in others]
+    for names in facts.COMMON_COLLECTIVES.values()
+    for name in names
+}
+_COMMON_WORDS: Final = frozenset(_FULL_CALLS) | {call[:-1] for call in _FULL_CALLS}
+_COMMON_OWNERS: Final = frozenset(owner.partition(".")[0] for owner in facts.COMMON_COLLECTIVES)
+
+
+def _words(text: str) -> list[str]:
+    """The names and keywords in a text, with the bracket of a call; in plain ASCII its numbers too."""
+    if text.isascii():
+        return text.replace("(", "( ").translate(_APART).split()
+    return _WORD.findall(text)
+
+
+def _holding(held: dict[Function, frozenset[str]], words: Iterable[str]) -> set[Function]:
+    """The functions in which one of some words stands."""
+    wanted = frozenset(words)
+    wanted |= {f"{word}(" for word in wanted}
+    return {function for function, own in held.items() if not wanted.isdisjoint(own)}
+
+
+def _texts_of_functions(module: Module) -> dict[Function, str]:
+    lines = module.source.text.splitlines()
+    found: dict[Function, str] = {}
+    for function in module.all_functions:
+        if not function.is_module_body:
+            node = function.node
+            first, last = node.lineno, node.end_lineno or node.lineno  # type: ignore[union-attr]
+            for decorator in function.decorators:
+                first = min(first, decorator.lineno)
+            found[function] = "\n".join(lines[first - 1 : last])
+    return found
+
+
+def _of_the_same_class(
+    strong: set[Function], texts: dict[Function, str], held: dict[Function, frozenset[str]]
+) -> set[Function]:
+    """Methods that use an attribute which a method of their class computes from ranks or wrappers."""
+    attributes: dict[Class, set[str]] = {}
+    for function in strong:
+        if function.cls is not None and function in texts:
+            for match in _OWN_ASSIGNMENT.finditer(texts[function]):
+                if not facts.STRONG_WORDS.isdisjoint(_names(match[0])):
+                    attributes.setdefault(function.cls, set()).update(_OWN.findall(match[1]))
+    found: set[Function] = set()
+    for cls, names in attributes.items():
+        found |= _holding({m: held[m] for m in cls.methods.values() if m in held}, names)
+    return found
+
+
+def _derived_names(telling: dict[Module, frozenset[str]]) -> set[str]:
+    """Variables of modules and attributes of `self` that are computed from the rank."""
+    found: set[str] = set()
+    asking = facts.RANK_WORDS | {f"{word}(" for word in facts.RANK_WORDS}
+    for module, words in telling.items():
+        if asking.isdisjoint(words):
+            continue
+        for match in _ASSIGNMENT.finditer(module.source.text):
+            if match[1] not in _COMMON and not facts.RANK_WORDS.isdisjoint(_names(match[2])):
+                found.add(match[1])
+    return found
+
+
+def _names(text: str) -> Iterator[str]:
+    return (word.rstrip("(") for word in _words(text))
+
+
+_ASSIGNMENT: Final = re.compile(
+    r"^(?:[ \t]+self\.)?(\w+)[ \t]*(?::[^=\n]+)?=([^=\n][^\n]*)$", re.MULTILINE
+)
+_OWN_ASSIGNMENT: Final = re.compile(
+    r"^[ \t]+((?:self\.\w+[, \t]*(?::[^=\n]+)?)+)=([^=\n][^\n]*)$", re.MULTILINE
+)
+_OWN: Final = re.compile(r"self\.(\w+)")

@@ -1,0 +1,249 @@
+"""Values of the abstract run: what is known of an expression on one class of ranks, and from where."""
+
+from __future__ import annotations
+
+import ast
+import enum
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from distlint.analysis.program.definitions import Class, Function, Module
+
+
+class _Unknown(enum.Enum):
+    UNKNOWN = "unknown"
+
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+
+UNKNOWN: Final = _Unknown.UNKNOWN
+"""Stands for "not a known constant" (None is a constant like any other)."""
+
+
+class Spread(enum.IntEnum):
+    """How a value may differ from rank to rank. The join of two is the larger."""
+
+    UNIFORM = 0
+    """The same on all ranks (the default for what is unknown)."""
+    RANK = 1
+    """A function of who the rank is."""
+    LOCAL = 2
+    """Each rank's own: tensor contents, clock, files, exceptions, salted hashes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Origin:
+    """Where a RANK or LOCAL value comes from, for messages: the node, its module, a noun phrase.
+
+    `kind` says what makes it differ: "rank", or a tag of `knowledge.failures` ("tensor", "file" …).
+    """
+
+    node: ast.AST
+    module: Module
+    text: str
+    kind: str = "rank"
+
+
+@dataclass(frozen=True, slots=True)
+class Wrap:
+    """One layer around a model: its kind (a row of `knowledge.wrappers`), and where it was put on."""
+
+    kind: str
+    node: ast.AST
+    module: Module
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Closure:
+    """A function together with the values of the enclosing functions' variables that it may read."""
+
+    function: Function
+    captured: dict[str, Value]
+    receiver: Value | None = None
+
+
+Target = "Closure | Class | Module | str"
+"""What a callable value is: a project function, class or module, or an external qualified name."""
+
+NO_TAGS: Final[frozenset[str]] = frozenset()
+_TAGS: Final[dict[frozenset[str], frozenset[str]]] = {}
+"""Each set of tags once: there are few, and tens of thousands of values that have one."""
+
+
+class Value:
+    """What is known of one value on one class of ranks. Treat as immutable; `but()` makes a variant.
+
+    key       value number: two values with equal keys are equal in the same run of the program,
+              on every rank that computes both. Structural where that is sound enough.
+    const     the Python constant, or UNKNOWN
+    truth     True/False where only the truth value is known, else None
+    given     whether a test has shown that it is not None: `if x is None: return`
+    spread    how it differs between ranks, with `origin`
+    type      qualified name of its class ("accelerate.Accelerator", or a project class)
+    target    what calling or reading attributes of it refers to
+    receiver  for a bound method of something external: the object
+    items     elements of a tuple or list of known length
+    wraps     layers around a model, innermost first
+    tags      facts that flow through arithmetic, formatting and containers ("rank", "clock" …)
+    logic     ("not" | "and" | "or", operands), for conditions; ("choice", (test, a, b)) for a value that
+              a shared test chooses between two known ones
+    """
+
+    __slots__ = (
+        "const", "given", "items", "key", "logic", "origin", "receiver", "spread", "tags", "target",
+        "truth", "type", "wraps",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        key: Hashable,
+        const: Any = UNKNOWN,
+        spread: Spread = Spread.UNIFORM,
+        origin: Origin | None = None,
+        *,
+        truth: bool | None = None,
+        type: str | None = None,
+        target: Closure | Class | Module | str | None = None,
+        receiver: Value | None = None,
+        items: tuple[Value, ...] | None = None,
+        wraps: tuple[Wrap, ...] = (),
+        tags: frozenset[str] = NO_TAGS,
+        logic: tuple[str, tuple[Value, ...]] | None = None,
+        given: bool = False,
+    ) -> None:
+        self.key = key
+        self.const = const
+        self.spread = spread
+        self.origin = origin
+        self.truth = truth
+        self.type = type
+        self.target = target
+        self.receiver = receiver
+        self.items = items
+        self.wraps = wraps
+        self.tags = _TAGS.setdefault(tags, tags) if tags else NO_TAGS
+        self.logic = logic
+        self.given = given
+
+    def but(self, **changes: Any) -> Value:
+        """A copy with some fields changed."""
+        new = Value.__new__(Value)
+        (
+            new.const,
+            new.given,
+            new.items,
+            new.key,
+            new.logic,
+            new.origin,
+            new.receiver,
+            new.spread,
+            new.tags,
+            new.target,
+            new.truth,
+            new.type,
+            new.wraps,
+        ) = _FIELDS(self)
+        for name, value in changes.items():
+            setattr(new, name, value)
+        return new
+
+    @property
+    def known(self) -> bool:
+        """Whether the constant is known."""
+        return self.const is not UNKNOWN
+
+    def truthiness(self) -> bool | None:
+        """The truth value where it is known, else None."""
+        if self.truth is not None:
+            return self.truth
+        if self.const is not UNKNOWN:
+            return bool(self.const)
+        if self.target is not None and not isinstance(self.target, str):
+            return True
+        return None
+
+    def __repr__(self) -> str:
+        parts = [
+            f"{name}={getattr(self, name)!r}"
+            for name in ("const", "type", "wraps", "tags")
+            if getattr(self, name)
+        ]
+        return f"<Value {self.spread.name} {' '.join(parts)}>"
+
+
+_FIELDS: Final = attrgetter(*Value.__slots__)
+
+
+_SMALL: Final = frozenset({bool, int, type(None)})
+_CONSTANTS: Final[dict[tuple[type, object], Value]] = {}
+"""The values of numbers and flags that code has written out, each once."""
+
+
+def constant(
+    const: Any,
+    spread: Spread = Spread.UNIFORM,
+    origin: Origin | None = None,
+    tags: frozenset[str] = NO_TAGS,
+) -> Value:
+    """A value that is a known constant; constants that compare equal but differ in type stay apart."""
+    if spread is Spread.UNIFORM and not tags and const.__class__ in _SMALL:
+        known = _CONSTANTS.get((const.__class__, const))
+        if known is None:
+            known = Value(("constant", type(const).__name__, const), const)
+            _CONSTANTS[const.__class__, const] = known
+        return known
+    try:
+        hash(const)
+    except TypeError:
+        return Value(("constant", id(const)), const, spread, origin, tags=tags)
+    return Value(("constant", type(const).__name__, const), const, spread, origin, tags=tags)
+
+
+def spread_of(values: Iterable[Value]) -> tuple[Spread, Origin | None, frozenset[str]]:
+    """The join of spread, its origin, and tags, for a value computed from `values`."""
+    spread, origin, tags = Spread.UNIFORM, None, NO_TAGS
+    for value in values:
+        if value.spread > spread:
+            spread, origin = value.spread, value.origin
+        if value.tags:
+            tags = tags | value.tags
+    return spread, origin, tags
+
+
+def join(a: Value, b: Value, key: Hashable) -> Value:
+    """The value where two paths meet. `key` numbers the result when the two differ."""
+    if a is b:
+        return a
+    if a.key == b.key and a.const == b.const and a.wraps == b.wraps:
+        either = a if a.spread >= b.spread else b
+        return either if (a.given and b.given) or not either.given else either.but(given=False)
+    same_const = type(a.const) is type(b.const) and a.const == b.const
+    hi = a if a.spread >= b.spread else b
+    items = None
+    if a.items is not None and b.items is not None and len(a.items) == len(b.items):
+        items = tuple(
+            join(x, y, (key, i)) for i, (x, y) in enumerate(zip(a.items, b.items, strict=True))
+        )
+    wraps = a.wraps if len(a.wraps) >= len(b.wraps) else b.wraps
+    ta, tb = a.truthiness(), b.truthiness()
+    return Value(
+        a.key if a.key == b.key else key,
+        a.const if same_const else UNKNOWN,
+        hi.spread,
+        hi.origin,
+        truth=ta if ta == tb and not same_const else None,
+        type=a.type if a.type == b.type or b.const is None else b.type if a.const is None else None,
+        target=a.target
+        if a.target is b.target or b.const is None
+        else b.target
+        if a.const is None
+        else None,
+        items=items,
+        wraps=() if "unwrapped" in a.tags or "unwrapped" in b.tags else wraps,
+        tags=a.tags | b.tags,
+        given=a.given and b.given,
+    )

@@ -1,0 +1,1 @@
+"""What the program does: the runs that its entries lead to, and which functions the ranks enter together."""

@@ -1,0 +1,343 @@
+"""Which functions several ranks are known to enter together, and what shows it.
+
+A function with a path among its parameters may be called by anybody: under a guard, in a script that runs
+on one process, in a notebook. Only where the program itself shows that the ranks come here together is it
+a defect that all of them write. What shows it: the function performs a collective, it tells the ranks
+apart by a test, a framework calls it on every rank, or such a function calls it under no test of the rank.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from distlint.analysis.interpreter.ir import CallSite, Guard, Run
+from distlint.analysis.interpreter.ranks import MAIN, RankClass
+from distlint.analysis.interpreter.values import Closure, Spread
+from distlint.analysis.live.runs import FunctionRuns
+from distlint.analysis.program.definitions import Function, Module, dotted_name
+from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.nodes import walk
+from distlint.analysis.program.places import related
+from distlint.analysis.program.program import Program
+from distlint.findings import Related
+from distlint.knowledge import facts, hooks
+from distlint.knowledge.schema import Effect
+
+_RANK_WORDS: Final = (
+    "rank",
+    "main",
+    "master",
+    "should_save",
+    "should_log",
+    "primary",
+    "leader",
+    "process_zero",
+    "coordinator",
+    "global_zero",
+    "is_saver",
+)
+_BARRIERS: Final = frozenset({"barrier", "wait_for_everyone"})
+_STARTS: Final = ("torch.distributed.init_process_group", "deepspeed.comm.init_distributed")
+_TRAINERS: Final = ("transformers.", "lightning.", "composer.", "mmengine.")
+"""Libraries whose trainers call the hooks; a plain module or dataset is used on one process too."""
+_NOT_ON_ALL: Final = frozenset({"_save", "push_to_hub", "create_model_card"})
+"""Methods of `transformers.Trainer` that up to 4.57 only the writing rank entered (trainer.py)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arrival:
+    """Why several ranks are known to enter a function: a clause for messages, and where that shows."""
+
+    text: str
+    module: Module
+    node: ast.AST
+    all_ranks: bool
+    """Whether every rank must come: for a collective, or because a framework calls on every rank."""
+    by_collective: bool = False
+    """Whether the function, or one that it always calls, performs a collective under no condition."""
+    inside: bool = False
+    """Whether the collective is in a function that is called, not in the function itself."""
+    call: CallSite | None = None
+    """The call by which a function that shows it leads here; None where the function itself shows it."""
+
+
+Together = tuple[tuple[RankClass, Run], ...]
+"""Runs of one function that the classes of ranks make together."""
+
+Group = tuple[Function, Hashable]
+"""A function with the arguments that matter, as all classes of ranks enter it together."""
+
+
+def arrivals(program: Program, live: Mapping[Function, FunctionRuns]) -> dict[Group, Arrival]:
+    """What several ranks enter together, each with its reason."""
+    groups = {(f, family): runs for f, all_ in live.items() for family, runs in groups_of(all_)}
+    found: dict[Group, Arrival] = {}
+    for (function, family), runs in groups.items():
+        for known, why in _reasons(program, function, runs):
+            if known is function:
+                found.setdefault((function, family), why)
+            else:
+                for group in groups:
+                    if group[0] is known:
+                        found.setdefault(group, why)
+    # A test shows who comes to the function that holds it, not what is so in each that it calls: some
+    # are reached in the modes alone that run on one process (accelerate 1.15.0, big_modeling.py).
+    _lead_further(groups, found, [g for g, reason in found.items() if reason.all_ranks])
+    _lead_further(groups, found, _performed_inside(groups, found))
+    return found
+
+
+def _lead_further(
+    groups: dict[Group, Together],
+    found: dict[Group, Arrival],
+    work: list[Group],
+) -> None:
+    """Add what the functions of `work` call under no test of the rank, and what those call."""
+    while work:
+        group = work.pop()
+        runs = groups.get(group, ())
+        calls = {id(site.node) for site in together(runs)}
+        for _, run in runs:
+            for site, child in called(run):
+                callee = (child.function, family_of(child.variant))
+                if id(site.node) in calls and callee not in found:
+                    reason = found[group]
+                    if reason.inside and any(g.value.truthiness() is None for g in site.guards):
+                        # A condition may hang on what the collective's function gave back (mosaicml
+                        # 0.32.1 composer/callbacks/checkpoint_saver.py: `if not saved_path: return`).
+                        continue
+                    found[callee] = replace(reason, call=reason.call or site)
+                    work.append(callee)
+
+
+def _performed_inside(groups: dict[Group, Together], found: dict[Group, Arrival]) -> list[Group]:
+    """Add, and return, the functions that always call one in which every rank calls a collective.
+
+    The body of a script among them: what stands above `main()` runs on every rank too (BLIP
+    train_retrieval.py:343, where `main` is what sets up the process group).
+    """
+    callers: dict[Group, list[Group]] = {}
+    for group, runs in groups.items():
+        if all(rank is MAIN for rank, _ in runs):
+            continue
+        calls = {id(site.node) for site in together(runs) if site.callee and not _open(site)}
+        if not calls:
+            continue
+        for _, run in runs:
+            for site, child in called(run):
+                if id(site.node) in calls:
+                    callee = (child.function, family_of(child.variant))
+                    callers.setdefault(callee, []).append(group)
+    work = [group for group, why in found.items() if why.by_collective and why.call is None]
+    added: list[Group] = []
+    while work:
+        group = work.pop()
+        for caller in callers.get(group, ()):
+            if caller not in found or not found[caller].all_ranks:
+                found[caller] = replace(found[group], call=None, inside=True)
+                work.append(caller)
+                added.append(caller)
+    return added
+
+
+def family_of(variant: Hashable) -> Hashable:
+    """A variant without the arguments that the rank decides: the classes of ranks enter it together."""
+    if not isinstance(variant, tuple) or len(variant) != 3:
+        return None
+    cls, bound, free = variant
+    bound, free = (
+        tuple(part for part in parts if part[1][0] != "ranked") for parts in (bound, free)
+    )
+    return (cls, bound, free) if cls or bound or free else None
+
+
+@remembered
+def groups_of(runs: FunctionRuns) -> list[tuple[Hashable, Together]]:
+    """The runs of a function that ranks make together: alike but for what the rank decides."""
+    groups: dict[Hashable, list[tuple[RankClass, Run]]] = {}
+    for variant, by_rank in runs.variants.items():
+        groups.setdefault(family_of(variant), []).extend(by_rank.items())
+    return [(family, tuple(group)) for family, group in groups.items()]
+
+
+def callers_of(functions: Iterable[Iterable[CallSite]]) -> dict[Function, list[CallSite]]:
+    """The calls that rank 0 and other ranks make together, by the project function that is called."""
+    callers: dict[Function, list[CallSite]] = {}
+    for sites in functions:
+        for site in sites:
+            if site.callee is not None:
+                callers.setdefault(site.callee, []).append(site)
+    return callers
+
+
+def called(run: Run) -> Iterator[tuple[CallSite, Run]]:
+    """The calls of project functions in a run, each with the run that it leads to."""
+    by_function: dict[Function, list[Run]] = {}
+    for child in run.children:
+        by_function.setdefault(child.function, []).append(child)
+    sites: dict[Function, list[CallSite]] = {}
+    for site in run.calls:
+        if site.callee is not None:
+            sites.setdefault(site.callee, []).append(site)
+    for function, made in sites.items():
+        children = by_function.get(function, [])
+        if len(made) == len(children):
+            yield from zip(made, children, strict=True)
+        else:  # properties and context managers have runs without a call
+            yield from ((site, child) for site in made for child in children)
+
+
+@remembered
+def together(runs: Together) -> list[CallSite]:
+    """The calls that rank 0 and other ranks make, under no condition of the rank; each once."""
+    by_node: dict[int, tuple[CallSite, set[RankClass]]] = {}
+    for rank, run in runs:
+        for site in run.calls:
+            counts = site.rows or site.callee is not None or site.method in hooks.ANY_REGISTRARS
+            if counts and not ranked(site):
+                by_node.setdefault(id(site.node), (site, set()))[1].add(rank)
+    return [site for site, ranks in by_node.values() if MAIN in ranks and len(ranks) > 1]
+
+
+def _is_collective(site: CallSite) -> bool:
+    """A collective in every mode, or a project's own barrier by one of the usual names."""
+    return site.method in _BARRIERS or any(row.effect is Effect.COLLECTIVE for row in site.rows)
+
+
+def _always_collective(site: CallSite) -> bool:
+    """A collective under no condition: one branch for FSDP says nothing of the rest."""
+    return _is_collective(site) and not _open(site)
+
+
+def _open(site: CallSite) -> dict[int, bool]:
+    """The conditions that decide whether the call is made, other than those of the rank, with the arm."""
+    return {
+        id(guard.node): guard.taken
+        for guard in site.guards
+        if not guard.exits and guard.value.truthiness() is None and not _asks_for_script(guard.node)
+    }
+
+
+def _asks_for_script(test: ast.expr) -> bool:
+    """`__name__ == "__main__"`, which holds wherever a script runs."""
+    return (
+        isinstance(test, ast.Compare)
+        and isinstance(test.left, ast.Name)
+        and test.left.id == "__name__"
+    )
+
+
+def beside_a_collective(site: CallSite, group: Together) -> Arrival | None:
+    """The collective that every rank performs whenever it comes to a call: under no other condition."""
+    conditions = _open(site)
+    for other in together(group):
+        if _is_collective(other) and _open(other).items() <= conditions.items():
+            return Arrival(f"every rank calls `{other.method}()`", other.module, other.node, True)
+    return None
+
+
+def ranked(site: CallSite) -> bool:
+    """Whether who makes the call depends, or may depend, on the rank."""
+    return any(g.value.spread is Spread.RANK for g in site.guards) or maybe_guarded(site)
+
+
+def maybe_guarded(site: CallSite) -> bool:
+    """Whether a condition in force may be one of the rank that the analysis could not follow.
+
+    By its words, or because it is a position in a subgroup: then one rank or many may get through.
+    """
+    if any(_may_be_about_rank(guard) for guard in site.guards):
+        return True
+    if any(word in site.function.name.lower() for word in ("rank", "master", "on_main")):
+        return True
+    return any(
+        mentions_rank(decorator)
+        for decorator in site.function.decorators
+        if not isinstance(decorator, ast.Name) or decorator.id != "staticmethod"
+    )
+
+
+def _may_be_about_rank(guard: Guard) -> bool:
+    if guard.value.spread is Spread.RANK and guard.value.truthiness() is not None:
+        return False  # followed already: this rank got through
+    return "rank" in guard.value.tags or mentions_rank(guard.node)
+
+
+@remembered
+def mentions_rank(node: ast.expr) -> bool:
+    """Whether an expression names something that sounds like a test of the rank."""
+    for child in walk(node):
+        name = child.attr if isinstance(child, ast.Attribute) else dotted_name(child)
+        if name and any(word in name.lower() for word in _RANK_WORDS):
+            return True
+    return False
+
+
+def _reasons(
+    program: Program, function: Function, runs: Together
+) -> Iterator[tuple[Function, Arrival]]:
+    if all(rank is MAIN for rank, _ in runs):
+        return
+    hook = _hook(program, function)
+    if hook is not None:
+        text = f"every rank runs `{hook}`"
+        yield function, Arrival(text, function.module, function.node, True)
+    for site in together(runs):
+        if _always_collective(site):
+            text = f"every rank calls `{site.method}()`"
+            yield function, Arrival(text, site.module, site.node, True, True)
+        elif function.is_module_body and site.name in _STARTS:
+            # `if distributed: init_process_group()`: where there are ranks, all of them run the script.
+            text = f"every rank runs this script to `{site.method}()`"
+            yield function, Arrival(text, site.module, site.node, True)
+        if site.method in hooks.ANY_REGISTRARS:
+            for value in (*site.args, *site.keywords.values()):
+                if isinstance(value.target, Closure):
+                    text = f"every rank runs what is given to `{site.method}()`"
+                    yield value.target.function, Arrival(text, site.module, site.node, True)
+    for _, run in runs:
+        reason = _test(run)
+        if reason is not None:
+            yield function, reason
+            return
+
+
+def _test(run: Run) -> Arrival | None:
+    """A test of the rank in the function itself: it would not ask if one rank alone came here."""
+    for guard in run.divides:
+        # A flag that the caller passes says nothing of where the caller calls.
+        if guard.value.spread is Spread.RANK and guard.value.origin is not None:
+            text = f"`{ast.unparse(guard.node)}` tells the ranks apart"
+            return Arrival(text, guard.module, guard.node, False)
+    return None
+
+
+def _hook(program: Program, function: Function) -> str | None:
+    """The name by which a framework calls a method on every rank; None where it does not."""
+    if function.cls is None:
+        return None
+    own, outside = program.mro(function.cls)
+    bases = (*outside, *(facts.canonical_name(c.full_name) for c in own[1:]))
+    for base in facts.with_bases(bases):
+        row = hooks.HOOKS.get(base)
+        if (
+            row is not None
+            and base.startswith(_TRAINERS)
+            and function.name in (*row.methods, "__init__")
+            and function.name not in _NOT_ON_ALL
+            and f"{base}.{function.name}" not in hooks.MAIN_ONLY_METHODS
+        ):
+            return f"{function.cls.name}.{function.name}"
+    return None
+
+
+def evidence(arrival: Arrival) -> tuple[Related, ...]:
+    """The places that show that several ranks come to a function."""
+    found = [related(arrival.module, arrival.node, arrival.text)]
+    if arrival.call is not None:
+        text = f"and calls `{arrival.call.method}()`, which leads here"
+        found.append(related(arrival.call.module, arrival.call.node, text))
+    return tuple(found)

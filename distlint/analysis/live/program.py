@@ -1,0 +1,250 @@
+"""The live program: every function followed from the entries on, for each class of ranks.
+
+Only what live runs did is there: a function that the project calls only under `if rank == 0` is followed
+for rank 0 alone.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from typing import TypeVar
+
+from distlint.analysis.interpreter.engine import Engine
+from distlint.analysis.interpreter.ir import AttributeSite, CallSite, Run
+from distlint.analysis.interpreter.ranks import MAIN, RankClass, classes_to_run
+from distlint.analysis.interpreter.relevance import relevance
+from distlint.analysis.live.arrival import Arrival, Group, arrivals, callers_of, groups_of, together
+from distlint.analysis.live.runs import Call, FunctionRuns, Problem
+from distlint.analysis.program.definitions import Class, Definition, Function, Module, dotted_name
+from distlint.analysis.program.program import Program
+from distlint.analysis.program.source import Source
+from distlint.knowledge import facts
+
+T = TypeVar("T")
+
+
+def _position(call: Call) -> tuple[int, int]:
+    return call.site.node.lineno, call.site.node.col_offset
+
+
+class LiveProgram:
+    """A program with the runs that its entries lead to."""
+
+    def __init__(self, sources: Iterable[Source]) -> None:
+        self.program = Program(list(sources))
+        self.engine = Engine(self.program)
+        self.problems: list[Problem] = []
+        self._runs: dict[Function, FunctionRuns] = {}
+        self._answers: dict[object, object] = {}
+        self._solve()
+
+    # -- solving -------------------------------------------------------------------------------------
+
+    def _solve(self) -> None:
+        """Run every function that nothing calls, for each class of ranks, and all that they reach."""
+        relevant = relevance(self.program, self.engine.signals.names)
+        self.engine.plain = relevant.plain
+        functions = [f for f in self.program.functions() if f in relevant.starts]
+        for function in functions:
+            # Nothing in the tree calls anything of that name.
+            if function.is_module_body or function.name not in relevant.called:
+                run = self._safely(function, MAIN)
+                if run is not None:
+                    self._enter(function, run)
+        called: set[Function] = set()
+        plain: dict[Function, Run] = {}
+        for function in functions:
+            if function in self._runs:
+                continue
+            run = self._safely(function, MAIN)
+            if run is not None:
+                plain[function] = run
+        for run in plain.values():
+            called |= {
+                child.function for child in run.children if child.function is not run.function
+            }
+        for function, run in plain.items():
+            if function not in called:
+                self._enter(function, run)
+        for function, run in plain.items():
+            if function not in self._runs:
+                self._enter(function, run)
+        self.engine.keep({run for runs in self._runs.values() for _, run in runs.runs()})
+        for function, text in self.engine.gave_up:
+            self.problems.append(Problem(function.module.path, f"{function.qualname}: {text}"))
+
+    def _safely(self, function: Function, rank: RankClass) -> Run | None:
+        try:
+            return self.engine.run(function, rank)
+        except RecursionError:
+            self.engine.reset()
+            self.problems.append(
+                Problem(function.module.path, f"{function.qualname}: nested too deeply to follow")
+            )
+            return None
+
+    def _enter(self, function: Function, main: Run) -> None:
+        """Make the runs of an entry function live, and those they call."""
+        consulted = frozenset(main.consulted)
+        ranks = [MAIN, *(classes_to_run(consulted) or classes_to_run(frozenset({"rank"})))]
+        for rank in ranks:
+            run = self._safely(function, rank)
+            if run is not None:
+                self._mark_live(run, rank)
+
+    def _mark_live(self, root: Run, rank: RankClass) -> None:
+        stack = [root]
+        while stack:
+            run = self.engine.final(stack.pop())
+            runs = self._runs.setdefault(
+                run.function, FunctionRuns(run.function)
+            ).variants.setdefault(run.variant, {})
+            if rank in runs:
+                continue
+            runs[rank] = run
+            stack.extend(run.children)
+
+    def answer(self, question: Callable[[LiveProgram], T]) -> T:
+        """What a question finds in this program; asked once, and remembered as long as the program."""
+        if question not in self._answers:
+            self._answers[question] = question(self)
+        return self._answers[question]  # type: ignore[return-value]
+
+    # -- what rules ask ------------------------------------------------------------------------------
+
+    @property
+    def modules(self) -> Iterator[Module]:
+        """The modules on which findings are reported."""
+        return (m for m in self.program.modules.values() if m.source.reported)
+
+    def functions(self) -> Iterator[FunctionRuns]:
+        """The live runs of every function of the reported modules, in source order."""
+        for module in self.modules:
+            for function in module.all_functions:
+                runs = self._runs.get(function)
+                if runs is not None:
+                    yield runs
+
+    def runs_of(self, function: Function) -> FunctionRuns | None:
+        """The live runs of a function."""
+        return self._runs.get(function)
+
+    @cached_property
+    def _calls(self) -> dict[Module, list[Call]]:
+        found: dict[Module, list[Call]] = {}
+        for runs in self.functions():
+            by_node: dict[int, list[tuple[RankClass, CallSite]]] = {}
+            for rank, run in runs.runs():
+                for site in run.calls:
+                    by_node.setdefault(id(site.node), []).append((rank, site))
+            entered = runs.classes
+            calls = found.setdefault(runs.function.module, [])
+            for sites in by_node.values():
+                sites.sort(key=lambda pair: pair[0].rank)
+                calls.append(Call(sites[0][1], tuple(sites), entered))
+        for calls in found.values():
+            calls.sort(key=_position)
+        return found
+
+    @cached_property
+    def _calls_by_node(self) -> dict[int, Call]:
+        return {id(c.site.node): c for calls in self._calls.values() for c in calls}
+
+    @cached_property
+    def _calls_by_name(self) -> dict[Module, dict[str, list[Call]]]:
+        found: dict[Module, dict[str, list[Call]]] = {}
+        for module, calls in self._calls.items():
+            by_name = found[module] = {}
+            for call in calls:
+                by_name.setdefault(call.site.name, []).append(call)
+                method = f".{call.site.method}"
+                if method != call.site.name:
+                    by_name.setdefault(method, []).append(call)
+        return found
+
+    def call_at(self, node: ast.AST) -> Call | None:
+        """The call that a syntax node of a reported module makes; None where no rank makes it."""
+        return self._calls_by_node.get(id(node))
+
+    def calls(self, *names: str, module: Module | None = None) -> Iterator[Call]:
+        """Calls in the reported modules, in source order; with `names`, only calls of those.
+
+        A name is canonical ("torch.save"), or ".method" for a method of whatever receiver.
+        """
+        for m in [module] if module is not None else list(self.modules):
+            if not names:
+                yield from self._calls.get(m, ())
+                continue
+            by_name = self._calls_by_name.get(m, {})
+            found = {id(call): call for name in names for call in by_name.get(name, ())}
+            yield from sorted(found.values(), key=_position)
+
+    def attributes(self) -> Iterator[tuple[AttributeSite, frozenset[RankClass]]]:
+        """Attributes read from, set on or deleted from wrapped models, and by which classes."""
+        for runs in self.functions():
+            by_node: dict[int, tuple[AttributeSite, set[RankClass]]] = {}
+            for rank, run in runs.runs():
+                for site in run.attributes:
+                    by_node.setdefault(id(site.node), (site, set()))[1].add(rank)
+            for site, ranks in sorted(
+                by_node.values(), key=lambda p: (p[0].node.lineno, p[0].node.col_offset)
+            ):
+                yield site, frozenset(ranks)
+
+    @cached_property
+    def arrivals(self) -> dict[Group, Arrival]:
+        """What shows that several ranks enter a function together, where something does."""
+        return arrivals(self.program, self._runs)
+
+    def arrival_at(self, call: Call) -> Arrival | None:
+        """What shows that several ranks come to a call together, under whatever arguments."""
+        runs = self._runs.get(call.site.function)
+        if runs is None:
+            return None
+        found = (self.arrivals.get((runs.function, family)) for family, _ in groups_of(runs))
+        return next((arrival for arrival in found if arrival is not None), None)
+
+    @cached_property
+    def callers(self) -> dict[Function, list[CallSite]]:
+        """The calls that rank 0 and other ranks make together, by the function that is called."""
+        return callers_of(
+            together(group) for runs in self._runs.values() for _, group in groups_of(runs)
+        )
+
+    def resolve(self, module: Module, node: ast.AST) -> Definition | None:
+        """What a name or chain of attributes means at the top level of a module."""
+        return self.program.resolve_dotted(module, dotted_name(node))
+
+    def is_distributed(self, module: Module) -> bool:
+        """Whether a module shows that several ranks run it: it, or a module beside it that it imports,
+        asks for the rank, calls a collective, wraps a model, or derives from a trainer."""
+        return module in self._distributed
+
+    @cached_property
+    def _distributed(self) -> frozenset[Module]:
+        own = {m for m in self.program.modules.values() if self._shows_ranks(m)}
+        found = set(own)
+        for module in self.program.modules.values():
+            for dotted in module.imports.values():
+                meaning = self.program.lookup(dotted)
+                other = meaning.module if isinstance(meaning, (Function, Class)) else meaning
+                if isinstance(other, Module) and other is not module:
+                    if other in own:
+                        found.add(module)
+                    if module in own:
+                        found.add(other)
+        return frozenset(found)
+
+    def _shows_ranks(self, module: Module) -> bool:
+        for function in module.all_functions:
+            runs = self._runs.get(function)
+            if runs is None:
+                continue
+            for _, run in runs.runs():
+                if run.consulted & {"rank", "local", "last"} or run.attributes:
+                    return True
+                if any(site.rows and facts.is_collective(site.rows) for site in run.calls):
+                    return True
+        return any(facts.is_training_class(self.program.mro(cls)[1]) for cls in module.all_classes)

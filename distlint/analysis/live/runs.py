@@ -1,0 +1,73 @@
+"""The live runs of a function, and the calls that they make."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from distlint.analysis.interpreter.ir import CallSite, Run
+from distlint.analysis.interpreter.ranks import MAIN, RankClass
+from distlint.analysis.interpreter.values import Spread
+from distlint.analysis.program.definitions import Function
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something the analysis could not do: where, and what (shown with --verbose)."""
+
+    path: str
+    text: str
+
+
+@dataclass(slots=True, eq=False)
+class FunctionRuns:
+    """The live runs of one function: for each variant of its arguments, the run of each rank class."""
+
+    function: Function
+    variants: dict[object, dict[RankClass, Run]] = field(default_factory=dict)
+    callers: list[tuple[Run, ast.AST]] = field(default_factory=list)
+
+    @property
+    def classes(self) -> frozenset[RankClass]:
+        """The rank classes that enter the function."""
+        return frozenset(rank for runs in self.variants.values() for rank in runs)
+
+    def runs(self) -> Iterator[tuple[RankClass, Run]]:
+        """Every live run with the rank class it stands for."""
+        for runs in self.variants.values():
+            yield from runs.items()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """A call in the source, with what each rank class that makes it sees there.
+
+    `site` is the site of the first class; `sites` holds one for each run that makes the call.
+    """
+
+    site: CallSite
+    sites: tuple[tuple[RankClass, CallSite], ...]
+    entered_by: frozenset[RankClass]
+    """The rank classes that enter the function the call stands in."""
+
+    @property
+    def classes(self) -> frozenset[RankClass]:
+        """The rank classes that make the call."""
+        return frozenset(rank for rank, _ in self.sites)
+
+    @property
+    def by_all(self) -> bool:
+        """Whether every class that enters the function makes the call, under no condition of the rank."""
+        return self.classes == self.entered_by
+
+    @property
+    def guarded_by_rank(self) -> bool:
+        """Whether who makes the call depends on the rank: here, or where the function is called."""
+        if (
+            self.classes != self.entered_by
+            or MAIN not in self.entered_by
+            or len(self.entered_by) == 1 != len(self.classes)
+        ):
+            return True
+        return any(g.value.spread is Spread.RANK for g in self.site.guards)

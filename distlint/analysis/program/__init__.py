@@ -1,0 +1,1 @@
+"""What the files say: syntax, the modules and their names, classes with their bases, functions."""

@@ -1,0 +1,130 @@
+"""What a file defines: modules, classes, functions, and the names by which code refers to them."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from distlint.analysis.program.source import Source
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+@dataclass(slots=True, eq=False)
+class Function:
+    """A function, method, lambda, or the body of a module (`node` is then the `ast.Module`)."""
+
+    name: str
+    qualname: str
+    node: FunctionNode | ast.Module
+    module: Module
+    cls: Class | None = None
+    parent: Function | None = None
+    decorators: tuple[ast.expr, ...] = ()
+    is_generator: bool = False
+    nested: dict[str, Function] = field(default_factory=dict)
+
+    @property
+    def is_module_body(self) -> bool:
+        """Whether this stands for the statements of a module."""
+        return isinstance(self.node, ast.Module)
+
+    @property
+    def body(self) -> list[ast.stmt]:
+        """The statements; a lambda's expression counts as its `return`."""
+        if isinstance(self.node, ast.Lambda):
+            statement = ast.Return(value=self.node.body)
+            return [ast.copy_location(statement, self.node.body)]
+        return self.node.body
+
+    @property
+    def parameters(self) -> list[str]:
+        """Names of the positional parameters, in order, then the keyword-only ones."""
+        if isinstance(self.node, ast.Module):
+            return []
+        arguments = self.node.args
+        return [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+
+    def has_decorator(self, *names: str) -> bool:
+        """Whether a decorator's last name is one of `names` (``property``, ``staticmethod`` …)."""
+        return any(last_name(d) in names for d in self.decorators)
+
+    def __repr__(self) -> str:
+        return f"<Function {self.module.name}:{self.qualname}>"
+
+
+@dataclass(slots=True, eq=False)
+class Class:
+    """A class of the project. `bases` are the base expressions as written."""
+
+    name: str
+    qualname: str
+    node: ast.ClassDef
+    module: Module
+    methods: dict[str, Function] = field(default_factory=dict)
+    attributes: dict[str, ast.expr] = field(default_factory=dict)
+    self_assigned: dict[str, list[Function]] = field(default_factory=dict)
+
+    @property
+    def full_name(self) -> str:
+        """Module and qualified name, dotted."""
+        return f"{self.module.name}.{self.qualname}"
+
+    def __repr__(self) -> str:
+        return f"<Class {self.full_name}>"
+
+
+@dataclass(slots=True, eq=False)
+class Module:
+    """A file: its imports (local name → dotted name), its definitions, every function in it."""
+
+    name: str
+    source: Source
+    imports: dict[str, str] = field(default_factory=dict)
+    star_imports: list[str] = field(default_factory=list)
+    functions: dict[str, Function] = field(default_factory=dict)
+    classes: dict[str, Class] = field(default_factory=dict)
+    assigned: set[str] = field(default_factory=set)
+    all_functions: list[Function] = field(default_factory=list)
+    all_classes: list[Class] = field(default_factory=list)
+    body: Function = field(init=False)
+
+    @property
+    def path(self) -> str:
+        """How findings name the file."""
+        return self.source.path
+
+    @property
+    def package(self) -> str:
+        """What a relative import with one dot starts from."""
+        return self.name if self.source.is_package else self.name.rpartition(".")[0]
+
+    def __repr__(self) -> str:
+        return f"<Module {self.name}>"
+
+
+Definition = Function | Class | Module | str
+"""What a name means: something of the project, or the canonical dotted name of something outside."""
+
+
+def last_name(node: ast.expr) -> str:
+    """The last part of a dotted name, that of what is called for a call; "" for anything else."""
+    while isinstance(node, ast.Call):
+        node = node.func
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def dotted_name(node: ast.AST) -> str:
+    """`a.b.c` for a chain of attributes on a name, "" for anything else."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if not isinstance(node, ast.Attribute):
+        return ""
+    known: str | None = getattr(node, "_distlint_dotted", None)
+    if known is None:
+        base = dotted_name(node.value)
+        known = f"{base}.{node.attr}" if base else ""
+        node._distlint_dotted = known  # type: ignore[attr-defined]
+    return known

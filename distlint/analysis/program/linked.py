@@ -1,0 +1,45 @@
+"""Which files belong together: those that import one another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from distlint.analysis.program.definitions import Class, Function, Module
+from distlint.analysis.program.program import Program
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def imported(program: Program, module: Module) -> Iterator[Module]:
+    """The files of the program that a file imports from."""
+    for dotted in (*module.imports.values(), *module.star_imports):
+        # A script's own folder is on the path when it runs.
+        meaning = program.lookup(dotted) or program.lookup(f"{module.package}.{dotted}")
+        other = meaning.module if isinstance(meaning, (Function, Class)) else meaning
+        if isinstance(other, Module) and other is not module:
+            yield other
+
+
+def linked(program: Program, module: Module) -> set[Module]:
+    """The files that import a file, at any depth, and all that it and these import.
+
+    What a value of the file may be passed to without a resolved call is in one of these.
+    """
+    imports = {m: set(imported(program, m)) for m in program.modules.values()}
+    importers: dict[Module, set[Module]] = {}
+    for importer, others in imports.items():
+        for other in others:
+            importers.setdefault(other, set()).add(importer)
+    found = {module}
+    work = [module]
+    while work:  # those that import it, at any depth
+        for other in importers.get(work.pop(), set()) - found:
+            found.add(other)
+            work.append(other)
+    work = list(found)
+    while work:  # and all that these import
+        for other in imports.get(work.pop(), set()) - found:
+            found.add(other)
+            work.append(other)
+    return found

@@ -1,0 +1,185 @@
+"""The program: all modules, and what names mean across them.
+
+Built from syntax alone; nothing is imported. A name that the project defines is the project's, whatever
+a table says of a library's function of that name; what cannot be resolved stays unresolved.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Final
+
+from distlint.analysis.program.definitions import Class, Definition, Function, Module, dotted_name
+from distlint.analysis.program.scanning import scan
+from distlint.analysis.program.source import Source
+from distlint.knowledge.libraries import canonical_name
+
+_MAX_REEXPORTS: Final = 12
+
+
+class Program:
+    """All modules of the analysed tree, and what names mean in them."""
+
+    def __init__(self, sources: Iterator[Source] | list[Source]) -> None:
+        self.modules: dict[str, Module] = {}
+        self._tops: set[str] = set()
+        self._bases: dict[Class, tuple[Definition, ...]] = {}
+        self._members: dict[tuple[Module, str], Definition | None] = {}
+        self._cuts = 0
+        self._mro: dict[Class, tuple[tuple[Class, ...], tuple[str, ...]]] = {}
+        self._subclasses: dict[Class, list[Class]] | None = None
+        for source in sources:
+            module = scan(source.module, source)
+            # Two scripts may share a module name (examples/*/train.py): each is known by its path too.
+            name = (
+                source.module
+                if source.module not in self.modules
+                else f"{source.module}@{source.path}"
+            )
+            self.modules[name] = module
+            self._tops.add(source.module.partition(".")[0])
+
+    def lookup(self, dotted: str, depth: int = 0) -> Definition | None:
+        """What an absolute dotted name means; None for a name of the project that cannot be found."""
+        if dotted in self.modules:
+            return self.modules[dotted]
+        if dotted.partition(".")[0] not in self._tops:
+            return canonical_name(dotted)
+        head, _, attribute = dotted.rpartition(".")
+        tail: list[str] = []
+        while head:
+            module = self.modules.get(head)
+            if module is not None:
+                found: Definition | None = self.member(module, attribute, depth + 1)
+                for name in tail:
+                    if isinstance(found, Class):
+                        found = self.find_method(found, name)
+                    elif isinstance(found, Module):
+                        found = self.member(found, name, depth + 1)
+                    elif isinstance(found, str):
+                        found = canonical_name(f"{found}.{name}")
+                    else:
+                        return None
+                return found
+            tail.insert(0, attribute)
+            head, _, attribute = head.rpartition(".")
+        # The tree has a folder of that name, but not this module: an installed package of the same name,
+        # or a file that was not read.
+        return canonical_name(dotted) if dotted.partition(".")[0] not in self.modules else None
+
+    def member(self, module: Module, name: str, depth: int = 0) -> Definition | None:
+        """What `name` means at the top level of a module, followed through re-exports."""
+        key = (module, name)
+        if key not in self._members:
+            cuts = self._cuts
+            found = self._member(module, name, depth)
+            if depth and self._cuts != cuts:
+                return found  # right only in here: the search ended early, in a cycle perhaps
+            self._members[key] = found
+        return self._members[key]
+
+    def _member(self, module: Module, name: str, depth: int) -> Definition | None:
+        if depth > _MAX_REEXPORTS:
+            self._cuts += 1
+            return None
+        if name in module.functions:
+            return module.functions[name]
+        if name in module.classes:
+            return module.classes[name]
+        if name in module.imports:
+            dotted = module.imports[name]
+            if dotted == f"{module.name}.{name}" and dotted not in self.modules:
+                return None
+            return self.lookup(dotted, depth + 1)
+        submodule = self.modules.get(f"{module.name}.{name}")
+        if submodule is not None:
+            return submodule
+        if name in module.assigned:
+            return None
+        for star in module.star_imports:
+            target = self.modules.get(star)
+            if (
+                target is not None
+                and target is not module
+                and (found := self.member(target, name, depth + 1))
+            ):
+                return found
+        return None
+
+    def bases(self, cls: Class) -> tuple[Definition, ...]:
+        """The base classes of a class that could be resolved (subscripts are ignored)."""
+        if cls not in self._bases:
+            self._bases[cls] = ()  # a class that is its own base, through a name it shadows
+            found = []
+            for base in cls.node.bases:
+                node = base.value if isinstance(base, ast.Subscript) else base
+                meaning = self.resolve_dotted(cls.module, dotted_name(node))
+                if isinstance(meaning, (Class, str)) and meaning is not cls:
+                    found.append(meaning)
+            self._bases[cls] = tuple(found)
+        return self._bases[cls]
+
+    def resolve_dotted(self, module: Module, dotted: str) -> Definition | None:
+        """What a dotted name written at the top level of `module` means."""
+        if not dotted:
+            return None
+        first, _, rest = dotted.partition(".")
+        meaning = self.member(module, first)
+        for name in rest.split(".") if rest else ():
+            match meaning:
+                case Module():
+                    meaning = self.member(meaning, name)
+                case str():
+                    meaning = canonical_name(f"{meaning}.{name}")
+                case Class():
+                    meaning = next(
+                        (
+                            c
+                            for c in module.all_classes
+                            if c.qualname == f"{meaning.qualname}.{name}"
+                        ),
+                        None,
+                    )
+                case _:
+                    return None
+        return meaning
+
+    def mro(self, cls: Class) -> tuple[tuple[Class, ...], tuple[str, ...]]:
+        """The project classes a class inherits from (itself first), and the external ones by name."""
+        if cls not in self._mro:
+            own: list[Class] = []
+            outside: list[str] = []
+            stack: list[Definition] = [cls]
+            while stack:
+                current = stack.pop(0)
+                if isinstance(current, Class):
+                    if current not in own:
+                        own.append(current)
+                        stack.extend(self.bases(current))
+                elif isinstance(current, str) and current not in outside:
+                    outside.append(current)
+            self._mro[cls] = (tuple(own), tuple(outside))
+        return self._mro[cls]
+
+    def find_method(self, cls: Class, name: str, after: Class | None = None) -> Function | None:
+        """The method that `name` means on a class; with `after`, the next one behind that class."""
+        own, _ = self.mro(cls)
+        if after is not None:
+            own = own[own.index(after) + 1 :] if after in own else self.mro(after)[0][1:]
+        return next((c.methods[name] for c in own if name in c.methods), None)
+
+    def subclasses(self, cls: Class) -> list[Class]:
+        """Every project class that inherits from `cls`, at any distance."""
+        if self._subclasses is None:
+            self._subclasses = {}
+            for module in self.modules.values():
+                for candidate in module.all_classes:
+                    for base in self.mro(candidate)[0][1:]:
+                        self._subclasses.setdefault(base, []).append(candidate)
+        return self._subclasses.get(cls, [])
+
+    def functions(self) -> Iterator[Function]:
+        """Every function of every module, module bodies included."""
+        for module in self.modules.values():
+            yield from module.all_functions

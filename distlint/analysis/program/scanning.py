@@ -1,0 +1,161 @@
+"""One walk over the syntax of a module: definitions, imports, attributes assigned on `self`."""
+
+from __future__ import annotations
+
+import ast
+
+from distlint.analysis.program.definitions import Class, Function, Module
+from distlint.analysis.program.nodes import children
+from distlint.analysis.program.source import Source
+
+
+def scan(name: str, source: Source) -> Module:
+    """The module that a file makes, with all that it defines."""
+    module = Module(name, source)
+    _Scanner(module).scan()
+    return module
+
+
+class _Scanner:
+    """One walk over a module's syntax: definitions, imports, attributes assigned on `self`."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.lines = module.source.text.splitlines()
+
+    def scan(self) -> None:
+        module = self.module
+        module.body = Function("<module>", "<module>", module.source.tree, module)
+        module.all_functions.append(module.body)
+        self._statements(module.source.tree.body, module.body, None, "")
+
+    def _statements(
+        self, body: list[ast.stmt], owner: Function, cls: Class | None, prefix: str
+    ) -> None:
+        for statement in body:
+            match statement:
+                case ast.FunctionDef() | ast.AsyncFunctionDef():
+                    self._function(statement, owner, cls, prefix)
+                case ast.ClassDef():
+                    self._class(statement, owner, prefix)
+                case ast.Import() | ast.ImportFrom():
+                    self._import(statement)
+                case _:
+                    self._other(statement, owner, cls, prefix)
+
+    def _other(self, statement: ast.stmt, owner: Function, cls: Class | None, prefix: str) -> None:
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(statement, name, None)
+            if isinstance(block, list):
+                self._statements(block, owner, cls, prefix)
+        for handler in getattr(statement, "handlers", ()):
+            self._statements(handler.body, owner, cls, prefix)
+        for case in getattr(statement, "cases", ()):
+            self._statements(case.body, owner, cls, prefix)
+        targets: list[ast.expr] = []
+        match statement:
+            case ast.Assign():
+                targets = statement.targets
+            case ast.AnnAssign() | ast.AugAssign():
+                targets = [statement.target]
+            case ast.For() | ast.AsyncFor():
+                targets = [statement.target]
+            case ast.With() | ast.AsyncWith():
+                targets = [item.optional_vars for item in statement.items if item.optional_vars]
+        for target in targets:
+            self._target(target, statement, owner, cls)
+
+    def _target(
+        self, target: ast.expr, statement: ast.stmt, owner: Function, cls: Class | None
+    ) -> None:
+        match target:
+            case ast.Tuple() | ast.List():
+                for element in target.elts:
+                    self._target(element, statement, owner, cls)
+            case ast.Starred():
+                self._target(target.value, statement, owner, cls)
+            case ast.Name():
+                if cls is not None and owner.cls is not cls:
+                    value = getattr(statement, "value", None)
+                    if isinstance(value, ast.expr):
+                        cls.attributes[target.id] = value
+                elif owner.is_module_body:
+                    self.module.assigned.add(target.id)
+            case ast.Attribute(value=ast.Name(id="self" | "cls")):
+                method = owner
+                while method.cls is None and method.parent is not None:
+                    method = method.parent
+                if method.cls is not None:
+                    functions = method.cls.self_assigned.setdefault(target.attr, [])
+                    if method not in functions:
+                        functions.append(method)
+
+    def _function(
+        self,
+        node: ast.FunctionDef | ast.AsyncFunctionDef,
+        owner: Function,
+        cls: Class | None,
+        prefix: str,
+    ) -> None:
+        in_class = cls is not None and owner.cls is not cls
+        function = Function(
+            node.name,
+            prefix + node.name,
+            node,
+            self.module,
+            cls if in_class else None,
+            None if owner.is_module_body and not in_class else owner,
+            tuple(node.decorator_list),
+            _is_generator(node, self.lines),
+        )
+        self.module.all_functions.append(function)
+        if in_class:
+            assert cls is not None
+            if node.name not in cls.methods or not function.has_decorator("setter", "deleter"):
+                cls.methods[node.name] = function
+        elif owner.is_module_body:
+            self.module.functions[node.name] = function
+        else:
+            owner.nested[node.name] = function
+        self._statements(node.body, function, function.cls, prefix + node.name + ".<locals>.")
+
+    def _class(self, node: ast.ClassDef, owner: Function, prefix: str) -> None:
+        cls = Class(node.name, prefix + node.name, node, self.module)
+        self.module.all_classes.append(cls)
+        if owner.is_module_body:
+            self.module.classes.setdefault(node.name, cls)
+        self._statements(node.body, owner, cls, prefix + node.name + ".")
+
+    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
+        imports = self.module.imports
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.asname:
+                    imports[alias.asname] = alias.name
+                else:
+                    top = alias.name.partition(".")[0]
+                    imports.setdefault(top, top)
+            return
+        base = node.module or ""
+        if node.level:
+            package = self.module.package.split(".") if self.module.package else []
+            keep = len(package) - (node.level - 1)
+            base = ".".join([*package[: max(keep, 0)], *([base] if base else [])])
+        for alias in node.names:
+            if alias.name == "*":
+                self.module.star_imports.append(base)
+            else:
+                imports[alias.asname or alias.name] = f"{base}.{alias.name}" if base else alias.name
+
+
+def _is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: list[str]) -> bool:
+    if not any("yield" in line for line in lines[node.lineno - 1 : node.end_lineno]):
+        return False
+    stack: list[ast.AST] = list(node.body)
+    while stack:
+        child = stack.pop()
+        if isinstance(child, (ast.Yield, ast.YieldFrom)):
+            return True
+        if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            stack.extend(children(child))
+    return False

@@ -1,0 +1,1 @@
+"""What several rules ask of the live runs: files, seeds, devices, wrappers. One topic a file."""

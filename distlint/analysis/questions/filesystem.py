@@ -1,0 +1,508 @@
+"""What the ranks do to files: writes, reads, deletions, directories, downloads, each with its path."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.interpreter.ir import CallSite, Guard
+from distlint.analysis.interpreter.ranks import MAIN, NODE_MAIN, RankClass
+from distlint.analysis.interpreter.values import Spread, Value
+from distlint.analysis.live.arrival import (
+    Arrival,
+    Together,
+    beside_a_collective,
+    groups_of,
+    maybe_guarded,
+)
+from distlint.analysis.program.definitions import Function, dotted_name
+from distlint.analysis.program.nodes import walk
+from distlint.analysis.program.syntax import (
+    assignments,
+    element_names,
+    own_nodes,
+    statement_with_test,
+)
+from distlint.analysis.questions.paths import holds, parts_of
+from distlint.knowledge import sinks
+from distlint.knowledge.schema import Call as Row
+from distlint.knowledge.schema import Effect
+
+if TYPE_CHECKING:
+    from distlint.analysis.live.program import LiveProgram
+
+_FILES: Final = (
+    Effect.WRITE,
+    Effect.READ,
+    Effect.DELETE,
+    Effect.CREATE_DIR,
+    Effect.DOWNLOAD,
+)
+_NOT_FILES: Final = frozenset(
+    {"f", "fp", "fh", "fd", "fout", "file", "buf", "buffer", "stream", "out_file", "file_obj"}
+)
+"""Names of parameters that hold an open file or a buffer rather than a path."""
+_DEVICES: Final = ("/dev/", "/proc/", "/sys/")
+_FIRST: Final = ("process_first", "rank_zero_first", "rank_0_first", "master_first")
+"""Ends of the names of context managers that let one rank go first."""
+_PARTS: Final = (
+    "rank",
+    "worker",
+    "shard",
+    "process_i",
+    "proc_id",
+    "device_id",
+    "gpu_id",
+    "node_id",
+)
+"""Words of names that number processes or their parts."""
+_PLACEHOLDER: Final = re.compile(r"\{([^{}!:]+)[^{}]*\}|%\((\w+)\)")
+"""Names in a template of `str.format` or of `%`."""
+_MAX_CALLERS: Final = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileCall:
+    """A call that touches a file, as the ranks that enter its function together make it.
+
+    path      the expression of the path; None for downloads into a cache
+    sites     the call as each class of ranks met it, with what the path is there
+    entered   the classes of ranks that enter the function
+    arrival   what shows that they do so together; None where nothing does
+    """
+
+    effect: Effect
+    row: Row
+    path: ast.expr | None
+    sites: tuple[tuple[RankClass, CallSite, Value | None], ...]
+    entered: frozenset[RankClass]
+    arrival: Arrival | None
+
+    @property
+    def site(self) -> CallSite:
+        """The call as the first rank class met it."""
+        return self.sites[0][1]
+
+    @property
+    def function(self) -> Function:
+        """The function that the call stands in."""
+        return self.site.function
+
+    @property
+    def text(self) -> str:
+        """The path as written, for messages."""
+        return ast.unparse(self.path) if self.path is not None else ""
+
+    @property
+    def ranks(self) -> frozenset[RankClass]:
+        """The rank classes that make the call, without the first ranks of the other machines.
+
+        They write to a disk of their own, or the program would test the global rank.
+        """
+        return frozenset(rank for rank, _, _ in self.sites) - {NODE_MAIN}
+
+    @property
+    def by_several(self) -> bool:
+        """Whether rank 0 and another rank make the call, and no test of the rank may stand before it."""
+        ranks = self.ranks
+        return (
+            MAIN in ranks
+            and len(ranks) > 1
+            and not any(maybe_guarded(site) for _, site, _ in self.sites)
+        )
+
+
+def file_calls(live: LiveProgram) -> list[FileCall]:
+    """Every call of the reported modules that touches a file, in source order.
+
+    A call whose function the ranks enter in several ways is there once: as they enter it together.
+    """
+    found: dict[tuple[int, int], FileCall] = {}
+    for runs in live.functions():
+        for family, group in groups_of(runs):
+            arrival = live.arrivals.get((runs.function, family))
+            for made in _of_group(group, arrival):
+                key = (id(made.site.node), id(made.path))
+                known = found.get(key)
+                if known is None or _worth(made) > _worth(known):
+                    found[key] = made
+    return sorted(
+        found.values(),
+        key=lambda f: (f.site.module.path, f.site.node.lineno, f.site.node.col_offset),
+    )
+
+
+def _worth(found: FileCall) -> tuple[bool, bool, int]:
+    return (found.by_several and found.arrival is not None, found.by_several, len(found.ranks))
+
+
+def _of_group(group: Together, arrival: Arrival | None) -> Iterator[FileCall]:
+    by_node: dict[int, list[tuple[RankClass, CallSite]]] = {}
+    opened: set[int] = set()
+    for rank, run in group:
+        for site in run.calls:
+            if site.rows or site.name in sinks.OPENS:
+                by_node.setdefault(id(site.node), []).append((rank, site))
+            if site.name in sinks.OPENS:
+                opened.add(id(site.node))
+    entered = frozenset(rank for rank, _ in group)
+    for sites in by_node.values():
+        sites.sort(key=lambda pair: pair[0].rank)
+        for effect, row, path in effects_of(sites[0][1]):
+            if path is None and effect is not Effect.DOWNLOAD:
+                continue
+            made = [
+                (rank, site, _path_value(site, path))
+                for rank, site in sites
+                if not _left_to_others(site)
+            ]
+            if made and not any(_is_handle(value, path, opened) for _, _, value in made):
+                reason = arrival or beside_a_collective(made[0][1], group)
+                yield FileCall(effect, row, path, tuple(made), entered, reason)
+
+
+def effects_of(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
+    """What a call does to which path."""
+    opens = sinks.OPENS.get(site.name)
+    if opens is not None:
+        mode = site.argument(opens.mode, opens.mode_keyword)
+        text = opens.default if mode is None else mode.const
+        if isinstance(text, str) and sinks.APPENDING not in text:
+            # Logs of all ranks in one file: fairseq 0.12.2 (fairseq_cli/train.py), mosaicml 0.32.1
+            # (composer/callbacks/mlperf.py), where the other ranks have nothing to log.
+            writes = bool(set(text) & sinks.WRITING_MODES)
+            effect = Effect.WRITE if writes else Effect.READ
+            yield effect, Row(site.name, effect), _path_node(site, opens.path, opens.path_keyword)
+        return
+    if any(row.effect is Effect.GUARDED_WRITE for row in site.rows):
+        return
+    for row in site.rows:
+        if row.effect is Effect.DOWNLOAD and not _asked_for(site, row.when):
+            continue
+        if row.effect in _FILES and not row.handle:
+            yield row.effect, row, _path_node(site, row.path, row.path_keyword)
+            if row.target is not None:
+                target = _path_node(site, row.target, "dst")
+                if target is not None:
+                    yield Effect.WRITE, row, target
+        elif Effect.WRITE in row.also and Effect.GUARDED_WRITE not in row.also:
+            yield Effect.WRITE, row, _path_node(site, row.path, row.path_keyword)
+
+
+def _asked_for(site: CallSite, when: str) -> bool:
+    """Whether an argument asks for the effect (`download=True`); without a condition it is always so."""
+    keyword = when.partition("=")[0].strip()
+    if not keyword:
+        return True
+    value = site.keywords.get(keyword)
+    return value is not None and value.truthiness() is not False
+
+
+def _path_node(site: CallSite, position: int | str | None, keyword: str) -> ast.expr | None:
+    if position == "self":
+        return site.node.func.value if isinstance(site.node.func, ast.Attribute) else None
+    return site.argument_node(position if isinstance(position, int) else None, keyword)
+
+
+def _path_value(site: CallSite, node: ast.expr | None) -> Value | None:
+    if node is None:
+        return None
+    if isinstance(site.node.func, ast.Attribute) and node is site.node.func.value:
+        return site.receiver
+    for index, argument in enumerate(site.node.args):
+        if argument is node:
+            return site.args[index] if index < len(site.args) else None
+    for keyword in site.node.keywords:
+        if keyword.value is node and keyword.arg is not None:
+            return site.keywords.get(keyword.arg)
+    return None
+
+
+def _is_handle(value: Value | None, node: ast.expr | None, opened: set[int]) -> bool:
+    """Whether what stands where a path may stand is an open file or a buffer."""
+    if value is None:
+        return False
+    if isinstance(value.key, tuple) and len(value.key) == 2 and value.key[1] in opened:
+        return True
+    if value.type is not None and value.type.startswith(("io.", "_io.")):
+        return True
+    if isinstance(value.const, str) and value.const.startswith(_DEVICES):
+        return True
+    if isinstance(value.target, str) and value.target in ("os.devnull", "sys.stdout", "sys.stderr"):
+        return True
+    return isinstance(node, ast.Name) and node.id in _NOT_FILES and value.const is not None
+
+
+def _left_to_others(site: CallSite) -> bool:
+    """Whether an argument such as `is_main_process=` decides who writes."""
+    keyword = sinks.MAIN_PROCESS_ARGUMENTS.get(site.method)
+    return keyword is not None and keyword in site.keywords
+
+
+def same_path(
+    found: FileCall, callers: Mapping[Function, list[CallSite]], *, listed: bool = False
+) -> bool:
+    """Whether the ranks that make the call mean the same file.
+
+    No where the rank, or something of the rank's own (its part of the data, a temporary name, the
+    clock), goes into the path: here, or in the arguments of those who call the function.
+    """
+    if found.path is None:
+        return False
+    for _, _, value in found.sites:
+        if value is not None and is_own(value):
+            return False
+    if _names_a_part(found.path, found.function):
+        return False
+    if listed and any(v is not None and "file" in v.tags for _, _, v in found.sites):
+        return True
+    return _shared(found.path, found.function, callers, _MAX_CALLERS)
+
+
+def _names_a_part(node: ast.expr, function: Function) -> bool:
+    """Whether a path is made from something that by its name counts processes: `worker_id`.
+
+    Names are followed to what they are assigned or hold by default, attributes of `self` into the
+    methods that assign them. A placeholder of a template counts too, whoever fills it in: mosaicml
+    0.32.1 composer/profiler/json_trace_handler.py, whose `filename` is "…-rank{rank}.json" by default.
+    """
+    seen: set[tuple[str, Function]] = set()
+    stack: list[tuple[ast.AST, Function]] = [(node, function)]
+    while stack:
+        root, scope = stack.pop()
+        for child in walk(root):
+            if isinstance(child, ast.Constant):
+                if isinstance(child.value, str) and _holds_part(child.value):
+                    return True
+                continue
+            name = dotted_name(child)
+            if not name or (name, scope) in seen:
+                continue
+            seen.add((name, scope))
+            if any(word in name.rpartition(".")[2].lower() for word in _PARTS):
+                return True
+            stack.extend(_meanings(name, scope))
+    return False
+
+
+def _holds_part(text: str) -> bool:
+    """Whether a template has a placeholder for the number of a process: "{rank}", "%(local_rank)d"."""
+    return any(
+        word in match[match.lastindex or 0].lower()
+        for match in _PLACEHOLDER.finditer(text)
+        for word in _PARTS
+    )
+
+
+def _meanings(name: str, function: Function) -> Iterator[tuple[ast.AST, Function]]:
+    """The expressions that a name or an attribute of `self` stands for, each with its function."""
+    assigned = assignments(function).get(name, ())
+    yield from ((value, function) for value in assigned)
+    default = _default(function, name)
+    if default is not None:
+        yield default, function
+    cls = function.cls
+    if cls is not None and name.startswith("self.") and not assigned:
+        attr = name[5:]
+        for method in cls.self_assigned.get(attr, ()):
+            yield from ((value, method) for value in assignments(method).get(name, ()))
+        if attr in cls.attributes:
+            yield cls.attributes[attr], function.module.body
+    elif not assigned and name in function.module.assigned and name not in function.parameters:
+        body = function.module.body
+        yield from ((value, body) for value in assignments(body).get(name, ()))
+
+
+def _default(function: Function, name: str) -> ast.expr | None:
+    """What a parameter is where the caller gives nothing."""
+    if isinstance(function.node, ast.Module):
+        return None
+    spec = function.node.args
+    names = [a.arg for a in (*spec.posonlyargs, *spec.args)]
+    if name in names:
+        index = names.index(name) - (len(names) - len(spec.defaults))
+        return spec.defaults[index] if index >= 0 else None
+    for parameter, value in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
+        if parameter.arg == name:
+            return value
+    return None
+
+
+def is_own(value: Value) -> bool:
+    """Whether a value is each rank's own: made from the rank, the clock, the process, the data."""
+    if value.spread is Spread.RANK or "rank" in value.tags:
+        return True
+    return value.spread is Spread.LOCAL and not value.tags <= {"file"}
+
+
+def _shared(
+    node: ast.expr,
+    function: Function,
+    callers: Mapping[Function, list[CallSite]],
+    depth: int,
+) -> bool:
+    parameters, elements = sources_of(node, function)
+    if elements:
+        return False
+    asked = parameters - {"self", "cls"}
+    sites = callers.get(function, ())
+    if not asked or not sites or not depth:
+        return True
+    return any(_arguments_shared(site, asked, callers, depth) for site in sites)
+
+
+def _arguments_shared(
+    site: CallSite, asked: set[str], callers: Mapping[Function, list[CallSite]], depth: int
+) -> bool:
+    assert site.callee is not None
+    names = site.callee.parameters
+    skipped = 1 if site.callee.cls is not None and names[:1] == ["self"] else 0
+    for position, name in enumerate(names[skipped:]):
+        if name not in asked:
+            continue
+        value = site.argument(position, name)
+        argument = site.argument_node(position, name)
+        if value is not None and is_own(value):
+            return False
+        if argument is not None and (
+            _names_a_part(argument, site.function)
+            or not _shared(argument, site.function, callers, depth - 1)
+        ):
+            return False
+    return True
+
+
+def sources_of(node: ast.expr, function: Function) -> tuple[set[str], bool]:
+    """What an expression is made of, through the assignments of its function.
+
+    Returns:
+        The parameters that go into it, and whether an element of some collection does: the ranks
+        may hold different collections (each its part of a dataset).
+    """
+    assigned, elements = assignments(function), element_names(function)
+    names: set[str] = set()
+    stack: list[ast.AST] = [node]
+    while stack:
+        for child in walk(stack.pop()):
+            name = dotted_name(child)
+            if name and name not in names:
+                names.add(name)
+                if name in elements:
+                    return set(), True
+                stack.extend(assigned.get(name, ()))
+    return names & set(function.parameters), False
+
+
+def asks_existence(site: CallSite) -> bool:
+    """Whether the call is made only where a test of the file system came out one way."""
+    return any("file" in guard.value.tags and _tests(guard.node) for guard in site.guards)
+
+
+def check_before(found: FileCall) -> Guard | None:
+    """The test in force that asks whether the path, or one above or below it, exists."""
+    if found.path is None:
+        return None
+    path = parts_of(found.path, found.function)
+    for guard in found.site.guards:
+        if guard.exits and _raises(found.function, guard):
+            continue
+        for test in _tests(guard.node):
+            asked = parts_of(test, found.function)
+            if holds(asked, path) or holds(path, asked):
+                return guard
+    return None
+
+
+def _raises(function: Function, guard: Guard) -> bool:
+    """Whether the other arm of an early exit ends in an error: then nothing is made in its place."""
+    statement = statement_with_test(function, guard.node)
+    if statement is None:
+        return False
+    arm = statement.orelse if guard.taken else statement.body
+    return bool(arm) and isinstance(arm[-1], ast.Raise)
+
+
+def _tests(condition: ast.expr) -> list[ast.expr]:
+    """The paths about which a condition asks the file system."""
+    names = {name.rpartition(".")[2] for name in sinks.EXISTENCE_TESTS} | sinks.EXISTENCE_METHODS
+    found: list[ast.expr] = []
+    for node in walk(condition):
+        if isinstance(node, ast.Call) and _last(node.func) in names:
+            if node.args:
+                found.append(node.args[0])
+            elif isinstance(node.func, ast.Attribute):
+                found.append(node.func.value)
+    return found
+
+
+def _last(node: ast.expr) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+_FILE_ERRORS: Final = frozenset(
+    {
+        "Exception",
+        "BaseException",
+        "OSError",
+        "IOError",
+        "FileNotFoundError",
+        "FileExistsError",
+        "EnvironmentError",
+    }
+)
+_TOLERANT: Final = ("ignore_errors", "missing_ok", "exist_ok", "dirs_exist_ok")
+
+
+def tolerated(site: CallSite) -> bool:
+    """Whether the call, or what stands around it, takes a file that others made or removed."""
+    for keyword in _TOLERANT:
+        value = site.keywords.get(keyword)
+        if value is not None and value.truthiness() is not False:
+            return True
+    caught = [handler.type for attempt in site.tries for handler in attempt.handlers]
+    for node in own_nodes(site.function):
+        if isinstance(node, (ast.With, ast.AsyncWith)) and stands_in(site, node):
+            for item in node.items:
+                call = item.context_expr
+                if isinstance(call, ast.Call) and _last(call.func) == "suppress":
+                    caught.extend(call.args)
+    return any(kind is None or _catches(kind) for kind in caught)
+
+
+def _catches(kind: ast.expr) -> bool:
+    kinds = kind.elts if isinstance(kind, ast.Tuple) else [kind]
+    return any(_last(each) in _FILE_ERRORS for each in kinds)
+
+
+def first_sections(live: LiveProgram) -> list[tuple[Function, ast.With | ast.AsyncWith]]:
+    """The `with` blocks that one rank runs before the others (`main_process_first`).
+
+    By the tables, and by the name: projects hold copies of these context managers.
+    """
+    found: list[tuple[Function, ast.With | ast.AsyncWith]] = []
+    for call in live.calls():
+        statement = call.site.statement
+        if (
+            (any(row.first for row in call.site.rows) or call.site.method.endswith(_FIRST))
+            and isinstance(statement, (ast.With, ast.AsyncWith))
+            and any(item.context_expr is call.site.node for item in statement.items)
+        ):
+            found.append((call.site.function, statement))
+    return found
+
+
+def stands_in(site: CallSite, block: ast.With | ast.AsyncWith) -> bool:
+    """Whether a call of the same function stands in the body of a `with`."""
+    return block.body[0].lineno <= site.node.lineno <= (block.end_lineno or block.lineno)
+
+
+def in_first_section(
+    site: CallSite, sections: Iterable[tuple[Function, ast.With | ast.AsyncWith]]
+) -> bool:
+    """Whether the call stands in a block that one rank runs before the others."""
+    return any(function is site.function and stands_in(site, block) for function, block in sections)

@@ -1,0 +1,208 @@
+"""What all ranks have to build alike after a seed: sharded models, seedable samplers."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.interpreter.ir import CallSite
+from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.syntax import assignments
+from distlint.knowledge import facts
+
+if TYPE_CHECKING:
+    from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.program.definitions import Function
+    from distlint.analysis.questions.seeding import Seed
+
+_FSDP1: Final = "torch.distributed.fsdp.FullyShardedDataParallel"
+_FSDP2: Final = "torch.distributed.fsdp.fully_shard"
+_LOADING: Final = ("load", "resume", "restore", "checkpoint", "broadcast")
+_DDP_HANDLER: Final = "DistributedDataParallelKwargs"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hazard:
+    """Something built after a seed: a clause for messages, and where it is wrapped or prepared."""
+
+    text: str
+    place: str
+    node: ast.AST
+    statement: ast.stmt | None
+    """The last statement that wraps or prepares in the seed's own block; None where there is none."""
+    certain: bool
+    wraps: bool = True
+    """Whether the program itself wraps or prepares, rather than a trainer."""
+
+
+def shared_after(live: LiveProgram, seed: Seed) -> Hazard | None:
+    """What the ranks must build alike below a seed, in the same function; None where there is nothing."""
+    function = seed.site.function
+    runs = live.runs_of(function)
+    if runs is None:
+        return None
+    sites: dict[int, CallSite] = {}
+    for _, run in runs.runs():
+        for site in run.calls:
+            sites.setdefault(id(site.node), site)
+    ordered = sorted(sites.values(), key=lambda s: (s.node.lineno, s.node.col_offset))
+    after = [s for s in ordered if s.node.lineno > seed.site.node.lineno]
+    for hazard in (
+        _sharded(function, ordered, after, seed),
+        _seedable(ordered, after, seed),
+        _trainer(ordered, after, seed),
+    ):
+        if hazard is not None:
+            return hazard
+    return None
+
+
+def last_wrap(function: Function, after: list[CallSite], top: ast.stmt) -> ast.stmt | None:
+    """The last statement of the seed's block, or of the function, that wraps or prepares."""
+    wraps = [s for s in after if facts.wrapper(s.name) is not None and not s.loops]
+    block = function.body
+    for site in reversed(wraps):
+        for statement in block:
+            if statement is site.statement and not isinstance(statement, ast.Return):
+                return statement
+    return None
+
+
+def _sharded(
+    function: Function, sites: list[CallSite], after: list[CallSite], seed: Seed
+) -> Hazard | None:
+    if any(_loads(site) for site in after):
+        return None
+    for site in after:
+        fact = facts.wrapper(site.name)
+        if fact is None:
+            continue
+        text, certain = _shards(site, sites)
+        if not text:
+            continue
+        positions = (
+            range(len(site.node.args)) if fact.each_argument else (fact.model_position or 0,)
+        )
+        nodes = [site.argument_node(p, "" if fact.each_argument else "module") for p in positions]
+        for node in nodes:
+            built = _built_below(function, node, seed)
+            if built is not None:
+                return Hazard(
+                    f"`{ast.unparse(built)}` below draws its weights from that: {text}",
+                    "sharded here" if certain else "prepared here",
+                    site.node,
+                    last_wrap(function, after, seed.site.statement),
+                    certain,
+                )
+    return None
+
+
+def _shards(site: CallSite, sites: list[CallSite]) -> tuple[str, bool]:
+    """What goes wrong when a call wraps models that differ, and whether it surely shards; "" for neither."""
+    if site.name == _FSDP1:
+        synced = site.keywords.get("sync_module_states")
+        if synced is not None and synced.truthiness() is not False:
+            return "", False
+        return "FSDP glues shards of different models together, without an error", True
+    if site.name == _FSDP2:
+        return "FSDP glues shards of different models together, without an error", True
+    if site.name.startswith("accelerate.Accelerator.prepare"):
+        names = {s.method for s in sites}
+        plugins = [s for s in sites if s.method == "FullyShardedDataParallelPlugin"]
+        if _DDP_HANDLER in names or "DeepSpeedPlugin" in names:
+            return "", False
+        for plugin in plugins:
+            for keyword in ("sync_module_states", "cpu_ram_efficient_loading"):
+                given = plugin.keywords.get(keyword)
+                if given is not None and given.truthiness() is not False:
+                    return "", False
+        glued = "glues shards of different models together, without an error"
+        if plugins:
+            return f"FSDP {glued}", True
+        return f"launched with FSDP, `prepare()` {glued} (under DDP rank 0's weights win)", False
+    return "", False
+
+
+def _loads(site: CallSite) -> bool:
+    """Weights that are replaced after the initialisation: what was drawn does not matter."""
+    name = site.method.lower()
+    return any(word in name for word in _LOADING) and not name.endswith(
+        ("loader", "load_dataset", "dataloader", "loaders", "checkpoint_wrapper", "load_data")
+    )
+
+
+def _built_below(function: Function, node: ast.expr | None, seed: Seed) -> ast.expr | None:
+    """The call that builds a model from random numbers below the seed, and above where it is wrapped."""
+    if node is None:
+        return None
+    if isinstance(node, ast.Call):
+        return _constructor(node, seed)
+    if not isinstance(node, ast.Name):
+        return None
+    values = [
+        v for v in assignments(function).get(node.id, []) if v.lineno < node.lineno or v is node
+    ]
+    found = [
+        c for v in values if isinstance(v, ast.Call) and (c := _constructor(v, seed)) is not None
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _constructor(call: ast.Call, seed: Seed) -> ast.expr | None:
+    if call.lineno <= seed.site.node.lineno:
+        return None
+    function = call.func
+    if isinstance(function, ast.Attribute) and function.attr in ("to", "cuda", "train", "eval"):
+        inner = function.value
+        return _constructor(inner, seed) if isinstance(inner, ast.Call) else None
+    name = dotted_name(function)
+    last = name.rpartition(".")[2]
+    built = last[:1].isupper() or last in ("from_config", "_from_config")
+    weightless = last.endswith(
+        ("Optimizer", "Loader", "Dataset", "Scheduler", "LR", "Adam", "AdamW", "SGD")
+    )
+    return function if built and not weightless else None
+
+
+def _seedable(sites: list[CallSite], after: list[CallSite], seed: Seed) -> Hazard | None:
+    asked = [
+        s
+        for s in sites
+        if (given := s.keywords.get("use_seedable_sampler")) is not None
+        and given.truthiness() is True
+        and "data_seed" not in s.keywords
+    ]
+    prepared = [s for s in after if s.name.startswith("accelerate.Accelerator.prepare")]
+    if not asked or not prepared:
+        return None
+    return Hazard(
+        "accelerate's seedable sampler takes its seed from that: the ranks shuffle differently, and "
+        "their shards repeat samples and leave others out",
+        "the loader is prepared here",
+        prepared[0].node,
+        last_wrap(seed.site.function, after, seed.site.statement),
+        True,
+    )
+
+
+def _trainer(sites: list[CallSite], after: list[CallSite], seed: Seed) -> Hazard | None:
+    """A seed between the construction of a Trainer, which seeds all ranks alike, and its `train()`."""
+    for site in after:
+        type_ = site.receiver.type if site.receiver is not None else None
+        if site.method != "train" or type_ is None or seed.site.loops:
+            continue
+        if "transformers.Trainer" not in set(facts.with_bases([type_])):
+            continue
+        built = [s for s in sites if s.result is not None and s.result.type == type_]
+        if any(s.node.lineno < seed.site.node.lineno for s in built):
+            return Hazard(
+                "`train()` below builds its loader, whose seedable sampler takes its seed from that: "
+                "the ranks shuffle differently, and their shards repeat samples and leave others out",
+                "the loader is built here",
+                site.node,
+                None,
+                True,
+                wraps=False,
+            )
+    return None

@@ -1,0 +1,203 @@
+"""What one rank does to a file while the others, whom nothing makes wait, already use it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.interpreter.ir import CallSite, Run
+from distlint.analysis.interpreter.ranks import MAIN, OTHER
+from distlint.analysis.interpreter.values import Spread
+from distlint.analysis.live.arrival import called, groups_of
+from distlint.analysis.program.definitions import Function
+from distlint.analysis.questions.filesystem import (
+    asks_existence,
+    effects_of,
+    first_sections,
+    in_first_section,
+)
+from distlint.analysis.questions.paths import Parts, bound, holds, parts_of
+from distlint.knowledge import facts
+from distlint.knowledge.schema import Effect
+
+if TYPE_CHECKING:
+    from distlint.analysis.live.program import LiveProgram
+
+_PREPARES: Final = (Effect.WRITE, Effect.DELETE, Effect.CREATE_DIR, Effect.DOWNLOAD)
+_SYNC_WORDS: Final = ("barrier", "wait", "synchronize", "sync_", "process_first")
+_LOAD_WORDS: Final = ("load", "read", "from_pretrained", "from_file", "restore")
+_MAX_STEPS: Final = 600
+_MAX_DEPTH: Final = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """One thing in the order in which a rank does it.
+
+    effect   what happens to the file; None for a point where ranks wait for each other
+    node     the path, as the call has it
+    site     the call itself
+    through  the calls that lead to it from the function that the trace belongs to, innermost first,
+             each with the function that it calls
+    """
+
+    effect: Effect | None
+    node: ast.expr | None
+    site: CallSite
+    through: tuple[tuple[CallSite, Function], ...] = ()
+
+    @property
+    def outer(self) -> CallSite:
+        """The call in the function that the trace belongs to, which leads to `site`."""
+        return self.through[-1][0] if self.through else self.site
+
+    @property
+    def path(self) -> Parts:
+        """The file, in terms of the function that the trace belongs to."""
+        if self.node is None:
+            return ()
+        path = parts_of(self.node, self.site.function)
+        for call, callee in self.through:
+            path = bound(path, _arguments(call, callee))
+        return path
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Race:
+    """Rank 0 prepares a file; the other ranks use it, and nothing in between makes them wait."""
+
+    prepared: Step
+    used: Step
+    function: Function
+
+
+class Traces:
+    """The file and waiting steps of runs, with the calls that they make followed."""
+
+    def __init__(self, live: LiveProgram) -> None:
+        self._live = live
+        self._known: dict[Run, list[Step]] = {}
+
+    def of(self, run: Run, depth: int = _MAX_DEPTH) -> list[Step]:
+        """The steps of a run in order."""
+        if run in self._known:
+            return self._known[run]
+        self._known[run] = []  # a recursive call adds nothing of its own
+        steps: list[Step] = []
+        children: dict[int, Run] = {}
+        if depth:
+            for site, child in called(run):
+                children.setdefault(id(site), child)
+        for site in sorted(run.calls, key=lambda s: s.order):
+            if len(steps) > _MAX_STEPS:
+                break
+            inner = children.get(id(site))
+            if inner is not None:
+                steps += self._inside(site, inner, depth)
+            steps += _own(site, inner)
+        if depth == _MAX_DEPTH or not children:
+            self._known[run] = steps
+        else:
+            del self._known[run]
+        return steps
+
+    def _inside(self, site: CallSite, child: Run, depth: int) -> Iterator[Step]:
+        here = (site, child.function)
+        for step in self.of(child, depth - 1):
+            yield Step(step.effect, step.node, step.site, (*step.through, here))
+
+
+def _own(site: CallSite, child: Run | None) -> Iterator[Step]:
+    name = site.method
+    if facts.is_collective(site.rows) or any(word in name.lower() for word in _SYNC_WORDS):
+        yield Step(None, None, site)
+    found = False
+    for effect, row, path in effects_of(site):
+        if path is not None and not row.locked:
+            found = True
+            yield Step(effect, path, site)
+    if not found and child is None and any(word in name for word in _LOAD_WORDS):
+        for argument in site.node.args[:1]:
+            if not isinstance(argument, (ast.Starred, ast.Constant)):
+                yield Step(Effect.READ, argument, site)
+
+
+def _arguments(site: CallSite, callee: Function) -> dict[Hashable, Parts]:
+    names = callee.parameters
+    skipped = 1 if callee.cls is not None and names[:1] in (["self"], ["cls"]) else 0
+    found: dict[Hashable, Parts] = {}
+    for position, name in enumerate(names[skipped:]):
+        node = site.argument_node(position, name)
+        if node is not None:
+            found["parameter", id(callee), name] = parts_of(node, site.function)
+    return found
+
+
+def races(live: LiveProgram) -> Iterator[Race]:
+    """Files that rank 0 alone prepares and that other ranks use without having waited for it."""
+    traces = Traces(live)
+    seen: set[tuple[int, int]] = set()
+    for runs in live.functions():
+        for _, group in groups_of(runs):
+            main = next((run for rank, run in group if rank is MAIN), None)
+            other = next((run for rank, run in group if rank is OTHER), None)
+            if main is None or other is None or main is other:
+                continue
+            for prepared, used in _unordered(live, traces.of(main), traces.of(other)):
+                key = (id(prepared.site.node), id(used.site.node))
+                if key not in seen:
+                    seen.add(key)
+                    yield Race(prepared, used, runs.function)
+
+
+def _unordered(
+    live: LiveProgram, main: list[Step], other: list[Step]
+) -> Iterator[tuple[Step, Step]]:
+    theirs = {id(step.site.node): step for step in other if step.effect is not None}
+    waiting: list[Step] = []
+    for step in main:
+        if step.effect is None:
+            waiting = []
+            continue
+        if id(step.site.node) not in theirs:
+            if _prepares(live, step, other):
+                waiting.append(step)
+            continue
+        for prepared in waiting:
+            if _conflict(prepared, step):
+                yield prepared, theirs[id(step.site.node)]
+                waiting.remove(prepared)
+                break
+
+
+def _prepares(live: LiveProgram, step: Step, other: list[Step]) -> bool:
+    """Whether a step of rank 0 alone makes or removes what others may use."""
+    if step.effect not in _PREPARES or not _by_rank(step) or asks_existence(step.site):
+        return False
+    if in_first_section(step.site, live.answer(first_sections)):
+        return False
+    return step.effect is not Effect.CREATE_DIR or not any(
+        theirs.effect is Effect.CREATE_DIR and holds(step.path, theirs.path) for theirs in other
+    )
+
+
+def _by_rank(step: Step) -> bool:
+    """Whether a test of the rank, here or where the function is called, keeps the others out."""
+    return any(
+        guard.value.spread is Spread.RANK and guard.value.truthiness() is not None
+        for site in (step.site, step.outer)
+        for guard in site.guards
+    )
+
+
+def _conflict(prepared: Step, used: Step) -> bool:
+    if not holds(prepared.path, used.path):
+        return False
+    if prepared.effect is Effect.CREATE_DIR:
+        # Who creates the directory too, if need be, does not depend on rank 0.
+        return used.effect in (Effect.WRITE, Effect.READ) and prepared.path != used.path
+    if prepared.effect is Effect.DELETE:
+        return used.effect in (Effect.WRITE, Effect.READ, Effect.CREATE_DIR)
+    return used.effect is Effect.READ

@@ -1,0 +1,116 @@
+"""Whether two expressions name the same file: paths taken apart into parts that can be compared."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable, Mapping
+from typing import Final
+
+from distlint.analysis.program.definitions import Function, dotted_name
+from distlint.analysis.program.syntax import assignments
+
+Parts = tuple[Hashable, ...]
+"""The components of a path, outermost first: constants, and what stands for a component."""
+
+_JOINS: Final = frozenset({"os.path.join", "path.join", "osp.join", "join"})
+_SAME: Final = frozenset(
+    {
+        "str",
+        "Path",
+        "pathlib.Path",
+        "os.fspath",
+        "fspath",
+        "os.path.abspath",
+        "os.path.realpath",
+        "os.path.normpath",
+        "os.path.expanduser",
+        "osp.abspath",
+    }
+)
+"""Calls that give the path that they get."""
+_SAME_METHODS: Final = frozenset({"resolve", "absolute", "expanduser", "as_posix"})
+_MAX_DEPTH: Final = 8
+
+
+def parts_of(node: ast.expr, function: Function) -> Parts:
+    """The components of a path expression, through the variables that its function assigns once."""
+    return _parts(node, function, _MAX_DEPTH)
+
+
+def _parts(node: ast.expr, function: Function, depth: int) -> Parts:
+    match node:
+        case ast.Constant(value=str() as text):
+            return _split(text)
+        case ast.Name(id=name) if depth:
+            values = assignments(function).get(name, ())
+            if name in function.parameters and not values:
+                return (("parameter", id(function), name),)
+            if len(values) == 1 and name not in function.parameters:
+                return _parts(values[0], function, depth - 1)
+            return (("name", id(function), name),)
+        case ast.BinOp(left=left, op=ast.Div(), right=right):
+            return _parts(left, function, depth) + _parts(right, function, depth)
+        case ast.BinOp(left=left, op=ast.Add(), right=ast.Constant(value=str() as text)) if (
+            text.startswith("/")
+        ):
+            return _parts(left, function, depth) + _split(text[1:])
+        case ast.JoinedStr(values=values):
+            return _formatted(values, function, depth)
+        case ast.Call(func=called, args=[first, *rest]) if not any(
+            isinstance(a, ast.Starred) for a in (first, *rest)
+        ):
+            name = dotted_name(called)
+            if name in _JOINS or (name in _SAME and not rest) or name.endswith("Path"):
+                return tuple(p for a in (first, *rest) for p in _parts(a, function, depth))
+            if isinstance(called, ast.Attribute) and called.attr == "joinpath":
+                return tuple(
+                    p for a in (called.value, first, *rest) for p in _parts(a, function, depth)
+                )
+        case ast.Call(func=ast.Attribute(value=value, attr=attr), args=[]) if attr in _SAME_METHODS:
+            return _parts(value, function, depth)
+    return (("expression", _scope(node, function), ast.dump(node)),)
+
+
+def _scope(node: ast.expr, function: Function) -> Hashable:
+    """Attributes of `self` mean the same in all methods of a class; other names in one function only."""
+    name = dotted_name(node)
+    if name.startswith("self.") and function.cls is not None:
+        return function.cls.full_name
+    return id(function)
+
+
+def _split(text: str) -> Parts:
+    return tuple(part for part in text.split("/") if part not in ("", "."))
+
+
+def _formatted(values: list[ast.expr], function: Function, depth: int) -> Parts:
+    """An f-string: constants hold the separators, a component alone between two is an expression."""
+    components: list[list[Parts]] = [[]]
+    for value in values:
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            first, *rest = value.value.split("/")
+            if first:
+                components[-1].append((first,))
+            for part in rest:
+                components.append([(part,)] if part else [])
+        elif isinstance(value, ast.FormattedValue):
+            components[-1].append(_parts(value.value, function, depth))
+    found: list[Hashable] = []
+    for pieces in components:
+        if len(pieces) == 1:
+            found.extend(pieces[0])
+        elif pieces:
+            found.append(("text", tuple(pieces)))
+    return tuple(found)
+
+
+def bound(parts: Parts, arguments: Mapping[Hashable, Parts]) -> Parts:
+    """A path of a function in terms of its caller: parameters replaced by what is passed for them."""
+    if not any(part in arguments for part in parts):
+        return parts
+    return tuple(p for part in parts for p in arguments.get(part, (part,)))
+
+
+def holds(outer: Parts, inner: Parts) -> bool:
+    """Whether `inner` is the path `outer`, or lies in it."""
+    return bool(outer) and inner[: len(outer)] == outer

@@ -1,0 +1,217 @@
+"""Calls that seed random number generators, as the ranks make them, and what is drawn from these."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.interpreter.ir import CallSite
+from distlint.analysis.interpreter.values import Spread, Value
+from distlint.analysis.program.nodes import walk
+from distlint.knowledge import randomness
+from distlint.knowledge.randomness import Draw, Seeding
+
+if TYPE_CHECKING:
+    from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.live.runs import Call
+    from distlint.analysis.program.definitions import Function, Module
+
+_HELPER: Final = re.compile(
+    r"_*(?:seed(?:s|ing)?(?:_|$)"
+    r"|(?:set|fix|init|setup|make|manual|control|configure|ensure|enable|random)\w*"
+    r"(?:[sS]eeds?|[sS]eed_\w+|determin\w+|reproduc\w+)$)"
+)
+"""Names of functions that do nothing but seed: their calls are the seedings."""
+_DRAWS_FROM: Final = {"torch": ("torch", "cuda"), "numpy": ("numpy",), "python": ("python",)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seed:
+    """A call that seeds the global generators of a process.
+
+    `value` is the expression of the seed, without a rank that is added to it (None where it is
+    unknown); `per_rank` says whether the ranks get different ones; `streams` are those of
+    `knowledge.randomness.Seeding`.
+    """
+
+    call: Call
+    value: ast.expr | None
+    per_rank: bool
+    streams: tuple[str, ...]
+
+    @property
+    def site(self) -> CallSite:
+        """The site of the first class of ranks."""
+        return self.call.site
+
+
+def seeds(live: LiveProgram, module: Module) -> Iterator[Seed]:
+    """The calls of a file that seed global generators, in source order.
+
+    A function that does nothing but seed, by its name, stands for what it does: its calls count.
+    """
+    for call in live.calls(module=module):
+        site = call.site
+        if is_helper(site.function):
+            continue
+        row = _row(site)
+        if row is not None:
+            if row.streams != ("generator",):
+                yield _direct(call, row)
+        elif site.callee is not None and is_helper(site.callee):
+            found = _through(live, call, site.callee)
+            if found is not None:
+                yield found
+
+
+def is_helper(function: Function) -> bool:
+    """Whether a function is there to seed, by its name."""
+    return not function.is_module_body and _HELPER.match(function.name) is not None
+
+
+def draw_of(site: CallSite) -> Draw | None:
+    """What a call draws from a global stream; None where it draws nothing or has its own generator."""
+    row = randomness.DRAWS.get(site.name)
+    if row is None and site.method in randomness.DRAW_METHODS and site.name.startswith("."):
+        row = randomness.DRAW_METHODS[site.method]
+    if row is None:
+        return None
+    if row.generator:
+        given = site.keywords.get(row.generator)
+        if given is not None and not (given.known and given.const is None):
+            return None
+    return row
+
+
+def draws_by_syntax(live: LiveProgram, function: Function) -> Iterator[tuple[ast.Call, Draw]]:
+    """What a function draws from global streams, where it has nothing to do with ranks itself.
+
+    Such a function is not followed: its calls are known by name only.
+    """
+    for node in walk(function.node):
+        if isinstance(node, ast.Call):
+            meaning = live.resolve(function.module, node.func)
+            row = randomness.DRAWS.get(meaning) if isinstance(meaning, str) else None
+            if row is None and meaning is None and isinstance(node.func, ast.Attribute):
+                row = randomness.DRAW_METHODS.get(node.func.attr)
+            if row is not None and not any(
+                k.arg == row.generator and not isinstance(k.value, ast.Constant)
+                for k in node.keywords
+            ):
+                yield node, row
+
+
+def draws_from(draw: Draw, seed: Seed) -> bool:
+    """Whether a draw uses a stream that the seed sets."""
+    return any(stream in seed.streams for stream in _DRAWS_FROM.get(draw.stream, ()))
+
+
+def makes_ranks_differ(live: LiveProgram, module: Module) -> bool:
+    """Whether a file gives ranks random streams of their own anywhere, by whatever means.
+
+    Also in ways that cannot be followed: a seed from the rank in a generator, in a worker function
+    of a loader, or in a function with the rank among its parameters.
+    """
+    for call in live.calls(module=module):
+        for _, site in call.sites:
+            if site.name in randomness.DECORRELATING:
+                return True
+            row = _row(site)
+            seeding = row is not None or "seed" in site.method.lower() or site.method == "generator"
+            values = (*site.args, *site.keywords.values())
+            if seeding and any(_of_rank(v) for v in values):
+                return True
+            if row is not None and row.seed == "self":
+                return True
+            if row is not None and row.per_rank and _is_true(site.keywords.get(row.per_rank)):
+                return True
+    return any(
+        is_helper(f) and any("rank" in p or p == "device_specific" for p in f.parameters)
+        for f in module.all_functions
+    )
+
+
+def _row(site: CallSite) -> Seeding | None:
+    row = randomness.SEEDINGS.get(site.name)
+    if row is None and site.callee is None and site.args:
+        row = randomness.ANY_SEEDINGS.get(site.method)
+    return row
+
+
+def _direct(call: Call, row: Seeding) -> Seed:
+    site = call.site
+    position = row.seed if isinstance(row.seed, int) else None
+    node = site.argument_node(position, row.keyword)
+    values = [s.argument(position, row.keyword) for _, s in call.sites]
+    per_rank = site.name in randomness.DECORRELATING or row.seed == "self"
+    per_rank |= any(v is not None and _of_rank(v) for v in values)
+    if row.per_rank:
+        given = [s.keywords.get(row.per_rank) for _, s in call.sites]
+        per_rank |= any(v is not None and (_is_true(v) or _of_rank(v)) for v in given)
+        per_rank |= row.per_rank == "rank" and any(
+            len(s.args) > 1 and _of_rank(s.args[1]) for _, s in call.sites
+        )
+    return Seed(call, node and without_rank(node), per_rank, row.streams)
+
+
+def _through(live: LiveProgram, call: Call, helper: Function) -> Seed | None:
+    runs = live.runs_of(helper)
+    inside = [
+        (site, row)
+        for _, run in (runs.runs() if runs is not None else ())
+        for site in run.calls
+        if (row := _row(site)) is not None
+    ]
+    # By syntax: a function that has nothing to do with ranks is not followed.
+    rows = [
+        row
+        for node in walk(helper.node)
+        if isinstance(node, ast.Call)
+        and isinstance(name := live.resolve(helper.module, node.func), str)
+        and (row := randomness.SEEDINGS.get(name)) is not None
+    ]
+    rows += [row for _, row in inside]
+    streams = tuple(dict.fromkeys(s for row in rows for s in row.streams if s != "generator"))
+    if not streams:
+        return None
+    per_rank = any(_of_rank(v) for _, s in call.sites for v in (*s.args, *s.keywords.values()))
+    per_rank |= any(_of_rank(site.args[0]) for site, _ in inside if site.args)
+    per_rank |= any(
+        row.per_rank and _is_true(site.keywords.get(row.per_rank)) for site, row in inside
+    )
+    nodes = [*call.site.node.args, *(k.value for k in call.site.node.keywords if k.arg == "seed")]
+    seed = next((without_rank(n) for n in nodes if not isinstance(n, ast.Starred)), None)
+    return Seed(call, seed, per_rank, streams)
+
+
+def _of_rank(value: Value) -> bool:
+    return value.spread is Spread.RANK
+
+
+def _is_true(value: Value | None) -> bool:
+    return value is not None and value.truthiness() is True
+
+
+def without_rank(node: ast.expr) -> ast.expr | None:
+    """`seed` of `seed + rank`: the operand that is no name for a rank; None where it is not that plain."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            kept = [part for part in (left, right) if not _names_rank(part)]
+            return kept[0] if len(kept) == 1 else None if len(kept) == 0 else node
+    return None if _names_rank(node) else node
+
+
+def _names_rank(node: ast.expr) -> bool:
+    return any(
+        "rank" in name.lower() or "process_index" in name
+        for child in walk(node)
+        for name in (
+            getattr(child, "attr", ""),
+            getattr(child, "id", ""),
+            getattr(child, "value", ""),
+        )
+        if isinstance(name, str)
+    )

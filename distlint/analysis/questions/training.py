@@ -1,0 +1,71 @@
+"""Which calls of a function gradients flow back through, by syntax."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.nodes import walk
+from distlint.analysis.questions.wrapped import without_gradients
+
+
+class Backward:
+    """What the `backward()` calls of one function reach.
+
+    Variables are followed by name through assignments, in whatever order they stand.
+    """
+
+    def __init__(self, function: Function) -> None:
+        self._function = function
+        self._roots = [
+            root
+            for node in walk(function.node)
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ("backward", "manual_backward")
+            for root in (node.args[:1] or [node.func.value])
+        ]
+        self._names = self._reached() if self._roots else frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self._roots)
+
+    def reaches(self, call: ast.Call) -> bool:
+        """Whether the result of a call of this function is part of what is differentiated."""
+        return any(
+            part is call for root in self._sources() for part in walk(root)
+        ) and not without_gradients(self._function, call)
+
+    def _reached(self) -> frozenset[str]:
+        names = {n for root in self._roots for n in _names(root)}
+        while True:
+            more = {n for v in self._values(frozenset(names)) for n in _names(v)} - names
+            if not more:
+                return frozenset(names)
+            names |= more
+
+    def _sources(self) -> Iterator[ast.expr]:
+        yield from self._roots
+        yield from self._values(self._names)
+
+    def _values(self, names: frozenset[str]) -> Iterator[ast.expr]:
+        for node in walk(self._function.node):
+            match node:
+                case ast.Assign(targets=targets, value=value):
+                    written = targets
+                case (
+                    ast.AugAssign(target=target, value=value)
+                    | ast.AnnAssign(target=target, value=ast.expr() as value)
+                ):
+                    written = [target]
+                case _:
+                    continue
+            if not names.isdisjoint(n for target in written for n in _names(target)):
+                yield value
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    for part in walk(node):
+        if isinstance(part, ast.Name):
+            yield part.id

@@ -1,0 +1,135 @@
+"""Attributes of wrapped models: which layer answers, and whether the code asks before it reads."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.nodes import children, walk
+from distlint.knowledge import settings, wrappers
+from distlint.knowledge.wrappers import Wrapper
+
+if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import AttributeSite, CallSite, Guard
+    from distlint.analysis.interpreter.values import Wrap
+    from distlint.analysis.program.definitions import Function
+
+BY_LAUNCH: Final = frozenset({"accelerate", "trainer"})
+"""Kinds that stand for whatever the launch configuration asks for."""
+
+_LAUNCHED: Final = frozenset().union(
+    *(wrappers.WRAPPERS[kind].own for kind in ("ddp", "fsdp1", "fsdp2", "deepspeed"))
+)
+_QUESTIONS: Final = frozenset({"hasattr", "getattr", "isinstance", "type", "callable"})
+_MODE_WORDS: Final = (
+    "deepspeed", "fsdp", "zero3", "zero_stage", "distributed", "ddp", "parallel", "num_processes", "world_size",
+    "n_gpu", "num_gpus", "unwrap", "wrapped", "compile",
+)  # fmt: skip
+"""Words of conditions that ask how the run was launched, and so which wrapper there is."""
+
+
+def layer_without(wraps: tuple[Wrap, ...], attr: str) -> Wrapper | None:
+    """The layer at which reading `attr` fails; None where a layer has it or all pass it on."""
+    if attr in wrappers.MODULE_ATTRIBUTES or attr.startswith("__"):
+        return None
+    if attr in wrappers.PREPARED_ATTRIBUTES:
+        return None  # `prepare()` gives loaders and optimizers back from the same call
+    if attr in wrappers.WRAPPERS["deepspeed"].own:
+        # Written for an engine, whatever else may arrive there: transformers 5.23.0,
+        # trainer_pt_utils.py:1408, `model.backward(loss)` under a condition of its caller.
+        return None
+    for wrap in reversed(wraps):
+        row = wrappers.WRAPPERS[wrap.kind]
+        if attr in row.own or attr in row.inner:
+            return None
+        if wrap.kind in BY_LAUNCH and attr in _LAUNCHED:
+            return None  # code for one kind of launch (`engine.optimizer`)
+        if not row.forwards and not row.in_place:
+            return row
+    return None
+
+
+def under_condition(call: CallSite | None, site: AttributeSite) -> bool:
+    """Whether the wrap (`call`) stands under a condition that the read does not stand under too."""
+    if call is None:
+        return False
+    held = {(ast.unparse(g.node), g.taken) for g in site.guards}
+    return any(not g.exits and (ast.unparse(g.node), g.taken) not in held for g in call.guards)
+
+
+def is_guarded(site: AttributeSite) -> bool:
+    """Whether the code asks for the attribute, the class or the launch first, or expects the failure."""
+    path = ast.unparse(site.node.value)
+    return any(_asks(guard, path) for guard in site.guards) or any(
+        catches_attribute_error(attempt) for attempt in site.tries
+    )
+
+
+def _asks(guard: Guard, path: str) -> bool:
+    for node in walk(guard.node):
+        if isinstance(node, ast.Call) and node.args:
+            name = node.func.id if isinstance(node.func, ast.Name) else ""
+            subject = ast.unparse(node.args[0])
+            if name in _QUESTIONS and (path == subject or path.startswith(f"{subject}.")):
+                return True
+        word = node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
+        if isinstance(word, str) and any(mode in word.lower() for mode in _MODE_WORDS):
+            return True
+    return False
+
+
+def catches_attribute_error(attempt: ast.Try) -> bool:
+    """Whether a handler of a `try` takes AttributeError."""
+    for handler in attempt.handlers:
+        if handler.type is None:
+            return True
+        kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+        if any(
+            ast.unparse(kind) in ("AttributeError", "Exception", "BaseException") for kind in kinds
+        ):
+            return True
+    return False
+
+
+def may_run_forward(statement: ast.stmt, read: ast.Attribute) -> bool:
+    """Whether what is read from a model may be run there: called, or handed on as a part of the model.
+
+    Args:
+        statement: the statement that holds the read.
+        read: an attribute of a model.
+    """
+    parents = {id(c): p for p in walk(statement) for c in children(p)}
+    node: ast.AST = read
+    while (parent := parents.get(id(node))) is not None:
+        match parent:
+            case ast.Call(func=func) if func is node:
+                name = func.attr if isinstance(func, ast.Attribute) else ""
+                part = node is read or settings.names_model(read.attr)
+                if not name or (part and not wrappers.trains_nothing(name)):
+                    return True
+            case ast.Call() | ast.keyword():
+                return settings.names_model(read.attr) and node is read
+            case ast.Attribute() | ast.Subscript():
+                if isinstance(parent, ast.Subscript) and parent.slice is node:
+                    return False
+            case _:
+                return False
+        node = parent
+    return False
+
+
+def without_gradients(function: Function, node: ast.AST) -> bool:
+    """Whether a node of a function runs under `no_grad` or `inference_mode`, by syntax."""
+    if any(_turns_off(decorator) for decorator in function.decorators):
+        return True
+    return any(
+        isinstance(part, (ast.With, ast.AsyncWith))
+        and any(_turns_off(item.context_expr) for item in part.items)
+        and any(inner is node for statement in part.body for inner in walk(statement))
+        for part in walk(function.node)
+    )
+
+
+def _turns_off(expression: ast.expr) -> bool:
+    text = ast.unparse(expression)
+    return "no_grad" in text or "inference_mode" in text

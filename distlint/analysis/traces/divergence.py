@@ -1,0 +1,484 @@
+"""Where classes of ranks part: every live function compared, each origin reported once."""
+
+from __future__ import annotations
+
+import ast
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.interpreter.ir import Event, Guard, Layer, Loop, Run
+from distlint.analysis.interpreter.ranks import MAIN, OTHER, RankClass
+from distlint.analysis.interpreter.values import Spread, Value
+from distlint.analysis.live.arrival import groups_of
+from distlint.analysis.program.definitions import Function, Module
+from distlint.analysis.program.nodes import walk
+from distlint.analysis.traces.compare import Comparison, Difference, GaveUp
+from distlint.analysis.traces.graph import (
+    OPAQUE,
+    STOP,
+    Act,
+    Call,
+    Failed,
+    Graphs,
+    Head,
+    If,
+    Node,
+    is_local,
+    own_nodes,
+)
+
+if TYPE_CHECKING:
+    from distlint.analysis.live.runs import FunctionRuns
+
+_MAX_PER_FUNCTION: Final = 6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Divergence:
+    """One place where ranks do not do the same.
+
+    kind      "rank": two rank classes; "local": one condition that each rank answers for itself;
+              "loop": a loop whose trip count is each rank's own; "failure": an exception on one rank
+    act       the collective that waits, with `waiters` the ranks that reach it
+    other_act what the other ranks do instead (None: they reach the end of the function)
+    guards    the conditions that divide the ranks (for "local": the condition itself)
+    chain     the calls from the function to the collective, outermost first
+    missing   whether the other side never performs that collective at all (else: another order)
+    left      whether the other side has left before, by an exit under `guards`
+    explained whether `guards` stand around the collective or lead out above it; else they only divide
+    """
+
+    kind: str
+    function: Function
+    layer: Layer
+    act: Act
+    other_act: Act | None
+    waiters: RankClass | None
+    absent: RankClass | None
+    guards: tuple[Guard, ...]
+    chain: tuple[Call, ...]
+    trail: tuple[Act, ...]
+    missing: bool
+    condition: Value | None = None
+    node: ast.AST | None = None
+    left: bool = False
+    explained: bool = True
+
+    @property
+    def module(self) -> Module:
+        """The file of the function in which the ranks part."""
+        return self.function.module
+
+    @property
+    def event(self) -> Event:
+        """The collective that waits."""
+        return self.act.event
+
+    @property
+    def others(self) -> Event | None:
+        """What the other ranks do instead."""
+        return self.other_act.event if self.other_act is not None else None
+
+    @property
+    def anchor(self) -> ast.AST:
+        """The node in the function itself: the collective, or the call or `with` that leads to it."""
+        if self.chain:
+            return self.chain[0].via[0] if self.chain[0].via else self.chain[0].node
+        return self.act.via[0] if self.act.via else self.event.node
+
+
+def divergences_of(
+    live: dict[Function, FunctionRuns], graphs: Graphs
+) -> tuple[list[Divergence], list[tuple[str, str]]]:
+    """All divergences of all live functions, and notes on functions that were given up (path, text)."""
+    for function, runs in live.items():
+        if any(graphs.noisy(run) for _, run in runs.runs()):
+            graphs.loud.add(function)
+    found: dict[tuple[object, ...], Divergence] = {}
+    problems: list[tuple[str, str]] = []
+    for function, runs in live.items():
+        try:
+            divergences, problem = _of_function(function, runs, graphs)
+        except RecursionError as reason:
+            divergences, problem = [], str(reason)
+        if problem:
+            problems.append((function.module.path, f"{function.qualname}: not compared, {problem}"))
+        for divergence in divergences:
+            key = (divergence.kind, id(divergence.anchor), divergence.layer > 0)
+            found.setdefault(key, divergence)
+    return _innermost(list(found.values())), problems
+
+
+def _innermost(found: list[Divergence]) -> list[Divergence]:
+    """Without what a caller only repeats: the ranks part inside a function that it calls."""
+    inside = {(d.function, id(d.event.node)) for d in found}
+    return [
+        d
+        for d in found
+        if not any(
+            (call.run.function, id(d.event.node)) in inside and call.run.function is not d.function
+            for call in d.chain
+        )
+    ]
+
+
+def _of_function(
+    function: Function, runs: FunctionRuns, graphs: Graphs
+) -> tuple[list[Divergence], str]:
+    """The divergences of one function, and why a comparison was given up ("" where none was)."""
+    found: list[Divergence] = []
+    problem = ""
+    reported: set[int] = set()
+    for variant in _entered_together(runs):
+        if not any(graphs.noisy(run) for run in variant.values()):
+            continue
+        given_up: set[RankClass] = set()
+        for layer in Layer:
+            main = variant.get(MAIN)
+            if main is None:
+                continue
+            for rank, other in variant.items():
+                if any(not d.missing for d in found):
+                    break  # what follows a difference in order is shifted against each other
+                if rank is MAIN or other is main or rank in given_up:
+                    continue
+                try:
+                    _compare(function, graphs, layer, main, other, rank, reported, found)
+                except GaveUp as reason:
+                    given_up.add(rank)
+                    problem = str(reason)
+            for run in dict.fromkeys(variant.values()):
+                found += _local(function, graphs, layer, run, reported, variant)
+    return _once_for_each_exit(found), problem
+
+
+def _once_for_each_exit(found: list[Divergence]) -> list[Divergence]:
+    """Ranks that have left miss everything below: the first collective that waits for them says it."""
+    first: dict[tuple[int, ...], Divergence] = {}
+    for divergence in found:
+        if divergence.left:
+            exits = tuple(id(g.node) for g in divergence.guards)
+            known = first.setdefault(exits, divergence)
+            if _place(divergence) < _place(known):
+                first[exits] = divergence
+    kept = set(first.values())
+    return [d for d in found if not d.left or d in kept]
+
+
+def _place(divergence: Divergence) -> tuple[int, int, int]:
+    anchor = divergence.anchor
+    return divergence.layer, getattr(anchor, "lineno", 0), getattr(anchor, "col_offset", 0)
+
+
+def _entered_together(runs: FunctionRuns) -> Iterator[dict[RankClass, Run]]:
+    """The runs to compare: what ranks pass alike, be it that an argument is each rank's own.
+
+    Where several calls pass such an argument, which runs belong together only their callers know.
+    """
+    for _, group in groups_of(runs):
+        by_rank = dict(group)
+        if len(by_rank) == len(group):
+            yield by_rank
+        else:
+            members = {id(run) for _, run in group}
+            for variant in runs.variants.values():
+                if any(id(run) in members for run in variant.values()):
+                    yield variant
+
+
+def _compare(
+    function: Function,
+    graphs: Graphs,
+    layer: Layer,
+    main: Run,
+    other: Run,
+    rank: RankClass,
+    reported: set[int],
+    found: list[Divergence],
+) -> None:
+    """Add what divides two classes of ranks to `found`. Raises GaveUp; what was found until then stays."""
+    left, right = graphs.root(main), graphs.root(other)
+    skip: set[int] = set(reported)
+    for _ in range(_MAX_PER_FUNCTION):
+        comparison = Comparison(graphs, layer, frozenset(skip))
+        difference = comparison.difference(left, right)
+        if difference is None:
+            break
+        mine, theirs = comparison.events(left), comparison.events(right)
+        divergence = _classify(function, layer, difference, main, other, rank, mine, theirs)
+        if divergence is None:
+            break
+        skip.add(id(divergence.event.node))
+        if not divergence.explained and divergence.others is None:
+            waits, misses = (left, right) if divergence.waiters is MAIN else (right, left)
+            if not comparison.places(waits) - comparison.places(misses):
+                # Nothing keeps the others from it, and nothing that this class does is its own alone: the
+                # two were compared out of step (sd-scripts train_controlnet.py:530, barriers in two loops).
+                continue
+        if not divergence.guards or any(act.event.op == "join" for act in difference.trail):
+            # No condition on the rank divides them: nothing that a person could look at. And inside
+            # `Join` ranks that ran out of inputs shadow the collectives of the others.
+            continue
+        if not divergence.missing and divergence.others is not None:
+            skip.add(id(divergence.others.node))
+        if divergence.event.layer == layer:
+            reported.add(id(divergence.event.node))
+            found.append(divergence)
+            if not divergence.missing:
+                break
+
+
+def _classify(
+    function: Function,
+    layer: Layer,
+    difference: Difference,
+    main: Run,
+    other: Run,
+    rank: RankClass,
+    mine: dict[int, str],
+    theirs: dict[int, str],
+) -> Divergence | None:
+    """Which side waits, in what, and what the other does meanwhile."""
+    left, right = difference.left, difference.right
+    only_left = [a for a in left if id(a.event.node) not in theirs]
+    only_right = [a for a in right if id(a.event.node) not in mine]
+    left_waits = bool(only_left) or (
+        not only_right and bool(left) and (difference.right_ends or not right)
+    )
+    if left_waits:
+        act, others, chain = (only_left or list(left))[0], right, difference.left_calls
+        waiters, absent, waiting_rank, absent_rank = main, other, MAIN, rank
+        both = bool(only_left) and bool(only_right) and not difference.right_ends
+    elif right:
+        act, others, chain = (only_right or list(right))[0], left, difference.right_calls
+        waiters, absent, waiting_rank, absent_rank = other, main, rank, MAIN
+        both = not only_right and not difference.left_ends
+    else:
+        return None
+    ended = difference.right_ends if left_waits else difference.left_ends
+    different = [a for a in others if a.event.op != act.event.op]
+    instead = None if ended or not different else different[0]
+    # Only one side ever performs it: it is missing on the other. Else the two perform different ones here.
+    missing = not both if instead is not None else True
+    here, there = (mine, theirs) if left_waits else (theirs, mine)
+    if instead is not None and act.event.op in {o for n, o in there.items() if n not in here}:
+        missing = False  # the other side has one like it in a place of its own
+    guards, left_before, explained = _dividing(act, chain, waiters, absent)
+    if not guards:
+        # An argument that is each rank's own decides inside the calls.
+        calls = (*difference.left_calls, *difference.right_calls)
+        guards = tuple(guard for call in calls for guard in call.run.divides)
+    return Divergence(
+        "rank",
+        function,
+        layer,
+        act,
+        instead,
+        waiting_rank,
+        absent_rank,
+        guards,
+        chain,
+        difference.trail,
+        missing,
+        left=left_before and missing and instead is None,
+        explained=explained,
+    )
+
+
+def _dividing(
+    act: Act, chain: tuple[Call, ...], waiters: Run, absent: Run
+) -> tuple[tuple[Guard, ...], bool, bool]:
+    """The conditions of the rank that let the waiting class come to the event and kept the other from it.
+
+    With them, whether they are those of an exit above the event, not of what encloses it, and whether
+    they are either.
+    """
+    via = chain[0].via if chain else act.via
+    anchor = via[0] if via else chain[0].node if chain else act.event.node
+    nodes = {id(anchor)}
+    if isinstance(anchor, (ast.With, ast.AsyncWith)):
+        nodes |= {id(item.context_expr) for item in anchor.items}
+    site = next((s for s in waiters.calls if id(s.node) in nodes), act.event.site)
+    enclosing = site.guards if site is not None else ()
+    for known in (True, False):
+        by_rank = tuple(
+            g
+            for g in enclosing
+            if g.value.spread is Spread.RANK
+            and (_decided(g, absent, not g.taken) if known else not _decided(g, absent, g.taken))
+        )
+        if by_rank:
+            return by_rank, False, True
+    exits = tuple(g for g in absent.divides if g.exits)
+    # An exit deeper inside: open_clip_torch 3.3.0, open_clip_train/main.py, where the master returns if
+    # the experiment exists; the other conditions on the rank keep nobody from what follows.
+    exits = exits or tuple(g for g in absent.divides if _may_leave(g))
+    if act.event.op == "forward":
+        # A call that both classes make, of a model that only one is seen to have wrapped, is no
+        # absence (accelerate 1.15.0 test_utils/scripts/test_distributed_data_loop.py:173).
+        return exits, bool(exits), True
+    guards = exits or tuple(absent.divides) or tuple(waiters.divides)
+    # The class that waits went on where the other may have left (accelerate 1.15.0 fsdp_utils.py:233).
+    return guards, bool(exits), bool(exits) or any(g.exits for g in waiters.divides)
+
+
+def _may_leave(guard: Guard) -> bool:
+    """Whether the arm of an `if` that was taken holds a statement that leaves."""
+    for node in walk(guard.module.source.tree):
+        if isinstance(node, ast.If) and node.test is guard.node:
+            arm = node.body if guard.taken else node.orelse
+            return any(
+                isinstance(n, (ast.Return, ast.Raise, ast.Break, ast.Continue))
+                for s in arm
+                for n in walk(s)
+            )
+    return False
+
+
+def _decided(guard: Guard, run: Run, taken: bool) -> bool:
+    """Whether a class of ranks came to a test and took this arm."""
+    return any(g.node is guard.node and g.taken is taken for g in run.divides)
+
+
+def _local(
+    function: Function,
+    graphs: Graphs,
+    layer: Layer,
+    run: Run,
+    reported: set[int],
+    variant: dict[RankClass, Run],
+) -> list[Divergence]:
+    """Conditions, loops and failures that each rank answers for itself: their arms must be equal."""
+    found: list[Divergence] = []
+    raised: set[Failed] = set()
+    for owner, kind, value, place, arms in _forks(function, graphs, run):
+        comparison = Comparison(graphs, layer, frozenset(reported))
+        others: tuple[Act, ...] = ()
+        trail: tuple[Act, ...] = ()
+        if isinstance(arms[0], Failed):
+            known = arms[0] in raised or isinstance(place, ast.ExceptHandler)  # a lack of memory
+            if layer is Layer.ALWAYS and not known:
+                waits = _waits_alone(comparison, graphs, arms[0], arms[1], variant)
+                if waits is not None:
+                    raised.add(arms[0])
+                    act, chain, waiters = waits
+                    found.append(
+                        Divergence(
+                            kind, owner, layer, act, None, waiters, run.rank, (arms[0].guard,),
+                            chain, (), True, None, place,
+                        )
+                    )  # fmt: skip
+            continue
+        if arms[0] is STOP and owner is not function:
+            # A rank that is gone takes part in nothing: whatever the others come to first, they wait in.
+            ahead = _first_act(comparison, graphs, arms[1])
+            if ahead is None:
+                continue
+            act, chain = ahead
+        else:
+            try:
+                difference = comparison.difference(*arms)
+            except GaveUp:
+                continue
+            if difference is None:
+                continue
+            left = [(act, difference.right, difference.left_calls) for act in difference.left]
+            right = [(act, difference.left, difference.right_calls) for act in difference.right]
+            # What both layers hold may come first: the break of one rank leads to a barrier at the end.
+            picked = next((p for p in (*left, *right) if p[0].event.layer == layer), None)
+            if picked is None:
+                continue
+            act, others, chain = picked
+            trail = difference.trail
+            if trail and isinstance(place, ast.ExceptHandler):
+                # The handler's way begins like the other: ranks that tell each other who ran out of memory
+                # (mosaicml 0.32.1 composer/trainer/trainer.py, `found_cuda_oom`).
+                continue
+        if act.event.layer != layer:
+            continue
+        reported.add(id(act.event.node))
+        found.append(
+            Divergence(
+                kind, owner, layer, act, others[0] if others else None, None, None, (),
+                chain, trail, not others, value, place,
+            )
+        )  # fmt: skip
+    return found
+
+
+def _waits_alone(
+    comparison: Comparison,
+    graphs: Graphs,
+    failed: Failed,
+    ahead: Node,
+    variant: dict[RankClass, Run],
+) -> tuple[Act, tuple[Call, ...], RankClass] | None:
+    """The next collective, the calls to it, and the ranks that come to it without what fails.
+
+    They took the other arm of the condition on the rank: nothing tells them of the failure.
+    """
+    first = _first_act(comparison, graphs, ahead)
+    if first is None:
+        return None
+    act, chain = first
+    for rank, run in variant.items():
+        if _decided(failed.guard, run, not failed.guard.taken) and id(
+            act.event.node
+        ) in comparison.events(graphs.root(run)):
+            return act, chain, rank
+    return None
+
+
+def _first_act(
+    comparison: Comparison, graphs: Graphs, node: Node
+) -> tuple[Act, tuple[Call, ...]] | None:
+    """The nearest collective that a graph may perform, and the calls that lead to it."""
+    seen: set[Node] = set()
+    queue: deque[tuple[Node, tuple[Call, ...]]] = deque([(node, ())])
+    while queue:
+        current, chain = queue.popleft()
+        if current in seen:
+            continue
+        seen.add(current)
+        match current:
+            case Act():
+                if comparison.counts(current) and not current.event.op.startswith(OPAQUE):
+                    return current, chain
+                queue.append((current.next, chain))
+            case If():
+                queue += [(current.then, chain), (current.orelse, chain)]
+            case Head():
+                queue.append((current.body, chain))
+                if current.exit is not None:
+                    queue.append((current.exit, chain))
+            case Call():
+                queue.append((graphs.root(current.run, current.known), (*chain, current)))
+                queue.append((current.next, chain))
+    return None
+
+
+def _forks(
+    function: Function, graphs: Graphs, run: Run
+) -> Iterator[tuple[Function, str, Value, ast.AST, tuple[Node, Node]]]:
+    """Where each rank chooses its way for itself: the function that asks, the kind of divergence, the
+    value that decides, its place, and the two ways."""
+    for node in own_nodes(graphs.root(run)):
+        match node:
+            case If(value=Value() as value) if is_local(value):
+                yield function, _kind(value), value, node.node, (node.then, node.orelse)
+            case Head(exit=Node() as leave, loop=Loop(local=Value() as value)) if is_local(value):
+                yield function, "loop", value, node.loop.node, (node.body, leave)
+            case Call():
+                # Some ranks end their process in there: the others go on behind the call.
+                for owner, asked in graphs.exits(node.run):
+                    if asked.value is not None:
+                        yield owner, _kind(asked.value), asked.value, asked.node, (STOP, node.next)
+
+
+def _kind(value: Value) -> str:
+    return "failure" if "failure" in value.tags else "local"
+
+
+__all__ = ["OTHER", "Divergence", "divergences_of"]

@@ -1,0 +1,599 @@
+"""From steps to a decision graph: event, if(symbol), loop, call, and the ends.
+
+Built backwards, with lazy continuations for next, break, continue, return and raise, so that `with` and
+`finally` run their exit halves on every way out. Nodes without events behind them vanish.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from distlint.analysis.interpreter.ir import (
+    Attempt,
+    Branch,
+    Event,
+    Fail,
+    Guard,
+    Invoke,
+    Known,
+    Layer,
+    Leave,
+    Loop,
+    Opaque,
+    Run,
+    Step,
+    Surround,
+    Yield,
+)
+from distlint.analysis.interpreter.values import Spread, Value
+from distlint.analysis.program.definitions import Function, Module
+
+
+class Node:
+    """A point in what a run may do next. Compared by identity; equal futures share a node."""
+
+    __slots__ = ()
+
+
+class End(Node):
+    """No more events: the function returned, or (`raise`) an exception ends the path."""
+
+    __slots__ = ("kind",)
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
+
+RETURN = End("return")
+STOP = End("stop")
+"""The normal end of a rank's path by `sys.exit` or a raise that its rank takes."""
+RAISE = End("raise")
+
+
+class Failed(End):
+    """The end of a path by an exception that a handler raises where `guard` lets some ranks alone come."""
+
+    __slots__ = ("guard",)
+
+    def __init__(self, guard: Guard) -> None:
+        super().__init__("raise")
+        self.guard = guard
+
+
+class Act(Node):
+    """An event, then `next`. `via` are the `with` and `for` statements over generators around it."""
+
+    __slots__ = ("event", "next", "via")
+
+    def __init__(self, event: Event, next_: Node, via: tuple[ast.AST, ...] = ()) -> None:
+        self.event = event
+        self.next = next_
+        self.via = via
+
+
+class If(Node):
+    """A decision on a symbol. `local` is the value where each rank decides for itself."""
+
+    __slots__ = ("local", "node", "orelse", "symbol", "then", "value")
+
+    def __init__(
+        self, symbol: Hashable, then: Node, orelse: Node, node: ast.AST, value: Value | None
+    ) -> None:
+        self.symbol = symbol
+        self.then = then
+        self.orelse = orelse
+        self.node = node
+        self.value = value
+
+
+class Head(Node):
+    """The head of a loop: again through `body`, or on to `exit` (None for an endless loop)."""
+
+    __slots__ = ("body", "exit", "loop")
+
+    def __init__(self, loop: Loop) -> None:
+        self.loop = loop
+        self.body: Node = RETURN
+        self.exit: Node | None = None
+
+
+class Call(Node):
+    """A call of a project function that has events; expanded where the comparison needs it."""
+
+    __slots__ = ("known", "next", "node", "run", "via")
+
+    def __init__(self, step: Invoke, next_: Node, via: tuple[ast.AST, ...] = ()) -> None:
+        self.run = step.run
+        self.node = step.node
+        self.known = step.known
+        self.next = next_
+        self.via = via
+
+
+_STABLE_KINDS: Final = frozenset({"file", "network", "process"})
+
+OPAQUE = "opaque"
+"""Starts the `op` of events that stand for unknown code: what ranks do there is not compared."""
+
+Lazy = Callable[[], Node]
+
+
+@dataclass(frozen=True)
+class _Ways:
+    """Where the ways out of a block lead."""
+
+    return_: Lazy
+    break_: Lazy
+    continue_: Lazy
+    raise_: Lazy
+    exit_: Lazy
+    failed_: Callable[[Guard], Node]
+    """Where an exception that nobody here catches ends a path, of ranks that a condition lets come."""
+    yield_: Callable[[Node], Node]
+    memory_: tuple[ast.ExceptHandler, Lazy] | None = None
+    """Where a lack of memory leads, in a `try` that expects one."""
+
+
+def _lazy(make: Lazy) -> Lazy:
+    cell: list[Node] = []
+
+    def get() -> Node:
+        if not cell:
+            cell.append(make())
+        return cell[0]
+
+    return get
+
+
+class Graphs:
+    """Graphs of runs, built when first asked for.
+
+    `final` gives the complete run in place of one that a recursion cut short.
+    """
+
+    def __init__(self, final: Callable[[Run], Run]) -> None:
+        self._final = final
+        self.loud: set[Function] = set()
+        """Functions with events on some class of ranks: their calls are kept on all classes."""
+        self.alike: dict[tuple[Run, Run, Layer], bool] = {}
+        """Whether two runs of a function that ranks enter together perform the same events."""
+        self._via: tuple[ast.AST, ...] = ()
+        self._opaque: dict[int, Event] = {}
+        self._roots: dict[tuple[Run, Known], Node] = {}
+        self._known: dict[Hashable, bool | None] = {}
+        self._noisy: dict[Run, bool] = {}
+        self._own: dict[Run, tuple[bool, list[Run]]] = {}
+        self._acts: dict[Hashable, Act] = {}
+        self._ifs: dict[Hashable, If] = {}
+        self._failed: dict[int, Failed] = {}
+        self._exits: dict[Run, tuple[tuple[Function, If], ...]] = {}
+        self._calls: dict[Hashable, Call] = {}
+
+    def root(self, run: Run, known: Known = ()) -> Node:
+        """The graph of a run, where parameters are `known`; RETURN where nothing in it matters."""
+        run = self._final(run)
+        if (run, known) not in self._roots:
+            if not self.noisy(run):
+                self._roots[run, known] = RETURN
+            else:
+                ways = _Ways(
+                    lambda: RETURN,
+                    lambda: RETURN,
+                    lambda: RETURN,
+                    lambda: RAISE,
+                    lambda: STOP,
+                    self._fails,
+                    lambda rest: rest,
+                )
+                self._known = {("parameter", id(run.function), n): value for n, value in known}
+                self._roots[run, known] = self._block(run.steps, RETURN, ways)
+                self._known = {}
+        return self._roots[run, known]
+
+    def noisy(self, run: Run) -> bool:
+        """Whether a run may perform an event or end the process, through any calls."""
+        run = self._final(run)
+        if run in self._noisy:
+            return self._noisy[run]
+        seen: set[Run] = set()
+        stack = [run]
+        while stack:
+            current = self._final(stack.pop())
+            if current in seen:
+                continue
+            seen.add(current)
+            known = self._noisy.get(current)
+            if known is None:
+                own, called = self._contents(current)
+                stack += called
+                known = own or any(callee.function in self.loud for callee in called)
+            if known:
+                self._noisy[run] = self._noisy[current] = True
+                return True
+        self._noisy.update(dict.fromkeys(seen, False))
+        return False
+
+    def _contents(self, run: Run) -> tuple[bool, list[Run]]:
+        """Whether a run has events of its own, and the runs it calls."""
+        if run not in self._own:
+            called: list[Run] = []
+            own = False
+            blocks = [run.steps]
+            while blocks:
+                for step in blocks.pop():
+                    match step:
+                        case Event():
+                            own = True
+                        case Leave():
+                            own = own or step.kind == "process"
+                        case Branch():
+                            blocks += [step.then, step.orelse]
+                        case Loop():
+                            blocks += [step.body, step.orelse]
+                        case Attempt():
+                            blocks += [step.body, step.orelse, step.final, *step.handlers]
+                        case Invoke() | Opaque():
+                            called.append(step.run)
+                        case Surround():
+                            called.append(step.run)
+                            blocks.append(step.body)
+            self._own[run] = (own, called)
+        return self._own[run]
+
+    def exits(self, run: Run) -> tuple[tuple[Function, If], ...]:
+        """Conditions of a rank's own under which a run, or one that it calls, ends the process normally."""
+        run = self._final(run)
+        if run not in self._exits:
+            self._exits[run] = ()  # what a recursion comes back to is found on the way out
+            if self.noisy(run):
+                self._exits[run] = tuple(dict.fromkeys(self._exits_below(run)))
+        return self._exits[run]
+
+    def _exits_below(self, run: Run) -> Iterator[tuple[Function, If]]:
+        for node in own_nodes(self.root(run)):
+            match node:
+                case If(value=Value() as value) if STOP in (node.then, node.orelse):
+                    if is_local(value):
+                        yield run.function, node
+                case Call():
+                    yield from self.exits(node.run)
+
+    def _fails(self, guard: Guard) -> Node:
+        return self._failed.setdefault(id(guard.node), Failed(guard))
+
+    # -- construction ---------------------------------------------------------------------------------
+
+    def _block(self, steps: list[Step], after: Node, ways: _Ways) -> Node:
+        node = after
+        for step in reversed(steps):
+            node = self._step(step, node, ways)
+        return node
+
+    def _step(self, step: Step, after: Node, ways: _Ways) -> Node:
+        match step:
+            case Event():
+                key = (id(step), id(after), self._via)
+                if key not in self._acts:
+                    self._acts[key] = Act(step, after, self._via)
+                return self._or_out_of_memory(self._acts[key], ways)
+            case Branch():
+                return self._branch(
+                    step.condition,
+                    step.node,
+                    self._block(step.then, after, ways),
+                    self._block(step.orelse, after, ways),
+                )
+            case Loop():
+                return self._loop(step, after, ways)
+            case Leave():
+                return self._leave(step, ways)
+            case Attempt():
+                return self._attempt(step, after, ways)
+            case Fail():
+                caught = ways.raise_()
+                if caught is RAISE:
+                    return after
+                symbol = ("fails", id(step.node))
+                value = Value(symbol, tags=frozenset({"failure"}))
+                return self._if(symbol, caught, after, step.node, value)
+            case Invoke():
+                if not self.noisy(step.run) and step.run.function not in self.loud:
+                    return after
+                call_key = (step.run, step.known, id(step.node), id(after), self._via)
+                if call_key not in self._calls:
+                    self._calls[call_key] = Call(step, after, self._via)
+                return self._or_out_of_memory(self._calls[call_key], ways)
+            case Opaque():
+                if not self.noisy(step.run):
+                    return after
+                return self._unknown(step.node, step.module, after)
+            case Surround():
+                return self._surround(step, after, ways)
+            case Yield():
+                return ways.yield_(after)
+
+    def _or_out_of_memory(self, node: Node, ways: _Ways) -> Node:
+        """A collective, or a call that leads to one, before which a rank may run out of memory."""
+        if ways.memory_ is None:
+            return node
+        handler, caught = ways.memory_
+        symbol = ("out of memory", id(handler))
+        value = Value((symbol, id(node)), tags=frozenset({"failure"}))
+        return self._if(symbol, caught(), node, handler, value)
+
+    def _unknown(self, node: ast.AST, module: Module, after: Node) -> Act:
+        """A point that only ranks that all come to it are compared beyond."""
+        event = self._opaque.setdefault(
+            id(node), Event(f"{OPAQUE} {id(node)}", Layer.ALWAYS, node, module)
+        )
+        return Act(event, after, self._via)
+
+    def _if(
+        self, symbol: Hashable, then: Node, orelse: Node, node: ast.AST, value: Value | None
+    ) -> Node:
+        if then is orelse or orelse is RAISE:
+            return then
+        if then is RAISE:
+            return (
+                orelse  # a raise that nobody here catches ends the whole job: no claim either way
+            )
+        own = id(node) if value is not None and is_local(value) else None  # a place to report
+        key = (symbol, id(then), id(orelse), own)
+        if key not in self._ifs:
+            self._ifs[key] = If(symbol, then, orelse, node, value)
+        return self._ifs[key]
+
+    def _branch(self, condition: Value, node: ast.AST, then: Node, orelse: Node) -> Node:
+        """A decision; `and`, `or` and `not` become nested ones."""
+        if then is orelse:
+            return then
+        truth = condition.truthiness()
+        if truth is None and self._known:
+            truth = self._told(condition.key)
+        if truth is not None:
+            return then if truth else orelse
+        if condition.logic is None:
+            return self._if(condition.key, then, orelse, node, condition)
+        op, operands = condition.logic
+        if op == "not":
+            return self._branch(operands[0], node, orelse, then)
+        if op == "choice":
+            test, first, second = operands
+            return self._branch(
+                test,
+                node,
+                self._branch(first, node, then, orelse),
+                self._branch(second, node, then, orelse),
+            )
+        result = then if op == "and" else orelse
+        for operand in reversed(operands):
+            result = (
+                self._branch(operand, node, result, orelse)
+                if op == "and"
+                else self._branch(operand, node, then, result)
+            )
+        return result
+
+    def _told(self, key: Hashable) -> bool | None:
+        """What known arguments answer to a plain question about a parameter."""
+        match key:
+            case ("parameter", _, _) if key in self._known:
+                return bool(self._known[key])
+            case ("compare", "Is" | "Eq", ("parameter", _, _) as asked, ("constant", _, value)) if (
+                asked in self._known
+            ):
+                return self._known[asked] is value
+        return None
+
+    def _loop(self, loop: Loop, after: Node, ways: _Ways) -> Node:
+        head = Head(loop)
+        inner = replace(ways, break_=lambda: after, continue_=lambda: head)
+        head.exit = None if loop.endless else self._block(loop.orelse, after, ways)
+        head.body = self._block(loop.body, head, inner)
+        if head.body is head:
+            return head.exit if head.exit is not None else STOP
+        if head.exit is not None and head.body is head.exit:
+            return head.exit
+        if loop.endless and loop.module is not None:
+            # `while True: command = scatter(...)`: one rank serves while another says what to do.
+            return self._unknown(loop.node, loop.module, head)
+        return head.body if loop.once else head
+
+    def _leave(self, step: Leave, ways: _Ways) -> Node:
+        match step.kind:
+            case "return":
+                return ways.return_()
+            case "break":
+                return ways.break_()
+            case "continue":
+                return ways.continue_()
+            case "raise":
+                caught = ways.raise_()
+                if caught is RAISE and step.alone is not None:
+                    return ways.failed_(step.alone)
+                return ways.exit_() if caught is RAISE and step.by_rank else caught
+            case "failure":
+                return ways.exit_() if step.by_rank else RAISE
+        return ways.exit_()
+
+    def _attempt(self, step: Attempt, after: Node, ways: _Ways) -> Node:
+        def through(target: Lazy) -> Lazy:
+            return _lazy(lambda: self._block(step.final, target(), ways)) if step.final else target
+
+        def failed() -> Node:
+            target = ways.raise_()
+            return (
+                self._block(step.final, target, ways)
+                if step.final and target is not RAISE
+                else target
+            )
+
+        outside = replace(
+            ways,
+            return_=through(ways.return_),
+            break_=through(ways.break_),
+            continue_=through(ways.continue_),
+            raise_=_lazy(failed),
+            exit_=through(ways.exit_),
+            failed_=lambda guard: through(lambda: ways.failed_(guard))(),
+        )
+        end = through(lambda: after)
+
+        def caught() -> Node:
+            node: Node | None = None
+            for index, handler in enumerate(step.handlers):
+                block = self._block(handler, end(), outside)
+                node = (
+                    block
+                    if node is None
+                    else self._if(("handler", id(step.node), index), block, node, step.node, None)
+                )
+            return node if node is not None else outside.raise_()
+
+        inside = replace(outside, raise_=_lazy(caught)) if step.handlers else outside
+        if step.memory is not None and isinstance(step.node, ast.Try):
+            index = step.node.handlers.index(step.memory)
+            gone = _lazy(lambda: self._block(step.handlers[index], end(), outside))
+            inside = replace(inside, memory_=(step.memory, gone))
+        body = self._block(step.body, self._block(step.orelse, end(), outside), inside)
+        if step.handlers and any(_has_events(handler) for handler in step.handlers):
+            # Whoever is in the `try` may come to the collectives of its handlers: all that are alike.
+            return self._if(("raises", id(step.node)), _lazy(caught)(), body, step.node, None)
+        return body
+
+    def _surround(self, step: Surround, after: Node, ways: _Ways) -> Node:
+        """A body inside a generator's run: it stands at the `yield`, and the rest runs on every way out."""
+        steps = self._final(step.run).steps
+
+        def rest_to(target: Lazy) -> Lazy:
+            def make() -> Node:
+                goal = target()
+                inner = _Ways(
+                    lambda: goal,
+                    lambda: goal,
+                    lambda: goal,
+                    ways.raise_,
+                    ways.exit_,
+                    ways.failed_,
+                    lambda rest: rest,
+                )
+                return self._after_yield(steps, goal, inner) or goal
+
+            return _lazy(make)
+
+        outer = self._via
+        body_ways = replace(
+            ways,
+            return_=rest_to(ways.return_),
+            break_=rest_to(ways.break_),
+            continue_=rest_to(ways.continue_),
+        )
+
+        def body(rest: Node) -> Node:
+            inner, self._via = self._via, outer
+            node = self._block(step.body, rest, body_ways)
+            self._via = inner
+            return node
+
+        run_ways = _Ways(
+            lambda: after,
+            lambda: after,
+            lambda: after,
+            ways.raise_,
+            ways.exit_,
+            ways.failed_,
+            body,
+        )
+        self._via = (*outer, step.node)
+        node = self._block(steps, after, run_ways)
+        self._via = outer
+        return node
+
+    def _after_yield(self, steps: list[Step], after: Node, ways: _Ways) -> Node | None:
+        """What follows the (first) yield in these steps; None where there is none."""
+        for index, step in enumerate(steps):
+            match step:
+                case Yield():
+                    return self._block(steps[index + 1 :], after, ways)
+                case Attempt():
+                    tail = self._block(steps[index + 1 :], after, ways)
+                    end = self._block(step.final, tail, ways)
+                    found = self._after_yield(step.body, self._block(step.orelse, end, ways), ways)
+                    if found is not None:
+                        return found
+                case Branch():
+                    tail = self._block(steps[index + 1 :], after, ways)
+                    then = self._after_yield(step.then, tail, ways)
+                    orelse = self._after_yield(step.orelse, tail, ways)
+                    if then is not None or orelse is not None:
+                        return self._branch(step.condition, step.node, then or tail, orelse or tail)
+                case Loop():
+                    tail = self._block(steps[index + 1 :], after, ways)
+                    found = self._after_yield(step.body, tail, ways)
+                    if found is not None:
+                        return found
+        return None
+
+
+def _has_events(steps: list[Step]) -> bool:
+    """Whether a block performs a collective itself."""
+    return any(
+        isinstance(step, Event)
+        or (isinstance(step, Branch) and (_has_events(step.then) or _has_events(step.orelse)))
+        for step in steps
+    )
+
+
+def is_local(value: Value) -> bool:
+    """Whether ranks may answer a condition differently, in a way that happens.
+
+    Tests of the file system are left out: ranks see one and the same shared file nearly always, and of 8
+    places in real packages none was a bug unless one class of ranks writes that file.
+    """
+    if "failure" in value.tags:
+        return True
+    return value.spread is Spread.LOCAL and (
+        value.origin is None or value.origin.kind not in _STABLE_KINDS
+    )
+
+
+def own_nodes(root: Node) -> list[Node]:
+    """The nodes of a function's own graph, not of the functions it calls."""
+    seen: dict[Node, None] = {}
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen[node] = None
+        match node:
+            case Act() | Call():
+                stack.append(node.next)
+            case If():
+                stack += [node.orelse, node.then]
+            case Head():
+                if node.exit is not None:
+                    stack.append(node.exit)
+                stack.append(node.body)
+    return list(seen)
+
+
+__all__ = [
+    "OPAQUE",
+    "RAISE",
+    "RETURN",
+    "STOP",
+    "Act",
+    "Call",
+    "End",
+    "Failed",
+    "Graphs",
+    "Head",
+    "If",
+    "Node",
+    "is_local",
+    "own_nodes",
+]

@@ -1,0 +1,273 @@
+"""From a divergence to words: what each class of ranks does beside the other, and where.
+
+One place for the sentences, related places and witness columns of all rules on collectives.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from distlint.analysis.interpreter.ir import Event, Guard
+from distlint.analysis.interpreter.ranks import MAIN, OTHER, RankClass
+from distlint.analysis.program.definitions import Module, dotted_name
+from distlint.analysis.program.nodes import walk
+from distlint.analysis.program.places import place_of, related
+from distlint.analysis.traces.divergence import Divergence
+from distlint.analysis.traces.graph import Act
+from distlint.findings import Place, Related, Witness, WitnessStep
+
+_MAX_TEXT = 56
+_SHOWN_TRAIL = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """How a class of ranks is spoken of: "rank 0 waits", "the other ranks wait"."""
+
+    name: str
+    heading: str
+    plural: bool
+
+    def verb(self, singular: str, plural: str) -> str:
+        """The verb in the right number."""
+        return plural if self.plural else singular
+
+
+def side(rank: RankClass | None) -> Side:
+    """How to speak of a class of ranks; None stands for ranks that a local condition singles out."""
+    if rank is None:
+        return Side("some ranks", "some ranks", True)
+    if rank is OTHER:
+        return Side("the other ranks", "other ranks", True)
+    if rank is MAIN:
+        return Side("rank 0", "rank 0", False)
+    return Side(rank.name, rank.name, False)
+
+
+def text_of(node: ast.AST) -> str:
+    """The source of an expression on one line, shortened."""
+    text = ast.unparse(node.context_expr if isinstance(node, ast.withitem) else node)
+    text = text.split("\n", 1)[0]
+    return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 3] + "..."
+
+
+def event_text(event: Event) -> str:
+    """A collective as its call reads: `dist.barrier()`."""
+    node = event.node
+    if isinstance(node, ast.Call):
+        name = text_of(node.func)
+        return f"{name}()" if not node.args and not node.keywords else f"{name}(...)"
+    return event.op
+
+
+def where(module: Module, node: ast.AST, home: Module) -> str:
+    """A place in words, seen from the file of the finding: "line 12" or "train.py:12"."""
+    line = getattr(node, "lineno", 1)
+    return f"line {line}" if module is home else f"{module.path}:{line}"
+
+
+_WORDS = {
+    ast.Return: ("returned", "return"),
+    ast.Raise: ("raised", "raise"),
+    ast.Continue: ("gone on to the next iteration", "continue"),
+    ast.Break: ("left the loop", "break"),
+    ast.Expr: ("ended the process", "exit"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How ranks leave from a branch: the words for it, the line, whether they always do."""
+
+    done: str
+    word: str
+    line: int
+    always: bool
+    node: ast.stmt | None = None
+
+
+def exit_of(divergence: Divergence, guard: Guard) -> Exit | None:
+    """How ranks leave from the branch of a guard; None where the collective is what the branch holds."""
+    branch = next(
+        (
+            n
+            for n in walk(guard.module.source.tree)
+            if isinstance(n, ast.If) and n.test is guard.node
+        ),
+        None,
+    )
+    if branch is None or any(n is divergence.anchor for n in walk(branch)):
+        return None
+    for block in (branch.body, branch.orelse):
+        if block and _leaves(block[-1]):
+            return Exit(*_WORDS[type(block[-1])], block[-1].lineno, True, block[-1])
+    for node in walk(branch):
+        if isinstance(node, ast.stmt) and _leaves(node):
+            return Exit(*_WORDS[type(node)], node.lineno, False, node)
+    return None
+
+
+def _leaves(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Return() | ast.Raise() | ast.Continue() | ast.Break():
+            return True
+        case ast.Expr(value=ast.Call(func=function)):
+            return dotted_name(function) in ("sys.exit", "exit", "quit", "os._exit")
+    return False
+
+
+def absence(divergence: Divergence) -> str:
+    """What the ranks do that do not come to the collective, as the second half of a sentence."""
+    absent = side(divergence.absent)
+    home = divergence.module
+    others = divergence.others
+    if others is not None:
+        return f"{absent.name} {absent.verb('is', 'are')} in `{event_text(others)}` ({where(others.module, others.node, home)})"
+    if not divergence.guards:
+        return f"{absent.name} never {absent.verb('reaches', 'reach')} it"
+    guard = divergence.guards[-1]
+    if any(guard.node is decorator for decorator in divergence.function.decorators):
+        name = divergence.function.name
+        return f"`@{text_of(guard.node)}` keeps {absent.name} out of `{name}`"
+    left = exit_of(divergence, guard)
+    if left is not None:
+        line = f"line {left.line}" if guard.module is home else f"{guard.module.path}:{left.line}"
+        if left.always:
+            return f"{absent.name} {absent.verb('has', 'have')} {left.done} at {line}"
+        return f"{absent.name} may have {left.done} at {line}"
+    return f"{absent.name} {absent.verb('does', 'do')} not enter the branch `{text_of(guard.node)}` ({where(guard.module, guard.node, home)})"
+
+
+def waiting(divergence: Divergence) -> str:
+    """Who waits where, as the first half of a sentence."""
+    waiters = side(divergence.waiters)
+    event = divergence.event
+    return f"{waiters.name} {waiters.verb('waits', 'wait')} in `{event_text(event)}` ({where(event.module, event.node, divergence.module)})"
+
+
+def related_places(divergence: Divergence) -> tuple[Related, ...]:
+    """The conditions that divide the ranks, the calls that lead to the collective, the collective."""
+    places: list[Related] = []
+    for guard in divergence.guards:
+        places.append(related(guard.module, guard.node, "the ranks part here"))
+        left = exit_of(divergence, guard)
+        if left is not None and left.node is not None:
+            places.append(related(guard.module, left.node, f"they have {left.done} here"))
+    if divergence.condition is not None and divergence.node is not None:
+        origin = divergence.condition.origin
+        test = (
+            getattr(divergence.node, "test", None)
+            or getattr(divergence.node, "iter", None)
+            or divergence.node
+        )
+        places.append(related(divergence.module, test, "each rank answers this for itself"))
+        if origin is not None and origin.node is not test and hasattr(origin.node, "lineno"):
+            places.append(
+                related(origin.module, origin.node, f"{origin.text} differs from rank to rank")
+            )
+    for call in divergence.chain:
+        places.append(
+            related(
+                _module_of_call(divergence, call.node),
+                call.node,
+                f"calls `{call.run.function.qualname}`",
+            )
+        )
+    if divergence.event.node is not divergence.anchor or divergence.condition is not None:
+        event = divergence.event
+        places.append(related(event.module, event.node, f"the collective: `{event_text(event)}`"))
+    if divergence.others is not None:
+        other = divergence.others
+        places.append(
+            related(
+                other.module, other.node, f"{side(divergence.absent).name}: `{event_text(other)}`"
+            )
+        )
+    return tuple(dict.fromkeys(places))
+
+
+def _module_of_call(divergence: Divergence, node: ast.AST) -> Module:
+    module = divergence.module
+    for call in divergence.chain:
+        if call.node is node:
+            return module
+        module = call.run.function.module
+    return module
+
+
+def witness(divergence: Divergence) -> Witness:
+    """The two columns: what the waiting class does beside the other, up to where they part."""
+    waiters, absent = side(divergence.waiters), side(divergence.absent)
+    mine: list[WitnessStep] = []
+    theirs: list[WitnessStep] = []
+    for act in divergence.trail[-_SHOWN_TRAIL:]:
+        step = WitnessStep(_place(act.event), event_text(act.event))
+        mine.append(step)
+        theirs.append(step)
+    for guard in divergence.guards:
+        place = place_of(guard.module, guard.node)
+        left = exit_of(divergence, guard)
+        test = text_of(guard.node)
+        if any(guard.node is decorator for decorator in divergence.function.decorators):
+            mine.append(WitnessStep(place, f"@{test}  → runs {divergence.function.name}"))
+            theirs.append(WitnessStep(place, f"@{test}  → returns at once"))
+            continue
+        mine.append(WitnessStep(place, f"if {test}  → {'goes on' if left else 'enters'}"))
+        theirs.append(WitnessStep(place, f"if {test}  → {left.word if left else 'passes by'}"))
+    if divergence.condition is not None and divergence.node is not None:
+        test_node = (
+            getattr(divergence.node, "test", None)
+            or getattr(divergence.node, "iter", None)
+            or divergence.node
+        )
+        place = place_of(divergence.module, test_node)
+        mine.append(WitnessStep(place, f"{text_of(test_node)}  → one way"))
+        theirs.append(WitnessStep(place, f"{text_of(test_node)}  → the other"))
+    for call in divergence.chain:
+        mine.append(
+            WitnessStep(
+                place_of(_module_of_call(divergence, call.node), call.node),
+                f"{text_of(getattr(call.node, 'func', call.node))}(...)",
+            )
+        )
+    mine.append(WitnessStep(_place(divergence.event), f"{event_text(divergence.event)}  ← waits"))
+    if divergence.others is not None:
+        theirs.append(
+            WitnessStep(_place(divergence.others), f"{event_text(divergence.others)}  ← waits")
+        )
+    else:
+        theirs.append(WitnessStep(_end_of(divergence), f"(end of {divergence.function.name})"))
+    chain = tuple(
+        WitnessStep(place_of(_module_of_call(divergence, c.node), c.node), c.run.function.qualname)
+        for c in divergence.chain
+    )
+    return Witness(((waiters.heading, tuple(mine)), (absent.heading, tuple(theirs))), chain)
+
+
+def _place(event: Event) -> Place:
+    return place_of(event.module, event.node)
+
+
+def _end_of(divergence: Divergence) -> Place:
+    node = divergence.function.node
+    line = (
+        getattr(node, "end_lineno", None) or getattr(node.body[-1], "end_lineno", 1)
+        if not isinstance(node, ast.Lambda)
+        else node.lineno
+    )
+    return Place(divergence.module.path, int(line or 1), 0, int(line or 1), 0)
+
+
+__all__ = [
+    "Act",
+    "absence",
+    "event_text",
+    "exit_of",
+    "related_places",
+    "side",
+    "text_of",
+    "waiting",
+    "where",
+    "witness",
+]

@@ -1,0 +1,330 @@
+"""From a divergence to edits: the collective that some ranks skip, put where all ranks pass.
+
+What only wrote a file or a log stays under its guard. Decided by the syntax of one function; where the
+order of statements could matter in a way that is not seen here, there is no edit.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from distlint.analysis.interpreter.ir import Guard
+from distlint.analysis.interpreter.ranks import MAIN
+from distlint.analysis.interpreter.values import Spread
+from distlint.analysis.live.arrival import mentions_rank
+from distlint.analysis.model import Model
+from distlint.analysis.program.definitions import Function, dotted_name
+from distlint.analysis.program.nodes import walk
+from distlint.analysis.program.places import span_of
+from distlint.analysis.program.syntax import assignments, own_nodes, statement_with_test
+from distlint.analysis.traces.divergence import Divergence
+from distlint.edits import Delete, Edit, Insert, Move, Replace
+from distlint.repairs.guarding import names_bound, source
+
+_WRITERS = frozenset({"torch.save", "safetensors.torch.save_file"})
+_LOGGING = ("log", "logger", "logging", "print", "warnings", "tqdm", "rank_zero_info", "pbar")
+
+
+@dataclass(frozen=True, slots=True)
+class Hoisted:
+    """Edits, what they do, and whether nothing else runs in another order than before."""
+
+    edits: tuple[Edit, ...]
+    text: str
+    exact: bool
+
+
+def hoist(model: Model, divergence: Divergence) -> Hoisted | None:
+    """How to let all ranks take part in a collective; None where that needs a person.
+
+    Args:
+        model: the analysed project.
+        divergence: where two classes of ranks part.
+
+    Returns:
+        The edits. `exact` holds where all ranks come to the guard, too.
+    """
+    site = divergence.event.site
+    if divergence.chain or divergence.act.via or site is None or len(divergence.guards) != 1:
+        return None
+    guard, function = divergence.guards[0], divergence.function
+    branch = statement_with_test(function, guard.node)
+    if branch is None or site.function is not function or not isinstance(site.node, ast.Call):
+        return None
+    if any(g.value.spread is Spread.LOCAL for g in site.guards):
+        return None
+    asked = _asked_besides(divergence, branch, site.statement)
+    if asked is None:
+        return None
+    if asked:
+        made = _under_the_rest(divergence, branch, site.node, asked)
+    elif guard.exits:
+        made = _past_exit(divergence, function, branch, site.node, site.statement)
+    else:
+        made = _out_of_branch(divergence, branch, site.node, site.statement)
+    if made is None:
+        return None
+    runs = model.runs_of(function)
+    everyone = runs is not None and MAIN in runs.classes and len(runs.classes) > 1
+    alone = sum(1 for g in site.guards if g.value.spread is Spread.RANK) <= 1
+    return Hoisted(made.edits, made.text, made.exact and everyone and alone)
+
+
+def _rank_test(function: Function, guard: Guard, parts: Sequence[ast.expr]) -> ast.expr | None:
+    """The one part of a condition that asks for the rank; None where that cannot be told."""
+    origin = guard.value.origin
+    inside = [part for part in parts if origin is not None and origin.node in walk(part)]
+    if not inside:
+        assigned = assignments(function)
+        inside = [
+            part
+            for part in parts
+            if mentions_rank(part)
+            or any(mentions_rank(v) for name in _names(part) for v in assigned.get(name, ()))
+        ]
+    if len(inside) != 1 or any(mentions_rank(part) for part in parts if part is not inside[0]):
+        return None
+    return inside[0]
+
+
+def _asked_besides(
+    divergence: Divergence, branch: ast.If, statement: ast.stmt | None
+) -> list[ast.expr] | None:
+    """What else the condition asks: `a` and `b` of `a and main and b`; None where a person has to see.
+
+    Without it the collective would come more often than before, on one process too
+    (trl 0.7.7 trl/trainer/ddpo_trainer.py:329: `epoch % save_freq == 0 and is_main_process`).
+    """
+    test, guard = branch.test, divergence.guards[0]
+    if not any(isinstance(node, ast.BoolOp) for node in walk(test)):
+        return []
+    if not isinstance(test, ast.BoolOp) or statement not in branch.body:
+        return None
+    rank = _rank_test(divergence.function, guard, test.values)
+    # Where rank 0 takes part, it passes the test of the rank, and so does the only process.
+    if rank is None or divergence.waiters is not MAIN:
+        return None
+    if any(isinstance(node, ast.BoolOp) for node in walk(rank)):
+        return None
+    return [] if isinstance(test.op, ast.Or) else [p for p in test.values if p is not rank]
+
+
+def _under_the_rest(
+    divergence: Divergence, branch: ast.If, call: ast.Call, asked: Sequence[ast.expr]
+) -> Hoisted | None:
+    """`if a and main: collective` becomes `if a: collective`, where nothing else is in the branch."""
+    *before, statement = branch.body
+    if branch.orelse or _needed(before, statement) != before:
+        return None
+    text = divergence.module.source.text
+    rest = " and ".join(_operand(text, part, len(asked)) for part in asked)
+    edits: list[Edit] = [Replace(span_of(branch.test), rest)]
+    saved = _saved_state(text, call, statement)
+    if saved is not None:
+        edits.append(Replace(span_of(statement), saved))
+        return Hoisted(tuple(edits), f"Save with `save()`, called by all ranks if `{rest}`", True)
+    if not (isinstance(statement, (ast.Expr, ast.Assign)) and statement.value is call):
+        return None
+    if isinstance(statement, ast.Assign) and not _plain(statement):
+        return None
+    name = source(text, call.func)
+    return Hoisted(tuple(edits), f"Call `{name}` on all ranks if `{rest}`", True)
+
+
+def _operand(text: str, part: ast.expr, operands: int) -> str:
+    """An operand of `and` as it was written, in parentheses where it needs them."""
+    code = source(text, part)
+    loose = isinstance(part, (ast.BoolOp, ast.Lambda, ast.IfExp, ast.NamedExpr))
+    return f"({code})" if "\n" in code or (loose and operands > 1) else code
+
+
+def _out_of_branch(
+    divergence: Divergence, branch: ast.If, call: ast.Call, statement: ast.stmt
+) -> Hoisted | None:
+    """`if main: ...; collective; ...`: in front of the branch, or behind it."""
+    block = next((b for b in (branch.body, branch.orelse) if statement in b), None)
+    if block is None:
+        return None
+    text = divergence.module.source.text
+    index = block.index(statement)
+    alone = isinstance(statement, ast.Expr) and statement.value is call
+    name = source(text, call.func)
+    saved = _saved_state(text, call, statement)
+    if saved is not None and not names_bound_in(block[:index]) & _names(statement):
+        return _replaced(branch, block, statement, saved)
+    if not alone and not (
+        isinstance(statement, ast.Assign) and statement.value is call and _plain(statement)
+    ):
+        return None
+    needed = _needed(block[:index], statement)
+    if needed is None:
+        return None
+    before = [s for s in block[:index] if s not in needed]
+    after = block[index + 1 :]
+    if len(block) == len(needed) + 1 and not branch.orelse:
+        lines = [_dedented(text, s) for s in block]
+        if None not in lines:
+            whole = Replace(span_of(branch), "\n".join(line for line in lines if line))
+            return Hoisted((whole,), f"Call `{name}` on all ranks, outside the branch", True)
+    moves = tuple(Move(span_of(s), span_of(branch), prune=True) for s in needed)
+    if not before or not alone:
+        move = Move(span_of(statement), span_of(branch), prune=True)
+        text_before = f"Call `{name}` before the branch, on all ranks"
+        return Hoisted((*moves, move), text_before, not before)
+    code = _dedented(text, statement)
+    if (
+        branch.orelse
+        or code is None
+        or any(_exits(s) for s in before)
+        or not all(_only_logs(s) for s in after)
+    ):
+        return None
+    edits: tuple[Edit, ...] = (
+        *moves,
+        Delete(span_of(statement)),
+        Insert(span_of(branch), code, after=True),
+    )
+    return Hoisted(edits, f"Call `{name}` after the branch, on all ranks", not after and not needed)
+
+
+def _past_exit(
+    divergence: Divergence, function: Function, branch: ast.If, call: ast.Call, statement: ast.stmt
+) -> Hoisted | None:
+    """`if not main: return`, then the collective: in front of the exit."""
+    block = _block_with(function, branch)
+    if block is None or statement not in block or branch.orelse:
+        return None
+    between = block[block.index(branch) + 1 : block.index(statement)]
+    alone = isinstance(statement, ast.Expr) and statement.value is call
+    if not alone and not (
+        isinstance(statement, ast.Assign) and statement.value is call and _plain(statement)
+    ):
+        return None
+    needed = _needed(between, statement)
+    if needed is None or (alone and len(needed) != len(between)):
+        return None  # a barrier, or a write, that waits for what stands between
+    name = source(divergence.module.source.text, call.func)
+    moves = tuple(Move(span_of(s), span_of(branch)) for s in (*needed, statement))
+    text = f"Call `{name}` before line {branch.lineno}, where ranks leave"
+    return Hoisted(moves, text, not between)
+
+
+def _saved_state(text: str, call: ast.Call, statement: ast.stmt) -> str | None:
+    """`save(model, path)` in place of `torch.save(accelerator.get_state_dict(model), path)`."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=function, args=[saved, path], keywords=[])) if (
+            saved is call and not isinstance(path, ast.Starred)
+        ):
+            pass
+        case _:
+            return None
+    written = dotted_name(function)
+    if written not in _WRITERS and written.rpartition(".")[2] != "save_file":
+        return None
+    match call:
+        case ast.Call(func=ast.Attribute(attr="get_state_dict"), args=[model], keywords=[]):
+            what = model
+        case ast.Call(func=ast.Attribute(attr="state_dict", value=model), args=[], keywords=[]):
+            what = model
+        case _:
+            return None
+    save_fn = "" if written == "torch.save" else f", save_fn={source(text, function)}"
+    return f"$save({source(text, what)}, {source(text, path)}{save_fn})"
+
+
+def _replaced(
+    branch: ast.If, block: Sequence[ast.stmt], statement: ast.stmt, code: str
+) -> Hoisted | None:
+    text = "Save with `save()`, called by all ranks"
+    if len(block) == 1 and not branch.orelse:
+        return Hoisted((Replace(span_of(branch), code),), text, True)
+    if statement is block[0]:
+        return Hoisted((Delete(span_of(statement)), Insert(span_of(branch), code)), text, True)
+    if statement is block[-1] and not branch.orelse:
+        return Hoisted(
+            (Delete(span_of(statement)), Insert(span_of(branch), code, after=True)), text, True
+        )
+    return None
+
+
+def _needed(before: Sequence[ast.stmt], statement: ast.stmt) -> list[ast.stmt] | None:
+    """The plain assignments in front of a statement that it reads from; None where it reads others."""
+    wanted = _names(statement)
+    needed: list[ast.stmt] = []
+    for candidate in reversed(before):
+        bound = names_bound(candidate)
+        if not bound & wanted:
+            continue
+        if not (isinstance(candidate, ast.Assign) and _plain(candidate) and _pure(candidate.value)):
+            return None
+        wanted = (wanted - bound) | _names(candidate.value)
+        needed.insert(0, candidate)
+    return needed
+
+
+def _plain(statement: ast.Assign) -> bool:
+    return all(isinstance(target, ast.Name) for target in statement.targets)
+
+
+def _pure(node: ast.expr) -> bool:
+    """Whether an expression may be evaluated earlier, and on every rank."""
+    for part in walk(node):
+        if isinstance(part, ast.Call):
+            name = dotted_name(part.func)
+            if name.rpartition(".")[2] not in ("join", "Path", "str", "format", "int", "len"):
+                return False
+        if isinstance(part, (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)):
+            return False
+    return True
+
+
+def _only_logs(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Expr(value=ast.Call(func=function)):
+            return dotted_name(function).split(".")[0].lower() in _LOGGING
+    return False
+
+
+def _exits(statement: ast.stmt) -> bool:
+    return any(
+        isinstance(n, (ast.Return, ast.Raise, ast.Break, ast.Continue)) for n in walk(statement)
+    )
+
+
+def _dedented(text: str, statement: ast.stmt) -> str | None:
+    """A statement from column 0; None where a comment inside it would be lost."""
+    lines = source(text, statement).split("\n")
+    if len(lines) > 1 and any("#" in line for line in lines):
+        return None
+    return "\n".join([lines[0], *(line[statement.col_offset :] for line in lines[1:])])
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+
+
+def names_bound_in(statements: Sequence[ast.stmt]) -> set[str]:
+    """The names that any of the statements binds."""
+    return {name for statement in statements for name in names_bound(statement)}
+
+
+def _block_with(function: Function, statement: ast.stmt) -> list[ast.stmt] | None:
+    if statement in function.body:
+        return list(function.body)
+    for node in own_nodes(function):
+        for block in _blocks(node):
+            if statement in block:
+                return block
+    return None
+
+
+def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(node, name, None)
+        if isinstance(block, list):
+            yield block
+
+
+__all__ = ["Hoisted", "hoist"]

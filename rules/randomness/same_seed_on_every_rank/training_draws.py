@@ -1,0 +1,116 @@
+"""What a training loop draws from the streams that a seed has set, over the functions that it reaches."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.questions.seeding import (
+    Seed,
+    draw_of,
+    draws_by_syntax,
+    draws_from,
+    makes_ranks_differ,
+)
+from distlint.knowledge import facts
+
+if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.model import Model
+    from distlint.analysis.program.definitions import Function, Module
+    from distlint.knowledge.randomness import Draw
+
+_NOT_TRAINING: Final = (
+    "eval",
+    "valid",
+    "test",
+    "sample",
+    "log",
+    "generate",
+    "infer",
+    "init",
+    "visual",
+)
+_SHARED_DRAWS: Final = (
+    "random_split",
+    "randperm",
+    "Sampler",
+    "shuffle",
+    "split",
+    "Dropout",
+    "dropout",
+)
+_BACKWARD: Final = ("backward", "manual_backward")
+
+
+def drawn_in_training(
+    model: Model, function: Function, seed: Seed
+) -> tuple[Module, ast.Call, CallSite] | None:
+    """The first draw of a training loop that the seed reaches, and what wraps the model."""
+    below = _reached(model, function)
+    wraps = [s for f in below for s in sites_of(model, f) if _distributes(s)]
+    if not wraps:
+        return None
+    for inner in below:
+        if not _trains(model, inner):
+            continue
+        called = [s.callee for s in sites_of(model, inner) if s.loops and s.callee is not None]
+        for drawing in (inner, *(f for f in called if f is not inner)):
+            if any(word in drawing.name.lower() for word in _NOT_TRAINING):
+                continue
+            if makes_ranks_differ(model, drawing.module):
+                return None
+            for node, draw in _draws(model, drawing, drawing is inner):
+                if (
+                    draw.stream == "torch"
+                    and draws_from(draw, seed)
+                    and not any(word in draw.name for word in _SHARED_DRAWS)
+                ):
+                    return drawing.module, node, wraps[-1]
+    return None
+
+
+def _draws(model: Model, function: Function, in_loops: bool) -> Iterator[tuple[ast.Call, Draw]]:
+    """What all ranks draw in a function; of the one with the training loop, what is drawn in loops."""
+    if model.runs_of(function) is None:
+        yield from draws_by_syntax(model, function)
+        return
+    for site in sites_of(model, function):
+        draw = draw_of(site)
+        if draw is not None and (site.loops or not in_loops) and not depends_on_rank(site):
+            yield site.node, draw
+
+
+def _reached(model: Model, function: Function) -> list[Function]:
+    """The function and what it calls, at any depth, nearest first."""
+    found = [function]
+    for current in found:
+        runs = model.runs_of(current)
+        for _, run in runs.runs() if runs is not None else ():
+            found += [c.function for c in run.children if c.function not in found]
+    return found
+
+
+def sites_of(model: Model, function: Function) -> list[CallSite]:
+    """The calls of a function, each once, in source order."""
+    runs = model.runs_of(function)
+    sites: dict[int, CallSite] = {}
+    for _, run in runs.runs() if runs is not None else ():
+        for site in run.calls:
+            sites.setdefault(id(site.node), site)
+    return sorted(sites.values(), key=lambda s: (s.node.lineno, s.node.col_offset))
+
+
+def _distributes(site: CallSite) -> bool:
+    fact = facts.wrapper(site.name)
+    return fact is not None and fact.kinds[0] not in ("dp", "compile", "averaged", "peft")
+
+
+def _trains(model: Model, function: Function) -> bool:
+    return any(s.loops and s.method in _BACKWARD for s in sites_of(model, function))
+
+
+def depends_on_rank(site: CallSite) -> bool:
+    """Whether a condition in force differs between ranks."""
+    return any(guard.value.spread for guard in site.guards)
