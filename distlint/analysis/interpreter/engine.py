@@ -14,7 +14,8 @@ import ast
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Final
 
-from distlint.analysis.interpreter.frame import Frame, wrapped_parameter
+from distlint.analysis.interpreter.assignment import wrapped_parameter
+from distlint.analysis.interpreter.interpreter import follow
 from distlint.analysis.interpreter.ir import Run
 from distlint.analysis.interpreter.ranks import MAIN, RankClass
 from distlint.analysis.interpreter.signals import signal_writes
@@ -180,9 +181,8 @@ class Engine:
         self._lowest.append(depth)
         self._assuming.append(depth)
         try:
-            frame = Frame(self, run, bound, receiver, captured)
-            frame.start()
-            run.environment = frame.env if function.is_module_body else {}
+            variables = follow(self, run, bound, receiver, captured)
+            run.environment = variables if function.is_module_body else {}
         finally:
             lowest = self._lowest.pop()
             assuming = self._assuming.pop()

@@ -298,5 +298,15 @@ class Run:
     arguments: tuple[Any, ...] | None = None
     """How to make the run again, where a recursion cut it short; None for a complete run."""
 
+    def mark(self) -> tuple[int, int, int, int]:
+        """How much has been recorded so far, for `forget_since`."""
+        return len(self.calls), len(self.attributes), len(self.divides), len(self.children)
+
+    def forget_since(self, mark: tuple[int, int, int, int]) -> None:
+        """Let go of what was recorded since `mark`: it is followed again."""
+        calls, attributes, divides, children = mark
+        del self.calls[calls:], self.attributes[attributes:]
+        del self.divides[divides:], self.children[children:]
+
     def __repr__(self) -> str:
         return f"<Run {self.function!r} on {self.rank.name}>"

@@ -114,3 +114,42 @@ def statement_with_test(function: Function, test: ast.expr) -> ast.If | None:
         if isinstance(node, ast.If) and node.test is test:
             return node
     return None
+
+
+def assigned_names(node: ast.AST) -> frozenset[str]:
+    """Names and attribute paths that statements inside a node assign."""
+    known: frozenset[str] | None = getattr(node, "_distlint_assigned", None)
+    if known is not None:
+        return known
+    names: set[str] = set()
+    stack = list(children(node))
+    while stack:
+        child = stack.pop()
+        match child:
+            case ast.Name():
+                if not isinstance(child.ctx, ast.Load):
+                    names.add(child.id)
+                continue
+            case ast.Attribute():
+                if not isinstance(child.ctx, ast.Load):
+                    path = dotted_name(child)
+                    if path:
+                        names.add(path)
+                    continue
+            case (
+                ast.Constant()
+                | ast.Load()
+                | ast.FunctionDef()
+                | ast.AsyncFunctionDef()
+                | ast.Lambda()
+                | ast.ClassDef()
+            ):
+                continue
+            case ast.Expr(value=ast.Call()):
+                # Only a walrus in the arguments could assign.
+                stack.append(child.value)
+                continue
+        stack.extend(children(child))
+    found = frozenset(names)
+    node._distlint_assigned = found  # type: ignore[attr-defined]
+    return found

@@ -1,0 +1,177 @@
+"""What is bound: parameters at the start of a run, and the targets of assignments."""
+
+from __future__ import annotations
+
+import ast
+
+from distlint.analysis.interpreter.frame import Frame
+from distlint.analysis.interpreter.members import convention
+from distlint.analysis.interpreter.values import (
+    UNKNOWN,
+    Spread,
+    Value,
+    Wrap,
+    join,
+)
+from distlint.analysis.program.definitions import Function, dotted_name
+from distlint.analysis.program.program import Program
+from distlint.knowledge import facts
+
+
+def bind_parameters(frame: Frame, bound: dict[str, Value], receiver: Value | None) -> None:
+    """Bind the parameters of the function to what the call gives, their annotation or their name says."""
+    node = frame.function.node
+    if isinstance(node, ast.Module):
+        return
+    spec, bind = node.args, frame.variables.bind
+    parameters = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]
+    first_is_self = frame.function.cls is not None and not frame.function.has_decorator(
+        "staticmethod"
+    )
+    wrapped = wrapped_parameter(frame.runs.program, frame.function) if first_is_self else None
+    cls = frame.function.cls
+    outside = frame.runs.program.mro(cls)[1] if cls is not None else ()
+    for index, parameter in enumerate(parameters):
+        name = parameter.arg
+        if index == 0 and first_is_self:
+            bind(name, _self_value(frame, receiver))
+            continue
+        key = ("parameter", id(frame.function), name)
+        value = bound.get(name)
+        if value is not None:
+            known = value.known or value.target
+            bind(name, value if known else value.but(key=key, logic=None))
+            continue
+        type_ = frame.runs.annotation_type(
+            frame.module, parameter.annotation
+        ) or facts.parameter_type(outside, name)
+        conventional = None if type_ else convention(frame, name, parameter)
+        if conventional is not None:
+            bind(name, conventional)
+            continue
+        wraps: tuple[Wrap, ...] = ()
+        if wrapped is not None and name == wrapped[0]:
+            wraps = frame.wraps((wrapped[1],), parameter)
+        bind(name, Value(key, type=type_, wraps=wraps))
+    for extra in (spec.vararg, spec.kwarg):
+        if extra is not None:
+            type_ = facts.parameter_type(outside, "**") if extra is spec.kwarg else None
+            bind(extra.arg, Value(("parameter", id(frame.function), extra.arg), type=type_))
+
+
+def _self_value(frame: Frame, receiver: Value | None) -> Value:
+    cls = frame.function.cls
+    assert cls is not None
+    type_ = receiver.type if receiver is not None and receiver.type else cls.full_name
+    target = cls if frame.function.has_decorator("classmethod") else None
+    return Value(("self",), type=type_, target=target, truth=True)
+
+
+def assign(frame: Frame, target: ast.expr, value: Value) -> None:
+    """Bind a target (name, attribute, tuple …) to a value."""
+    match target:
+        case ast.Name(id=name):
+            value = _controlled(frame, value)
+            if frame.signalled is not None and name in frame.signalled:
+                value = frame.runs.set_by_signal(value, frame.signalled[name], frame.module)
+            frame.variables.bind(name, value)
+        case ast.Attribute():
+            _assign_attribute(frame, target, value)
+        case ast.Subscript():
+            _assign_item(frame, target, value)
+        case ast.Tuple() | ast.List():
+            _unpack(frame, target.elts, value)
+        case ast.Starred():
+            assign(frame, target.value, value.but(items=None, const=UNKNOWN))
+
+
+def _controlled(frame: Frame, value: Value) -> Value:
+    """A value as it is behind the condition that decides, rank by rank, whether it is assigned."""
+    control = frame.scope.control
+    if control is None or value.spread is not Spread.UNIFORM:
+        return value
+    return value.but(spread=control.spread, origin=control.origin)
+
+
+def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value) -> None:
+    path = dotted_name(target)
+    if not path:
+        frame.evaluate(target.value)
+        return
+    if not isinstance(target.value, ast.Name):
+        # `model.config.use_cache = False` reads `model.config`.
+        frame.evaluate(target.value)
+    elif (base := frame.variables.get(target.value.id)) and base.const is None:
+        frame.run.absent.append(frame.attribute_site(target, base))
+    value = _controlled(frame, value)
+    frame.variables.forget_below(path)
+    if target.attr in frame.runs.signals.names:
+        value = _flag(frame, target, value)
+    frame.variables.store(path, value)
+    if path.startswith("self.") and path.count(".") == 1:
+        if value.given:
+            value = value.but(given=False)  # another method may have put None there
+        old = frame.run.self_attributes.get(target.attr)
+        frame.run.self_attributes[target.attr] = (
+            value
+            if old is None or not frame.scope.guards
+            else join(old, value, ("attr", ("self",), target.attr))
+        )
+
+
+def _assign_item(frame: Frame, target: ast.Subscript, value: Value) -> None:
+    base = frame.evaluate(target.value)
+    frame.evaluate(target.slice)
+    path = dotted_name(target.value)
+    if not path or path not in frame.variables:
+        return
+    if value.spread is Spread.LOCAL and value.spread > base.spread:
+        changed = base.but(spread=value.spread, origin=value.origin, const=UNKNOWN, items=None)
+        frame.variables.refine(path, changed)
+    elif base.items is not None:
+        frame.variables.refine(path, base.but(items=None, const=UNKNOWN))
+
+
+def _flag(frame: Frame, target: ast.Attribute, value: Value) -> Value:
+    """A value assigned to an attribute that a signal handler may write at any time afterwards."""
+    owner = frame.evaluate(target.value).type
+    cls = frame.runs.classes.get(owner) if owner is not None else None
+    return (frame.runs.flag(cls, target.attr, value) if cls is not None else None) or value
+
+
+def _unpack(frame: Frame, targets: list[ast.expr], value: Value) -> None:
+    starred = next((i for i, t in enumerate(targets) if isinstance(t, ast.Starred)), None)
+    items = value.items
+    if items is not None and starred is None and len(items) >= len(targets):
+        for element, item in zip(targets, items, strict=False):
+            assign(frame, element, item)
+        return
+    for index, element in enumerate(targets):
+        assign(
+            frame,
+            element,
+            Value(("item", value.key, index), UNKNOWN, value.spread, value.origin, tags=value.tags),
+        )
+
+
+def fill(frame: Frame, expression: ast.expr, value: Value) -> None:
+    """A collective has made the contents of an argument equal on all ranks."""
+    node = expression
+    while isinstance(node, (ast.Subscript, ast.Starred)):
+        node = node.value
+    path = dotted_name(node)
+    if not path:
+        return
+    known = frame.evaluate(node)
+    if known.known and isinstance(known.const, (int, str, bool)):
+        return  # a constant handed to a collective stays what it is
+    frame.variables.store(path, Value(value.key, type=known.type, truth=known.truth))
+
+
+def wrapped_parameter(program: Program, function: Function) -> tuple[str, str] | None:
+    """The parameter in which a trainer hands a method a wrapped model, and the wrapper's kind."""
+    if function.cls is None:
+        return None
+    own, outside = program.mro(function.cls)
+    names = (*outside, *(facts.canonical_name(c.full_name) for c in own[1:]))
+    return facts.model_parameter(names, function.name)

@@ -1,0 +1,134 @@
+"""Builtins whose value follows from their arguments."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any, Final
+
+from distlint.analysis.interpreter.frame import Frame
+from distlint.analysis.interpreter.libraries import external, unknown_result
+from distlint.analysis.interpreter.members import attribute_of
+from distlint.analysis.interpreter.values import (
+    UNKNOWN,
+    Spread,
+    Value,
+    constant,
+    spread_of,
+)
+from distlint.knowledge import facts
+
+_COMPUTED: Final[dict[str, Callable[..., Any]]] = {
+    "int": int,
+    "str": str,
+    "float": float,
+    "bool": bool,
+    "abs": abs,
+    "min": min,
+    "max": max,
+    "len": len,
+    "round": round,
+}
+
+
+_MAX_RANGE: Final = 16
+
+
+def builtin(
+    frame: Frame, node: ast.Call, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """Builtins whose value follows from their arguments."""
+    spread, origin, tags = spread_of([*args, *keywords.values()])
+    if name == "range" and args and all(isinstance(a.const, int) for a in args) and len(args) <= 3:
+        numbers = _range([a.const for a in args])
+        if numbers is not None:
+            return Value(
+                ("range", tuple(a.key for a in args)),
+                numbers,
+                spread,
+                origin,
+                tags=tags,
+                items=tuple(constant(n) for n in numbers)
+                if "world_size" in tags or spread is Spread.RANK
+                else None,
+            )
+    if name in ("list", "tuple", "sorted", "set", "frozenset", "iter", "reversed") and args:
+        items = args[0].items if name in ("list", "tuple") else None
+        salted = Spread.LOCAL if name == "set" and spread is Spread.LOCAL else spread
+        return Value(
+            (name, args[0].key),
+            UNKNOWN,
+            salted,
+            origin,
+            tags=tags,
+            items=items,
+            truth=args[0].truth,
+            wraps=args[0].wraps,
+        )
+    if name == "len" and args and args[0].items is not None:
+        return constant(len(args[0].items), spread, origin)
+    if name in ("isinstance", "issubclass", "hasattr", "callable", "type", "id"):
+        return _kind_question(frame, node, name, args)
+    if name == "getattr" and len(args) >= 2 and isinstance(args[1].const, str):
+        attribute = ast.Attribute(value=node.args[0], attr=args[1].const, ctx=ast.Load())
+        ast.copy_location(attribute, node)
+        if len(args) == 2 and not args[0].wraps:
+            return attribute_of(frame, args[0], attribute)
+        unwrapped = (
+            args[0].but(wraps=(), tags=args[0].tags | {"unwrapped"})
+            if args[1].const == "module"
+            else args[0].but(wraps=())
+        )
+        value = attribute_of(frame, unwrapped, attribute)
+        return (
+            value.but(const=UNKNOWN, target=None)
+            if len(args) > 2 and value.known and value.spread is Spread.UNIFORM
+            else value
+        )
+    if name in ("open", "input", "print", "breakpoint", "exit", "quit", "hash"):
+        return external(frame, node, f"builtins.{name}", None, args, keywords)
+    if name in _COMPUTED and args and all(a.known for a in args) and not keywords:
+        try:
+            return constant(_COMPUTED[name](*(a.const for a in args)), spread, origin, tags)
+        except (TypeError, ValueError, OverflowError):
+            return Value((name, tuple(a.key for a in args)), UNKNOWN, spread, origin, tags=tags)
+    if name in ("zip", "enumerate", "map", "filter"):
+        frame.site(node, f"builtins.{name}", None, args, keywords, (), None)
+        if name == "enumerate" and args:
+            return Value(
+                (name, args[0].key),
+                UNKNOWN,
+                spread,
+                origin,
+                tags=tags | {"enumerate"},
+                receiver=args[0],
+            )
+    if name in _COMPUTED and args and len(args) == 1:
+        return Value((name, args[0].key), UNKNOWN, spread, origin, tags=tags)
+    if name in ("any", "all", "sum") and args:
+        return Value((name, args[0].key), UNKNOWN, spread, origin, tags=tags)
+    site_rows = facts.CALLS.get(f"builtins.{name}", ())
+    if site_rows:
+        return external(frame, node, f"builtins.{name}", None, args, keywords)
+    return unknown_result(frame, node, [*args, *keywords.values()])
+
+
+def _range(numbers: list[int]) -> tuple[int, ...] | None:
+    try:
+        values = range(*numbers)
+    except ValueError:
+        return None
+    return tuple(values) if len(values) <= _MAX_RANGE else None
+
+
+def _kind_question(frame: Frame, node: ast.Call, name: str, args: list[Value]) -> Value:
+    """Questions about the kind of an object: the same on all ranks."""
+    key: tuple[object, ...] = (name, *(a.key for a in args))
+    if name == "isinstance" and len(args) == 2 and args[0].wraps:
+        asked = args[1].target
+        kinds = {facts.WRAPPER_TYPES.get(w.kind) for w in args[0].wraps[-1:]}
+        if isinstance(asked, str) and asked in kinds:
+            return constant(True)
+    if len(args) == 2 and args[0].const is None and args[0].known and name == "isinstance":
+        return constant(False, args[0].spread, args[0].origin)
+    return Value(key)

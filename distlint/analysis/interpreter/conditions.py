@@ -1,0 +1,291 @@
+"""Conditions: `and`, `or`, `not`, comparisons and conditional expressions."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+from distlint.analysis.interpreter.frame import Frame
+from distlint.analysis.interpreter.ir import (
+    Branch,
+    Step,
+)
+from distlint.analysis.interpreter.narrowing import narrow
+from distlint.analysis.interpreter.values import (
+    UNKNOWN,
+    Closure,
+    Spread,
+    Value,
+    constant,
+    join,
+    spread_of,
+)
+from distlint.analysis.program.definitions import Class, Module, dotted_name
+from distlint.knowledge import facts
+
+_COMPARE: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
+}
+
+_NEGATED: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
+    ast.NotEq: ast.Eq,
+    ast.IsNot: ast.Is,
+    ast.NotIn: ast.In,
+    ast.GtE: ast.Lt,
+    ast.LtE: ast.Gt,
+}
+
+# Questions about the kind of a thing, not its contents: the same on all ranks even for a rank's own data.
+_STRUCTURAL: Final = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
+
+
+def boolean(frame: Frame, node: ast.BoolOp) -> Value:
+    """`and`/`or`: later operands are evaluated under the earlier ones, up to the one that decides."""
+    is_and = isinstance(node.op, ast.And)
+    op = "and" if is_and else "or"
+    operands = [frame.evaluate(node.values[0])]
+    nested: list[tuple[Value, list[Step], ast.expr]] = []
+    decided = operands[0].truthiness() is (not is_and)
+    for test, part in zip(node.values, node.values[1:], strict=False):
+        if decided:
+            break
+        before = _logic(op, operands, node)
+        with frame.filling([]) as steps, frame.guarded(test, before, is_and):
+            operands.append(frame.evaluate(part))
+        if steps:
+            nested.append((before, steps, part))
+        decided = operands[-1].truthiness() is (not is_and)
+    for condition, steps, part in nested:
+        if condition.truthiness() is None:
+            then, orelse = (steps, []) if is_and else ([], steps)
+            frame.steps.append(Branch(condition, part, then, orelse))
+        else:
+            frame.steps.extend(steps)
+    if decided and len(operands) == 1:
+        return operands[0]
+    if all(v.truthiness() is not None for v in operands):
+        spread, origin, tags = spread_of(operands)
+        last = operands[-1]
+        return last.but(
+            spread=max(spread, last.spread), origin=last.origin or origin, tags=last.tags | tags
+        )
+    return _logic(op, operands, node)
+
+
+def _logic(op: str, operands: list[Value], node: ast.AST) -> Value:
+    """`and`/`or` of values, as a condition; operands that cannot change the outcome are dropped."""
+    neutral = op == "and"
+    decided = next((v for v in operands if v.truthiness() is (not neutral)), None)
+    spread, origin, tags = spread_of(operands)
+    open_ = tuple(v for v in operands if v.truthiness() is None)
+    if decided is not None:
+        return Value((op, id(node)), UNKNOWN, spread, origin, truth=not neutral, tags=tags)
+    if not open_:
+        return operands[-1]
+    ranked = [v for v in operands if v.truthiness() is not None]
+    if len(open_) == 1:
+        value = open_[0]
+        last = operands[-1]
+        same_value = last is value
+        return value.but(
+            spread=max(value.spread, spread_of(ranked)[0]) if not same_value else value.spread,
+            tags=tags,
+            truth=None,
+            target=value.target if same_value else None,
+        )
+    spread, origin, _ = spread_of(open_)
+    return Value(
+        (op, tuple(v.key for v in open_)), UNKNOWN, spread, origin, tags=tags, logic=(op, open_)
+    )
+
+
+def negate(value: Value) -> Value:
+    """The condition `not value`."""
+    truth = value.truthiness()
+    if truth is not None:
+        return constant(not truth, value.spread, value.origin, value.tags)
+    if value.logic is not None and value.logic[0] == "not":
+        return value.logic[1][0]
+    return Value(
+        ("not", value.key),
+        UNKNOWN,
+        value.spread,
+        value.origin,
+        tags=value.tags,
+        logic=("not", (value,)),
+    )
+
+
+def compare(frame: Frame, node: ast.Compare) -> Value:
+    """A comparison, chained ones included."""
+    left = _argument_rank(frame, node) or frame.evaluate(node.left)
+    results: list[Value] = []
+    for op, comparator in zip(node.ops, node.comparators, strict=True):
+        right = frame.evaluate(comparator)
+        if "world_size" in left.tags | right.tags and "rank" in left.tags | right.tags:
+            frame.consult("is_last")  # `rank == world_size - 1`
+        results.append(_compare_pair(left, op, right))
+        left = right
+    result = results[0] if len(results) == 1 else _logic("and", results, node)
+    if (
+        len(results) == 1
+        and isinstance(node.ops[0], _STRUCTURAL)
+        and result.spread is Spread.RANK
+        and result.truthiness() is None
+    ):
+        # Whether something is there is the same on all ranks unless they are seen to differ, even where
+        # it was made from the rank (open_clip 3.3.0 main.py: `"train" in data`).
+        return Value(("structural", id(node)), tags=result.tags)
+    return result
+
+
+def _argument_rank(frame: Frame, node: ast.Compare) -> Value | None:
+    """`args.rank` in `args.rank == 0`: elsewhere it may be the rank of a matrix."""
+    match node:
+        case ast.Compare(
+            left=ast.Attribute(value=owner, attr=attr) as read,
+            comparators=[ast.Constant(value=constant_)],
+        ) if dotted_name(read) not in frame.variables:
+            kind = facts.argument_attribute(dotted_name(owner), attr, constant_)
+            return frame.rank_value(kind, read, f"`{dotted_name(read)}`") if kind else None
+    return None
+
+
+def _compare_pair(left: Value, op: ast.cmpop, right: Value) -> Value:
+    if left.logic is not None and left.logic[0] == "choice" and right.known:
+        test, *choices = left.logic[1]
+        a, b = (_compare_pair(choice, op, right) for choice in choices)
+        if a.known and a.const == b.const:
+            return a
+        if a.known and b.known:
+            key = ("compare", type(op).__name__, left.key, right.key)
+            return a.but(key=key, const=UNKNOWN, logic=("choice", (test, a, b)))
+    spread, origin, tags = spread_of((left, right))
+    tags = tags - {"masked", "ragged"}
+    if _is_guess(left, op, right) or _is_guess(right, op, left):
+        return Value(("compare", type(op).__name__, left.key, right.key), tags=tags)
+    if left.known and right.known:
+        try:
+            return constant(bool(_COMPARE[type(op)](left.const, right.const)), spread, origin, tags)
+        except (TypeError, ValueError):
+            return Value(
+                ("compare", type(op).__name__, left.key, right.key),
+                UNKNOWN,
+                spread,
+                origin,
+                tags=tags,
+            )
+    if (
+        left.known
+        and isinstance(op, (ast.In, ast.NotIn))
+        and right.items is not None
+        and all(i.known for i in right.items)
+    ):
+        found = left.const in [i.const for i in right.items]
+        return constant(found is isinstance(op, ast.In), spread, origin, tags)
+    if (
+        isinstance(op, (ast.Is, ast.IsNot))
+        and _never_none(left)
+        and right.const is None
+        and right.known
+    ):
+        return constant(isinstance(op, ast.IsNot), spread, origin, tags)
+    if isinstance(op, _STRUCTURAL) and spread is Spread.LOCAL and "signal" not in tags:
+        spread, origin = (
+            (left.spread, left.origin) if left.spread is Spread.RANK else (Spread.UNIFORM, None)
+        )
+    if (
+        isinstance(op, (ast.Eq, ast.Lt, ast.Gt, ast.LtE, ast.GtE, ast.NotEq))
+        and spread is not Spread.RANK
+    ):
+        tags = tags | {"bool-mask"}
+    negated = _NEGATED.get(type(op))
+    if negated is not None:
+        return negate(_compare_pair(left, negated(), right))
+    return Value(
+        ("compare", type(op).__name__, left.key, right.key), UNKNOWN, spread, origin, tags=tags
+    )
+
+
+def _never_none(value: Value) -> bool:
+    return (
+        value.given
+        or value.items is not None
+        or isinstance(value.target, (Closure, Class, Module))
+        or (
+            value.type is not None
+            and value.key is not None
+            and isinstance(value.key, tuple)
+            and value.key[:1] == ("instance",)
+        )
+    )
+
+
+def _is_guess(value: Value, op: ast.cmpop, other: Value) -> bool:
+    """Whether the assumed world size would decide a comparison that real runs decide either way."""
+    if (
+        "world_size" not in value.tags
+        or not value.known
+        or other.spread is Spread.RANK
+        or value.spread is Spread.RANK
+    ):
+        return False
+    if "world_size" in other.tags:
+        return False
+    # world_size > 1, == 1, != 1, <= 1, >= 2 ask "distributed?"; everything else asks for a number.
+    return not (
+        other.known
+        and isinstance(other.const, int)
+        and (other.const <= 1 or (other.const == 2 and isinstance(op, (ast.GtE, ast.Lt))))
+    )
+
+
+def conditional(frame: Frame, node: ast.IfExp) -> Value:
+    """`a if test else b`."""
+    test = frame.evaluate(node.test)
+    frame.note_divide(node.test, test, False)
+    truth = test.truthiness()
+    if truth is not None:
+        with frame.guarded(node.test, test, truth):
+            value = frame.evaluate(node.body if truth else node.orelse)
+        if test.spread is Spread.RANK and value.spread is Spread.UNIFORM:
+            return value.but(spread=Spread.RANK, origin=test.origin)
+        return value
+    then: list[Step] = []
+    orelse: list[Step] = []
+    with frame.filling(then), frame.guarded(node.test, test, True):
+        a = _narrowed(frame, node.test, True, node.body)
+    with frame.filling(orelse), frame.guarded(node.test, test, False):
+        b = _narrowed(frame, node.test, False, node.orelse)
+    if then or orelse:
+        frame.steps.append(Branch(test, node.test, then, orelse))
+    value = join(a, b, ("ifexp", id(node), test.key))
+    if a.known and b.known and not value.known and test.spread is Spread.UNIFORM:
+        value = value.but(logic=("choice", (test, a, b)))
+    if test.spread > value.spread:
+        value = value.but(spread=test.spread, origin=test.origin)
+    return value
+
+
+def _narrowed(frame: Frame, test: ast.expr, taken: bool, node: ast.expr) -> Value:
+    """An arm of a conditional expression, with what a test of the class says of a variable there."""
+    match test:
+        case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), _]):
+            before = frame.variables.get(name)
+            if before is not None and before.wraps:
+                narrow(frame, test, taken)
+                value = frame.evaluate(node)
+                frame.variables.refine(name, before)
+                return value
+    return frame.evaluate(node)

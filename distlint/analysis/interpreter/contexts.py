@@ -1,0 +1,131 @@
+"""`with` statements of the abstract run: library context managers, classes, generators."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from distlint.analysis.interpreter.assignment import assign
+from distlint.analysis.interpreter.frame import WITHOUT_GRADIENTS, Frame
+from distlint.analysis.interpreter.ir import (
+    Attempt,
+    Layer,
+    Run,
+    Surround,
+)
+from distlint.analysis.interpreter.values import (
+    Closure,
+    Value,
+)
+from distlint.analysis.program.definitions import Function, dotted_name
+from distlint.knowledge.schema import Call, Effect
+
+
+def follow_with(frame: Frame, statement: ast.With | ast.AsyncWith) -> bool:
+    """`with`: each item surrounds the next; the exit half also runs where the body is left."""
+    return _items(frame, statement, list(statement.items))
+
+
+def _items(frame: Frame, statement: ast.With | ast.AsyncWith, items: list[ast.withitem]) -> bool:
+    if not items:
+        return frame.execute(statement.body)
+    item = items[0]
+    if not frame.scope.without_gradients and _turns_gradients_off(item.context_expr):
+        with frame.within(replace(frame.scope, without_gradients=True)):
+            return _items(frame, statement, items)
+    value = frame.evaluate(item.context_expr)
+    row = _context_row(frame, item.context_expr)
+    if item.optional_vars is not None:
+        assign(frame, item.optional_vars, value)
+    if value.type == "generator" and value.receiver is not None:
+        return _around_generator(frame, statement, items, value.receiver.const)
+    suppress = _suppresses(item.context_expr)
+    attempt = Attempt(statement, [], [[]] if suppress else [], [], [])
+    if row is not None:
+        _enter_context(frame, row, item.context_expr, attempt)
+    methods = _context_methods(frame, value)
+    if methods is not None:
+        frame.call(Closure(methods[0], {}, value), [], {}, item.context_expr, None)
+        if item.optional_vars is not None:
+            assign(frame, item.optional_vars, value)
+    with frame.filling(attempt.body):
+        alive = _items(frame, statement, items[1:])
+    if methods is not None:
+        with frame.filling(attempt.final):
+            frame.call(Closure(methods[1], {}, value), [], {}, item.context_expr, None)
+    if attempt.final or suppress:
+        frame.steps.append(attempt)
+    else:
+        frame.steps.extend(attempt.body)
+    return alive or suppress
+
+
+def _around_generator(
+    frame: Frame, statement: ast.With | ast.AsyncWith, items: list[ast.withitem], run: Run
+) -> bool:
+    """A context manager written as a generator: the body stands at its `yield`."""
+    target = items[0].optional_vars
+    if target is not None and run.returns is not None:
+        assign(frame, target, run.returns)
+    with frame.filling([]) as body:
+        alive = _items(frame, statement, items[1:])
+    if body or run.steps:
+        frame.steps.append(Surround(run, statement, body))
+    return alive
+
+
+def _context_methods(frame: Frame, value: Value) -> tuple[Function, Function] | None:
+    cls = frame.runs.classes.get(value.type) if value.type else None
+    if cls is None:
+        return None
+    enter = frame.runs.program.find_method(cls, "__enter__")
+    leave = frame.runs.program.find_method(cls, "__exit__")
+    return (enter, leave) if enter is not None and leave is not None else None
+
+
+def _context_row(frame: Frame, expression: ast.expr) -> Call | None:
+    if not isinstance(expression, ast.Call):
+        return None
+    for site in reversed(frame.run.calls[-4:]):
+        if site.node is expression:
+            return next((row for row in site.rows if row.context), None)
+    return None
+
+
+def _enter_context(frame: Frame, row: Call, expression: ast.expr, attempt: Attempt) -> None:
+    """The enter and exit halves of a library's context manager."""
+    site = next((s for s in reversed(frame.run.calls) if s.node is expression), None)
+    if site is None or row.effect not in (
+        Effect.COLLECTIVE,
+        Effect.SHARDED_COLLECTIVE,
+        Effect.WRAPPED_COLLECTIVE,
+    ):
+        return
+    layer = {Effect.COLLECTIVE: Layer.ALWAYS, Effect.SHARDED_COLLECTIVE: Layer.SHARDED}.get(
+        row.effect, Layer.WRAPPED
+    )
+    if row.first:
+        # The first rank runs the body and then meets the others in the barrier; they wait before it.
+        kind = "is_main" if row.first == "main" else "is_local_main"
+        frame.consult(kind)
+        first = bool(frame.run.rank.fact(kind))
+        with frame.filling(attempt.final if first else frame.steps):
+            frame.event(row, layer, expression, site)
+        return
+    frame.event(row, layer, expression, site)
+    if row.exit_too:
+        with frame.filling(attempt.final):
+            frame.event(row, layer, expression, site)
+
+
+def _turns_gradients_off(expression: ast.expr) -> bool:
+    return isinstance(expression, ast.Call) and (
+        dotted_name(expression.func).rpartition(".")[2] in WITHOUT_GRADIENTS
+    )
+
+
+def _suppresses(expression: ast.expr) -> bool:
+    return isinstance(expression, ast.Call) and dotted_name(expression.func) in (
+        "contextlib.suppress",
+        "suppress",
+    )

@@ -1,0 +1,83 @@
+"""`try` statements of the abstract run, and what handlers catch."""
+
+from __future__ import annotations
+
+import ast
+
+from distlint.analysis.interpreter.frame import Frame
+from distlint.analysis.interpreter.ir import (
+    Attempt,
+)
+from distlint.analysis.interpreter.values import (
+    Value,
+)
+from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.nodes import walk
+from distlint.knowledge import failures
+
+
+def follow_try(frame: Frame, statement: ast.Try) -> bool:
+    """`try`: a handler starts from what the body may have done up to any point."""
+    before = frame.variables.copy()
+    attempt = Attempt(statement, [], [], [], [], expects_lack_of_memory(statement))
+    with frame.filling(attempt.body), frame.within(frame.scope.attempted(statement)):
+        alive = frame.execute(statement.body)
+    failed = before.merge(frame.variables, id(statement))
+    if alive:
+        with frame.filling(attempt.orelse):
+            alive = frame.execute(statement.orelse)
+    ends = [frame.variables] if alive else []
+    for handler in statement.handlers:
+        frame.variables = failed.copy()
+        if handler.name:
+            caught = Value(("exception", id(handler)), tags=frozenset({"exception"}))
+            frame.variables.refine(handler.name, caught)
+        with frame.filling([]) as block, frame.within(frame.scope.handler()):
+            if frame.execute(handler.body):
+                ends.append(frame.variables)
+        attempt.handlers.append(block)
+    frame.variables = ends[0] if ends else failed
+    for end in ends[1:]:
+        frame.variables = frame.variables.merge(end, id(statement))
+    with frame.filling(attempt.final):
+        final_alive = frame.execute(statement.finalbody)
+    if attempt.body or attempt.orelse or attempt.final or any(attempt.handlers):
+        frame.steps.append(attempt)
+    return bool(ends) and final_alive
+
+
+def expects_lack_of_memory(statement: ast.Try) -> ast.ExceptHandler | None:
+    """The handler of a `try` that recognises a lack of memory: by its class, or by the text of the error."""
+    for handler in statement.handlers:
+        caught = handler.type
+        names = {
+            dotted_name(n).rpartition(".")[2]
+            for n in (caught.elts if isinstance(caught, ast.Tuple) else [caught])
+            if n is not None
+        }
+        if names & failures.MEMORY_EXCEPTIONS:
+            return handler
+        if caught is not None and not names & failures.MEMORY_CARRIERS:
+            continue
+        for node in walk(handler):
+            match node:
+                case ast.Constant(value=str(text)) if text in failures.OUT_OF_MEMORY_TEXTS:
+                    return handler
+                case ast.Call(func=function, args=[argument, *_]) if _mentions(
+                    argument, handler.name
+                ) and any(w in dotted_name(function).lower() for w in failures.MEMORY_WORDS):
+                    return handler
+    return None
+
+
+def _mentions(node: ast.expr, name: str | None) -> bool:
+    return any(isinstance(n, ast.Name) and n.id == name for n in walk(node))
+
+
+def catches_exit(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler stops a process that ends itself: bare, SystemExit, BaseException."""
+    caught = handler.type
+    names = caught.elts if isinstance(caught, ast.Tuple) else [caught]
+    return caught is None or any(
+        n is not None and dotted_name(n) in ("SystemExit", "BaseException") for n in names
+    )

@@ -1,0 +1,392 @@
+"""Calls of what is outside the project: what the tables say that they do and return."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, Final
+
+from distlint.analysis.interpreter.assignment import fill
+from distlint.analysis.interpreter.frame import Frame
+from distlint.analysis.interpreter.ir import (
+    CallSite,
+    Event,
+    Fail,
+    Invoke,
+    Layer,
+    Opaque,
+)
+from distlint.analysis.interpreter.members import environment
+from distlint.analysis.interpreter.values import (
+    NO_TAGS,
+    UNKNOWN,
+    Closure,
+    Spread,
+    Value,
+    constant,
+    spread_of,
+)
+from distlint.analysis.program.definitions import dotted_name
+from distlint.knowledge import facts, failures, hooks
+from distlint.knowledge.schema import Call, Effect
+
+_LAYERS: Final[dict[Effect, Layer]] = {
+    Effect.COLLECTIVE: Layer.ALWAYS,
+    Effect.SHARDED_COLLECTIVE: Layer.SHARDED,
+    Effect.WRAPPED_COLLECTIVE: Layer.WRAPPED,
+}
+
+
+def external(
+    frame: Frame,
+    node: ast.Call,
+    name: str,
+    receiver: Value | None,
+    args: list[Value],
+    keywords: dict[str, Value],
+) -> Value:
+    """A call of something outside the project, or of a method known by its name alone."""
+    by_name = name.startswith(".")
+    rows: tuple[Call, ...] = (
+        facts.METHODS.get(name[1:], ()) if by_name else facts.CALLS.get(name, ())
+    ) or ()
+    site = frame.site(node, name, receiver, args, keywords, rows, None)
+    inputs = [*args, *keywords.values()]
+    if not rows:
+        hand_over(frame, node, inputs, name)
+    result = _rank_predicate(frame, node, name, by_name, args)
+    if result is None and not by_name:
+        result = _special(frame, node, name, args, keywords)
+    if result is None:
+        result = _wrapping(frame, node, name, receiver, args, keywords)
+    for row in rows:
+        outcome = _perform(frame, site, row, args)
+        result = outcome if result is None else result
+    failure = (facts.METHOD_FAILURES if by_name else facts.FAILURES).get(name.removeprefix("."))
+    if failure is not None:
+        may_fail(frame, node, failure)
+    if result is None:
+        result = _local(frame, node, name, by_name, receiver, args)
+    if result is None:
+        last = name.rpartition(".")[2]
+        if last[:1].isupper() and not by_name and not last.isupper():
+            spread, origin, tags = spread_of(inputs)
+            # Objects made from the rank are not themselves what ranks decide by, but they carry it (paths).
+            type_ = None if _is_alone(name, keywords) else name
+            result = Value(("instance", id(node)), UNKNOWN, spread, origin, type=type_, tags=tags)
+        else:
+            if by_name and (receiver is None or receiver.spread is not Spread.LOCAL):
+                result = unknown_result(frame, node, inputs, pure=False)
+            else:
+                result = unknown_result(frame, node, [*inputs, *([receiver] if receiver else [])])
+            if last in facts.MASK_METHODS:
+                result.tags = result.tags | {"bool-mask"}
+            elif last in facts.SAME_MODEL_METHODS and receiver is not None and not args[1:]:
+                # `model.to(device)`, `model.eval()` give the model back.
+                result = receiver
+    site.result = result
+    return result
+
+
+def _is_alone(name: str, keywords: dict[str, Value]) -> bool:
+    """Whether an object that is made with these arguments belongs to this process alone."""
+    row = facts.ALONE.get(name)
+    if row is None or "num_nodes" in keywords:
+        return False
+    keyword, values = row
+    return keyword in keywords and keywords[keyword].const in values
+
+
+def may_fail(frame: Frame, node: ast.AST, failure: str) -> None:
+    """Something may fail on one rank alone: caught here, or what the function that calls this may catch."""
+    if frame.scope.tries:
+        frame.steps.append(Fail(node, failure))
+    elif failure in failures.CATCHES and not frame.run.failure:
+        frame.run.failure = failure
+
+
+def unknown_result(frame: Frame, node: ast.AST, inputs: list[Value], *, pure: bool = True) -> Value:
+    """What an unknown call returns: the same on all ranks unless an argument differs.
+
+    Code that is not resolved at all (`pure` is false) may do anything with a rank's own data: it is not
+    taken to hand the difference on. What depends on the rank number does.
+    """
+    spread, origin, tags = spread_of(inputs)
+    if spread is Spread.LOCAL and not pure:
+        spread, origin, tags = spread_of(v for v in inputs if v.spread is Spread.RANK)
+    return Value(
+        ("call", id(node)), UNKNOWN, spread, origin, tags=tags - {"world_size", "bool-mask"}
+    )
+
+
+def hand_over(frame: Frame, node: ast.Call, inputs: list[Value], name: str = "") -> None:
+    """Unknown code that receives a function or generator of the project may run it; a thread does."""
+    for value in inputs:
+        if value.type == "generator" and value.receiver is not None:
+            frame.steps.append(Opaque(value.receiver.const, node, frame.module))
+        elif isinstance(value.target, Closure) and not value.target.function.is_generator:
+            closure = value.target
+            run = frame.runs.run(
+                closure.function, frame.run.rank, {}, closure.receiver, closure.captured
+            )
+            frame.run.children.append(run)
+            frame.run.consulted |= run.consulted
+            frame.steps.append(
+                Invoke(run, node) if name in hooks.THREADS else Opaque(run, node, frame.module)
+            )
+
+
+def _rank_predicate(
+    frame: Frame, node: ast.Call, name: str, by_name: bool, args: list[Value]
+) -> Value | None:
+    kind = facts.ANY_METHODS.get(name[1:]) if by_name else facts.FUNCTIONS.get(name)
+    if kind is None:
+        return None
+    if (
+        args
+        and kind in ("rank", "local_rank", "is_main", "world_size")
+        and args[0].const is not None
+    ):
+        # A rank inside the group that was passed.
+        kind = "group_rank" if kind != "world_size" else "group_size"
+    return frame.rank_value(kind, node, f"`{dotted_name(node.func) or name.lstrip('.')}()`")
+
+
+def _special(
+    frame: Frame, node: ast.Call, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value | None:
+    """Library functions whose value can be computed."""
+    if name in ("os.getenv", "os.environ.get", "os.environ.setdefault", "os.environ.pop"):
+        if args and isinstance(args[0].const, str):
+            return environment(frame, args[0].const, node, args[1] if len(args) > 1 else None)
+        return None
+    if (
+        name
+        in (
+            "functools.partial",
+            "functools.wraps",
+            "copy.copy",
+            "copy.deepcopy",
+            "typing.cast",
+            "typing_extensions.cast",
+        )
+        and args
+    ):
+        return (
+            args[-1] if name.endswith("cast") else args[0] if not name.endswith("wraps") else None
+        )
+    return None
+
+
+def _wrapping(
+    frame: Frame,
+    node: ast.Call,
+    name: str,
+    receiver: Value | None,
+    args: list[Value],
+    keywords: dict[str, Value],
+) -> Value | None:
+    """Calls that put a layer around a model, or take the layers off."""
+    if facts.is_unwrap(name):
+        if not args:
+            return None
+        return args[0].but(
+            key=("unwrapped", args[0].key),
+            wraps=(),
+            tags=args[0].tags | {"unwrapped"},
+            spread=Spread.UNIFORM,
+            origin=None,
+        )
+    wrapper = facts.wrapper(name)
+    if wrapper is None:
+        return None
+    unless = keywords.get(wrapper.unless)
+    if unless is not None and unless.truthiness() is True:
+        return args[0] if args else None
+    layers = frame.wraps(wrapper.kinds, node)
+    if wrapper.each_argument:
+        items = tuple(
+            _wrapped_argument(value, layers, node, i, expression)
+            for i, (value, expression) in enumerate(zip(args, node.args, strict=False))
+        )
+        if any(isinstance(a, ast.Starred) for a in node.args) or not items:
+            return None
+        return items[0] if len(items) == 1 else Value(("call", id(node)), items=items, truth=True)
+    model = next((keywords[k] for k in wrapper.model_keywords if k in keywords), None)
+    if model is None and wrapper.model_position is not None and wrapper.model_position < len(args):
+        model = args[wrapper.model_position]
+    base = model if model is not None else Value(("call", id(node)))
+    wrapped = base.but(
+        key=("wrapped", id(node)),
+        wraps=(*base.wraps, *layers),
+        tags=base.tags - {"unwrapped"},
+        target=None,
+        spread=Spread.UNIFORM,
+        origin=None,
+        receiver=None,
+    )
+    if wrapper.result_index is None:
+        return wrapped
+    items = tuple(
+        wrapped if i == wrapper.result_index else Value(("item", ("call", id(node)), i))
+        for i in range(wrapper.result_length)
+    )
+    return Value(("call", id(node)), items=items, truth=True)
+
+
+def _wrapped_argument(
+    value: Value, layers: tuple[Any, ...], node: ast.Call, index: int, expression: ast.expr
+) -> Value:
+    """An argument of `prepare()` as it comes back: only models are wrapped."""
+    key = ("prepared", id(node), index)
+    if facts.is_data_or_optimizer(value.type, dotted_name(expression)):
+        return value.but(key=key, tags=value.tags | {"prepared"})
+    return value.but(
+        key=key,
+        wraps=(*value.wraps, *layers),
+        tags=(value.tags - {"unwrapped"}) | {"prepared"},
+        target=None,
+    )
+
+
+def _perform(frame: Frame, site: CallSite, row: Call, args: list[Value]) -> Value | None:
+    """Carry out one row: events, arguments filled, and the result."""
+    node = site.node
+    if row.when and not _condition_holds(site, row.when):
+        return None
+    if row.mentions and any("version" in ast.unparse(guard.node) for guard in site.guards):
+        # What other versions do is another matter (accelerate 0.22.0 data_loader.py:556).
+        return None
+    layer = _LAYERS.get(row.effect)
+    for extra in row.also:
+        layer = _LAYERS.get(extra) if layer is None else layer
+    if layer is not None and not row.context:
+        frame.event(row, layer, node, site)
+    elif row.effect in (Effect.WAIT, Effect.SEND):
+        return None
+    elif row.effect is Effect.EXIT:
+        frame.leave("failure" if args and fails(args[0]) else "process", node)
+    if layer is None:
+        return None
+    uniform = Value(("filled", id(node)))
+    for position in row.fills:
+        if position < len(node.args):
+            fill(frame, node.args[position], uniform)
+    for keyword in node.keywords:
+        if keyword.arg in row.fills_keywords:
+            fill(frame, keyword.value, uniform)
+    match row.result:
+        case "none":
+            return constant(None)
+        case "rank":
+            return Value(
+                ("call", id(node), frame.run.rank.rank),
+                UNKNOWN,
+                Spread.RANK,
+                frame.origin(node, f"the result of `{row.op}`"),
+            )
+        case "local":
+            return Value(
+                ("call", id(node)),
+                UNKNOWN,
+                Spread.LOCAL,
+                frame.origin(node, f"the result of `{row.op}`", "data"),
+            )
+        case "same-as-arg":
+            return (
+                args[0].but(
+                    spread=Spread.UNIFORM, origin=None, key=("call", id(node)), const=UNKNOWN
+                )
+                if args
+                else None
+            )
+        case "group":
+            return Value(("call", id(node)), tags=frozenset({"group"}), truth=True)
+        case "work":
+            return Value(("call", id(node)), tags=frozenset({"work"}))
+        case "wrapped":
+            return None
+    if frame.is_grouped(site, row):
+        return Value(("call", id(node), frame.run.rank.rank), tags=NO_TAGS)
+    return Value(("call", id(node)))
+
+
+def fails(code: Value) -> bool:
+    """Whether a process that exits with this code has failed, so that the launcher ends the others.
+
+    Source: python 3.11 `sys.exit`; torch 2.13.0 torch/distributed/elastic/multiprocessing/api.py:973.
+    """
+    return code.known and code.const not in (None, 0)
+
+
+def _condition_holds(site: CallSite, when: str) -> bool:
+    """Whether an argument may have the value that a row asks for (`download=True`)."""
+    keyword, _, wanted = when.partition("=")
+    value = site.keywords.get(keyword.strip())
+    if value is None:
+        return False
+    truth = value.truthiness()
+    return (
+        truth is None or str(value.const) == wanted.strip() or (wanted.strip() == "True" and truth)
+    )
+
+
+def _local(
+    frame: Frame,
+    node: ast.Call,
+    name: str,
+    by_name: bool,
+    receiver: Value | None,
+    args: list[Value],
+) -> Value | None:
+    """Calls whose result is each rank's own: tensor contents, the clock, files, random names."""
+    fact = facts.LOCAL_METHODS.get(name[1:]) if by_name else facts.LOCAL_CALLS.get(name)
+    if fact is None:
+        return None
+    if fact.needs_local_input:
+        spread, _, tags = spread_of([*([receiver] if receiver is not None else []), *args])
+        if spread is not Spread.LOCAL and not tags & {"masked"}:
+            return None
+    tags = (receiver.tags if receiver is not None else NO_TAGS) | {fact.tag}
+    return Value(
+        ("call", id(node)),
+        UNKNOWN,
+        Spread.LOCAL,
+        frame.origin(node, fact.text, fact.tag),
+        tags=tags,
+    )
+
+
+def forward(
+    frame: Frame, node: ast.Call, model: Value, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """A call of a wrapped model: its forward is a collective of the wrapper's."""
+    site = frame.site(node, "forward", model, args, keywords, (), None)
+    layer = Layer.WRAPPED if facts.replicates(model.wraps) else Layer.SHARDED
+    local = layer is Layer.WRAPPED and frame.scope.without_gradients and _keeps_buffers(model)
+    if facts.forward_waits(model.wraps) and not local:
+        frame.steps.append(Event("forward", layer, node, frame.module, site=site))
+    result = Value(
+        ("call", id(node)),
+        UNKNOWN,
+        Spread.LOCAL,
+        frame.origin(node, "the output of this rank's batch", "tensor"),
+        tags=frozenset({"model-output"}),
+    )
+    site.result = result
+    return result
+
+
+def _keeps_buffers(model: Value) -> bool:
+    """Whether DDP was told not to broadcast buffers: then a forward without gradients stays local.
+
+    With buffers, the first forward after a step with gradients broadcasts them, in evaluation as well
+    (torch 2.13.0 torch/nn/parallel/distributed.py:1781, :2382).
+    """
+    return any(
+        keyword.arg == "broadcast_buffers"
+        and isinstance(keyword.value, ast.Constant)
+        and keyword.value.value is False
+        for wrap in model.wraps
+        if wrap.kind == "ddp" and isinstance(wrap.node, ast.Call)
+        for keyword in wrap.node.keywords
+    )

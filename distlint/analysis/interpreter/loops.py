@@ -1,0 +1,277 @@
+"""Loops of the abstract run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable, Sequence
+from typing import Final
+
+from distlint.analysis.interpreter.assignment import assign
+from distlint.analysis.interpreter.frame import Frame
+from distlint.analysis.interpreter.ir import (
+    Leave,
+    Loop,
+    Step,
+    Surround,
+)
+from distlint.analysis.interpreter.iteration import UNEVEN, element_of
+from distlint.analysis.interpreter.scope import OpenLoop, Scope
+from distlint.analysis.interpreter.values import (
+    UNKNOWN,
+    Spread,
+    Value,
+)
+from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.nodes import children, walk
+from distlint.analysis.program.syntax import assigned_names
+
+_MAX_UNROLL: Final = 8
+
+
+def mark_volatile(frame: Frame, node: ast.AST, test: Value) -> None:
+    """A condition that reads what an enclosing loop assigns may come out otherwise in the next turn."""
+    for open_ in frame.scope.loops:
+        if open_.loop is not None and _reads(node, open_.assigned):
+            open_.loop.volatile |= _symbols(test)
+
+
+def follow_while(frame: Frame, statement: ast.While) -> bool:
+    """`while`: the test is evaluated at the head and, behind the body, for the next turn."""
+    assigned = assigned_names(statement)
+    key = ("loop", id(statement))
+    loop = Loop(statement, key, None, [], [], volatile={key})
+    loop.once = _holds_at_first(frame, statement.test)
+    _havoc(frame, assigned, statement)
+    with frame.filling([]) as head:
+        test = frame.evaluate(statement.test)
+        frame.note_divide(statement.test, test, False)
+    frame.steps.extend(head)
+    truth = test.truthiness()
+    if truth is False and test.spread is not Spread.UNIFORM:
+        return frame.execute(statement.orelse)
+    loop.endless = truth is True
+    loop.module = frame.module
+    scope = frame.scope
+    if truth is None:
+        loop.key = ("while", test.key)
+        loop.volatile.add(loop.key)
+        if test.spread is not Spread.UNIFORM:
+            loop.local = test
+        scope = scope.under(frame.guard(statement.test, test, True))
+    _repeat(frame, OpenLoop(statement, loop, assigned), scope, tail=head)
+    return not loop.endless or _contains_break(statement.body)
+
+
+def follow_for(frame: Frame, statement: ast.For | ast.AsyncFor) -> bool:
+    """`for`: a few known turns are followed one by one, others as any number of turns."""
+    iterable = frame.evaluate(statement.iter)
+    if iterable.items is not None and _unrollable(iterable, statement):
+        return _unrolled(frame, statement, iterable.items)
+    assigned = assigned_names(statement)
+    if iterable.type == "generator" and iterable.receiver is not None:
+        return _over_generator(frame, statement, iterable, assigned)
+    key = ("for", id(statement), iterable.key)
+    loop = Loop(statement, key, None, [], [], volatile={key})
+    if iterable.spread is not Spread.UNIFORM and iterable.tags & UNEVEN:
+        loop.local = iterable
+    _havoc(frame, assigned, statement)
+    element = (statement.target, iterable)
+    _repeat(frame, OpenLoop(statement, loop, assigned), frame.scope, element=element)
+    return True
+
+
+def _unrolled(frame: Frame, statement: ast.For | ast.AsyncFor, items: tuple[Value, ...]) -> bool:
+    for item in items:
+        assign(frame, statement.target, item)
+        before = len(frame.steps)
+        if not frame.execute(statement.body):
+            last = frame.steps[-1] if len(frame.steps) > before else None
+            if isinstance(last, Leave) and last.kind == "continue":
+                frame.steps.pop()
+                continue
+            if isinstance(last, Leave) and last.kind == "break":
+                frame.steps.pop()
+                return True
+            return False
+    return frame.execute(statement.orelse)
+
+
+def _over_generator(
+    frame: Frame, statement: ast.For | ast.AsyncFor, iterable: Value, assigned: frozenset[str]
+) -> bool:
+    """A loop over a project's generator: its body stands at the generator's `yield`."""
+    assert iterable.receiver is not None
+    _havoc(frame, assigned, statement)
+    before = frame.variables.copy()
+    with frame.filling([]) as body, frame.within(frame.scope.inside(OpenLoop(statement))):
+        assign(frame, statement.target, Value(("element", id(statement))))
+        frame.execute(statement.body)
+    frame.variables = before.merge(frame.variables, id(statement))
+    frame.steps.append(Surround(iterable.receiver.const, statement, body))
+    return frame.execute(statement.orelse)
+
+
+def _repeat(
+    frame: Frame,
+    open_: OpenLoop,
+    scope: Scope,
+    *,
+    element: tuple[ast.expr, Value] | None = None,
+    tail: Sequence[Step] = (),
+) -> None:
+    """Follow a body as any number of turns; once more where a variable comes round knowing more."""
+    statement, loop, assigned = open_.statement, open_.loop, open_.assigned
+    assert loop is not None and isinstance(statement, (ast.For, ast.AsyncFor, ast.While))
+    for enclosing in frame.scope.loops:
+        if enclosing.loop is not None:
+            enclosing.loop.volatile.add(loop.key)
+    head = frame.variables.copy()
+    recorded = frame.run.mark()
+    for attempt in (1, 2):
+        frame.variables = head.copy()
+        loop.body = []
+        with frame.filling(loop.body), frame.within(scope.inside(open_)):
+            if element is not None:
+                assign(frame, element[0], element_of(element[1], element[0]))
+            if frame.execute(statement.body):
+                loop.body.extend(tail)
+        after = head.merge(frame.variables, id(statement))
+        if attempt == 2 or not any(_grew(head.get(n), after.get(n)) for n in assigned):
+            break
+        # A variable came round the loop knowing more than at its head: follow the body again.
+        for name in assigned:
+            value = after.get(name)
+            if value is not None:
+                head.refine(name, value.but(const=UNKNOWN, items=None, truth=None, given=False))
+        frame.run.forget_since(recorded)
+    frame.variables = head.merge(frame.variables, id(statement))
+    if statement.orelse:
+        with frame.filling(loop.orelse):
+            frame.execute(statement.orelse)
+    if loop.body or loop.orelse:
+        frame.steps.append(loop)
+
+
+def _holds_at_first(frame: Frame, test: ast.expr) -> bool:
+    """Whether a condition on one variable surely holds where a loop begins."""
+    match test:
+        case ast.Name(id=name):
+            wanted = True
+        case ast.UnaryOp(op=ast.Not(), operand=ast.Name(id=name)):
+            wanted = False
+        case _:
+            return False
+    value = frame.variables.get(name)
+    return value is not None and value.truthiness() is wanted
+
+
+def _unrollable(iterable: Value, statement: ast.For | ast.AsyncFor) -> bool:
+    items = iterable.items or ()
+    ranked = "world_size" in iterable.tags or iterable.spread is Spread.RANK
+    return ranked and len(items) <= _MAX_UNROLL and not _contains_nested_jump(statement.body)
+
+
+def _havoc(frame: Frame, assigned: frozenset[str], node: ast.AST) -> None:
+    """Variables that a loop assigns have no known value at its head."""
+    for name in assigned:
+        value = frame.variables.get(name)
+        if value is None:
+            continue
+        key = ("loop", id(node), name)
+        if value.known or value.items is not None:
+            target = value.target if value.const is UNKNOWN else None
+            value = value.but(const=UNKNOWN, items=None, target=target)
+        frame.variables.refine(name, value.but(key=key, truth=None, logic=None, given=False))
+
+
+def _grew(before: Value | None, after: Value | None) -> bool:
+    if after is None:
+        return False
+    if before is None:
+        return after.spread > Spread.UNIFORM or bool(after.wraps)
+    return (
+        after.spread > before.spread
+        or len(after.wraps) > len(before.wraps)
+        or not after.tags <= before.tags
+    )
+
+
+def _reads(node: ast.AST, names: frozenset[str]) -> bool:
+    for child in walk(node):
+        if isinstance(child, ast.Call):
+            return True
+        if isinstance(child, ast.Name) and child.id in names:
+            return True
+        if isinstance(child, ast.Attribute) and dotted_name(child) in names:
+            return True
+    return False
+
+
+def _symbols(value: Value) -> set[Hashable]:
+    if value.logic is None:
+        return {value.key}
+    found: set[Hashable] = set()
+    for operand in value.logic[1]:
+        found |= _symbols(operand)
+    return found
+
+
+def _contains_break(body: list[ast.stmt]) -> bool:
+    stack: list[ast.AST] = list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Break):
+            return True
+        if not isinstance(
+            node,
+            (
+                ast.For,
+                ast.While,
+                ast.AsyncFor,
+                ast.FunctionDef,
+                ast.AsyncFunctionDef,
+                ast.ClassDef,
+                ast.Lambda,
+            ),
+        ):
+            stack.extend(children(node))
+    return False
+
+
+def _contains_nested_jump(body: list[ast.stmt]) -> bool:
+    """Whether break/continue stand under a condition, so that unrolling would lose where they lead."""
+    stack: list[tuple[ast.AST, bool]] = [(s, False) for s in body]
+    while stack:
+        node, inside = stack.pop()
+        if isinstance(node, (ast.Break, ast.Continue)) and inside:
+            return True
+        if isinstance(
+            node,
+            (
+                ast.For,
+                ast.While,
+                ast.AsyncFor,
+                ast.FunctionDef,
+                ast.AsyncFunctionDef,
+                ast.ClassDef,
+                ast.Lambda,
+            ),
+        ):
+            continue
+        for child in children(node):
+            stack.append(
+                (
+                    child,
+                    inside
+                    or isinstance(node, (ast.Try, ast.With))
+                    or (isinstance(node, ast.If) and not _about_rank(node.test)),
+                )
+            )
+    return False
+
+
+def _about_rank(test: ast.expr) -> bool:
+    return any(
+        isinstance(n, (ast.Name, ast.Attribute)) and "rank" in dotted_name(n).lower()
+        for n in walk(test)
+    )

@@ -1,0 +1,237 @@
+"""Names, attributes and subscripts: what a path in the code means on one class of ranks."""
+
+from __future__ import annotations
+
+import ast
+from typing import Final
+
+from distlint.analysis.interpreter.frame import Frame
+from distlint.analysis.interpreter.values import (
+    UNKNOWN,
+    Closure,
+    Origin,
+    Spread,
+    Value,
+    constant,
+    spread_of,
+)
+from distlint.analysis.program.definitions import Class, Module, dotted_name
+from distlint.knowledge import facts
+
+SUPER: Final = "builtins.super()"
+"""The target of what `super()` gives; its methods are looked up behind the class it stands in."""
+
+
+def name_value(frame: Frame, name: str, node: ast.AST) -> Value:
+    """What a name means here: a local, an enclosing function's, the module's, a builtin."""
+    value = frame.variables.get(name)
+    if value is not None:
+        return value
+    captured = frame.captured.get(name)
+    if captured is not None:
+        # What a test said where the function was defined may not hold where it runs.
+        return captured.but(given=False) if captured.given else captured
+    module = frame.module
+    if (
+        not frame.function.is_module_body
+        or name in module.functions
+        or name in module.classes
+        or name in module.imports
+    ):
+        found = frame.runs.global_value(module, name, frame.run)
+        if found is not None:
+            return found
+    if facts.is_builtin(name) and name not in module.assigned:
+        return Value(("builtin", name), target=f"builtins.{name}")
+    conventional = convention(frame, name, node)
+    return conventional or Value(("global", module.name, name))
+
+
+def convention(frame: Frame, name: str, node: ast.AST) -> Value | None:
+    """What a name that nothing defines stands for by convention (a parameter `accelerator`)."""
+    kind = facts.NAMED_RANKS.get(name)
+    if kind is not None and not _is_annotated_float(node):
+        return frame.rank_value(kind, node, f"`{name}`")
+    type_ = facts.named_type(name, frame.module.source.text)
+    return Value(("named", frame.module.name, name), type=type_) if type_ else None
+
+
+def _is_annotated_float(node: ast.AST) -> bool:
+    """`rank: int | float` is that of a matrix (peft 0.21.2 tuners/lora/conversion.py:133)."""
+    annotation = getattr(node, "annotation", None)
+    return annotation is not None and "float" in ast.unparse(annotation)
+
+
+def attribute(frame: Frame, node: ast.Attribute) -> Value:
+    """`base.attr`, as the path that the code has stored or read before, else as a member of the base."""
+    path = dotted_name(node)
+    if path:
+        known = frame.variables.get(path)
+        if known is not None:
+            return known
+    base = frame.evaluate(node.value)
+    return attribute_of(frame, base, node)
+
+
+def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
+    """The value of `base.attr`."""
+    attr = node.attr
+    if base.const is None:
+        frame.run.absent.append(frame.attribute_site(node, base))
+    if base.wraps:
+        frame.run.attributes.append(frame.attribute_site(node, base))
+        peeled = facts.peel(base.wraps, attr)
+        if peeled is not None:
+            return base.but(
+                key=("attr", base.key, attr),
+                wraps=peeled,
+                tags=base.tags if peeled else base.tags | {"unwrapped"},
+            )
+    match base.target:
+        case Module():
+            found = frame.runs.global_value(base.target, attr, frame.run)
+            if found is not None:
+                return found
+            return Value(("attr", base.key, attr))
+        case Class():
+            method = frame.runs.program.find_method(base.target, attr)
+            if method is not None:
+                receiver = base if method.has_decorator("classmethod") else None
+                return Value(("method", id(method)), target=Closure(method, {}, receiver))
+            return frame.runs.class_attribute(base.target, attr, frame.run) or Value(
+                ("attr", base.key, attr)
+            )
+        case str() if base.target != SUPER:
+            dotted = facts.canonical_name(f"{base.target}.{attr}")
+            kind = facts.ATTRIBUTES.get(dotted)
+            if kind is not None:
+                return frame.rank_value(kind, node, f"`{dotted_name(node) or attr}`")
+            return Value(("external", dotted), target=dotted)
+    kind = facts.ANY_ATTRIBUTES.get(attr) or facts.argument_attribute(dotted_name(node.value), attr)
+    if base.type is not None:
+        found = _member_of_instance(frame, base, node)
+        plain = found is None or (found.spread is Spread.UNIFORM and found.truthiness() is None)
+        if found is not None and not (plain and kind == "sharded_mode"):
+            return found
+    if kind is not None and not _is_lookalike(frame, base, attr):
+        return frame.rank_value(kind, node, f"`{dotted_name(node) or attr}`")
+    if (
+        base.spread is Spread.LOCAL
+        and attr in facts.UNIFORM_ATTRIBUTES
+        and "ragged" not in base.tags
+    ):
+        return Value(("attr", base.key, attr))
+    type_ = (
+        facts.named_type(attr, frame.module.source.text)
+        if isinstance(node.value, ast.Name)
+        else None
+    )
+    return Value(
+        ("attr", base.key, attr),
+        UNKNOWN,
+        base.spread,
+        base.origin,
+        type=type_,
+        receiver=base,
+        tags=base.tags,
+    )
+
+
+def _is_lookalike(frame: Frame, base: Value, attr: str) -> bool:
+    return base.type is not None and facts.ATTRIBUTES.get(f"{base.type}.{attr}") == "not_rank"
+
+
+def _member_of_instance(frame: Frame, base: Value, node: ast.Attribute) -> Value | None:
+    """`attr` of an object whose class is known: of the project, or of a library."""
+    engine, attr = frame.runs, node.attr
+    assert base.type is not None
+    cls = engine.classes.get(base.type)
+    outside: tuple[str, ...] = (base.type,)
+    if cls is not None:
+        method = engine.program.find_method(cls, attr)
+        if method is not None:
+            if method.has_decorator("property", "cached_property"):
+                result = frame.call(Closure(method, {}, base), [], {}, node, None)
+                return result if result.type == "generator" else result.but(receiver=base)
+            if method.has_decorator("staticmethod"):
+                return Value(("method", id(method), base.key), target=Closure(method, {}))
+            return Value(("method", id(method), base.key), target=Closure(method, {}, base))
+        _, outside = engine.program.mro(cls)
+    match facts.member_of(outside, attr):
+        case "kind", str() as kind:
+            return frame.rank_value(kind, node, f"`{dotted_name(node) or attr}`")
+        case "wraps", tuple() as wraps:
+            return Value(("attr", base.key, attr), wraps=frame.wraps(wraps, node))
+        case "type", str() as known:
+            return Value(("attr", base.key, attr), type=known)
+    if cls is not None:
+        value = engine.instance_attribute(cls, attr, frame.run)
+        if value is not None:
+            return value
+    return None
+
+
+def subscript(frame: Frame, node: ast.Subscript) -> Value:
+    """`base[index]`."""
+    base = frame.evaluate(node.value)
+    index = frame.evaluate(node.slice)
+    if (
+        isinstance(base.target, str)
+        and base.target == "os.environ"
+        and isinstance(index.const, str)
+    ):
+        return environment(frame, index.const, node)
+    if (
+        base.items is not None
+        and isinstance(index.const, int)
+        and -len(base.items) <= index.const < len(base.items)
+    ):
+        return base.items[index.const]
+    if base.known and index.known:
+        try:
+            return constant(base.const[index.const], *spread_of((base, index))[:2])
+        except (TypeError, KeyError, IndexError):
+            return Value(("item", base.key, index.key))
+    spread, origin, tags = spread_of((base, index))
+    if "bool-mask" in index.tags:
+        # `x[mask]`: how many elements are left is each rank's own.
+        spread, tags = Spread.LOCAL, (tags - {"bool-mask"}) | {"masked", "ragged"}
+        origin = Origin(
+            node, frame.module, f"`{ast.unparse(node)}`, a masked tensor of local length", "tensor"
+        )
+    elif index.spread is Spread.RANK and isinstance(node.slice, ast.Slice) and node.slice.step:
+        # `names[rank::world_size]`: the first ranks may have one more.
+        spread, tags = Spread.LOCAL, tags | {"local-length"}
+        text = f"`{ast.unparse(node)}`, of which the first ranks may have more"
+        origin = Origin(node, frame.module, text, "rank-part")
+    elif index.spread is Spread.RANK and base.spread is Spread.UNIFORM and base.items is not None:
+        spread, origin = index.spread, index.origin
+    wraps = base.wraps if isinstance(index.const, int) or not index.known else ()
+    type_ = (
+        facts.ITEM_TYPES.get(f"{base.type}[{index.const}]")
+        if base.type is not None and isinstance(index.const, str)
+        else None
+    )
+    return Value(
+        ("item", base.key, index.key),
+        UNKNOWN,
+        spread,
+        origin,
+        tags=tags,
+        wraps=wraps,
+        receiver=base,
+        type=type_,
+    )
+
+
+def environment(frame: Frame, name: str, node: ast.AST, default: Value | None = None) -> Value:
+    """The value of an environment variable: a string that launchers set, or unknown and uniform."""
+    kind = facts.ENVIRONMENT.get(name)
+    if kind is None:
+        return Value(("environ", name))
+    value = frame.rank_value(kind, node, f"the environment variable {name}")
+    return (
+        value.but(const=str(value.const), key=("environ", name, value.const))
+        if value.known
+        else value
+    )

@@ -1,0 +1,84 @@
+"""What a plain test says of a variable in its arm: `x is None`, `if x`, `isinstance(x, DDP)`."""
+
+from __future__ import annotations
+
+import ast
+from typing import Final
+
+from distlint.analysis.interpreter.frame import Frame
+from distlint.analysis.interpreter.values import (
+    UNKNOWN,
+    constant,
+)
+from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.nodes import walk
+from distlint.knowledge import facts
+
+_DATA_CLASSES: Final = frozenset(
+    {"dict", "str", "list", "tuple", "set", "int", "float", "bytes", "Path", "pathlib.Path"}
+)
+
+
+def narrow(frame: Frame, test: ast.expr, taken: bool) -> None:
+    """What a plain test on a variable says of it in its arm: `x is None`, `if x`, `isinstance`."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            narrow(frame, operand, not taken)
+        case ast.BoolOp(op=op, values=operands) if taken is isinstance(op, ast.And):
+            for operand in operands:
+                narrow(frame, operand, taken)
+        case ast.Name(id=name) if taken:
+            _not_none(frame, name)
+        case ast.Compare(
+            left=left,
+            ops=[ast.Is() | ast.IsNot() as op],
+            comparators=[ast.Constant(value=None)],
+        ):
+            path = dotted_name(left)
+            if path and taken is isinstance(op, ast.Is):
+                frame.variables.store(path, constant(None))
+            elif path:
+                _not_none(frame, path)
+        case ast.Call(func=ast.Name(id="hasattr"), args=[subject, ast.Constant(value="module")]):
+            path = dotted_name(subject)
+            if path and not taken:
+                _bare(frame, path)
+        case ast.Call(func=ast.Name(id="isinstance"), args=[subject, kinds]):
+            path = dotted_name(subject)
+            other = _names_data(kinds) if taken else _names_wrapper(kinds)
+            if path and other:
+                _bare(frame, path)
+
+
+def _not_none(frame: Frame, path: str) -> None:
+    """A variable is not None from here on; attributes may change in any call."""
+    value = frame.variables.get(path)
+    if value is None:
+        return
+    if value.known and value.const is None:
+        value = value.but(const=UNKNOWN)
+        frame.variables.refine(path, value)
+    if not value.known and not value.given and "." not in path:
+        frame.variables.refine(path, value.but(given=not frame.function.is_module_body))
+
+
+def _names_wrapper(kinds: ast.expr) -> bool:
+    names = [
+        dotted_name(n).rpartition(".")[2]
+        for n in walk(kinds)
+        if isinstance(n, (ast.Name, ast.Attribute))
+    ]
+    return any(name in facts.WRAPPER_CLASS_NAMES for name in names)
+
+
+def _names_data(kinds: ast.expr) -> bool:
+    """Whether the classes asked for are none that a model could have: `isinstance(cfg, dict)`."""
+    names = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
+    return all(dotted_name(n) in _DATA_CLASSES for n in names)
+
+
+def _bare(frame: Frame, path: str) -> None:
+    """A variable holds a model without layers here."""
+    value = frame.variables.get(path)
+    if value is not None:
+        frame.variables.refine(path, value.but(wraps=()))

@@ -1,0 +1,75 @@
+"""What a definition says of calls: its parameters with their defaults, and decorators that keep ranks out."""
+
+from __future__ import annotations
+
+import ast
+
+from distlint.analysis.interpreter.frame import Frame
+from distlint.analysis.interpreter.values import (
+    Value,
+    constant,
+)
+from distlint.analysis.program.definitions import Function, dotted_name
+from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.nodes import walk
+from distlint.knowledge import facts
+
+
+def _sets_globals(function: Function) -> bool:
+    return any(isinstance(node, ast.Global) for node in walk(function.node))
+
+
+def deciding_decorator(frame: Frame, function: Function) -> tuple[ast.expr, str] | None:
+    """The decorator that lets a function run on some ranks only, and the predicate it asks."""
+    for decorator in function.decorators:
+        dotted = dotted_name(decorator.func if isinstance(decorator, ast.Call) else decorator)
+        if not dotted:
+            continue
+        meaning = frame.runs.program.resolve_dotted(function.module, dotted)
+        if isinstance(meaning, str) and meaning in facts.DECORATORS:
+            return decorator, facts.DECORATORS[meaning]
+        last = dotted.rpartition(".")[2]
+        if isinstance(meaning, Function) and _sets_globals(meaning):
+            # speechbrain 1.1.2 speechbrain/utils/distributed.py: inside, barriers do nothing.
+            return None
+        if (meaning is None or isinstance(meaning, Function)) and last in facts.ANY_DECORATORS:
+            return decorator, facts.ANY_DECORATORS[last]
+    return None
+
+
+def bind(
+    function: Function, receiver: Value | None, args: list[Value], keywords: dict[str, Value]
+) -> dict[str, Value]:
+    """Arguments by parameter name; defaults that are constants are filled in."""
+    if function.is_module_body:
+        return {}
+    names, by_keyword, defaults = _parameters(function)
+    bound: dict[str, Value] = {}
+    takes_self = function.cls is not None and not function.has_decorator("staticmethod")
+    if takes_self and names and receiver is not None:
+        args = [receiver, *args]
+    bound.update(zip(names, args, strict=False))
+    for name, value in keywords.items():
+        if name in by_keyword:
+            bound[name] = value
+    for name, default in defaults.items():
+        if name not in bound:
+            bound[name] = default
+    return bound
+
+
+@remembered
+def _parameters(function: Function) -> tuple[list[str], frozenset[str], dict[str, Value]]:
+    """The positional parameters of a function, those that keywords may name, and constant defaults."""
+    spec: ast.arguments = function.node.args  # type: ignore[union-attr]
+    names = [a.arg for a in (*spec.posonlyargs, *spec.args)]
+    keywords = [a.arg for a in spec.kwonlyargs]
+    defaults = dict(zip(reversed(names), reversed(spec.defaults), strict=False))
+    defaults.update(
+        {name: d for name, d in zip(keywords, spec.kw_defaults, strict=True) if d is not None}
+    )
+    constants = {n: constant(d.value) for n, d in defaults.items() if isinstance(d, ast.Constant)}
+    for name, default in defaults.items():
+        if isinstance(default, ast.UnaryOp) and ast.unparse(default) == "-1":
+            constants[name] = constant(-1)
+    return names, frozenset((*names, *keywords)), constants

@@ -1,0 +1,332 @@
+"""Statements of the abstract run: branches, returns, definitions; loops, `with` and `try` have rooms of their own."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from distlint.analysis.interpreter.assignment import assign
+from distlint.analysis.interpreter.contexts import follow_with
+from distlint.analysis.interpreter.exceptions import catches_exit, follow_try
+from distlint.analysis.interpreter.expressions import binary
+from distlint.analysis.interpreter.frame import Frame
+from distlint.analysis.interpreter.ir import (
+    Branch,
+    Leave,
+    Step,
+)
+from distlint.analysis.interpreter.libraries import fails
+from distlint.analysis.interpreter.loops import follow_for, follow_while, mark_volatile
+from distlint.analysis.interpreter.narrowing import narrow
+from distlint.analysis.interpreter.signature import deciding_decorator
+from distlint.analysis.interpreter.values import (
+    UNKNOWN,
+    Closure,
+    Spread,
+    Value,
+    constant,
+    join,
+)
+from distlint.analysis.interpreter.variables import Variables
+from distlint.analysis.program.definitions import Class, dotted_name
+from distlint.analysis.program.nodes import children, walk
+
+
+def start(frame: Frame) -> None:
+    """Follow the function from its first statement; not on ranks that a decorator keeps out."""
+    found = deciding_decorator(frame, frame.function)
+    if found is not None:
+        decorator, kind = found
+        kept = frame.rank_value(kind, decorator, f"`@{ast.unparse(decorator)}`")
+        frame.note_divide(decorator, kept, False)
+        if kept.truthiness() is False:
+            frame.run.returns = constant(None, Spread.RANK, kept.origin)
+            return
+    frame.execute(frame.function.body)
+
+
+def plain(frame: Frame, statement: ast.stmt) -> bool:
+    """A statement of no kind of its own: its expressions are evaluated."""
+    for child in children(statement):
+        if isinstance(child, ast.expr):
+            frame.evaluate(child)
+    return True
+
+
+def _if(frame: Frame, statement: ast.If) -> bool:
+    test = frame.evaluate(statement.test)
+    truth = test.truthiness()
+    exits = _leaves(statement.body) or _leaves(statement.orelse)
+    frame.note_divide(statement.test, test, exits)
+    if truth is None:
+        return _fork(frame, statement, test)
+    taken, other = statement.body, statement.orelse
+    if not truth:
+        taken, other = other, taken
+    scope = frame.scope.under(frame.guard(statement.test, test, truth))
+    if test.spread is Spread.RANK:
+        scope = scope.controlled_by(test)
+    with frame.within(scope):
+        alive = frame.execute(taken)
+    if alive and _leaves(other):
+        frame.scope = frame.scope.under(frame.guard(statement.test, test, truth, exits=True))
+    return alive
+
+
+def _fork(frame: Frame, statement: ast.If, test: Value) -> bool:
+    """Both arms of a condition that nothing decides here, and what is known where they meet."""
+    node = statement.test
+    before = frame.variables
+    mark_volatile(frame, node, test)
+    arms: list[tuple[bool, Variables, list[Step]]] = []
+    for taken, body in ((True, statement.body), (False, statement.orelse)):
+        frame.variables = before.copy()
+        narrow(frame, node, taken)
+        scope = frame.scope.controlled_by(test).under(frame.guard(node, test, taken))
+        with frame.filling([]) as steps, frame.within(scope):
+            alive = frame.execute(body)
+        arms.append((alive, frame.variables, steps))
+    (then_alive, then, then_steps), (other_alive, other, other_steps) = arms
+    if then_steps or other_steps:
+        frame.steps.append(Branch(test, statement, then_steps, other_steps))
+    if then_alive and other_alive:
+        frame.variables = then.merge(other, id(statement))
+        return True
+    frame.variables = then if then_alive else other
+    if then_alive or other_alive:
+        frame.scope = frame.scope.under(frame.guard(node, test, then_alive, exits=True))
+    return then_alive or other_alive
+
+
+def _match(frame: Frame, statement: ast.Match) -> bool:
+    subject = frame.evaluate(statement.subject)
+    before, outer = frame.variables, frame.steps
+    ends: list[Variables] = []
+    rest = outer
+    exhaustive = False
+    for index, case in enumerate(statement.cases):
+        frame.variables = before.copy()
+        for name in _captures(case.pattern):
+            value = Value(("match", id(case), name), UNKNOWN, subject.spread, subject.origin)
+            frame.variables.refine(name, value)
+        with frame.filling([]) as block:
+            if case.guard is not None:
+                frame.evaluate(case.guard)
+            if frame.execute(case.body):
+                ends.append(frame.variables)
+        exhaustive = (
+            isinstance(case.pattern, ast.MatchAs)
+            and case.pattern.pattern is None
+            and case.guard is None
+        )
+        if exhaustive:
+            rest.extend(block)
+            break
+        key = ("case", id(statement), index, subject.key)
+        condition = Value(key, UNKNOWN, subject.spread, subject.origin)
+        following: list[Step] = []
+        rest.append(Branch(condition, statement, block, following))
+        rest = following
+    if not exhaustive:
+        ends.append(before)
+    frame.variables = ends[0] if ends else before
+    for end in ends[1:]:
+        frame.variables = frame.variables.merge(end, id(statement))
+    return bool(ends)
+
+
+def _define(frame: Frame, statement: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    for decorator in statement.decorator_list:
+        frame.evaluate(decorator)
+    function = frame.function.nested.get(statement.name)
+    if function is None or function.node is not statement:
+        function = frame.runs.function_of(statement)
+    if function is not None and not frame.function.is_module_body:
+        closure = Closure(function, frame.visible())
+        frame.variables.refine(statement.name, Value(("function", id(statement)), target=closure))
+    return True
+
+
+def _class(frame: Frame, statement: ast.ClassDef) -> bool:
+    cls = frame.runs.class_of(statement)
+    if cls is not None and not frame.function.is_module_body:
+        frame.variables.refine(statement.name, Value(("class", id(statement)), target=cls))
+    return True
+
+
+def _expression(frame: Frame, statement: ast.Expr) -> bool:
+    before = len(frame.steps)
+    frame.evaluate(statement.value)
+    return not any(isinstance(s, Leave) for s in frame.steps[before:])
+
+
+def _assign(frame: Frame, statement: ast.Assign) -> bool:
+    value = frame.evaluate(statement.value)
+    for target in statement.targets:
+        assign(frame, target, value)
+    return True
+
+
+def _annotated(frame: Frame, statement: ast.AnnAssign) -> bool:
+    if statement.value is not None:
+        value = frame.evaluate(statement.value)
+        if value.type is None and not value.known:
+            type_ = frame.runs.annotation_type(frame.module, statement.annotation)
+            value = value.but(type=type_) if type_ else value
+        assign(frame, statement.target, value)
+    return True
+
+
+def _augmented(frame: Frame, statement: ast.AugAssign) -> bool:
+    load = _as_load(statement.target)
+    old = frame.evaluate(load)
+    value = binary(old, frame.evaluate(statement.value), statement.op)
+    assign(frame, statement.target, value)
+    return True
+
+
+def _return(frame: Frame, statement: ast.Return) -> bool:
+    value = frame.evaluate(statement.value) if statement.value is not None else constant(None)
+    for guard in frame.scope.guards:
+        if guard.value.spread > value.spread and guard.value.truthiness() is None:
+            value = value.but(spread=guard.value.spread, origin=guard.value.origin)
+    run = frame.run
+    run.returns = (
+        value
+        if run.returns is None
+        else join(run.returns, value, ("returned", id(frame.function), run.rank.rank))
+    )
+    frame.leave("return", statement)
+    return False
+
+
+def _raise(frame: Frame, statement: ast.Raise) -> bool:
+    if statement.exc is not None:
+        raised = frame.evaluate(statement.exc)
+        if _is_system_exit(frame, statement.exc, raised):
+            frame.leave("process", statement)
+            return False
+    frame.leave("raise", statement)
+    return False
+
+
+def _is_system_exit(frame: Frame, node: ast.expr, raised: Value) -> bool:
+    """Whether a raise ends the process normally: SystemExit, or a class derived from it, uncaught.
+
+    lightning 2.5.1 lightning/pytorch/utilities/exceptions.py: `class SIGTERMException(SystemExit)`.
+    """
+    name = node.func if isinstance(node, ast.Call) else node
+    cls = frame.runs.classes.get(raised.type) if raised.type is not None else raised.target
+    if isinstance(cls, Class):
+        if not any(
+            isinstance(base, ast.Name) and base.id == "SystemExit"
+            for owner in frame.runs.program.mro(cls)[0]
+            for base in owner.node.bases
+        ):
+            return False
+    elif not isinstance(name, ast.Name) or name.id != "SystemExit":
+        return False
+    code = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    if code is not None and fails(frame.evaluate(code)):
+        return False
+    return not any(catches_exit(h) for t in frame.scope.tries for h in t.handlers)
+
+
+def _break(frame: Frame, statement: ast.Break) -> bool:
+    frame.leave("break", statement)
+    return False
+
+
+def _continue(frame: Frame, statement: ast.Continue) -> bool:
+    frame.leave("continue", statement)
+    return False
+
+
+def _delete(frame: Frame, statement: ast.Delete) -> bool:
+    for target in statement.targets:
+        path = dotted_name(target)
+        if path:
+            frame.variables.remove(path)
+        else:
+            frame.evaluate(_as_load(target))
+    return True
+
+
+def _assert(frame: Frame, statement: ast.Assert) -> bool:
+    test = frame.evaluate(statement.test)
+    frame.note_divide(statement.test, test, True)
+    if test.spread is Spread.RANK and test.truthiness() is False:
+        frame.leave("raise", statement)
+        return False
+    narrow(frame, statement.test, True)
+    return True
+
+
+def _nothing(frame: Frame, statement: ast.stmt) -> bool:
+    return True
+
+
+def _as_load(target: ast.expr) -> ast.expr:
+    if isinstance(target, ast.Name):
+        return ast.copy_location(ast.Name(target.id, ast.Load()), target)
+    if isinstance(target, ast.Attribute):
+        return ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
+    if isinstance(target, ast.Subscript):
+        return ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
+    return target
+
+
+def _leaves(body: list[ast.stmt]) -> bool:
+    """Whether a block ends by leaving (return, raise, continue, break), on its straight path."""
+    return bool(body) and (
+        isinstance(body[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
+        or (
+            isinstance(body[-1], ast.If)
+            and bool(body[-1].orelse)
+            and _leaves(body[-1].body)
+            and _leaves(body[-1].orelse)
+        )
+        or (
+            isinstance(body[-1], ast.Expr)
+            and isinstance(body[-1].value, ast.Call)
+            and dotted_name(body[-1].value.func) in ("sys.exit", "exit", "quit", "os._exit")
+        )
+    )
+
+
+def _captures(pattern: ast.AST) -> Iterator[str]:
+    for node in walk(pattern):
+        name = getattr(node, "name", None) or getattr(node, "rest", None)
+        if isinstance(name, str):
+            yield name
+
+
+STATEMENTS: Final[dict[type[ast.stmt], Callable[[Frame, Any], bool]]] = {
+    ast.Expr: _expression,
+    ast.Assign: _assign,
+    ast.AnnAssign: _annotated,
+    ast.AugAssign: _augmented,
+    ast.Return: _return,
+    ast.Raise: _raise,
+    ast.Break: _break,
+    ast.Continue: _continue,
+    ast.If: _if,
+    ast.While: follow_while,
+    ast.For: follow_for,
+    ast.AsyncFor: follow_for,
+    ast.Try: follow_try,
+    ast.With: follow_with,
+    ast.AsyncWith: follow_with,
+    ast.Match: _match,
+    ast.FunctionDef: _define,
+    ast.AsyncFunctionDef: _define,
+    ast.ClassDef: _class,
+    ast.Delete: _delete,
+    ast.Assert: _assert,
+    ast.Import: _nothing,
+    ast.ImportFrom: _nothing,
+    ast.Pass: _nothing,
+    ast.Global: _nothing,
+    ast.Nonlocal: _nothing,
+}

@@ -1,0 +1,87 @@
+"""The variables of one block of the abstract run, and what is known where two blocks meet."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from distlint.analysis.interpreter.values import Value, join
+
+
+class Variables:
+    """Values by name (`model`) and by attribute path (`model.config`).
+
+    A path says what was stored there, until something that it starts with is bound anew.
+    """
+
+    __slots__ = ("_roots", "values")
+
+    def __init__(self, values: dict[str, Value] | None = None) -> None:
+        self.values: dict[str, Value] = values if values is not None else {}
+        self._roots = {path.partition(".")[0] for path in self.values if "." in path}
+
+    def get(self, path: str) -> Value | None:
+        """What a name or path holds; None where nothing is known of it here."""
+        return self.values.get(path)
+
+    def __contains__(self, path: str) -> bool:
+        return path in self.values
+
+    def bind(self, name: str, value: Value) -> None:
+        """A name holds another object from here on: what was known of paths that start with it ends."""
+        self.values[name] = value
+        self.forget_below(name)
+
+    def refine(self, path: str, value: Value) -> None:
+        """More is known of what a name or path holds; it is the same object."""
+        self.values[path] = value
+
+    def store(self, path: str, value: Value) -> None:
+        """Note what a dotted path holds."""
+        self.values[path] = value
+        self._roots.add(path.partition(".")[0])
+
+    def remove(self, path: str) -> None:
+        """A name or path holds nothing any more."""
+        self.values.pop(path, None)
+        self.forget_below(path)
+
+    def forget_below(self, path: str) -> None:
+        """Let go of what was known of the paths that start with `path`."""
+        if path.partition(".")[0] not in self._roots:
+            return
+        prefix = path + "."
+        for name in [name for name in self.values if name.startswith(prefix)]:
+            del self.values[name]
+
+    def copy(self) -> Variables:
+        """The same values, for a block that binds others."""
+        new = Variables.__new__(Variables)
+        new.values = dict(self.values)
+        new._roots = set(self._roots)
+        return new
+
+    def merge(self, other: Variables, place: Hashable) -> Variables:
+        """The variables where two blocks meet.
+
+        A name that one block alone binds may still be read behind both; a path is known only where
+        both know it. `place` numbers the values that differ.
+        """
+        if self is other:
+            return self
+        merged: dict[str, Value] = {}
+        for name, value in self.values.items():
+            found = other.values.get(name)
+            if found is None:
+                if "." not in name:
+                    merged[name] = value
+            else:
+                merged[name] = (
+                    value if value is found else join(value, found, ("join", place, name))
+                )
+        for name, value in other.values.items():
+            if name not in self.values and "." not in name:
+                merged[name] = value
+        new = Variables.__new__(Variables)
+        new.values = merged
+        new._roots = self._roots | other._roots
+        return new
