@@ -65,6 +65,9 @@ CALLS: Final[dict[str, tuple[Call, ...]]] = _grouped(collectives.CALLS, sinks.SI
 METHODS: Final[dict[str, tuple[Call, ...]]] = _grouped(collectives.METHODS, sinks.SINK_METHODS)
 """Rows by method name alone, for receivers of unknown class."""
 
+ROW_NAMES: Final = frozenset(name.rpartition(".")[2] for name in CALLS) | METHODS.keys()
+"""The last part of every name that has a row."""
+
 LOCAL_CALLS: Final = failures.LOCAL_CALLS
 LOCAL_METHODS: Final = failures.LOCAL_METHODS
 FAILURES: Final = failures.FAILURES

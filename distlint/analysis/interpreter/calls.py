@@ -20,10 +20,11 @@ from distlint.analysis.interpreter.libraries import (
     unknown_result,
 )
 from distlint.analysis.interpreter.members import SUPER
-from distlint.analysis.interpreter.signature import bind, deciding_decorator
+from distlint.analysis.interpreter.signature import bind, deciding_decorator, with_bound
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
     Closure,
+    Partial,
     Spread,
     Value,
     constant,
@@ -71,6 +72,10 @@ def dispatch(
 ) -> Value:
     """Call `function` with evaluated arguments."""
     match function.target:
+        case Partial(function=inner, args=first, keywords=later):
+            return dispatch(
+                frame, node, inner, [*first, *args], {**dict(later), **keywords}, known_arguments
+            )
         case Closure():
             named = _named_by_user(function.target.function) if facts.USER_ROWS else None
             if named is not None:
@@ -222,6 +227,7 @@ def call_project(
     call: ast.Call | None,
 ) -> Value:
     """Call a project function: run it for this class of ranks, and take over its steps and result."""
+    args, keywords = with_bound(closure, args, keywords)
     function = closure.function
     found = deciding_decorator(frame, function)
     if found is not None:

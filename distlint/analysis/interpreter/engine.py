@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Hashable, Iterable, Iterator
+from functools import cached_property
 from typing import Final
 
 from distlint.analysis.interpreter.assignment import wrapped_parameter
@@ -23,11 +24,11 @@ from distlint.analysis.interpreter.values import UNKNOWN, Closure, Origin, Sprea
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name
 from distlint.analysis.program.nodes import walk
 from distlint.analysis.program.program import Program
-from distlint.analysis.program.syntax import asked_for_none
+from distlint.analysis.program.syntax import asked_for_none, names_asked, self_attributes
 from distlint.knowledge import facts
 
 _MAX_NESTING: Final = 120
-_MAX_VARIANTS: Final = 4
+_MAX_CONTEXTS: Final = 16
 _LASTING: Final = frozenset({"masked", "ragged"})
 _LITERAL_RANKS: Final = (-1, 0)
 _DEPENDS: Final = frozenset({"rank", "local", "last"})
@@ -51,7 +52,7 @@ class Engine:
                 self._functions_by_node[id(function.node)] = function
         self._memo: dict[Key, Run] = {}
         self._provisional: dict[Key, Run] = {}
-        self._variants: dict[tuple[Function, RankClass], int] = {}
+        self._contexts: dict[tuple[Function, RankClass], set[Hashable]] = {}
         self._active: dict[Key, int] = {}
         self._stack: list[Key] = []
         self._lowest: list[int] = []
@@ -65,7 +66,28 @@ class Engine:
         self.plain: set[Function] = set()
         """Functions whose calls need not be followed, unless an argument matters."""
         self.signals = signal_writes(program)
-        self.gave_up: list[tuple[Function, str]] = []
+        self.gave_up: dict[tuple[Function, str], None] = {}
+        self._receivers: dict[tuple[Function, str], str | None] = {}
+        self._self_uses: dict[Function, frozenset[str]] = {}
+        self._asked: dict[Function, frozenset[str]] = {}
+
+    @cached_property
+    def _followed(self) -> frozenset[str]:
+        """Names of functions and classes whose calls are followed."""
+        found: set[str] = set()
+        for module in self.program.modules.values():
+            for function in module.all_functions:
+                if function not in self.plain:
+                    found.add(function.name)
+                    if function.cls is not None and function.name in (
+                        "__init__",
+                        "__call__",
+                        "forward",
+                    ):
+                        found.add(function.cls.name)
+                        found.update(c.name for c in self.program.subclasses(function.cls))
+            found.update(n for n, d in module.imports.items() if not d.endswith(n))
+        return frozenset(found)
 
     # -- lookups by syntax ---------------------------------------------------------------------------
 
@@ -126,6 +148,9 @@ class Engine:
         """The run of a function on a class of ranks with these arguments."""
         given = dict(_told(function, bound)) if bound else {}
         signatures = {n: s for n, v in given.items() if (s := _argument(n, v))}
+        for name in [n for n, s in signatures.items() if s[0] == "constant"]:
+            if name not in self._matters(function):
+                del signatures[name]
         if signatures:
             for name, type_ in self._declared(function).items():
                 if signatures.get(name) == ("type", type_):
@@ -133,6 +158,10 @@ class Engine:
         bound = {name: given[name] for name in signatures}
         captured = captured or {}
         variant = self._variant(function, signatures, receiver, captured)
+        if receiver is not None and function.cls is not None and _class_of(variant) is None:
+            receiver = (
+                None  # shared by all classes of receivers: the first one must not be seen in it
+            )
         key = (function, rank, variant)
         found = self._memo.get(key) or self._provisional.get(key)
         if found is not None:
@@ -143,19 +172,23 @@ class Engine:
                 self._lowest[-1] = min(self._lowest[-1], index)
             return Run(function, rank, variant, arguments=(bound, receiver, captured))
         if len(self._stack) >= _MAX_NESTING:
-            self.gave_up.append((function, f"called through more than {_MAX_NESTING} nested calls"))
+            self._give_up(function, f"called through more than {_MAX_NESTING} nested calls")
             if self._lowest:
                 self._lowest[-1] = -1
             return Run(function, rank, variant, arguments=(bound, receiver, captured))
-        count = self._variants.get((function, rank), 0)
-        if count >= _MAX_VARIANTS and variant is not None:
+        contexts = self._contexts.setdefault((function, rank), set())
+        if len(contexts) >= _MAX_CONTEXTS and variant is not None and variant not in contexts:
             # Of many different calls only the ranks that they pass are told apart, and those of few.
+            self._give_up(
+                function,
+                f"called with more than {_MAX_CONTEXTS} kinds of arguments; the others as one",
+            )
             ranks = {n: v for n, v in bound.items() if v.known and "rank" in n}
-            if not ranks or count >= 2 * _MAX_VARIANTS:
+            if not ranks or len(contexts) >= 2 * _MAX_CONTEXTS:
                 return self.run(function, rank)
             if len(ranks) < len(bound) or receiver is not None or captured:
                 return self.run(function, rank, ranks)
-        self._variants[function, rank] = count + 1
+        contexts.add(variant)
         if rank is not MAIN:
             main = self._memo.get((function, MAIN, variant))
             if main is None and not self._mentions_rank(variant):
@@ -271,10 +304,73 @@ class Engine:
                 part = _known_of(found) if found is not None else None
                 if part is not None:
                     free.append((name, part))
-        cls = receiver.type if receiver is not None and function.cls is not None else None
-        if cls is not None and function.cls is not None and cls == function.cls.full_name:
-            cls = None
+        cls = self._receiver_class(function, receiver)
         return (cls, tuple(sorted(parts)), tuple(sorted(free))) if parts or free or cls else None
+
+    def _give_up(self, function: Function, reason: str) -> None:
+        """Note, once, what was not followed as it is."""
+        self.gave_up.setdefault((function, reason))
+
+    def _matters(self, function: Function) -> frozenset[str]:
+        """The names of a function that a condition may ask: there, or in what they are passed to."""
+        found = self._asked.get(function)
+        if found is None:
+            asked, passed = names_asked(function)
+            found = asked | {name for name, called in passed if self._may_ask(called)}
+            self._asked[function] = found
+        return found
+
+    def _may_ask(self, name: str) -> bool:
+        """Whether something of this name, of the project or in the tables, may ask for its arguments."""
+        return name in self._followed or name in facts.ROW_NAMES
+
+    def _receiver_class(self, function: Function, receiver: Value | None) -> str | None:
+        """The class of the receiver, where a method comes out otherwise on it than on its own class.
+
+        A model class of transformers has hundreds of subclasses that change nothing of what concerns
+        ranks: they share one run.
+        """
+        if receiver is None or function.cls is None or receiver.type is None:
+            return None
+        key = (function, receiver.type)
+        if key not in self._receivers:
+            cls = self.classes.get(receiver.type)
+            differs = cls is None or self._overrides(cls, function)
+            differs = differs and receiver.type != function.cls.full_name
+            self._receivers[key] = receiver.type if differs else None
+        return self._receivers[key]
+
+    def _overrides(self, cls: Class, function: Function) -> bool:
+        """Whether a subclass defines, in code that is followed, what a method uses of `self`."""
+        assert function.cls is not None
+        known = set(self.program.mro(function.cls)[0])
+        defined: set[str] = set()
+        for owner in self.program.mro(cls)[0]:
+            if owner not in known:
+                defined.update(n for n, m in owner.methods.items() if m not in self.plain)
+                for name, methods in owner.self_assigned.items():
+                    if any(method not in self.plain for method in methods):
+                        defined.add(name)
+        return bool(defined) and not defined.isdisjoint(self._uses_of_self(function))
+
+    def _uses_of_self(self, function: Function) -> frozenset[str]:
+        """The attributes and methods that a method uses of `self`, in the methods that it calls as well."""
+        found = self._self_uses.get(function)
+        if found is None:
+            assert function.cls is not None
+            names: set[str] = set()
+            seen = {function}
+            work = [function]
+            while work:
+                for name in self_attributes(work.pop()):
+                    if name not in names:
+                        names.add(name)
+                        method = self.program.find_method(function.cls, name)
+                        if method is not None and method not in seen:
+                            seen.add(method)
+                            work.append(method)
+            found = self._self_uses[function] = frozenset(names)
+        return found
 
     def _declared(self, function: Function) -> dict[str, str]:
         """The classes that annotations give parameters, but for the one that a trainer passes wrapped."""
@@ -454,6 +550,11 @@ class Engine:
         noted = self._attribute_cache.get(("consulted", key))
         if noted is not None:
             asker.consulted |= noted.const
+
+
+def _class_of(variant: Hashable) -> str | None:
+    """The class of the receiver in a context."""
+    return variant[0] if isinstance(variant, tuple) else None
 
 
 def _tells_nothing_more(assumed: Value | None, assigned: Value | None) -> bool:

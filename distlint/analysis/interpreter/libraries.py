@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import Any, Final
 
 from distlint.analysis.interpreter.assignment import fill
@@ -16,16 +17,18 @@ from distlint.analysis.interpreter.ir import (
     Opaque,
 )
 from distlint.analysis.interpreter.members import environment
+from distlint.analysis.interpreter.signature import bind, with_bound
 from distlint.analysis.interpreter.values import (
     NO_TAGS,
     UNKNOWN,
     Closure,
+    Partial,
     Spread,
     Value,
     constant,
     spread_of,
 )
-from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.definitions import Class, Module, dotted_name
 from distlint.knowledge import facts, failures, hooks
 from distlint.knowledge.schema import Call, Effect
 
@@ -125,8 +128,13 @@ def hand_over(frame: Frame, node: ast.Call, inputs: list[Value], name: str = "")
             frame.steps.append(Opaque(value.receiver.const, node, frame.module))
         elif isinstance(value.target, Closure) and not value.target.function.is_generator:
             closure = value.target
+            bound = (
+                bind(closure.function, closure.receiver, *with_bound(closure, [], {}))
+                if closure.args or closure.keywords
+                else {}
+            )
             run = frame.runs.run(
-                closure.function, frame.run.rank, {}, closure.receiver, closure.captured
+                closure.function, frame.run.rank, bound, closure.receiver, closure.captured
             )
             frame.run.children.append(run)
             frame.run.consulted |= run.consulted
@@ -159,22 +167,30 @@ def _special(
         if args and isinstance(args[0].const, str):
             return environment(frame, args[0].const, node, args[1] if len(args) > 1 else None)
         return None
-    if (
-        name
-        in (
-            "functools.partial",
-            "functools.wraps",
-            "copy.copy",
-            "copy.deepcopy",
-            "typing.cast",
-            "typing_extensions.cast",
-        )
-        and args
-    ):
-        return (
-            args[-1] if name.endswith("cast") else args[0] if not name.endswith("wraps") else None
-        )
-    return None
+    if not args:
+        return None
+    if name == "functools.partial":
+        return _partial(args[0], tuple(args[1:]), tuple(keywords.items()), node)
+    if name in ("copy.copy", "copy.deepcopy"):
+        return args[0]
+    return args[-1] if name in ("typing.cast", "typing_extensions.cast") else None
+
+
+def _partial(
+    function: Value,
+    args: tuple[Value, ...],
+    keywords: tuple[tuple[str, Value], ...],
+    node: ast.Call,
+) -> Value:
+    """A function with some arguments bound."""
+    match function.target:
+        case Closure() as closure if args or keywords:
+            known = {**dict(closure.keywords), **dict(keywords)}
+            bound = replace(closure, args=(*closure.args, *args), keywords=tuple(known.items()))
+            return function.but(key=("partial", id(node)), target=bound)
+        case Class() | Module() | Partial() | str() if args or keywords:
+            return Value(("partial", id(node)), target=Partial(function, args, keywords))
+    return function
 
 
 def _wrapping(

@@ -6,6 +6,7 @@ import ast
 
 from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.values import (
+    Closure,
     Value,
     constant,
 )
@@ -73,3 +74,12 @@ def _parameters(function: Function) -> tuple[list[str], frozenset[str], dict[str
         if isinstance(default, ast.UnaryOp) and ast.unparse(default) == "-1":
             constants[name] = constant(-1)
     return names, frozenset((*names, *keywords)), constants
+
+
+def with_bound(
+    closure: Closure, args: list[Value], keywords: dict[str, Value]
+) -> tuple[list[Value], dict[str, Value]]:
+    """The arguments of a call with those that `functools.partial` has bound."""
+    if not closure.args and not closure.keywords:
+        return args, keywords
+    return [*closure.args, *args], {**dict(closure.keywords), **keywords}

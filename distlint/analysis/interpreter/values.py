@@ -64,9 +64,21 @@ class Closure:
     function: Function
     captured: dict[str, Value]
     receiver: Value | None = None
+    args: tuple[Value, ...] = ()
+    """Arguments that `functools.partial` has bound, in front of those of the call."""
+    keywords: tuple[tuple[str, Value], ...] = ()
 
 
-Target = "Closure | Class | Module | str"
+@dataclass(frozen=True, slots=True, eq=False)
+class Partial:
+    """What `functools.partial` makes of a class or of something external."""
+
+    function: Value
+    args: tuple[Value, ...]
+    keywords: tuple[tuple[str, Value], ...]
+
+
+Target = "Closure | Partial | Class | Module | str"
 """What a callable value is: a project function, class or module, or an external qualified name."""
 
 NO_TAGS: Final[frozenset[str]] = frozenset()
@@ -107,7 +119,7 @@ class Value:
         *,
         truth: bool | None = None,
         type: str | None = None,
-        target: Closure | Class | Module | str | None = None,
+        target: Closure | Partial | Class | Module | str | None = None,
         receiver: Value | None = None,
         items: tuple[Value, ...] | None = None,
         wraps: tuple[Wrap, ...] = (),

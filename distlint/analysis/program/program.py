@@ -146,21 +146,31 @@ class Program:
         return meaning
 
     def mro(self, cls: Class) -> tuple[tuple[Class, ...], tuple[str, ...]]:
-        """The project classes a class inherits from (itself first), and the external ones by name."""
+        """The project classes in the order in which Python looks a method up, and the external ones by name.
+
+        Where the bases have no such order (the class statement would raise), each is taken once, in
+        the order written.
+        """
         if cls not in self._mro:
-            own: list[Class] = []
-            outside: list[str] = []
-            stack: list[Definition] = [cls]
-            while stack:
-                current = stack.pop(0)
-                if isinstance(current, Class):
-                    if current not in own:
-                        own.append(current)
-                        stack.extend(self.bases(current))
-                elif isinstance(current, str) and current not in outside:
-                    outside.append(current)
-            self._mro[cls] = (tuple(own), tuple(outside))
+            self._mro[cls] = ((cls,), ())  # a class that is its own base, through names that shadow
+            order = self._linearized(cls, (cls,))
+            self._mro[cls] = (
+                tuple(c for c in order if isinstance(c, Class)),
+                tuple(c for c in order if isinstance(c, str)),
+            )
         return self._mro[cls]
+
+    def _linearized(self, cls: Class, below: tuple[Class, ...]) -> list[Class | str]:
+        """The C3 linearization; an external class counts as one without bases."""
+        bases: list[Class | str] = []
+        for base in self.bases(cls):
+            if isinstance(base, (Class, str)) and base not in below and base not in bases:
+                bases.append(base)
+        orders: list[list[Class | str]] = [
+            self._linearized(base, (*below, base)) if isinstance(base, Class) else [base]
+            for base in bases
+        ]
+        return [cls, *merged([*orders, bases])]
 
     def find_method(self, cls: Class, name: str, after: Class | None = None) -> Function | None:
         """The method that `name` means on a class; with `after`, the next one behind that class."""
@@ -183,3 +193,17 @@ class Program:
         """Every function of every module, module bodies included."""
         for module in self.modules.values():
             yield from module.all_functions
+
+
+def merged(orders: list[list[Class | str]]) -> list[Class | str]:
+    """The merge step of C3: the first head that no other order has further down, again and again."""
+    rest = [list(order) for order in orders if order]
+    found: list[Class | str] = []
+    while rest:
+        later = {each for order in rest for each in order[1:]}
+        head = next((order[0] for order in rest if order[0] not in later), rest[0][0])
+        found.append(head)
+        rest = [
+            kept for order in rest if (kept := [e for e in order if e is not head and e != head])
+        ]
+    return found

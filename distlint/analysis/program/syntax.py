@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from distlint.analysis.program.definitions import Function, dotted_name
+from distlint.analysis.program.definitions import Function, dotted_name, last_name
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.nodes import children
+from distlint.analysis.program.nodes import children, walk
 
 
 @remembered
@@ -153,3 +153,100 @@ def assigned_names(node: ast.AST) -> frozenset[str]:
     found = frozenset(names)
     node._distlint_assigned = found  # type: ignore[attr-defined]
     return found
+
+
+@remembered
+def names_asked(function: Function) -> tuple[frozenset[str], tuple[tuple[str, str], ...]]:
+    """The names whose truth decides what a function does, and those that it hands to calls.
+
+    Returns:
+        Names that stand in a condition, are called, are kept in an attribute, or go into a name that
+        does; and pairs of a name and the last part of what it is passed to.
+    """
+    asked: set[str] = set()
+    passed: set[tuple[str, str]] = set()
+    flows: dict[str, set[str]] = {}
+    for node in walk(function.node):
+        match node:
+            case (
+                ast.If(test=test)
+                | ast.While(test=test)
+                | ast.IfExp(test=test)
+                | ast.Assert(test=test)
+            ):
+                asked |= _names_in(test)
+            case ast.BoolOp(values=values):
+                for value in values[:-1]:
+                    asked |= _names_in(value)
+            case ast.comprehension(ifs=tests, iter=iterable):
+                for test in (*tests, iterable):
+                    asked |= _names_in(test)
+            case ast.For(iter=iterable) | ast.AsyncFor(iter=iterable):
+                asked |= _names_in(iterable)
+            case ast.Match(subject=subject):
+                asked |= _names_in(subject)
+            case ast.withitem(context_expr=ast.Name(id=name)):
+                asked.add(name)
+            case ast.Call():
+                asked |= _names_in(node.func)
+                for value in (*node.args, *(keyword.value for keyword in node.keywords)):
+                    passed.update((name, last_name(node.func)) for name in _carried(value))
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    _note_flow(target, value, asked, flows)
+            case (
+                ast.AnnAssign(target=target, value=ast.expr() as value)
+                | ast.AugAssign(target=target, value=value)
+                | ast.NamedExpr(target=target, value=value)
+            ):
+                _note_flow(target, value, asked, flows)
+    for name, called in tuple(passed):
+        passed.update((source, called) for source in flows.get(name, ()))
+    work = list(asked)
+    while work:
+        for source in flows.get(work.pop(), ()):
+            if source not in asked:
+                asked.add(source)
+                work.append(source)
+    return frozenset(asked), tuple(sorted(passed))
+
+
+def _note_flow(
+    target: ast.expr, value: ast.expr, asked: set[str], flows: dict[str, set[str]]
+) -> None:
+    names = _carried(value)
+    if isinstance(target, (ast.Attribute, ast.Subscript)):
+        asked |= names
+    for name in target_names(target):
+        flows.setdefault(name, set()).update(names)
+
+
+def _carried(value: ast.expr) -> set[str]:
+    """The names on whose truth a value depends: itself a name, a condition, or made of such."""
+    match value:
+        case ast.Name(id=name):
+            return {name}
+        case ast.BoolOp() | ast.Compare() | ast.IfExp() | ast.UnaryOp():
+            return _names_in(value)
+        case ast.Starred(value=inner):
+            return _carried(inner)
+        case ast.Tuple(elts=values) | ast.List(elts=values) | ast.Dict(values=values):
+            return {name for each in values for name in _carried(each)}
+    return set()
+
+
+def _names_in(node: ast.expr) -> set[str]:
+    return {child.id for child in walk(node) if isinstance(child, ast.Name)}
+
+
+@remembered
+def self_attributes(function: Function) -> frozenset[str]:
+    """The names that a method uses of `self` and of `super()`."""
+    found: set[str] = set()
+    for node in walk(function.node):
+        match node:
+            case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=attr):
+                found.add(attr)
+            case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=attr):
+                found.add(attr)
+    return frozenset(found)
