@@ -22,10 +22,10 @@ from distlint.analysis.interpreter.ranks import MAIN, RankClass
 from distlint.analysis.interpreter.signals import signal_writes
 from distlint.analysis.interpreter.values import UNKNOWN, Closure, Origin, Spread, Value, join
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name
-from distlint.analysis.program.nodes import walk
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import asked_for_none, names_asked, self_attributes
 from distlint.knowledge import facts
+from distlint.nodes import walk
 
 _MAX_NESTING: Final = 120
 _MAX_CONTEXTS: Final = 16

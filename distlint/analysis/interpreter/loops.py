@@ -22,8 +22,8 @@ from distlint.analysis.interpreter.values import (
     Value,
 )
 from distlint.analysis.program.definitions import dotted_name
-from distlint.analysis.program.nodes import children, walk
 from distlint.analysis.program.syntax import assigned_names
+from distlint.nodes import children, walk
 
 _MAX_UNROLL: Final = 8
 

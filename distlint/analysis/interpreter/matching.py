@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.nodes import walk
+from distlint.nodes import walk
 
 
 @remembered

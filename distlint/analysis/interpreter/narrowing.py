@@ -11,8 +11,8 @@ from distlint.analysis.interpreter.values import (
     constant,
 )
 from distlint.analysis.program.definitions import dotted_name
-from distlint.analysis.program.nodes import walk
 from distlint.knowledge import facts
+from distlint.nodes import walk
 
 _DATA_CLASSES: Final = frozenset(
     {"dict", "str", "list", "tuple", "set", "int", "float", "bytes", "Path", "pathlib.Path"}

@@ -31,7 +31,7 @@ from distlint.analysis.interpreter.values import (
 )
 from distlint.analysis.interpreter.variables import Variables
 from distlint.analysis.program.definitions import Class, dotted_name
-from distlint.analysis.program.nodes import children
+from distlint.nodes import children
 
 
 def start(frame: Frame) -> None:

@@ -13,7 +13,6 @@ from distlint.analysis.interpreter.ranks import MAIN, OTHER, RankClass
 from distlint.analysis.interpreter.values import Spread, Value
 from distlint.analysis.live.arrival import groups_of
 from distlint.analysis.program.definitions import Function, Module
-from distlint.analysis.program.nodes import walk
 from distlint.analysis.traces.compare import Comparison, Difference, GaveUp
 from distlint.analysis.traces.graph import (
     OPAQUE,
@@ -28,6 +27,7 @@ from distlint.analysis.traces.graph import (
     is_local,
     own_nodes,
 )
+from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.runs import FunctionRuns
