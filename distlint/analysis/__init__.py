@@ -8,17 +8,20 @@ the classes part) → `model` (what rules ask).
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from distlint.analysis.model import Model
+from distlint.analysis.program.linked import components
 from distlint.analysis.program.memory import forget
+from distlint.analysis.program.program import Program
 from distlint.analysis.program.source import Source
 
 _RECURSION_LIMIT = 20_000
 
 
 def build_model(sources: Iterable[Source]) -> Model:
-    """Analyse files together.
+    """Analyse files as one program, whether or not they import one another.
 
     Args:
         sources: the parsed files, those reported on and those only known.
@@ -26,13 +29,40 @@ def build_model(sources: Iterable[Source]) -> Model:
     Returns:
         The model that rules are checked against. What could not be followed is in `model.problems`.
     """
+    return _model_of(Program(list(sources)))
+
+
+def build_models(sources: Iterable[Source]) -> Iterator[Model]:
+    """Analyse files in groups that no import joins: what is found in one does not depend on another.
+
+    Args:
+        sources: the parsed files, those reported on and those only known.
+
+    Yields:
+        A model for each group that holds a file to report on. One is done with before the next is
+        made: its memory is free then.
+    """
+    program = Program(list(sources))
+    for modules in components(program):
+        if any(module.source.reported for module in modules):
+            yield _model_of(program.part(modules))
+
+
+def _model_of(program: Program) -> Model:
     forget()
+    with deep_recursion():
+        return Model(program)
+
+
+@contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Room for the nesting of real code: an `elif` chain of 900 is nested 900 deep in its syntax tree."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
     try:
-        return Model(sources)
+        yield
     finally:
         sys.setrecursionlimit(limit)
 
 
-__all__ = ["Model", "Source", "build_model"]
+__all__ = ["Model", "Source", "build_model", "build_models", "deep_recursion"]
