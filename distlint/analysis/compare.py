@@ -12,7 +12,18 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from distlint.analysis.arrival import family_of
-from distlint.analysis.graph import OPAQUE, RETURN, Act, Call, End, Graphs, Head, If, Node
+from distlint.analysis.graph import (
+    OPAQUE,
+    RETURN,
+    Act,
+    Call,
+    End,
+    Graphs,
+    Head,
+    If,
+    Node,
+    ways_on,
+)
 from distlint.analysis.ir import Layer, Run
 
 _BUDGET: Final = 40_000
@@ -71,14 +82,17 @@ class Comparison:
         self.graphs = graphs
         self.layer = layer
         self.skip = skip
+        self._slice = graphs.slice(layer, skip)
         self._spent = 0
-        self._symbols: dict[Node, frozenset[Hashable]] = {}
 
     def difference(self, left: Node, right: Node) -> Difference | None:
         """The first difference between two graphs, or None where they perform the same. Raises GaveUp."""
         if left is right:
             return None
-        shared = self.symbols(left) & self.symbols(right)
+        left, right = self._slice.ahead(left), self._slice.ahead(right)
+        if left is right:
+            return None
+        shared = self._slice.symbols(left) & self._slice.symbols(right)
         found = self._refined(left, right, shared)
         alone = self._asked_again(left, right) - shared if found is not None else None
         if not alone:
@@ -107,7 +121,7 @@ class Comparison:
         found: set[Hashable] = set()
         for root in (left, right):
             seen: set[Hashable] = set()
-            for node in self.nodes(root):
+            for node in self._slice.nodes(root):
                 if isinstance(node, If):
                     (found if node.symbol in seen else seen).add(node.symbol)
         return frozenset(found)
@@ -222,9 +236,8 @@ class Comparison:
     ) -> tuple[Node, Stack]:
         """Go on over what needs no decision: events that do not count, answered conditions, returns."""
         while True:
+            node = self._slice.ahead(node)
             match node:
-                case Act() if not self.counts(node):
-                    node = node.next
                 case If():
                     truth = self._mode(node)
                     truth = known.get(node.symbol) if truth is None else truth
@@ -240,8 +253,7 @@ class Comparison:
 
     def counts(self, act: Act) -> bool:
         """Whether an event is one of this layer's, among all ranks, and not one to skip."""
-        event = act.event
-        return event.layer <= self.layer and event.group is None and id(event.node) not in self.skip
+        return self._slice.counts(act)
 
     def _alike(self, left: Run, right: Run) -> bool:
         """Whether a call does the same on both sides, though its arguments may be each rank's own."""
@@ -267,9 +279,9 @@ class Comparison:
     def _ahead(self, states: States) -> frozenset[Hashable]:
         found: frozenset[Hashable] = frozenset()
         for node, returns in states:
-            found |= self.symbols(node)
+            found |= self._slice.symbols(node)
             while returns:
-                found |= self.symbols(returns[0].next)
+                found |= self._slice.symbols(returns[0].next)
                 returns = returns[1]
         return found
 
@@ -359,20 +371,18 @@ class Comparison:
         seen: set[tuple[Node, Stack, tuple[Head, ...]]] = set()
         while stack:
             node, returns, crossed = stack.pop()
+            node = self._slice.ahead(node)
             if (node, returns, crossed) in seen:
                 continue
             seen.add((node, returns, crossed))
             self._spend()
             match node:
                 case Act():
-                    if not self.counts(node):
-                        stack.append((node.next, returns, crossed))
-                    else:
-                        op = node.event.op
-                        if op not in front.acts:
-                            front.acts[op] = (node, set(), _chain(returns))
-                        front.acts[op][1].add((node.next, returns))
-                        front.dropped |= _asked_anew(crossed)
+                    op = node.event.op
+                    if op not in front.acts:
+                        front.acts[op] = (node, set(), _chain(returns))
+                    front.acts[op][1].add((node.next, returns))
+                    front.dropped |= _asked_anew(crossed)
                 case If():
                     truth = self._mode(node)
                     if truth is None:
@@ -405,7 +415,7 @@ class Comparison:
                         if _depth(returns) >= _MAX_STACK:
                             continue  # a recursion: no claim about what is that deep
                         stack.append(
-                            (self.graphs.root(node.run, node.known), (node, returns), crossed)
+                            (self._slice.root(node), (node, returns), crossed)
                         )
                     else:
                         _, behind = front.calls.setdefault(ident, (node, set()))
@@ -435,11 +445,10 @@ class Comparison:
             seen.add(state)
             self._spend()
             node, returns, anew = state
+            node = self._slice.ahead(node)
             match node:
                 case Act():
-                    if self.counts(node):
-                        return True
-                    stack.append((node.next, returns, anew))
+                    return True
                 case If():
                     truth = self._mode(node)
                     if truth is None and node.symbol not in anew:
@@ -458,12 +467,10 @@ class Comparison:
                 case Call():
                     if _depth(returns) >= _MAX_STACK:
                         return True
-                    stack.append(
-                        (self.graphs.root(node.run, node.known), (node.next, returns), anew)
-                    )
+                    stack.append((self._slice.root(node), (node, returns), anew))
                 case End():
                     if node is RETURN and returns:
-                        stack.append((returns[0], returns[1], anew))
+                        stack.append((returns[0].next, returns[1], anew))
         return False
 
     def _mode(self, node: If) -> bool | None:
@@ -479,19 +486,6 @@ class Comparison:
         self._spent += cost
         if self._spent > _BUDGET:
             raise GaveUp(f"more than {_BUDGET} states to compare")
-
-    def symbols(self, root: Node) -> frozenset[Hashable]:
-        """Every symbol and loop that a graph may ask, through calls."""
-        if root in self._symbols:
-            return self._symbols[root]
-        found: set[Hashable] = set()
-        for node in self.nodes(root):
-            if isinstance(node, If):
-                found.add(node.symbol)
-            elif isinstance(node, Head):
-                found.add(node.loop.key)
-        self._symbols[root] = frozenset(found)
-        return self._symbols[root]
 
     def events(self, root: Node) -> dict[int, str]:
         """All events that a graph may perform, through calls: `op` by identity of the syntax node."""
@@ -516,20 +510,11 @@ class Comparison:
         stack = [root]
         while stack:
             node = stack.pop()
-            if node in seen:
-                continue
-            seen.add(node)
-            match node:
-                case Act():
-                    stack.append(node.next)
-                case If():
-                    stack += [node.then, node.orelse]
-                case Head():
-                    stack.append(node.body)
-                    if node.exit is not None:
-                        stack.append(node.exit)
-                case Call():
-                    stack += [self.graphs.root(node.run, node.known), node.next]
+            if node not in seen:
+                seen.add(node)
+                stack += ways_on(node)
+                if isinstance(node, Call):
+                    stack.append(self.graphs.root(node.run, node.known))
         return list(seen)
 
 

@@ -94,7 +94,8 @@ def divergences_of(
 ) -> tuple[list[Divergence], list[tuple[str, str]]]:
     """All divergences of all live functions, and notes on functions that were given up (path, text)."""
     for function, runs in live.items():
-        if any(graphs.noisy(run) for _, run in runs.runs()):
+        graphs.runs[function] = tuple(run for _, run in runs.runs())
+        if any(graphs.noisy(run) for run in graphs.runs[function]):
             graphs.loud.add(function)
     found: dict[tuple[object, ...], Divergence] = {}
     problems: list[tuple[str, str]] = []
