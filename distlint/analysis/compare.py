@@ -2,7 +2,13 @@
 
 The traces are the same when, whatever the shared (uniform) conditions turn out to be, both classes may
 perform the same sequences of events. A symbol that both graphs know branches both; one that only one
-side has may go either way there, so that side is followed as a set of nodes. Bounded by a budget.
+side has may go either way there, so that side is followed as a set of nodes. Only what counts for a
+layer is looked at (`Slice`). Bounded by a budget, and by how deep calls are followed: where a bound is
+met, `Comparison.limits` or `GaveUp` says so.
+
+A loop asks its conditions anew in each iteration: an answer belongs to a symbol and to the iterations of
+those loops that both sides have and that change it. What happened before the last event is forgotten,
+so after an event both sides count their iterations from the same one.
 """
 
 from __future__ import annotations
@@ -29,6 +35,7 @@ from distlint.analysis.ir import Layer, Run
 _BUDGET: Final = 40_000
 _MAX_STACK: Final = 24
 _MAX_ROUNDS: Final = 2
+"""How often a loop may be gone through without an event: a third time leads nowhere new."""
 _PRUNED_FROM: Final = 4
 """From so many answers on it is worth asking whether events can follow at all."""
 
@@ -37,8 +44,11 @@ Stack = tuple[Any, ...]
 State = tuple[Node, Stack]
 States = frozenset[State]
 Assumptions = frozenset[tuple[Hashable, bool]]
-Fresh = frozenset[tuple[tuple[Hashable, int], bool]]
-"""Answers given since the last event, by symbol and by how often loops have asked it anew."""
+Instance = frozenset[tuple[Hashable, int]]
+"""Which iteration of each loop that changes a symbol: by the loop's key, counted from the last event."""
+Asked = tuple[Hashable, Instance]
+Fresh = tuple[tuple[Asked, bool], ...]
+"""Answers given since the last event, in the order in which they were needed."""
 
 
 Next = tuple[States, States, Assumptions, "tuple[Act, ...]", "frozenset[Hashable]"]
@@ -72,7 +82,14 @@ class _Front:
     calls: dict[Hashable, tuple[Call, set[State]]]
     ends: bool
     dropped: frozenset[Hashable]
-    split: tuple[Hashable, int] | None = None
+    split: Asked | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A condition that both sides ask and that has no answer yet."""
+
+    asked: Asked
 
 
 class Comparison:
@@ -84,6 +101,9 @@ class Comparison:
         self.skip = skip
         self._slice = graphs.slice(layer, skip)
         self._spent = 0
+        self._loops: dict[Hashable, frozenset[Hashable]] = {}
+        self.limits: dict[str, None] = {}
+        """What was not followed to its end, in the order in which it was met."""
 
     def difference(self, left: Node, right: Node) -> Difference | None:
         """The first difference between two graphs, or None where they perform the same. Raises GaveUp."""
@@ -93,12 +113,18 @@ class Comparison:
         if left is right:
             return None
         shared = self._slice.symbols(left) & self._slice.symbols(right)
+        self._loops = self._common_loops(left, right)
         found = self._refined(left, right, shared)
         alone = self._asked_again(left, right) - shared if found is not None else None
         if not alone:
             return found
         # What one side asks more than once has one answer: equal for each of the answers is equal.
         return found if self._refined(left, right, shared | alone) else None
+
+    def _common_loops(self, left: Node, right: Node) -> dict[Hashable, frozenset[Hashable]]:
+        """The symbols that each loop of both graphs changes, on either side, by the loop's key."""
+        mine, theirs = self._slice.loops(left), self._slice.loops(right)
+        return {key: mine[key] | theirs[key] for key in mine.keys() & theirs.keys()}
 
     def _refined(self, left: Node, right: Node, shared: frozenset[Hashable]) -> Difference | None:
         """A difference on a way that answers every condition once.
@@ -147,7 +173,7 @@ class Comparison:
             seen.add((a, b, assumed))
             steps: list[Next] = []
             if not self._pair(a, b, assumed, shared, trail, steps):
-                found = self._step(a, b, assumed, frozenset(), shared, trail, steps)
+                found = self._step(a, b, assumed, shared, trail, steps)
                 if found is not None:
                     difference, answers = found
                     return difference, (way, answers, frozenset())
@@ -263,13 +289,17 @@ class Comparison:
         key = (left, right, self.layer)
         known = self.graphs.alike.get(key)
         if known is None:
-            self.graphs.alike[key] = True  # where the call comes back to itself
+            known = self.graphs.alike[key] = True  # where the call comes back to itself
             inside = Comparison(self.graphs, self.layer)
             try:
-                found = inside.difference(self.graphs.root(left), self.graphs.root(right))
-            except GaveUp:
-                found = None
-            known = self.graphs.alike[key] = found is None
+                known = inside.difference(self.graphs.root(left), self.graphs.root(right)) is None
+            except GaveUp as reason:
+                self.limits[f"what ranks do in {left.function.qualname}: {reason}"] = None
+            except RecursionError:
+                del self.graphs.alike[key]
+                raise
+            self.limits |= inside.limits
+            self.graphs.alike[key] = known
         return known
 
     def _relevant(self, a: States, b: States) -> frozenset[Hashable]:
@@ -290,27 +320,52 @@ class Comparison:
         a: States,
         b: States,
         assumed: Assumptions,
-        fresh: Fresh,
         shared: frozenset[Hashable],
         trail: tuple[Act, ...],
         work: list[Next],
     ) -> tuple[Difference, Assumptions] | None:
+        """Compare what both may do next, for all answers to the conditions before it."""
+        given: list[Fresh] = [()]
+        while given:
+            fresh = given.pop()
+            found = self._fronts(a, b, assumed, fresh, shared)
+            if isinstance(found, tuple):
+                left, right = found
+                if left.acts.keys() == right.acts.keys() and left.ends == right.ends:
+                    work += _further(left, right, assumed, fresh, trail)
+                    continue
+                difference = _difference(left, right, trail)
+                if difference is not None:
+                    return difference, frozenset((s, t) for (s, loops), t in fresh if not loops)
+            elif not (
+                len(fresh) >= _PRUNED_FROM
+                and not self._may_act(a, assumed, fresh)
+                and not self._may_act(b, assumed, fresh)
+            ):
+                given += [(*fresh, (found.asked, False)), (*fresh, (found.asked, True))]
+        return None
+
+    def _fronts(
+        self,
+        a: States,
+        b: States,
+        assumed: Assumptions,
+        fresh: Fresh,
+        shared: frozenset[Hashable],
+    ) -> tuple[_Front, _Front] | _Open:
+        """What both sides may do next, or the condition that has to be answered first.
+
+        Calls that both make are one step for both, unless the sides differ: then they are looked into.
+        """
         expand: set[Hashable] = set()
+        before, answers = dict(assumed), dict(fresh)
         while True:
             self._spend()
-            left = self._front(a, dict(assumed), dict(fresh), shared, expand)
-            right = self._front(b, dict(assumed), dict(fresh), shared, expand)
+            left = self._front(a, before, answers, shared, expand)
+            right = self._front(b, before, answers, shared, expand)
             split = left.split if left.split is not None else right.split
             if split is not None:
-                if len(fresh) >= _PRUNED_FROM and not (
-                    self._may_act(a, assumed, fresh) or self._may_act(b, assumed, fresh)
-                ):
-                    return None
-                for truth in (True, False):
-                    found = self._step(a, b, assumed, fresh | {(split, truth)}, shared, trail, work)
-                    if found is not None:
-                        return found
-                return None
+                return _Open(split)
             lonely = left.calls.keys() ^ right.calls.keys()
             for key in left.calls.keys() & right.calls.keys():
                 if not self._alike(left.calls[key][0].run, right.calls[key][0].run):
@@ -319,55 +374,21 @@ class Comparison:
                 same = left.acts.keys() == right.acts.keys() and left.ends == right.ends
                 lonely = set() if same else left.calls.keys() | right.calls.keys()
             if not lonely:
-                break
+                return left, right
             expand |= lonely
-        if not (left.acts or right.acts or left.calls or right.calls):
-            return None  # who leaves here and who goes on: nobody is waited for
-        if any(not (side.acts or side.ends or side.calls) for side in (left, right)):
-            return None  # an exception, or round and round in a loop that has no events
-        ops_differ = left.acts.keys() != right.acts.keys()
-        ends_differ = left.ends != right.ends
-        if ops_differ or ends_differ:
-            if any(op.startswith(OPAQUE) for op in left.acts.keys() ^ right.acts.keys()):
-                return None
-            only_left = [left.acts[op] for op in left.acts if op not in right.acts]
-            only_right = [right.acts[op] for op in right.acts if op not in left.acts]
-            pick_left = only_left or list(left.acts.values())
-            pick_right = only_right or list(right.acts.values())
-            answers = frozenset((s, t) for (s, rounds), t in fresh if rounds == 0)
-            difference = Difference(
-                tuple(e for e, _, _ in pick_left),
-                tuple(e for e, _, _ in pick_right),
-                left.ends,
-                right.ends,
-                trail[-12:],
-                pick_left[0][2] if pick_left else (),
-                pick_right[0][2] if pick_right else (),
-            )
-            return difference, answers
-        dropped = left.dropped | right.dropped
-        latest: dict[Hashable, bool] = {s: t for s, t in assumed if s not in dropped}
-        for (symbol, _), truth in sorted(fresh, key=lambda answer: answer[0][1]):
-            latest[symbol] = truth
-        carried = frozenset(latest.items())
-        for op, (event, states, _) in left.acts.items():
-            both = frozenset(states), frozenset(right.acts[op][1])
-            work.append((*both, carried, (*trail, event)[-12:], dropped))
-        for key, (_, behind) in left.calls.items():
-            both = frozenset(behind), frozenset(right.calls[key][1])
-            work.append((*both, carried, trail, dropped))
-        return None
 
     def _front(
         self,
         states: States,
         assumed: dict[Hashable, bool],
-        fresh: dict[tuple[Hashable, int], bool],
+        fresh: dict[Asked, bool],
         shared: frozenset[Hashable],
         expand: set[Hashable],
     ) -> _Front:
         front = _Front({}, {}, False, frozenset())
-        stack: list[tuple[Node, Stack, tuple[Head, ...]]] = [(n, s, ()) for n, s in states]
+        stack: list[tuple[Node, Stack, tuple[Head, ...]]] = [
+            (node, returns, ()) for node, returns in sorted(states, key=_number)
+        ]
         seen: set[tuple[Node, Stack, tuple[Head, ...]]] = set()
         while stack:
             node, returns, crossed = stack.pop()
@@ -386,7 +407,7 @@ class Comparison:
                 case If():
                     truth = self._mode(node)
                     if truth is None:
-                        truth, open_ = _answer(node.symbol, crossed, assumed, fresh)
+                        truth, open_ = self._answer(node.symbol, crossed, assumed, fresh)
                         if truth is None and node.symbol in shared:
                             front.split = open_
                             return front
@@ -399,9 +420,8 @@ class Comparison:
                         continue  # round and round without an event: nothing new
                     crossed = (*crossed, node)
                     key = node.loop.key
-                    truth, open_ = (
-                        (True, (key, 0)) if node.exit is None else _answer(key, crossed, {}, fresh)
-                    )
+                    truth, open_ = self._answer(key, crossed, {}, fresh)
+                    truth = True if node.exit is None else truth
                     if truth is None and key in shared:
                         front.split = open_
                         return front
@@ -413,10 +433,11 @@ class Comparison:
                     ident = (node.run.function, id(node.node), _depth(returns))
                     if ident in expand:
                         if _depth(returns) >= _MAX_STACK:
-                            continue  # a recursion: no claim about what is that deep
-                        stack.append(
-                            (self._slice.root(node), (node, returns), crossed)
-                        )
+                            # A recursion: no claim about what is that deep.
+                            name = node.run.function.qualname
+                            self.limits[f"{name}: calls more than {_MAX_STACK} deep"] = None
+                            continue
+                        stack.append((self._slice.root(node), (node, returns), crossed))
                     else:
                         _, behind = front.calls.setdefault(ident, (node, set()))
                         behind.add((node.next, returns))
@@ -435,7 +456,7 @@ class Comparison:
         (`if args.horovod`), the others need no answer.
         """
         answers = dict(assumed)
-        answers.update((symbol, truth) for (symbol, rounds), truth in fresh if rounds == 0)
+        answers.update((symbol, truth) for (symbol, loops), truth in fresh if not loops)
         stack = [(node, returns, frozenset[Hashable]()) for node, returns in states]
         seen: set[tuple[Node, Stack, frozenset[Hashable]]] = set()
         while stack:
@@ -489,23 +510,6 @@ class Comparison:
 
     def events(self, root: Node) -> dict[int, str]:
         """All events that a graph may perform, through calls: `op` by identity of the syntax node."""
-        return {id(n.event.node): n.event.op for n in self.nodes(root) if isinstance(n, Act)}
-
-    def places(self, root: Node) -> frozenset[Hashable]:
-        """Where a graph may perform events that count, call functions, or loop."""
-        found: set[Hashable] = set()
-        for node in self.nodes(root):
-            match node:
-                case Act() if self.counts(node):
-                    found.add(id(node.event.node))
-                case Call():
-                    found.add(id(node.node))
-                case Head():
-                    found.add(node.loop.key)
-        return frozenset(found)
-
-    def nodes(self, root: Node) -> list[Node]:
-        """Every node that can be reached, through calls."""
         seen: set[Node] = set()
         stack = [root]
         while stack:
@@ -515,7 +519,85 @@ class Comparison:
                 stack += ways_on(node)
                 if isinstance(node, Call):
                     stack.append(self.graphs.root(node.run, node.known))
-        return list(seen)
+        return {id(n.event.node): n.event.op for n in seen if isinstance(n, Act)}
+
+    def _answer(
+        self,
+        symbol: Hashable,
+        crossed: tuple[Head, ...],
+        assumed: dict[Hashable, bool],
+        fresh: dict[Asked, bool],
+    ) -> tuple[bool | None, Asked]:
+        """How a symbol was answered, and for which iterations an answer is to be kept."""
+        instance = self._instance(symbol, crossed)
+        asked = symbol, instance
+        if asked in fresh:
+            return fresh[asked], asked
+        truth = assumed.get(symbol) if not instance else None
+        if truth is None and not instance:
+            given = ((other, told) for (other, loops), told in fresh.items() if not loops)
+            if _excluded(symbol, (*assumed.items(), *given)):
+                truth = False
+        return truth, asked
+
+    def _instance(self, symbol: Hashable, crossed: tuple[Head, ...]) -> Instance:
+        """In which iterations of the loops that change it a symbol is asked.
+
+        A loop that one side alone has says nothing of what both ask; an inner loop begins anew with each
+        iteration of the one around it.
+        """
+        laps: dict[Hashable, int] = {}
+        for head in crossed:
+            key = head.loop.key
+            if key in self._loops:
+                for inner in [
+                    other for other in laps if other != key and other in self._loops[key]
+                ]:
+                    del laps[inner]
+                laps[key] = laps.get(key, 0) + 1
+        return frozenset((key, lap) for key, lap in laps.items() if symbol in self._loops[key])
+
+
+def _difference(left: _Front, right: _Front, trail: tuple[Act, ...]) -> Difference | None:
+    """What to say of two classes that may not do the same next, if it is a matter of waiting."""
+    if not (left.acts or right.acts or left.calls or right.calls):
+        return None  # who leaves here and who goes on: nobody is waited for
+    if any(not (side.acts or side.ends or side.calls) for side in (left, right)):
+        return None  # an exception, or round and round in a loop that has no events
+    if any(op.startswith(OPAQUE) for op in left.acts.keys() ^ right.acts.keys()):
+        return None
+    pick_left = [left.acts[op] for op in left.acts if op not in right.acts]
+    pick_right = [right.acts[op] for op in right.acts if op not in left.acts]
+    pick_left = pick_left or list(left.acts.values())
+    pick_right = pick_right or list(right.acts.values())
+    return Difference(
+        tuple(e for e, _, _ in pick_left),
+        tuple(e for e, _, _ in pick_right),
+        left.ends,
+        right.ends,
+        trail[-12:],
+        pick_left[0][2] if pick_left else (),
+        pick_right[0][2] if pick_right else (),
+    )
+
+
+def _further(
+    left: _Front, right: _Front, assumed: Assumptions, fresh: Fresh, trail: tuple[Act, ...]
+) -> list[Next]:
+    """What is left to compare behind the events and calls that both make."""
+    dropped = left.dropped | right.dropped
+    latest: dict[Hashable, bool] = {s: t for s, t in assumed if s not in dropped}
+    for (symbol, _), truth in sorted(fresh, key=lambda answer: sum(n for _, n in answer[0][1])):
+        latest[symbol] = truth
+    carried = frozenset(latest.items())
+    further: list[Next] = []
+    for op, (event, states, _) in left.acts.items():
+        both = frozenset(states), frozenset(right.acts[op][1])
+        further.append((*both, carried, (*trail, event)[-12:], dropped))
+    for key, (_, behind) in left.calls.items():
+        both = frozenset(behind), frozenset(right.calls[key][1])
+        further.append((*both, carried, trail, dropped))
+    return further
 
 
 def _answered_twice(way: Way) -> frozenset[Hashable]:
@@ -543,25 +625,6 @@ def _asked_anew(crossed: tuple[Head, ...]) -> frozenset[Hashable]:
     return frozenset(symbol for head in crossed for symbol in head.loop.volatile)
 
 
-def _answer(
-    symbol: Hashable,
-    crossed: tuple[Head, ...],
-    assumed: dict[Hashable, bool],
-    fresh: dict[tuple[Hashable, int], bool],
-) -> tuple[bool | None, tuple[Hashable, int]]:
-    """How a symbol was answered, and under which number an answer is to be kept."""
-    rounds = sum(1 for head in crossed if symbol in head.loop.volatile)
-    numbered = (symbol, rounds)
-    if numbered in fresh:
-        return fresh[numbered], numbered
-    truth = assumed.get(symbol) if rounds == 0 else None
-    if truth is None and rounds == 0:
-        given = ((other, told) for (other, again), told in fresh.items() if again == 0)
-        if _excluded(symbol, (*assumed.items(), *given)):
-            truth = False
-    return truth, numbered
-
-
 def _excluded(symbol: Hashable, answers: Iterable[tuple[Hashable, bool]]) -> bool:
     """Whether `x == "a"` cannot hold, for `x` was answered to equal another constant."""
     match symbol:
@@ -572,6 +635,12 @@ def _excluded(symbol: Hashable, answers: Iterable[tuple[Hashable, bool]]) -> boo
                         if same == what and another != constant:
                             return True
     return False
+
+
+def _number(state: State) -> tuple[int, ...]:
+    """Sorts states by the order in which their nodes were made: the same in every run."""
+    node, returns = state
+    return node.number, *(call.number for call in _chain(returns))
 
 
 def _depth(stack: Stack) -> int:

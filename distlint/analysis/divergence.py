@@ -6,7 +6,7 @@ import ast
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from distlint.analysis.arrival import groups_of
 from distlint.analysis.compare import Comparison, Difference, GaveUp
@@ -32,8 +32,6 @@ from distlint.analysis.values import Spread, Value
 if TYPE_CHECKING:
     from distlint.analysis.model import FunctionRuns
 
-_MAX_PER_FUNCTION: Final = 6
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Divergence:
@@ -47,7 +45,6 @@ class Divergence:
     chain     the calls from the function to the collective, outermost first
     missing   whether the other side never performs that collective at all (else: another order)
     left      whether the other side has left before, by an exit under `guards`
-    explained whether `guards` stand around the collective or lead out above it; else they only divide
     """
 
     kind: str
@@ -64,7 +61,6 @@ class Divergence:
     condition: Value | None = None
     node: ast.AST | None = None
     left: bool = False
-    explained: bool = True
 
     @property
     def module(self) -> Module:
@@ -100,12 +96,15 @@ def divergences_of(
     found: dict[tuple[object, ...], Divergence] = {}
     problems: list[tuple[str, str]] = []
     for function, runs in live.items():
+        limits: dict[str, None] = {}
+        divergences: list[Divergence] = []
         try:
-            divergences, problem = _of_function(function, runs, graphs)
-        except RecursionError as reason:
-            divergences, problem = [], str(reason)
-        if problem:
-            problems.append((function.module.path, f"{function.qualname}: not compared, {problem}"))
+            divergences = _of_function(function, runs, graphs, limits)
+        except RecursionError:
+            limits["nested too deeply"] = None
+        for limit in limits:
+            text = f"{function.qualname}: not compared to its end, {limit}"
+            problems.append((function.module.path, text))
         for divergence in divergences:
             key = (divergence.kind, id(divergence.anchor), divergence.layer > 0)
             found.setdefault(key, divergence)
@@ -126,11 +125,10 @@ def _innermost(found: list[Divergence]) -> list[Divergence]:
 
 
 def _of_function(
-    function: Function, runs: FunctionRuns, graphs: Graphs
-) -> tuple[list[Divergence], str]:
-    """The divergences of one function, and why a comparison was given up ("" where none was)."""
+    function: Function, runs: FunctionRuns, graphs: Graphs, limits: dict[str, None]
+) -> list[Divergence]:
+    """The divergences of one function; adds to `limits` what was not compared to its end, and why."""
     found: list[Divergence] = []
-    problem = ""
     reported: set[int] = set()
     for variant in _entered_together(runs):
         if not any(graphs.noisy(run) for run in variant.values()):
@@ -146,13 +144,13 @@ def _of_function(
                 if rank is MAIN or other is main or rank in given_up:
                     continue
                 try:
-                    _compare(function, graphs, layer, main, other, rank, reported, found)
+                    _compare(function, graphs, layer, main, other, rank, reported, found, limits)
                 except GaveUp as reason:
                     given_up.add(rank)
-                    problem = str(reason)
+                    limits[str(reason)] = None
             for run in dict.fromkeys(variant.values()):
-                found += _local(function, graphs, layer, run, reported, variant)
-    return _once_for_each_exit(found), problem
+                found += _local(function, graphs, layer, run, reported, variant, limits)
+    return _once_for_each_exit(found)
 
 
 def _once_for_each_exit(found: list[Divergence]) -> list[Divergence]:
@@ -198,13 +196,15 @@ def _compare(
     rank: RankClass,
     reported: set[int],
     found: list[Divergence],
+    limits: dict[str, None],
 ) -> None:
     """Add what divides two classes of ranks to `found`. Raises GaveUp; what was found until then stays."""
     left, right = graphs.root(main), graphs.root(other)
     skip: set[int] = set(reported)
-    for _ in range(_MAX_PER_FUNCTION):
+    while True:  # each difference adds an event to `skip`
         comparison = Comparison(graphs, layer, frozenset(skip))
         difference = comparison.difference(left, right)
+        limits |= comparison.limits
         if difference is None:
             break
         mine, theirs = comparison.events(left), comparison.events(right)
@@ -212,12 +212,6 @@ def _compare(
         if divergence is None:
             break
         skip.add(id(divergence.event.node))
-        if not divergence.explained and divergence.others is None:
-            waits, misses = (left, right) if divergence.waiters is MAIN else (right, left)
-            if not comparison.places(waits) - comparison.places(misses):
-                # Nothing keeps the others from it, and nothing that this class does is its own alone: the
-                # two were compared out of step (sd-scripts train_controlnet.py:530, barriers in two loops).
-                continue
         if not divergence.guards or any(act.event.op == "join" for act in difference.trail):
             # No condition on the rank divides them: nothing that a person could look at. And inside
             # `Join` ranks that ran out of inputs shadow the collectives of the others.
@@ -266,7 +260,7 @@ def _classify(
     here, there = (mine, theirs) if left_waits else (theirs, mine)
     if instead is not None and act.event.op in {o for n, o in there.items() if n not in here}:
         missing = False  # the other side has one like it in a place of its own
-    guards, left_before, explained = _dividing(act, chain, waiters, absent)
+    guards, left_before = _dividing(act, chain, waiters, absent)
     if not guards:
         # An argument that is each rank's own decides inside the calls.
         calls = (*difference.left_calls, *difference.right_calls)
@@ -284,17 +278,15 @@ def _classify(
         difference.trail,
         missing,
         left=left_before and missing and instead is None,
-        explained=explained,
     )
 
 
 def _dividing(
     act: Act, chain: tuple[Call, ...], waiters: Run, absent: Run
-) -> tuple[tuple[Guard, ...], bool, bool]:
+) -> tuple[tuple[Guard, ...], bool]:
     """The conditions of the rank that let the waiting class come to the event and kept the other from it.
 
-    With them, whether they are those of an exit above the event, not of what encloses it, and whether
-    they are either.
+    With them, whether they are those of an exit above the event, not of what encloses it.
     """
     via = chain[0].via if chain else act.via
     anchor = via[0] if via else chain[0].node if chain else act.event.node
@@ -311,7 +303,7 @@ def _dividing(
             and (_decided(g, absent, not g.taken) if known else not _decided(g, absent, g.taken))
         )
         if by_rank:
-            return by_rank, False, True
+            return by_rank, False
     exits = tuple(g for g in absent.divides if g.exits)
     # An exit deeper inside: open_clip_torch 3.3.0, open_clip_train/main.py, where the master returns if
     # the experiment exists; the other conditions on the rank keep nobody from what follows.
@@ -319,10 +311,8 @@ def _dividing(
     if act.event.op == "forward":
         # A call that both classes make, of a model that only one is seen to have wrapped, is no
         # absence (accelerate 1.15.0 test_utils/scripts/test_distributed_data_loop.py:173).
-        return exits, bool(exits), True
-    guards = exits or tuple(absent.divides) or tuple(waiters.divides)
-    # The class that waits went on where the other may have left (accelerate 1.15.0 fsdp_utils.py:233).
-    return guards, bool(exits), bool(exits) or any(g.exits for g in waiters.divides)
+        return exits, bool(exits)
+    return exits or tuple(absent.divides) or tuple(waiters.divides), bool(exits)
 
 
 def _may_leave(guard: Guard) -> bool:
@@ -350,6 +340,7 @@ def _local(
     run: Run,
     reported: set[int],
     variant: dict[RankClass, Run],
+    limits: dict[str, None],
 ) -> list[Divergence]:
     """Conditions, loops and failures that each rank answers for itself: their arms must be equal."""
     found: list[Divergence] = []
@@ -381,8 +372,11 @@ def _local(
         else:
             try:
                 difference = comparison.difference(*arms)
-            except GaveUp:
+            except GaveUp as reason:
+                line = getattr(place, "lineno", 0)
+                limits[f"what follows each answer in line {line}: {reason}"] = None
                 continue
+            limits |= comparison.limits
             if difference is None:
                 continue
             left = [(act, difference.right, difference.left_calls) for act in difference.left]

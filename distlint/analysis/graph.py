@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Final
 
 from distlint.analysis.ir import (
@@ -35,7 +36,14 @@ from distlint.analysis.values import Spread, Value
 class Node:
     """A point in what a run may do next. Compared by identity; equal futures share a node."""
 
-    __slots__ = ()
+    __slots__ = ("number",)
+
+    def __init__(self) -> None:
+        self.number = next(_NUMBERS)
+        """The order in which nodes were made, which is the same in every run of distlint."""
+
+
+_NUMBERS: Final = count()
 
 
 class End(Node):
@@ -44,6 +52,7 @@ class End(Node):
     __slots__ = ("kind",)
 
     def __init__(self, kind: str) -> None:
+        super().__init__()
         self.kind = kind
 
 
@@ -69,6 +78,7 @@ class Act(Node):
     __slots__ = ("event", "next", "via")
 
     def __init__(self, event: Event, next_: Node, via: tuple[ast.AST, ...] = ()) -> None:
+        super().__init__()
         self.event = event
         self.next = next_
         self.via = via
@@ -82,6 +92,7 @@ class If(Node):
     def __init__(
         self, symbol: Hashable, then: Node, orelse: Node, node: ast.AST, value: Value | None
     ) -> None:
+        super().__init__()
         self.symbol = symbol
         self.then = then
         self.orelse = orelse
@@ -95,6 +106,7 @@ class Head(Node):
     __slots__ = ("body", "exit", "loop")
 
     def __init__(self, loop: Loop) -> None:
+        super().__init__()
         self.loop = loop
         self.body: Node = RETURN
         self.exit: Node | None = None
@@ -106,6 +118,7 @@ class Call(Node):
     __slots__ = ("known", "next", "node", "run", "via")
 
     def __init__(self, step: Invoke, next_: Node, via: tuple[ast.AST, ...] = ()) -> None:
+        super().__init__()
         self.run = step.run
         self.node = step.node
         self.known = step.known
@@ -256,19 +269,25 @@ class Graphs:
         """Conditions of a rank's own under which a run, or one that it calls, ends the process normally."""
         run = self._final(run)
         if run not in self._exits:
-            self._exits[run] = ()  # what a recursion comes back to is found on the way out
-            if self.noisy(run):
-                self._exits[run] = tuple(dict.fromkeys(self._exits_below(run)))
+            self._exits[run] = tuple(dict.fromkeys(self._exits_below(run)))
         return self._exits[run]
 
     def _exits_below(self, run: Run) -> Iterator[tuple[Function, If]]:
-        for node in own_nodes(self.root(run)):
-            match node:
-                case If(value=Value() as value) if STOP in (node.then, node.orelse):
+        entered: set[Run] = set()
+        inside: list[tuple[Run, Iterator[Node]]] = [(run, iter(own_nodes(self.root(run))))]
+        while inside:
+            run, nodes = inside[-1]
+            match next(nodes, None):
+                case None:
+                    inside.pop()
+                case If(value=Value() as value) as node if STOP in (node.then, node.orelse):
                     if is_local(value):
                         yield run.function, node
-                case Call():
-                    yield from self.exits(node.run)
+                case Call() as call:
+                    called = self._final(call.run)
+                    if called not in entered:
+                        entered.add(called)
+                        inside.append((called, iter(own_nodes(self.root(called)))))
 
     def _fails(self, guard: Guard) -> Node:
         return self._failed.setdefault(id(guard.node), Failed(guard))
@@ -281,6 +300,19 @@ class Graphs:
             node = self._step(step, node, ways)
         return node
 
+    def _arms(self, step: Branch, after: Node, ways: _Ways) -> Node:
+        """An `if` with all its `elif`: a chain of hundreds must not nest as deep here."""
+        chain = [step]
+        while chain[-1].orelse and isinstance(last := chain[-1].orelse[-1], Branch):
+            chain.append(last)
+        node = self._block(chain[-1].orelse, after, ways)
+        for arm in reversed(chain):
+            if arm is not chain[-1]:
+                node = self._block(arm.orelse[:-1], node, ways)
+            then = self._block(arm.then, after, ways)
+            node = self._branch(arm.condition, arm.node, then, node)
+        return node
+
     def _step(self, step: Step, after: Node, ways: _Ways) -> Node:
         match step:
             case Event():
@@ -289,12 +321,7 @@ class Graphs:
                     self._acts[key] = Act(step, after, self._via)
                 return self._or_out_of_memory(self._acts[key], ways)
             case Branch():
-                return self._branch(
-                    step.condition,
-                    step.node,
-                    self._block(step.then, after, ways),
-                    self._block(step.orelse, after, ways),
-                )
+                return self._arms(step, after, ways)
             case Loop():
                 return self._loop(step, after, ways)
             case Leave():
@@ -549,11 +576,15 @@ class Graphs:
 
 def _has_events(steps: list[Step]) -> bool:
     """Whether a block performs a collective itself."""
-    return any(
-        isinstance(step, Event)
-        or (isinstance(step, Branch) and (_has_events(step.then) or _has_events(step.orelse)))
-        for step in steps
-    )
+    blocks = [steps]
+    while blocks:
+        for step in blocks.pop():
+            match step:
+                case Event():
+                    return True
+                case Branch():
+                    blocks += [step.then, step.orelse]
+    return False
 
 
 def is_local(value: Value) -> bool:
@@ -608,7 +639,9 @@ class Slice:
         self._ahead: dict[Node, Node] = {}
         self._quiet: dict[tuple[Run, Known], bool] = {}
         self._quiet_functions: dict[Function, bool] = {}
-        self._asked: dict[Node, frozenset[Hashable]] = {}
+        self._asked: dict[
+            Node, tuple[frozenset[Hashable], dict[Hashable, frozenset[Hashable]]]
+        ] = {}
 
     def counts(self, act: Act) -> bool:
         """Whether an event is one of this layer's, among all ranks, and not one to skip."""
@@ -725,13 +758,26 @@ class Slice:
 
     def symbols(self, root: Node) -> frozenset[Hashable]:
         """Every symbol and loop that a graph may ask, through calls."""
+        return self._questions(root)[0]
+
+    def loops(self, root: Node) -> dict[Hashable, frozenset[Hashable]]:
+        """Every loop of a graph, through calls, with the symbols that it asks anew, by its key."""
+        return self._questions(root)[1]
+
+    def _questions(
+        self, root: Node
+    ) -> tuple[frozenset[Hashable], dict[Hashable, frozenset[Hashable]]]:
         root = self.ahead(root)
         if root not in self._asked:
-            self._asked[root] = frozenset(
-                node.symbol if isinstance(node, If) else node.loop.key
-                for node in self.nodes(root)
-                if isinstance(node, (If, Head))
-            )
+            symbols: set[Hashable] = set()
+            loops: dict[Hashable, frozenset[Hashable]] = {}
+            for node in self.nodes(root):
+                match node:
+                    case If():
+                        symbols.add(node.symbol)
+                    case Head(loop=loop):
+                        loops[loop.key] = loops.get(loop.key, frozenset()) | loop.volatile
+            self._asked[root] = frozenset(symbols | loops.keys()), loops
         return self._asked[root]
 
 
