@@ -74,6 +74,15 @@ class Difference:
     right_calls: tuple[Call, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """All that a graph may perform: the `op` of each event by the identity of its syntax node, and the
+    places of events that count, of calls and of loops."""
+
+    events: dict[int, str]
+    places: frozenset[Hashable]
+
+
 @dataclass(slots=True)
 class _Front:
     """What a side may do next: events by op, calls to look into only if the other side differs, ends."""
@@ -508,18 +517,29 @@ class Comparison:
         if self._spent > _BUDGET:
             raise GaveUp(f"more than {_BUDGET} states to compare")
 
-    def events(self, root: Node) -> dict[int, str]:
-        """All events that a graph may perform, through calls: `op` by identity of the syntax node."""
+    def contents(self, root: Node) -> Contents:
+        """What a graph may perform, call and go round in, through calls: of all layers."""
+        events: dict[int, str] = {}
+        places: set[Hashable] = set()
         seen: set[Node] = set()
         stack = [root]
         while stack:
             node = stack.pop()
-            if node not in seen:
-                seen.add(node)
-                stack += ways_on(node)
-                if isinstance(node, Call):
+            if node in seen:
+                continue
+            seen.add(node)
+            stack += ways_on(node)
+            match node:
+                case Act(event=event):
+                    events[id(event.node)] = event.op
+                    if self.counts(node):
+                        places.add(id(event.node))
+                case Call():
+                    places.add(id(node.node))
                     stack.append(self.graphs.root(node.run, node.known))
-        return {id(n.event.node): n.event.op for n in seen if isinstance(n, Act)}
+                case Head():
+                    places.add(node.loop.key)
+        return Contents(events, frozenset(places))
 
     def _answer(
         self,

@@ -45,6 +45,7 @@ class Divergence:
     chain     the calls from the function to the collective, outermost first
     missing   whether the other side never performs that collective at all (else: another order)
     left      whether the other side has left before, by an exit under `guards`
+    explained whether `guards` stand around the collective or lead out above it; else they only divide
     """
 
     kind: str
@@ -61,6 +62,7 @@ class Divergence:
     condition: Value | None = None
     node: ast.AST | None = None
     left: bool = False
+    explained: bool = True
 
     @property
     def module(self) -> Module:
@@ -207,11 +209,20 @@ def _compare(
         limits |= comparison.limits
         if difference is None:
             break
-        mine, theirs = comparison.events(left), comparison.events(right)
-        divergence = _classify(function, layer, difference, main, other, rank, mine, theirs)
+        mine, theirs = comparison.contents(left), comparison.contents(right)
+        divergence = _classify(
+            function, layer, difference, main, other, rank, mine.events, theirs.events
+        )
         if divergence is None:
             break
         skip.add(id(divergence.event.node))
+        if not divergence.explained and divergence.others is None:
+            waits, misses = (mine, theirs) if divergence.waiters is MAIN else (theirs, mine)
+            if not waits.places - misses.places:
+                # Nothing keeps the others from it, and nothing that this class does is its own alone: a
+                # condition that both ask was not seen to be the same (axolotl 0.21.0 fsdp2.py:405, where
+                # the main process alone has asked for `nvfp4_cls` before).
+                continue
         if not divergence.guards or any(act.event.op == "join" for act in difference.trail):
             # No condition on the rank divides them: nothing that a person could look at. And inside
             # `Join` ranks that ran out of inputs shadow the collectives of the others.
@@ -260,7 +271,7 @@ def _classify(
     here, there = (mine, theirs) if left_waits else (theirs, mine)
     if instead is not None and act.event.op in {o for n, o in there.items() if n not in here}:
         missing = False  # the other side has one like it in a place of its own
-    guards, left_before = _dividing(act, chain, waiters, absent)
+    guards, left_before, explained = _dividing(act, chain, waiters, absent)
     if not guards:
         # An argument that is each rank's own decides inside the calls.
         calls = (*difference.left_calls, *difference.right_calls)
@@ -278,15 +289,17 @@ def _classify(
         difference.trail,
         missing,
         left=left_before and missing and instead is None,
+        explained=explained,
     )
 
 
 def _dividing(
     act: Act, chain: tuple[Call, ...], waiters: Run, absent: Run
-) -> tuple[tuple[Guard, ...], bool]:
+) -> tuple[tuple[Guard, ...], bool, bool]:
     """The conditions of the rank that let the waiting class come to the event and kept the other from it.
 
-    With them, whether they are those of an exit above the event, not of what encloses it.
+    With them, whether they are those of an exit above the event, not of what encloses it, and whether
+    they are either.
     """
     via = chain[0].via if chain else act.via
     anchor = via[0] if via else chain[0].node if chain else act.event.node
@@ -303,7 +316,7 @@ def _dividing(
             and (_decided(g, absent, not g.taken) if known else not _decided(g, absent, g.taken))
         )
         if by_rank:
-            return by_rank, False
+            return by_rank, False, True
     exits = tuple(g for g in absent.divides if g.exits)
     # An exit deeper inside: open_clip_torch 3.3.0, open_clip_train/main.py, where the master returns if
     # the experiment exists; the other conditions on the rank keep nobody from what follows.
@@ -311,8 +324,10 @@ def _dividing(
     if act.event.op == "forward":
         # A call that both classes make, of a model that only one is seen to have wrapped, is no
         # absence (accelerate 1.15.0 test_utils/scripts/test_distributed_data_loop.py:173).
-        return exits, bool(exits)
-    return exits or tuple(absent.divides) or tuple(waiters.divides), bool(exits)
+        return exits, bool(exits), True
+    guards = exits or tuple(absent.divides) or tuple(waiters.divides)
+    # The class that waits went on where the other may have left (accelerate 1.15.0 fsdp_utils.py:233).
+    return guards, bool(exits), bool(exits) or any(g.exits for g in waiters.divides)
 
 
 def _may_leave(guard: Guard) -> bool:
@@ -379,6 +394,11 @@ def _local(
             limits |= comparison.limits
             if difference is None:
                 continue
+            ends = difference.left_ends and difference.right_ends
+            if ends and not difference.right and isinstance(place, ast.ExceptHandler):
+                # A handler that may do more, under a condition that it alone asks (fairseq 0.12.2
+                # trainer.py:1124, a process group that is made when it is first asked for).
+                continue
             left = [(act, difference.right, difference.left_calls) for act in difference.left]
             right = [(act, difference.left, difference.right_calls) for act in difference.right]
             # What both layers hold may come first: the break of one rank leads to a barrier at the end.
@@ -419,9 +439,10 @@ def _waits_alone(
         return None
     act, chain = first
     for rank, run in variant.items():
-        if _decided(failed.guard, run, not failed.guard.taken) and id(
-            act.event.node
-        ) in comparison.events(graphs.root(run)):
+        if (
+            _decided(failed.guard, run, not failed.guard.taken)
+            and id(act.event.node) in comparison.contents(graphs.root(run)).events
+        ):
             return act, chain, rank
     return None
 
