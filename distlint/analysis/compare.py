@@ -13,8 +13,9 @@ so after an event both sides count their iterations from the same one.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from distlint.analysis.arrival import family_of
@@ -43,10 +44,14 @@ Stack = tuple[Any, ...]
 """The calls that a node is inside of, innermost first: () or (call, rest of the stack)."""
 State = tuple[Node, Stack]
 States = frozenset[State]
+Place = tuple[Node, Stack, "tuple[Head, ...]"]
+"""A state, and the loops gone through since the last event."""
 Assumptions = frozenset[tuple[Hashable, bool]]
 Instance = frozenset[tuple[Hashable, int]]
 """Which iteration of each loop that changes a symbol: by the loop's key, counted from the last event."""
 Asked = tuple[Hashable, Instance]
+_ONCE: Final[Instance] = frozenset()
+_NOTHING: Final[Asked] = (None, _ONCE)
 Fresh = tuple[tuple[Asked, bool], ...]
 """Answers given since the last event, in the order in which they were needed."""
 
@@ -83,22 +88,37 @@ class Contents:
     places: frozenset[Hashable]
 
 
+Places = dict[Place, None]
+"""Where a side may stand, in the order in which it was found."""
+
+
 @dataclass(slots=True)
 class _Front:
-    """What a side may do next: events by op, calls to look into only if the other side differs, ends."""
+    """What a side may do next: events by op, calls to look into only if the other side differs, an end.
 
-    acts: dict[str, tuple[Act, set[State], tuple[Call, ...]]]
-    calls: dict[Hashable, tuple[Call, set[State]]]
-    ends: bool
-    dropped: frozenset[Hashable]
-    split: Asked | None = None
+    `open` holds the conditions that both sides ask and that have no answer yet.
+    """
 
+    acts: dict[str, Places] = field(default_factory=dict)
+    calls: dict[Hashable, Places] = field(default_factory=dict)
+    ends: bool = False
+    open: dict[Place, Asked] = field(default_factory=dict)
 
-@dataclass(frozen=True, slots=True)
-class _Open:
-    """A condition that both sides ask and that has no answer yet."""
+    @property
+    def dropped(self) -> frozenset[Hashable]:
+        """Symbols whose answers ended with the loops that were gone through."""
+        crossed = {
+            head
+            for places in (*self.acts.values(), *self.calls.values())
+            for _, _, heads in places
+            for head in heads
+        }
+        return frozenset(symbol for head in crossed for symbol in head.loop.volatile)
 
-    asked: Asked
+    def places(self) -> frozenset[Place]:
+        """All places where the side may stand."""
+        settled = (*self.acts.values(), *self.calls.values())
+        return frozenset(self.open).union(*settled)
 
 
 class Comparison:
@@ -111,6 +131,7 @@ class Comparison:
         self._slice = graphs.slice(layer, skip)
         self._spent = 0
         self._loops: dict[Hashable, frozenset[Hashable]] = {}
+        self._excluders: dict[Hashable, list[Hashable]] = {}
         self.limits: dict[str, None] = {}
         """What was not followed to its end, in the order in which it was met."""
 
@@ -141,6 +162,7 @@ class Comparison:
         Most pairs are equal whatever each single condition turns out to be. Where they are not, only the
         conditions that the way to the difference answered in two ways are remembered, and it starts anew.
         """
+        self._excluders.clear()
         remembered: frozenset[Hashable] = frozenset()
         while True:
             found = self._search(left, right, shared, remembered)
@@ -182,7 +204,7 @@ class Comparison:
             seen.add((a, b, assumed))
             steps: list[Next] = []
             if not self._pair(a, b, assumed, shared, trail, steps):
-                found = self._step(a, b, assumed, shared, trail, steps)
+                found = self._step(a, b, assumed, shared, remembered, trail, steps)
                 if found is not None:
                     difference, answers = found
                     return difference, (way, answers, frozenset())
@@ -330,96 +352,142 @@ class Comparison:
         b: States,
         assumed: Assumptions,
         shared: frozenset[Hashable],
+        remembered: frozenset[Hashable],
         trail: tuple[Act, ...],
-        work: list[Next],
+        steps: list[Next],
     ) -> tuple[Difference, Assumptions] | None:
-        """Compare what both may do next, for all answers to the conditions before it."""
-        given: list[Fresh] = [()]
-        while given:
-            fresh = given.pop()
-            found = self._fronts(a, b, assumed, fresh, shared)
-            if isinstance(found, tuple):
-                left, right = found
-                if left.acts.keys() == right.acts.keys() and left.ends == right.ends:
-                    work += _further(left, right, assumed, fresh, trail)
-                    continue
+        """Compare what both may do next, for all answers to the conditions before it.
+
+        Both go on together from one open condition to the next. Where they come to the same places with
+        the same answers that may still matter, one of the ways there stands for all.
+        """
+        before = dict(assumed)
+        seen: set[tuple[Hashable, ...]] = set()
+        work: list[tuple[_Front, _Front, Fresh, frozenset[Hashable]]] = [
+            (self._start(a), self._start(b), (), frozenset())
+        ]
+        while work:
+            left, right, fresh, expand = work.pop()
+            left, right, expand = self._fronts(left, right, before, fresh, shared, expand)
+            asked = next(iter((*left.open.values(), *right.open.values())), None)
+            if asked is not None:
+                key = (
+                    *(left.places(), left.ends, right.places(), right.ends),
+                    *(expand, self._live(left, right, fresh, remembered)),
+                )
+                idle = len(fresh) >= _PRUNED_FROM and not (
+                    self._may_act(left, before, fresh) or self._may_act(right, before, fresh)
+                )
+                if key not in seen and not idle:
+                    seen.add(key)
+                    work += [
+                        (left, right, (*fresh, (asked, truth)), expand) for truth in (False, True)
+                    ]
+            elif left.acts.keys() == right.acts.keys() and left.ends == right.ends:
+                steps += _further(left, right, assumed, fresh, trail)
+            else:
                 difference = _difference(left, right, trail)
                 if difference is not None:
                     return difference, frozenset((s, t) for (s, loops), t in fresh if not loops)
-            elif not (
-                len(fresh) >= _PRUNED_FROM
-                and not self._may_act(a, assumed, fresh)
-                and not self._may_act(b, assumed, fresh)
-            ):
-                given += [(*fresh, (found.asked, False)), (*fresh, (found.asked, True))]
         return None
+
+    def _start(self, states: States) -> _Front:
+        return _Front(open={(*state, ()): _NOTHING for state in sorted(states, key=_number)})
+
+    def _live(
+        self, left: _Front, right: _Front, fresh: Fresh, remembered: frozenset[Hashable]
+    ) -> Fresh:
+        """The answers that may still matter: to be remembered, or asked again before the next event."""
+        ahead = [
+            (crossed, self._ahead(frozenset({(node, returns)})))
+            for node, returns, crossed in (*left.open, *right.open)
+            if fresh
+        ]
+        return tuple(
+            (asked, truth)
+            for asked, truth in fresh
+            if asked[0] in remembered
+            or any(
+                not self._passed(asked, crossed) and _bears_on(asked[0], truth, symbols)
+                for crossed, symbols in ahead
+            )
+        )
+
+    def _passed(self, asked: Asked, crossed: tuple[Head, ...]) -> bool:
+        """Whether the iterations for which an answer was given are over."""
+        symbol, instance = asked
+        given = dict(instance)
+        return any(lap > given.get(key, 0) for key, lap in self._instance(symbol, crossed))
 
     def _fronts(
         self,
-        a: States,
-        b: States,
-        assumed: Assumptions,
+        left: _Front,
+        right: _Front,
+        before: dict[Hashable, bool],
         fresh: Fresh,
         shared: frozenset[Hashable],
-    ) -> tuple[_Front, _Front] | _Open:
-        """What both sides may do next, or the condition that has to be answered first.
+        expand: frozenset[Hashable],
+    ) -> tuple[_Front, _Front, frozenset[Hashable]]:
+        """What both sides may do next with the answers so far, and the calls that were looked into.
 
         Calls that both make are one step for both, unless the sides differ: then they are looked into.
         """
-        expand: set[Hashable] = set()
-        before, answers = dict(assumed), dict(fresh)
+        answers = dict(fresh)
         while True:
             self._spend()
-            left = self._front(a, before, answers, shared, expand)
-            right = self._front(b, before, answers, shared, expand)
-            split = left.split if left.split is not None else right.split
-            if split is not None:
-                return _Open(split)
+            left = self._advance(left, before, answers, shared, expand)
+            right = self._advance(right, before, answers, shared, expand)
+            if left.open or right.open:
+                return left, right, expand
             lonely = left.calls.keys() ^ right.calls.keys()
             for key in left.calls.keys() & right.calls.keys():
-                if not self._alike(left.calls[key][0].run, right.calls[key][0].run):
+                if not self._alike(_call(left.calls[key]).run, _call(right.calls[key]).run):
                     lonely.add(key)
             if not lonely:
                 same = left.acts.keys() == right.acts.keys() and left.ends == right.ends
                 lonely = set() if same else left.calls.keys() | right.calls.keys()
             if not lonely:
-                return left, right
+                return left, right, expand
             expand |= lonely
 
-    def _front(
+    def _advance(
         self,
-        states: States,
-        assumed: dict[Hashable, bool],
-        fresh: dict[Asked, bool],
+        front: _Front,
+        before: dict[Hashable, bool],
+        answers: dict[Asked, bool],
         shared: frozenset[Hashable],
-        expand: set[Hashable],
+        expand: frozenset[Hashable],
     ) -> _Front:
-        front = _Front({}, {}, False, frozenset())
-        stack: list[tuple[Node, Stack, tuple[Head, ...]]] = [
-            (node, returns, ()) for node, returns in sorted(states, key=_number)
-        ]
-        seen: set[tuple[Node, Stack, tuple[Head, ...]]] = set()
+        """Go on from the conditions that have an answer by now, and into the calls to look into."""
+        ahead = _Front(
+            {op: dict(places) for op, places in front.acts.items()},
+            {key: dict(places) for key, places in front.calls.items() if key not in expand},
+            front.ends,
+        )
+        stack = list(front.open)[::-1]
+        stack += (place for key in front.calls.keys() & expand for place in front.calls[key])
+        seen: set[Place] = set()
         while stack:
             node, returns, crossed = stack.pop()
             node = self._slice.ahead(node)
-            if (node, returns, crossed) in seen:
+            place = node, returns, crossed
+            if place in seen:
                 continue
-            seen.add((node, returns, crossed))
+            seen.add(place)
             self._spend()
             match node:
                 case Act():
-                    op = node.event.op
-                    if op not in front.acts:
-                        front.acts[op] = (node, set(), _chain(returns))
-                    front.acts[op][1].add((node.next, returns))
-                    front.dropped |= _asked_anew(crossed)
+                    ahead.acts.setdefault(node.event.op, {})[place] = None
                 case If():
                     truth = self._mode(node)
                     if truth is None:
-                        truth, open_ = self._answer(node.symbol, crossed, assumed, fresh)
-                        if truth is None and node.symbol in shared:
-                            front.split = open_
-                            return front
+                        truth, asked = self._answer(node.symbol, crossed, before, answers)
+                        first = asked if node.symbol in shared else None
+                        if first is None and not asked[1]:
+                            first = self._excluder(node.symbol, before, answers, shared)
+                        if truth is None and first is not None:
+                            ahead.open[place] = first
+                            continue
                     if truth is not False:
                         stack.append((node.then, returns, crossed))
                     if truth is not True:
@@ -427,46 +495,47 @@ class Comparison:
                 case Head():
                     if crossed.count(node) >= _MAX_ROUNDS:
                         continue  # round and round without an event: nothing new
-                    crossed = (*crossed, node)
                     key = node.loop.key
-                    truth, open_ = self._answer(key, crossed, {}, fresh)
-                    truth = True if node.exit is None else truth
-                    if truth is None and key in shared:
-                        front.split = open_
-                        return front
-                    if truth is not False:
+                    crossed = (*crossed, node)
+                    truth, asked = self._answer(key, crossed, {}, answers)
+                    if truth is None and key in shared and node.exit is not None:
+                        ahead.open[place] = asked
+                        continue
+                    if truth is not False or node.exit is None:
                         stack.append((node.body, returns, crossed))
                     if truth is not True and node.exit is not None:
                         stack.append((node.exit, returns, crossed))
                 case Call():
                     ident = (node.run.function, id(node.node), _depth(returns))
-                    if ident in expand:
-                        if _depth(returns) >= _MAX_STACK:
-                            # A recursion: no claim about what is that deep.
-                            name = node.run.function.qualname
-                            self.limits[f"{name}: calls more than {_MAX_STACK} deep"] = None
-                            continue
-                        stack.append((self._slice.root(node), (node, returns), crossed))
+                    if ident not in expand:
+                        ahead.calls.setdefault(ident, {})[place] = None
+                    elif _depth(returns) >= _MAX_STACK:
+                        # A recursion: no claim about what is that deep.
+                        name = node.run.function.qualname
+                        self.limits[f"{name}: calls more than {_MAX_STACK} deep"] = None
                     else:
-                        _, behind = front.calls.setdefault(ident, (node, set()))
-                        behind.add((node.next, returns))
-                        front.dropped |= _asked_anew(crossed)
+                        stack.append((self._slice.root(node), (node, returns), crossed))
                 case End():
                     if node is RETURN and returns:
                         stack.append((returns[0].next, returns[1], crossed))
                     elif node.kind != "raise":
-                        front.ends = True
-        return front
+                        ahead.ends = True
+        return ahead
 
-    def _may_act(self, states: States, assumed: Assumptions, fresh: Fresh) -> bool:
+    def _may_act(self, front: _Front, before: dict[Hashable, bool], fresh: Fresh) -> bool:
         """Whether an event can follow at all, given the answers so far.
 
         Each open condition doubles the ways to look at; where one that is answered keeps all events out
         (`if args.horovod`), the others need no answer.
         """
-        answers = dict(assumed)
+        if front.acts:
+            return True
+        answers = dict(before)
         answers.update((symbol, truth) for (symbol, loops), truth in fresh if not loops)
-        stack = [(node, returns, frozenset[Hashable]()) for node, returns in states]
+        stack = [
+            (node, returns, frozenset(s for head in crossed for s in head.loop.volatile))
+            for node, returns, crossed in (*front.open, *itertools.chain(*front.calls.values()))
+        ]
         seen: set[tuple[Node, Stack, frozenset[Hashable]]] = set()
         while stack:
             state = stack.pop()
@@ -560,6 +629,23 @@ class Comparison:
                 truth = False
         return truth, asked
 
+    def _excluder(
+        self,
+        symbol: Hashable,
+        before: dict[Hashable, bool],
+        answers: dict[Asked, bool],
+        shared: frozenset[Hashable],
+    ) -> Asked | None:
+        """What both sides ask and have not answered yet, and what may exclude a symbol of one side."""
+        if symbol not in self._excluders:
+            found = [other for other in shared if _excluded(symbol, ((other, True),))]
+            self._excluders[symbol] = sorted(found, key=repr)
+        for other in self._excluders[symbol]:
+            asked = other, _ONCE
+            if other not in before and asked not in answers:
+                return asked
+        return None
+
     def _instance(self, symbol: Hashable, crossed: tuple[Head, ...]) -> Instance:
         """In which iterations of the loops that change it a symbol is asked.
 
@@ -586,18 +672,18 @@ def _difference(left: _Front, right: _Front, trail: tuple[Act, ...]) -> Differen
         return None  # an exception, or round and round in a loop that has no events
     if any(op.startswith(OPAQUE) for op in left.acts.keys() ^ right.acts.keys()):
         return None
-    pick_left = [left.acts[op] for op in left.acts if op not in right.acts]
-    pick_right = [right.acts[op] for op in right.acts if op not in left.acts]
-    pick_left = pick_left or list(left.acts.values())
-    pick_right = pick_right or list(right.acts.values())
+    only_left = {op: places for op, places in left.acts.items() if op not in right.acts}
+    only_right = {op: places for op, places in right.acts.items() if op not in left.acts}
+    mine = [next(iter(places)) for places in (only_left or left.acts).values()]
+    theirs = [next(iter(places)) for places in (only_right or right.acts).values()]
     return Difference(
-        tuple(e for e, _, _ in pick_left),
-        tuple(e for e, _, _ in pick_right),
+        tuple(_act(place) for place in mine),
+        tuple(_act(place) for place in theirs),
         left.ends,
         right.ends,
         trail[-12:],
-        pick_left[0][2] if pick_left else (),
-        pick_right[0][2] if pick_right else (),
+        _chain(mine[0][1]) if mine else (),
+        _chain(theirs[0][1]) if theirs else (),
     )
 
 
@@ -611,13 +697,32 @@ def _further(
         latest[symbol] = truth
     carried = frozenset(latest.items())
     further: list[Next] = []
-    for op, (event, states, _) in left.acts.items():
-        both = frozenset(states), frozenset(right.acts[op][1])
+    for op, places in left.acts.items():
+        event = _act(next(iter(places)))
+        both = _behind(places), _behind(right.acts[op])
         further.append((*both, carried, (*trail, event)[-12:], dropped))
-    for key, (_, behind) in left.calls.items():
-        both = frozenset(behind), frozenset(right.calls[key][1])
+    for key, places in left.calls.items():
+        both = _behind(places), _behind(right.calls[key])
         further.append((*both, carried, trail, dropped))
     return further
+
+
+def _act(place: Place) -> Act:
+    assert isinstance(place[0], Act)
+    return place[0]
+
+
+def _call(places: Places) -> Call:
+    call, _, _ = next(iter(places))
+    assert isinstance(call, Call)
+    return call
+
+
+def _behind(places: Places) -> States:
+    """The states that follow events or calls."""
+    return frozenset(
+        (node.next, returns) for node, returns, _ in places if isinstance(node, (Act, Call))
+    )
 
 
 def _answered_twice(way: Way) -> frozenset[Hashable]:
@@ -640,11 +745,6 @@ def _answered_twice(way: Way) -> frozenset[Hashable]:
     return frozenset(found)
 
 
-def _asked_anew(crossed: tuple[Head, ...]) -> frozenset[Hashable]:
-    """Symbols whose answers ended with the loops that were gone through."""
-    return frozenset(symbol for head in crossed for symbol in head.loop.volatile)
-
-
 def _excluded(symbol: Hashable, answers: Iterable[tuple[Hashable, bool]]) -> bool:
     """Whether `x == "a"` cannot hold, for `x` was answered to equal another constant."""
     match symbol:
@@ -654,6 +754,16 @@ def _excluded(symbol: Hashable, answers: Iterable[tuple[Hashable, bool]]) -> boo
                     case ("compare", "Eq", same, ("constant", _, another)) if truth:
                         if same == what and another != constant:
                             return True
+    return False
+
+
+def _bears_on(symbol: Hashable, truth: bool, symbols: frozenset[Hashable]) -> bool:
+    """Whether an answer is one to any of these symbols, or excludes one."""
+    if symbol in symbols:
+        return True
+    match symbol:
+        case ("compare", "Eq", _, ("constant", _, _)) if truth:
+            return any(_excluded(other, ((symbol, True),)) for other in symbols)
     return False
 
 
