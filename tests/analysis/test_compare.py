@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -45,9 +46,17 @@ def around(x):
     finally:
         dist.reduce(x, 0)
 
+def shallow(x):
+    dist.barrier()
+
+def deep(x):
+    shallow(x)
+    dist.all_reduce(x)
+
 """
-COLLECTIVES = ("dist.barrier()", "dist.all_reduce(x)", "dist.broadcast(x, 0)")
+COLLECTIVES = ("dist.barrier()", "dist.all_reduce(x)", "shallow(x)", "deep(x)")
 FLAGS = ("a", "b", "c")
+ASKED = re.compile(r"\b(?:[abc]|i\d\.flag)\b")
 MAX_WAYS = 2_000
 
 
@@ -227,10 +236,17 @@ def decides(ways: list[Answers], done: list[tuple[str, ...]], flag: str) -> bool
 
 
 def may_part(
-    ways: list[Answers], left: list[tuple[str, ...]], right: list[tuple[str, ...]]
+    text: str, ways: list[Answers], left: list[tuple[str, ...]], right: list[tuple[str, ...]]
 ) -> bool:
-    """Whether the classes may call different sequences, for one answer to what decides for both."""
+    """Whether the classes may call different sequences, for one answer to what decides for both.
+
+    Never where what decides for one of them alone is asked twice, be it by a loop: it may have two answers.
+    """
     both = [f for f in FLAGS if decides(ways, left, f) and decides(ways, right, f)]
+    before, _, behind = text[text.index("rank = ") :].partition(" in items:")
+    asked = [name for part in (before, behind, behind) for name in ASKED.findall(part)]
+    if any(asked.count(name) > 1 for name in set(asked) - set(both)):
+        return False
     found: dict[tuple[bool, ...], tuple[set[Any], set[Any]]] = {}
     for answers, mine, theirs in zip(ways, left, right, strict=True):
         sets = found.setdefault(tuple(answers[f] for f in both), (set(), set()))
@@ -240,7 +256,7 @@ def may_part(
 
 
 @settings(
-    max_examples=300,
+    max_examples=150,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
@@ -252,5 +268,5 @@ def test_the_comparison_says_what_python_does(text: str) -> None:
     difference = difference_in(text)
     if left == right:
         assert difference is None, f"a difference where there is none:\n{text}"
-    elif may_part(answers, left, right):
+    elif may_part(text, answers, left, right):
         assert difference is not None, f"no difference where there is one:\n{text}"
