@@ -102,6 +102,8 @@ class _Front:
     acts: dict[str, Places] = field(default_factory=dict)
     calls: dict[Hashable, Places] = field(default_factory=dict)
     ends: bool = False
+    cut: bool = False
+    """Whether calls were not followed to their end: what is not found may be there."""
     open: dict[Place, Asked] = field(default_factory=dict)
 
     @property
@@ -372,7 +374,7 @@ class Comparison:
             asked = next(iter((*left.open.values(), *right.open.values())), None)
             if asked is not None:
                 key = (
-                    *(left.places(), left.ends, right.places(), right.ends),
+                    *(left.places(), left.ends, left.cut, right.places(), right.ends, right.cut),
                     *(expand, self._live(left, right, fresh, remembered)),
                 )
                 idle = len(fresh) >= _PRUNED_FROM and not (
@@ -459,10 +461,13 @@ class Comparison:
         expand: frozenset[Hashable],
     ) -> _Front:
         """Go on from the conditions that have an answer by now, and into the calls to look into."""
+        if not front.open and front.calls.keys().isdisjoint(expand):
+            return front
         ahead = _Front(
             {op: dict(places) for op, places in front.acts.items()},
             {key: dict(places) for key, places in front.calls.items() if key not in expand},
             front.ends,
+            front.cut,
         )
         stack = list(front.open)[::-1]
         stack += (place for key in front.calls.keys() & expand for place in front.calls[key])
@@ -513,6 +518,7 @@ class Comparison:
                         # A recursion: no claim about what is that deep.
                         name = node.run.function.qualname
                         self.limits[f"{name}: calls more than {_MAX_STACK} deep"] = None
+                        ahead.cut = True
                     else:
                         stack.append((self._slice.root(node), (node, returns), crossed))
                 case End():
@@ -670,6 +676,8 @@ def _difference(left: _Front, right: _Front, trail: tuple[Act, ...]) -> Differen
         return None  # who leaves here and who goes on: nobody is waited for
     if any(not (side.acts or side.ends or side.calls) for side in (left, right)):
         return None  # an exception, or round and round in a loop that has no events
+    if left.cut or right.cut:
+        return None
     if any(op.startswith(OPAQUE) for op in left.acts.keys() ^ right.acts.keys()):
         return None
     only_left = {op: places for op, places in left.acts.items() if op not in right.acts}
