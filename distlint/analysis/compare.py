@@ -463,6 +463,7 @@ class Comparison:
         """Go on from the conditions that have an answer by now, and into the calls to look into."""
         if not front.open and front.calls.keys().isdisjoint(expand):
             return front
+        self._spend(len(front.acts) + len(front.calls))
         ahead = _Front(
             {op: dict(places) for op, places in front.acts.items()},
             {key: dict(places) for key, places in front.calls.items() if key not in expand},
@@ -579,7 +580,17 @@ class Comparison:
         return False
 
     def _mode(self, node: If) -> bool | None:
-        """Whether a model is sharded is assumed where its collectives are compared."""
+        """What the assumed run answers: it has several ranks, is under way, and shards its model where
+        the collectives of that count."""
+        match node.symbol:
+            case ("compare", "Eq" | "Gt" as how, ("attr", _, str() as name), ("constant", _, 1)):
+                if name.endswith("world_size"):
+                    # fairseq 0.12.2 trainer.py:854, `if distributed_world_size == 1: return None`.
+                    return how == "Gt"
+            case ("hasattr", ("function", _), _):
+                # What a function keeps since its first call, which ranks make as the program starts
+                # (fairseq 0.12.2 distributed/utils.py:423, a process group).
+                return True
         sharded = (
             node.value is not None
             and "sharded-mode" in node.value.tags

@@ -132,6 +132,8 @@ def _of_function(
     """The divergences of one function; adds to `limits` what was not compared to its end, and why."""
     found: list[Divergence] = []
     reported: set[int] = set()
+    too_many: set[int] = set()
+    """Places of which one layer, on one class, could not be compared: others would not fare better."""
     for variant in _entered_together(runs):
         if not any(graphs.noisy(run) for run in variant.values()):
             continue
@@ -151,7 +153,7 @@ def _of_function(
                     given_up.add(rank)
                     limits[str(reason)] = None
             for run in dict.fromkeys(variant.values()):
-                found += _local(function, graphs, layer, run, reported, variant, limits)
+                found += _local(function, graphs, layer, run, reported, variant, limits, too_many)
     return _once_for_each_exit(found)
 
 
@@ -356,6 +358,7 @@ def _local(
     reported: set[int],
     variant: dict[RankClass, Run],
     limits: dict[str, None],
+    too_many: set[int],
 ) -> list[Divergence]:
     """Conditions, loops and failures that each rank answers for itself: their arms must be equal."""
     found: list[Divergence] = []
@@ -384,10 +387,13 @@ def _local(
             if ahead is None:
                 continue
             act, chain = ahead
+        elif id(place) in too_many:
+            continue
         else:
             try:
                 difference = comparison.difference(*arms)
             except GaveUp as reason:
+                too_many.add(id(place))
                 line = getattr(place, "lineno", 0)
                 limits[f"what follows each answer in line {line}: {reason}"] = None
                 continue
