@@ -205,8 +205,10 @@ class Graphs:
                     lambda rest: rest,
                 )
                 self._known = {("parameter", id(run.function), n): value for n, value in known}
-                self._roots[run, known] = self._block(run.steps, RETURN, ways)
-                self._known = {}
+                try:
+                    self._roots[run, known] = self._block(run.steps, RETURN, ways)
+                finally:  # what is nested too deeply leaves nothing behind for the next
+                    self._known, self._via = {}, ()
         return self._roots[run, known]
 
     def slice(self, layer: Layer, skip: frozenset[int] = frozenset()) -> Slice:

@@ -148,3 +148,28 @@ def test_calls_that_are_not_followed_deeper_are_a_problem() -> None:
         "def main(x):\n    if dist.get_rank() == 0:\n        f0(x)\n"
     )
     assert problems == ["main: not compared to its end, f24: calls more than 24 deep"]
+
+
+def test_a_context_manager_that_enters_itself_is_a_problem_of_its_users_alone() -> None:
+    found, problems = compared(
+        """
+        from contextlib import contextmanager
+        import torch.distributed as dist
+
+        @contextmanager
+        def again(x):
+            with again(x):
+                dist.all_reduce(x)
+                yield
+
+        def uses(x):
+            with again(x):
+                dist.barrier()
+
+        def main(x):
+            if dist.get_rank() == 0:
+                dist.barrier()
+        """
+    )
+    assert [getattr(d.anchor, "lineno", 0) for d in found] == [17]
+    assert "uses: not compared to its end, nested too deeply" in problems
