@@ -1,0 +1,187 @@
+"""The folders of rules: found on disk, imported one by one, registered while they are tested.
+
+A folder is a rule's where its `__init__.py` assigns CODE. Finding them imports nothing; testing does.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib
+import importlib.util
+import os
+import sys
+import tempfile
+import tokenize
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from distlint.rule import ENTRY_POINT_GROUP, Rule, load_rules, rule_from_module
+
+BUNDLED = "distlint.rules"
+
+
+class BrokenRule(Exception):
+    """Why a rule cannot be loaded, in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFolder:
+    """The folder of one rule, and the name under which Python imports it."""
+
+    path: Path
+    module: str
+    root: Path
+    """The directory that has to be on the path for that."""
+
+    @property
+    def bundled(self) -> bool:
+        """Whether it is one of distlint's own rules."""
+        return self.module.startswith(f"{BUNDLED}.")
+
+    @property
+    def page(self) -> Path:
+        """The file with the page and the check."""
+        return self.path / "__init__.py"
+
+    @property
+    def cases(self) -> Path:
+        """The file with the marked bugs and the look-alikes."""
+        return self.path / "cases.py"
+
+    @property
+    def fixed_cases(self) -> Path:
+        """The cases as the fix leaves them."""
+        return self.path / "cases.fixed.py"
+
+    @property
+    def proof(self) -> Path:
+        """The script that goes wrong on real processes."""
+        return self.path / "proof.py"
+
+
+def bundled_root() -> Path:
+    """The folder of the bundled rules."""
+    (location,) = importlib.import_module(BUNDLED).__path__
+    return Path(location).resolve()
+
+
+def rule_folders(paths: Iterable[Path]) -> list[RuleFolder]:
+    """The rules whose folders are at, below or around (for a file in one) `paths`, sorted by path."""
+    found: set[Path] = set()
+    for path in paths:
+        start = path.resolve()
+        if start.is_file():
+            start = start.parent
+        found |= {page.parent for page in start.rglob("__init__.py") if _assigns_code(page)}
+    return [_folder(path) for path in sorted(found)]
+
+
+def _assigns_code(page: Path) -> bool:
+    """Whether a file is a rule's, by its text; one that cannot be parsed is where it says so itself."""
+    try:
+        with tokenize.open(page) as stream:
+            text = stream.read()
+    except (OSError, SyntaxError, UnicodeDecodeError):
+        return False
+    try:
+        statements = ast.parse(text).body
+    except (SyntaxError, ValueError):
+        return text.startswith("CODE =") or "\nCODE =" in text
+    return any(
+        isinstance(target, ast.Name) and target.id == "CODE"
+        for statement in statements
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+    )
+
+
+def _folder(path: Path) -> RuleFolder:
+    own = bundled_root()
+    if path.is_relative_to(own):
+        parts = path.relative_to(own).parts
+        return RuleFolder(path, ".".join((BUNDLED, *parts)), own.parent)
+    name = dotted_package(path)
+    return RuleFolder(path, name, path.parents[name.count(".")])
+
+
+def dotted_package(directory: Path) -> str:
+    """The name under which Python imports a directory: itself, in the packages that hold it."""
+    parts = [directory.name]
+    while (directory.parent / "__init__.py").is_file() and directory.parent.name:
+        directory = directory.parent
+        parts.insert(0, directory.name)
+    return ".".join(parts)
+
+
+@contextlib.contextmanager
+def registered(folders: Iterable[RuleFolder]) -> Iterator[Mapping[str, Rule]]:
+    """Let this process and those it starts find the rules, as if their packages were installed.
+
+    Gives all rules by code, without those of `folders` that cannot be loaded. Raises BrokenRule where
+    one of distlint's own or of an installed package is among these: then no rule can be used.
+    """
+    with tempfile.TemporaryDirectory(prefix="distlint-rules-") as name:
+        roots = dict.fromkeys(str(folder.root) for folder in folders if not folder.bundled)
+        with _on_the_path([name, *roots]):
+            metadata = Path(name) / "rules_under_test-0.dist-info"
+            metadata.mkdir()
+            (metadata / "METADATA").write_text(
+                "Metadata-Version: 2.1\nName: rules-under-test\nVersion: 0\n"
+            )
+            modules = [folder.module for folder in folders if _can_be_loaded(folder)]
+            rows = [f"rule{number} = {module}" for number, module in enumerate(modules)]
+            text = "\n".join([f"[{ENTRY_POINT_GROUP}]", *rows, ""])
+            (metadata / "entry_points.txt").write_text(text, encoding="utf-8")
+            try:
+                rules = load_rules()
+            except Exception as error:
+                what = " ".join(str(error).split())
+                raise BrokenRule(f"the rules cannot be loaded: {what}") from error
+            yield rules
+
+
+@contextlib.contextmanager
+def _on_the_path(directories: list[str]) -> Iterator[None]:
+    """Put directories on Python's path, in this process and in those it starts."""
+    before = os.environ.get("PYTHONPATH")
+    sys.path[:0] = directories
+    os.environ["PYTHONPATH"] = os.pathsep.join([*directories, *([before] if before else [])])
+    try:
+        yield
+    finally:
+        for directory in directories:
+            sys.path.remove(directory)
+        del os.environ["PYTHONPATH"]
+        if before is not None:
+            os.environ["PYTHONPATH"] = before
+
+
+def _can_be_loaded(folder: RuleFolder) -> bool:
+    try:
+        loaded(folder)
+    except BrokenRule as error:
+        if folder.bundled:
+            raise BrokenRule(f"{folder.page}: {error}") from error
+        return False
+    return True
+
+
+def loaded(folder: RuleFolder) -> Rule:
+    """Import a rule. Raises BrokenRule, which says what is wrong with it and where."""
+    try:
+        module = importlib.import_module(folder.module)
+    except SyntaxError as error:
+        raise BrokenRule(f"not Python: {error.msg} at line {error.lineno}") from error
+    except (Exception, SystemExit) as error:
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        raise BrokenRule(f"cannot be imported: {what}") from error
+    try:
+        return rule_from_module(module)
+    except AttributeError as error:
+        raise BrokenRule(
+            f"assigns no {error.name}; a rule has CODE, NAME, SEVERITY, STATUS, LITERALS and check"
+        ) from error
+    except TypeError as error:
+        raise BrokenRule(f"LITERALS is not a tuple of bytes: {error}") from error
