@@ -28,6 +28,11 @@ class Family:
     folder: str
     subject: str
 
+    @property
+    def title(self) -> str:
+        """The name of the folder as words."""
+        return self.folder.replace("_", " ")
+
 
 FAMILIES: Final = (
     Family("DL1", "collectives", "ranks that wait for each other for ever"),
