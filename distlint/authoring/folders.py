@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from distlint.project.modules import forget_packages, module_name, package_root
 from distlint.rule import ENTRY_POINT_GROUP, Rule, load_rules, rule_from_module
 
 BUNDLED = "distlint.rules"
@@ -102,49 +103,63 @@ def _folder(path: Path) -> RuleFolder:
     if path.is_relative_to(own):
         parts = path.relative_to(own).parts
         return RuleFolder(path, ".".join((BUNDLED, *parts)), own.parent)
-    name = dotted_package(path)
-    return RuleFolder(path, name, path.parents[name.count(".")])
-
-
-def dotted_package(directory: Path) -> str:
-    """The name under which Python imports a directory: itself, in the packages that hold it."""
-    parts = [directory.name]
-    while (directory.parent / "__init__.py").is_file() and directory.parent.name:
-        directory = directory.parent
-        parts.insert(0, directory.name)
-    return ".".join(parts)
+    forget_packages()
+    return RuleFolder(
+        path, module_name(str(path / "__init__.py"))[0], Path(package_root(str(path)))
+    )
 
 
 @contextlib.contextmanager
 def registered(folders: Iterable[RuleFolder]) -> Iterator[Mapping[str, Rule]]:
     """Let this process and those it starts find the rules, as if their packages were installed.
 
-    Gives all rules by code, without those of `folders` that cannot be loaded. Raises BrokenRule where
-    one of distlint's own or of an installed package is among these: then no rule can be used.
+    Gives all rules by code, without those of `folders` that cannot be loaded or whose code is taken.
+    Raises BrokenRule where one of distlint's own or of an installed package is among these: then no
+    rule can be used.
     """
     with tempfile.TemporaryDirectory(prefix="distlint-rules-") as name:
         roots = dict.fromkeys(str(folder.root) for folder in folders if not folder.bundled)
         with _on_the_path([name, *roots]):
-            metadata = Path(name) / "rules_under_test-0.dist-info"
-            metadata.mkdir()
-            (metadata / "METADATA").write_text(
-                "Metadata-Version: 2.1\nName: rules-under-test\nVersion: 0\n"
-            )
-            modules = [folder.module for folder in folders if _can_be_loaded(folder)]
-            rows = [f"rule{number} = {module}" for number, module in enumerate(modules)]
-            text = "\n".join([f"[{ENTRY_POINT_GROUP}]", *rows, ""])
-            (metadata / "entry_points.txt").write_text(text, encoding="utf-8")
+            _raise_for_own(folders)
             try:
-                rules = load_rules()
+                known = load_rules()
             except Exception as error:
                 what = " ".join(str(error).split())
                 raise BrokenRule(f"the rules cannot be loaded: {what}") from error
-            yield rules
+            rows = []
+            for folder in folders:
+                with contextlib.suppress(BrokenRule):  # its verdict says so
+                    rule = loaded(folder)
+                    if known.setdefault(rule.code, rule).module == rule.module:
+                        rows.append(f"{rule.code} = {rule.module}")
+            metadata = Path(name) / "rules_under_test-0.dist-info"
+            metadata.mkdir()
+            (metadata / "METADATA").write_text(
+                "Metadata-Version: 2.1\nName: rules-under-test\nVersion: 0\n", encoding="utf-8"
+            )
+            (metadata / "entry_points.txt").write_text(
+                "\n".join([f"[{ENTRY_POINT_GROUP}]", *rows, ""]), encoding="utf-8"
+            )
+            yield known
+
+
+def _raise_for_own(folders: Iterable[RuleFolder]) -> None:
+    """Say which of distlint's own rules cannot be loaded: no other loads beside it."""
+    for folder in folders:
+        if folder.bundled:
+            try:
+                loaded(folder)
+            except BrokenRule as error:
+                raise BrokenRule(f"{folder.page}: {error}") from error
 
 
 @contextlib.contextmanager
 def _on_the_path(directories: list[str]) -> Iterator[None]:
-    """Put directories on Python's path, in this process and in those it starts."""
+    """Put directories on Python's path, in this process and in those it starts.
+
+    What is imported meanwhile is forgotten at the end: another package of the name may come next.
+    """
+    imported = set(sys.modules)
     before = os.environ.get("PYTHONPATH")
     sys.path[:0] = directories
     os.environ["PYTHONPATH"] = os.pathsep.join([*directories, *([before] if before else [])])
@@ -153,19 +168,14 @@ def _on_the_path(directories: list[str]) -> Iterator[None]:
     finally:
         for directory in directories:
             sys.path.remove(directory)
+        for name in set(sys.modules) - imported:
+            file = getattr(sys.modules[name], "__file__", None) or ""
+            if file.startswith(tuple(directories)):
+                del sys.modules[name]
+        importlib.invalidate_caches()
         del os.environ["PYTHONPATH"]
         if before is not None:
             os.environ["PYTHONPATH"] = before
-
-
-def _can_be_loaded(folder: RuleFolder) -> bool:
-    try:
-        loaded(folder)
-    except BrokenRule as error:
-        if folder.bundled:
-            raise BrokenRule(f"{folder.page}: {error}") from error
-        return False
-    return True
 
 
 def loaded(folder: RuleFolder) -> Rule:

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from distlint.authoring.folders import bundled_root, dotted_package
+from distlint.authoring.folders import bundled_root
 from distlint.codes import FAMILIES, OWN, family_of, free_code, is_code, is_name
+from distlint.project.modules import forget_packages, module_name
 
 _PAGE: Final = '''\
 """FILL IN: what the rule finds, in one sentence.
@@ -143,13 +144,17 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NewRule:
-    """A rule that is to be written: into `folder`, as `module`."""
+    """A rule that is to be written, and where."""
 
     code: str
     name: str
     folder: Path
-    package: str
-    """The dotted name of the package that holds the folder."""
+
+    @property
+    def package(self) -> str:
+        """The dotted name of the package that holds the folder, once it is written."""
+        forget_packages()
+        return module_name(str(self.folder.resolve().parent / "__init__.py"))[0]
 
 
 def own_rule(code: str, name: str, taken: Collection[str]) -> NewRule:
@@ -165,8 +170,7 @@ def own_rule(code: str, name: str, taken: Collection[str]) -> NewRule:
     if family is None:
         prefixes = ", ".join(f"{each.prefix}xx {each.folder}" for each in FAMILIES)
         raise Refused(f"{code} is of no family; distlint's are {prefixes}; others take --into")
-    folder = root / family.folder / name.replace("-", "_")
-    return NewRule(code, name, folder, f"distlint.rules.{family.folder}")
+    return NewRule(code, name, root / family.folder / name.replace("-", "_"))
 
 
 def third_party_rule(code: str, name: str, into: Path, taken: Collection[str]) -> NewRule:
@@ -178,8 +182,7 @@ def third_party_rule(code: str, name: str, into: Path, taken: Collection[str]) -
         raise Refused(f"{into} is a file; --into names the directory of a package")
     if not into.resolve().name.isidentifier():
         raise Refused(f"{into.resolve().name!r} is no name for a Python package; rename it")
-    folder = into / name.replace("-", "_")
-    return NewRule(code, name, folder, dotted_package(into.resolve()))
+    return NewRule(code, name, into / name.replace("-", "_"))
 
 
 def _check(code: str, name: str, taken: Collection[str]) -> None:

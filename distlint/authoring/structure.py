@@ -134,7 +134,8 @@ def _marks(folder: RuleFolder, rule: Rule, known: Mapping[str, Rule]) -> Iterato
     try:
         counts = counts_of(cases, rule.code)
     except (SyntaxError, ValueError) as error:
-        yield Remark(folder.cases, getattr(error, "lineno", None), f"not Python: {error}")
+        line, reason = getattr(error, "lineno", None), getattr(error, "msg", str(error))
+        yield Remark(folder.cases, line, f"not Python: {reason}")
         return
     if not counts.bugs:
         text = f"no line is marked `# expect: {rule.code}`; mark those that the rule must report"
