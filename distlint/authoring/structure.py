@@ -134,8 +134,9 @@ def _marks(folder: RuleFolder, rule: Rule, known: Mapping[str, Rule]) -> Iterato
     try:
         counts = counts_of(cases, rule.code)
     except (SyntaxError, ValueError) as error:
-        line, reason = getattr(error, "lineno", None), getattr(error, "msg", str(error))
-        yield Remark(folder.cases, line, f"not Python: {reason}")
+        at: int | None = getattr(error, "lineno", None)
+        reason = getattr(error, "msg", str(error))
+        yield Remark(folder.cases, at, f"not Python: {reason}")
         return
     if not counts.bugs:
         text = f"no line is marked `# expect: {rule.code}`; mark those that the rule must report"
