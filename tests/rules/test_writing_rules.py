@@ -68,13 +68,17 @@ def test_what_the_tables_name_is_there(kind: type) -> None:
 
 
 def test_what_the_page_asks_of_a_model_is_there() -> None:
-    names = set(re.findall(r"\bmodel\.(\w+)", PAGE.read_text(encoding="utf-8")))
+    text = PAGE.read_text(encoding="utf-8")
+    analysed = [block for kind, block in BLOCK.findall(text) if kind != "rule"]
+    for block in analysed:
+        text = text.replace(block, "")
+    names = set(re.findall(r"\bmodel\.(\w+)", text))
     assert [name for name in sorted(names) if not hasattr(Model, name)] == []
 
 
 def test_every_edit_is_in_the_table_with_its_fields() -> None:
     text = PAGE.read_text(encoding="utf-8").partition("| edit | |")[2].partition("\n\n")[0]
-    shown = {name: fields for name, fields in re.findall(r"^\| `(\w+)\((.*?)\)`", text, re.M)}
+    shown = dict(re.findall(r"^\| `(\w+)\((.*?)\)`", text, re.M))
     kinds = edits.Edit.__args__
     assert sorted(shown) == sorted(kind.__name__ for kind in kinds)
     for kind in kinds:
