@@ -14,6 +14,7 @@ from typing import Final
 from distlint.analysis import Source, build_model
 from distlint.authoring.folders import RuleFolder
 from distlint.authoring.remarks import Remark
+from distlint.authoring.structure import TO_FILL_IN
 from distlint.checking import Request, check
 from distlint.edits import Edit, ReplaceComment, Span
 from distlint.findings import Finding
@@ -222,7 +223,9 @@ def _compare_with_written(
         result.failures.append(Remark(path, None, text))
     else:
         text = "the fix gives something else; if it is right, `distlint test-rules --rewrite`"
-        diff = diff_text(path.name, written, after)
+        # Of a scaffold that nobody has rewritten yet, every line differs.
+        untouched = TO_FILL_IN.encode() in written
+        diff = "" if untouched else diff_text(path.name, written, after)
         result.failures.append(Remark(path, None, text, diff))
 
 

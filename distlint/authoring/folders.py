@@ -5,11 +5,11 @@ A folder is a rule's where its `__init__.py` assigns CODE. Finding them imports 
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import importlib
 import importlib.util
 import os
+import re
 import sys
 import tempfile
 import tokenize
@@ -17,10 +17,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from distlint.project.files import discover
 from distlint.project.modules import forget_packages, module_name, package_root
+from distlint.project.settings import Settings
 from distlint.rule import ENTRY_POINT_GROUP, Rule, load_rules, rule_from_module
 
 BUNDLED = "distlint.rules"
+
+_CODE = re.compile(r"^CODE(?:: [^=\n]+)? = ", re.MULTILINE)
 
 
 class BrokenRule(Exception):
@@ -64,38 +68,24 @@ class RuleFolder:
 
 def bundled_root() -> Path:
     """The folder of the bundled rules."""
-    (location,) = importlib.import_module(BUNDLED).__path__
-    return Path(location).resolve()
+    return Path(next(iter(importlib.import_module(BUNDLED).__path__))).resolve()
 
 
 def rule_folders(paths: Iterable[Path]) -> list[RuleFolder]:
     """The rules whose folders are at, below or around (for a file in one) `paths`, sorted by path."""
-    found: set[Path] = set()
-    for path in paths:
-        start = path.resolve()
-        if start.is_file():
-            start = start.parent
-        found |= {page.parent for page in start.rglob("__init__.py") if _assigns_code(page)}
+    starts = [path.parent if path.is_file() else path for path in map(Path.resolve, paths)]
+    pages = (Path(file.path) for file in discover(starts, Settings()).files)
+    found = {page.parent for page in pages if page.name == "__init__.py" and _assigns_code(page)}
     return [_folder(path) for path in sorted(found)]
 
 
 def _assigns_code(page: Path) -> bool:
-    """Whether a file is a rule's, by its text; one that cannot be parsed is where it says so itself."""
+    """Whether a file is a rule's, by its text: one that cannot be parsed is to be reported, too."""
     try:
         with tokenize.open(page) as stream:
-            text = stream.read()
+            return _CODE.search(stream.read()) is not None
     except (OSError, SyntaxError, UnicodeDecodeError):
         return False
-    try:
-        statements = ast.parse(text).body
-    except (SyntaxError, ValueError):
-        return text.startswith("CODE =") or "\nCODE =" in text
-    return any(
-        isinstance(target, ast.Name) and target.id == "CODE"
-        for statement in statements
-        if isinstance(statement, ast.Assign)
-        for target in statement.targets
-    )
 
 
 def _folder(path: Path) -> RuleFolder:
