@@ -16,15 +16,30 @@ import tokenize
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import FunctionType
+from typing import Final
 
+from distlint.findings import Severity
 from distlint.project.files import discover
 from distlint.project.modules import forget_packages, module_name, package_root
 from distlint.project.settings import Settings
-from distlint.rule import ENTRY_POINT_GROUP, Rule, load_rules, rule_from_module
+from distlint.rule import ENTRY_POINT_GROUP, Rule, Status, load_rules, rule_from_module
 
 BUNDLED = "distlint.rules"
 
 _CODE = re.compile(r"^CODE(?:: [^=\n]+)? = ", re.MULTILINE)
+
+_KINDS: Final = {
+    "CODE": str,
+    "NAME": str,
+    "SEVERITY": Severity,
+    "STATUS": Status,
+    "LITERALS": tuple,
+    "check": FunctionType,
+}
+"""What a rule's module has to define."""
+
+_NAMES: Final = ", ".join(_KINDS)
 
 
 class BrokenRule(Exception):
@@ -177,11 +192,9 @@ def loaded(folder: RuleFolder) -> Rule:
     except (Exception, SystemExit) as error:
         what = " ".join(f"{type(error).__name__}: {error}".split())
         raise BrokenRule(f"cannot be imported: {what}") from error
-    try:
-        return rule_from_module(module)
-    except AttributeError as error:
-        raise BrokenRule(
-            f"assigns no {error.name}; a rule has CODE, NAME, SEVERITY, STATUS, LITERALS and check"
-        ) from error
-    except TypeError as error:
-        raise BrokenRule(f"LITERALS is not a tuple of bytes: {error}") from error
+    for name, kind in _KINDS.items():
+        if not isinstance(getattr(module, name, None), kind):
+            raise BrokenRule(f"{name} is missing or is no {kind.__name__}; a rule has {_NAMES}")
+    if not all(isinstance(word, bytes) for word in module.LITERALS):
+        raise BrokenRule('LITERALS holds something else than bytes: write words as b"word"')
+    return rule_from_module(module)

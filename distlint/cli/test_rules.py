@@ -65,6 +65,10 @@ def test_rules(paths: tuple[Path, ...], rewrite: bool, only: str | None) -> None
                 sys.stdout.flush()
     except BrokenRule as error:
         raise CannotRun(str(error)) from error
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        where = f"{shown_path(Path(error.filename))}: " if error.filename else ""
+        raise CannotRun(f"{where}{reason}") from error
     rules = f"{len(folders)} rule{'' if len(folders) == 1 else 's'}"
     write(
         style.red(f"{failed} of {rules} failed.") if failed else style.green(f"{rules}: all held.")

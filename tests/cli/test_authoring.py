@@ -102,7 +102,19 @@ SPOILED = {
     ),
     "another name": (_with("__init__.py", '"late-barrier"', '"lost-barrier"'), "is called lost_barrier"),
     "a taken code": (_with("__init__.py", '"MINE001"', '"DL101"'), "DL101 is taken by distlint.rules."),
-    "no STATUS": (_with("__init__.py", "STATUS = ", "STATE = "), "assigns no STATUS"),
+    "no STATUS": (_with("__init__.py", "STATUS = ", "STATE = "), "STATUS is missing or is no Status"),
+    "a severity in words": (
+        _with("__init__.py", "= Severity.WARNING", '= "warning"'),
+        "SEVERITY is missing or is no Severity",
+    ),
+    "words that are text": (
+        _with("__init__.py", "LITERALS = ()", 'LITERALS = ("barrier",)'),
+        'write words as b"word"',
+    ),
+    "a check that finds nothing at all": (
+        _with("__init__.py", "call in model.calls(", "call in model.call_at("),
+        "failed: TypeError",
+    ),
     "a broken import": (
         _with("__init__.py", "import Delete", "import Deletion"),
         "__init__.py: cannot be imported: ImportError",
@@ -267,6 +279,14 @@ def test_a_code_of_no_family_is_refused_for_distlint_itself(distlint: Program) -
     result = distlint("new-rule", "MINE001", "late-barrier")
     assert result.code == 2
     assert "DL1xx collectives" in result.err
+
+
+def test_a_file_that_cannot_be_read_is_2(distlint: Program, folder: Path) -> None:
+    (folder / "proof.py").unlink()
+    (folder / "proof.py").mkdir()
+    result = distlint("test-rules", "my_rules", "--only", "cases")
+    assert result.code == 2
+    assert result.err == "Error: my_rules/late_barrier/proof.py: is a directory\n"
 
 
 def test_without_a_rule_there_is_nothing_to_test(distlint: Program, tmp_path: Path) -> None:
