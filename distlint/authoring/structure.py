@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from distlint.authoring.folders import RuleFolder
-from distlint.authoring.pages import HEADINGS, reason_for_no_cases, reason_for_no_proof
 from distlint.authoring.remarks import Remark
 from distlint.codes import FAMILIES, OWN, family_of, is_code, is_name
+from distlint.pages import HEADINGS, reason_for_no_cases, reason_for_no_proof
 from distlint.proving.declaration import DeclarationError, read_declaration
 from distlint.proving.expectations import expectations
 from distlint.rule import Rule

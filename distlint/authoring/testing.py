@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from distlint.authoring.cases import run_cases
 from distlint.authoring.folders import BrokenRule, RuleFolder, loaded
-from distlint.authoring.pages import reason_for_no_cases, reason_for_no_proof
 from distlint.authoring.remarks import Remark
 from distlint.authoring.structure import (
     Counts,
@@ -19,6 +18,7 @@ from distlint.authoring.structure import (
 )
 from distlint.hardware.verify.outcome import Status
 from distlint.hardware.verify.proof_runs import Proof, run_proof
+from distlint.pages import reason_for_no_cases, reason_for_no_proof
 from distlint.rule import Rule
 
 

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
-from distlint.authoring.pages import reason_for_no_proof
 from distlint.hardware.verify.outcome import Outcome, Status
+from distlint.pages import reason_for_no_proof
 from distlint.proving.declaration import DeclarationError, read_declaration
 from distlint.proving.steps import (
     as_written,
