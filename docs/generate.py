@@ -48,7 +48,12 @@ def index(rules: list[Rule]) -> str:
     lines = ["# The rules"]
     for family in FAMILIES:
         free = free_code(family.prefix, [rule.code for rule in rules])
-        lines += ["", f"## {family.title}", "", family.subject[0].upper() + family.subject[1:] + "."]
+        lines += [
+            "",
+            f"## {family.title}",
+            "",
+            family.subject[0].upper() + family.subject[1:] + ".",
+        ]
         own = [rule for rule in rules if rule.family == family.folder]
         if own:
             lines += ["", "| code | name | severity | finds |", "|---|---|---|---|"]

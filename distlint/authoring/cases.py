@@ -7,7 +7,7 @@ import io
 import tempfile
 import tokenize
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +16,7 @@ from distlint.authoring.folders import RuleFolder
 from distlint.authoring.remarks import Remark
 from distlint.authoring.structure import TO_FILL_IN
 from distlint.checking import Request, check
-from distlint.edits import Edit, ReplaceComment, Span
+from distlint.edits import Edit, ReplaceComment
 from distlint.findings import Finding
 from distlint.fixing.diff import diff_text
 from distlint.knowledge.literals import PREFILTER
@@ -157,7 +157,7 @@ def _fix_remarks(cases: _Cases, first: Repair, second: Repair) -> Iterator[Remar
 def _changed_beside(
     cases: _Cases, offers: Sequence[Finding], after: str, tree: ast.Module
 ) -> Iterator[Remark]:
-    """Top-level statements that the fix changed without a reason: no finding, no edit stands in them."""
+    """Top-level statements that the fix changed though no finding speaks of them."""
     touched = {line for finding in offers for line in _lines_of(finding)}
     kept = {_segment(after, statement) for statement in tree.body}
     for statement in cases.tree.body:
@@ -165,18 +165,13 @@ def _changed_beside(
             continue
         lines = _lines(statement)
         if touched.isdisjoint(lines) and _segment(cases.text, statement) not in kept:
-            yield cases.remark(lines.start, "the fix changes this statement, in which nothing is found")
+            yield cases.remark(lines.start, "the fix changes this statement, of which no finding speaks")
 
 
 def _lines_of(finding: Finding) -> Iterator[int]:
-    """The lines that a finding and its fix have to do with."""
+    """The lines that a finding speaks of."""
     for place in (finding.place, *(related.place for related in finding.related)):
         yield from range(place.line, place.end_line + 1)
-    for edit in _edits([finding]):
-        for column in fields(edit):
-            span = getattr(edit, column.name)
-            if isinstance(span, Span):
-                yield from range(span.line, span.end_line + 1)
 
 
 def _edits(findings: Sequence[Finding]) -> list[Edit]:

@@ -130,9 +130,13 @@ SPOILED = {
         _with("__init__.py", "Delete(span_of(site.statement))", 'Insert(span_of(site.statement), "print()")'),
         "leaves MINE001 to fix",
     ),
+    "a fix that goes on and on": (
+        _with("__init__.py", "Delete(span_of(site.statement))", 'Insert(span_of(site.statement), "print()")'),
+        "fixing what is fixed changes it again",
+    ),
     "a fix elsewhere": (
-        _with("__init__.py", "Delete(span_of(site.statement))", "Delete(span_of(site.module.source.tree.body[3]))"),
-        "the fix",
+        _with("__init__.py", "Delete(span_of(site.statement))", "Delete(span_of(site.module.source.tree.body[5]))"),
+        "cases.py:25: the fix changes this statement, of which no finding speaks",
     ),
     "words of other libraries": (
         lambda folder: (folder / "cases.py").write_text("one()  # expect: MINE001\n\n\ndef two(): ...\n"),
