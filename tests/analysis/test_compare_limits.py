@@ -10,7 +10,8 @@ from textwrap import dedent
 
 import pytest
 
-from distlint.analysis import Source, build_model, compare
+from distlint.analysis import Source, build_model
+from distlint.analysis.traces import compare
 from distlint.analysis.traces.divergence import Divergence
 
 ARMS = 900
