@@ -29,7 +29,9 @@ def build_model(sources: Iterable[Source]) -> Model:
     Returns:
         The model that rules are checked against. What could not be followed is in `model.problems`.
     """
-    return _model_of(Program(list(sources)))
+    with deep_recursion():
+        program = Program(list(sources))
+    return _model_of(program)
 
 
 def build_models(sources: Iterable[Source]) -> Iterator[Model]:
@@ -42,8 +44,10 @@ def build_models(sources: Iterable[Source]) -> Iterator[Model]:
         A model for each group that holds a file to report on. One is done with before the next is
         made: its memory is free then.
     """
-    program = Program(list(sources))
-    for modules in components(program):
+    with deep_recursion():
+        program = Program(list(sources))
+        groups = components(program)
+    for modules in groups:
         if any(module.source.reported for module in modules):
             yield _model_of(program.part(modules))
 

@@ -148,9 +148,9 @@ class Engine:
         """The run of a function on a class of ranks with these arguments."""
         given = dict(_told(function, bound)) if bound else {}
         signatures = {n: s for n, v in given.items() if (s := _argument(n, v))}
-        for name in [n for n, s in signatures.items() if s[0] == "constant"]:
-            if name not in self._matters(function):
-                del signatures[name]
+        if any(s[0] == "constant" for s in signatures.values()):
+            matters = self._matters(function)
+            signatures = {n: s for n, s in signatures.items() if s[0] != "constant" or n in matters}
         if signatures:
             for name, type_ in self._declared(function).items():
                 if signatures.get(name) == ("type", type_):

@@ -111,6 +111,8 @@ class Frame(ABC):
         self.steps: list[Step] = run.steps
         self.scope = Scope(without_gradients=self.function.has_decorator(*WITHOUT_GRADIENTS))
         self.statement: ast.stmt = run.function.body[0] if run.function.body else ast.Pass()
+        self.operands: dict[ast.BoolOp, list[tuple[ast.expr, Value]]] = {}
+        """The operands of each `and` and `or` as they were evaluated last."""
         self.depth = 0
         self.order = 0
         self.signalled = runs.signals.variables.get(self.function)

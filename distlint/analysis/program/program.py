@@ -45,6 +45,7 @@ class Program:
         part = Program([])
         part.modules = {name: m for name, m in self.modules.items() if m in modules}
         part._tops = self._tops
+        part._members, part._bases, part._mro = self._members, self._bases, self._mro
         return part
 
     def lookup(self, dotted: str, depth: int = 0) -> Definition | None:
