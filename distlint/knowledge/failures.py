@@ -1,6 +1,6 @@
 """What differs between ranks that run the same code: local values, and calls that fail on one rank."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
 class LocalValue(NamedTuple):
@@ -24,14 +24,22 @@ _PROCESS = LocalValue("process", "this process", source="python 3.11 os")
 _UNIQUE = LocalValue("process", "a new identifier", source="python 3.11 uuid")
 _TEMPORARY = LocalValue("process", "a temporary name", source="python 3.11 tempfile")
 _HASH = LocalValue("hash", "a hash salted per process", source="python 3.11 builtins")
+TENSOR: Final = "tensor"
+"""Kind of a value that the contents of a rank's tensor decide."""
+TENSOR_SIZE: Final = "tensor-size"
+"""Kind of a value that the size of a rank's tensor decides: whether it has elements at all."""
+
 _NUMBER = LocalValue(
-    "tensor",
+    TENSOR,
     "the contents of this rank's tensor",
     True,
     "torch 2.13.0 torch/_C/_VariableFunctions.pyi",
 )
 _SHAPE = LocalValue(
-    "tensor", "the size of this rank's tensor", True, "torch 2.13.0 torch/_C/_VariableFunctions.pyi"
+    TENSOR_SIZE,
+    "the size of this rank's tensor",
+    True,
+    "torch 2.13.0 torch/_C/_VariableFunctions.pyi",
 )
 _NETWORK = LocalValue("network", "this machine's network", source="python 3.11 socket")
 _HOST = LocalValue("process", "this machine's name", source="python 3.11 socket")

@@ -17,6 +17,7 @@ from distlint.analysis.interpreter.values import (
 )
 from distlint.analysis.program.definitions import Class, Module, dotted_name
 from distlint.knowledge import facts
+from distlint.knowledge.failures import TENSOR_SIZE
 
 SUPER: Final = "builtins.super()"
 """The target of what `super()` gives; its methods are looked up behind the class it stands in."""
@@ -197,7 +198,10 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
         # `x[mask]`: how many elements are left is each rank's own.
         spread, tags = Spread.LOCAL, (tags - {"bool-mask"}) | {"masked", "ragged"}
         origin = Origin(
-            node, frame.module, f"`{ast.unparse(node)}`, a masked tensor of local length", "tensor"
+            node,
+            frame.module,
+            f"`{ast.unparse(node)}`, a masked tensor of local length",
+            TENSOR_SIZE,
         )
     elif index.spread is Spread.RANK and isinstance(node.slice, ast.Slice) and node.slice.step:
         # `names[rank::world_size]`: the first ranks may have one more.

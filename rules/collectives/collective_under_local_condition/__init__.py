@@ -54,6 +54,7 @@ from distlint.analysis.model import place_of, source_of, span_of
 from distlint.analysis.traces.witness import event_text, related_places, text_of, where, witness
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.knowledge.failures import TENSOR, TENSOR_SIZE
 from distlint.nodes import walk
 from distlint.rule import Status
 
@@ -66,8 +67,6 @@ NAME = "collective-under-local-condition"
 SEVERITY = Severity.ERROR
 STATUS = Status.STABLE
 LITERALS = ()
-
-_EMPTY = ("size of this rank's tensor", "masked tensor")
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -89,8 +88,8 @@ def check(model: Model) -> Iterator[Finding]:
             CODE,
             NAME,
             _severity(divergence),
-            f"each rank answers `{text_of(test)}` for itself{cause}. Ranks that answer otherwise wait in "
-            f"`{event_text(event)}` ({place}) for ranks that went past it. {fix.message}.",
+            f"`{text_of(test)}` can differ between ranks{cause}. Ranks on which it comes out the other "
+            f"way wait in `{event_text(event)}` ({place}) for ranks that skip it. {fix.message}.",
             place_of(divergence.module, test),
             related_places(divergence),
             fix,
@@ -107,14 +106,14 @@ def _test(divergence: Divergence) -> ast.expr:
 
 def _severity(divergence: Divergence) -> Severity:
     origin = divergence.condition.origin if divergence.condition is not None else None
-    certain = origin is not None and origin.kind == "tensor" and divergence.layer == 0
+    certain = origin is not None and origin.kind in (TENSOR, TENSOR_SIZE) and divergence.layer == 0
     return Severity.ERROR if certain else Severity.WARNING
 
 
 def _fix(model: Model, divergence: Divergence, test: ast.expr) -> Fix:
     node = divergence.node
     origin = divergence.condition.origin if divergence.condition is not None else None
-    empty = origin is not None and any(words in origin.text for words in _EMPTY)
+    empty = origin is not None and origin.kind == TENSOR_SIZE
     name = "all_ranks" if _asks_for_all(test, empty) else "any_rank"
     text = source_of(divergence.module, test)
     site = divergence.event.site

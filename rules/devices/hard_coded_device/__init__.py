@@ -44,11 +44,13 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.live.arrival import ranked
 from distlint.analysis.model import Model, place_of, related, span_of
+from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import assignments
 from distlint.analysis.questions.cuda_start import constant_device
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.nodes import walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -62,7 +64,8 @@ SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
 LITERALS = ()
 
-_CHOSEN = ("set_device", "CUDA_VISIBLE_DEVICES", "set_default_device", "torch.cuda.device(")
+_CHOSEN = ("set_device", "CUDA_VISIBLE_DEVICES", "set_default_device", "cuda.device")
+_CHOOSING = frozenset({"set_device", "set_default_device"})
 _INIT = "torch.distributed.init_process_group"
 _METHODS = frozenset({"to", "cuda"})
 
@@ -76,7 +79,7 @@ def check(model: Model) -> Iterator[Finding]:
     for module in model.modules:
         if "cuda" not in module.source.text or "torch" not in module.source.text:
             continue
-        if any(word in module.source.text for word in _CHOSEN):
+        if _chooses_device(module):
             continue
         groups = {c.site.function for c in model.calls(_INIT, module=module)}
         chosen: bool | None = None
@@ -90,9 +93,28 @@ def check(model: Model) -> Iterator[Finding]:
                 continue
             if chosen is None:
                 around = linked(model.program, module)
-                chosen = any(word in m.source.text for m in around for word in _CHOSEN)
+                chosen = any(_chooses_device(m) for m in around)
             if not chosen:
                 yield _finding(model, module, site, node, device, reason)
+
+
+def _chooses_device(module: Module) -> bool:
+    """Whether the code of a file gives each process its device; what comments say does not count."""
+    if not any(word in module.source.text for word in _CHOSEN):
+        return False
+    for node in walk(module.source.tree):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) if name in _CHOOSING:
+                return True
+            case ast.alias(name=name) if name in _CHOOSING:
+                return True
+            case ast.Constant(value="CUDA_VISIBLE_DEVICES"):
+                return True
+            case ast.Call(func=ast.Attribute(value=owner, attr="device")) if (
+                dotted_name(owner).rpartition(".")[2] == "cuda"
+            ):
+                return True
+    return False
 
 
 def _device(site: CallSite) -> tuple[ast.expr, str | None]:

@@ -24,7 +24,7 @@ def by_index(loss):
 
 
 def as_device(x):
-    # the first one
+    # the first one: nobody calls set_device here
     device = torch.device("cuda", rank_info().local_rank)  # expect: DL503
     dist.all_reduce(x)
     return x.to(device)
