@@ -600,8 +600,6 @@ _ROWS: tuple[Call, ...] = (
         path=0,
         path_keyword="name",
         result="none",
-        unless="exist_ok=True",
-        condition=2,
         source="python 3.11 os",
     ),
     Call(
@@ -609,8 +607,6 @@ _ROWS: tuple[Call, ...] = (
         CREATE_DIR,
         path="self",
         result="none",
-        unless="exist_ok=True",
-        condition=2,
         source="python 3.11 pathlib",
     ),
     # Reads.

@@ -49,12 +49,11 @@ def external(
 ) -> Value:
     """A call of something outside the project, or of a method known by its name alone."""
     by_name = name.startswith(".")
-    rows: tuple[Call, ...] = (
-        facts.METHODS.get(name[1:], ()) if by_name else facts.CALLS.get(name, ())
-    ) or ()
+    known = facts.METHODS.get(name[1:], ()) if by_name else facts.CALLS.get(name, ())
+    rows = tuple(row for row in known if _takes_effect(row, node, args, keywords))
     site = frame.site(node, name, receiver, args, keywords, rows, None)
     inputs = [*args, *keywords.values()]
-    if not rows:
+    if not known:
         hand_over(frame, node, inputs, name)
     result = _rank_predicate(frame, node, name, by_name, args)
     if result is None and not by_name:
@@ -88,6 +87,27 @@ def external(
                 result = receiver
     site.result = result
     return result
+
+
+def _takes_effect(row: Call, node: ast.Call, args: list[Value], keywords: dict[str, Value]) -> bool:
+    """Whether a call may do what a row says, by the argument that the row asks about.
+
+    With `when`, the argument has to be given and may have the value; with `unless`, it must not surely
+    have it. What `*` or `**` hands over is not known.
+    """
+    condition = row.when or row.unless
+    if not condition:
+        return True
+    keyword, _, wanted = condition.partition("=")
+    value = keywords.get(keyword)
+    if value is None and row.condition is not None and row.condition < len(args):
+        starred = any(isinstance(argument, ast.Starred) for argument in node.args)
+        value = None if starred else args[row.condition]
+    truth = None if value is None else value.truthiness()
+    expected = wanted == "True"
+    if row.when:
+        return value is not None and truth is not (not expected)
+    return truth is not expected
 
 
 def _is_alone(name: str, keywords: dict[str, Value]) -> bool:
@@ -267,8 +287,6 @@ def _wrapped_argument(
 def _perform(frame: Frame, site: CallSite, row: Call, args: list[Value]) -> Value | None:
     """Carry out one row: events, arguments filled, and the result."""
     node = site.node
-    if row.when and not _condition_holds(site, row.when):
-        return None
     if row.mentions and any("version" in ast.unparse(guard.node) for guard in site.guards):
         # What other versions do is another matter (accelerate 0.22.0 data_loader.py:556).
         return None
@@ -332,18 +350,6 @@ def fails(code: Value) -> bool:
     Source: python 3.11 `sys.exit`; torch 2.13.0 torch/distributed/elastic/multiprocessing/api.py:973.
     """
     return code.known and code.const not in (None, 0)
-
-
-def _condition_holds(site: CallSite, when: str) -> bool:
-    """Whether an argument may have the value that a row asks for (`download=True`)."""
-    keyword, _, wanted = when.partition("=")
-    value = site.keywords.get(keyword.strip())
-    if value is None:
-        return False
-    truth = value.truthiness()
-    return (
-        truth is None or str(value.const) == wanted.strip() or (wanted.strip() == "True" and truth)
-    )
 
 
 def _local(

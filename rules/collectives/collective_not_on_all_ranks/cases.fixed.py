@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import deepspeed
 import torch
 import torch.distributed as dist
+import torch.distributed.checkpoint as dcp
 from accelerate import Accelerator
 from lightning.pytorch.utilities import rank_zero_only
 from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
@@ -271,3 +272,8 @@ def main_commands(jobs):
         dist.scatter_object_list([None], ["stop"], src=0)
     else:
         serve()
+
+
+def one_rank_by_itself(state, path):
+    if dist.get_rank() == 0:
+        dcp.save(state, checkpoint_id=path, no_dist=True)
