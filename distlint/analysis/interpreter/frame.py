@@ -35,6 +35,7 @@ from distlint.analysis.interpreter.variables import Variables
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name
 from distlint.analysis.program.program import Program
 from distlint.knowledge import facts
+from distlint.knowledge.facts import Knowledge
 from distlint.knowledge.schema import Call
 
 WITHOUT_GRADIENTS: Final = ("no_grad", "inference_mode")
@@ -44,6 +45,7 @@ class Runs(Protocol):
     """What following one function asks of all others: their runs, and values that live outside functions."""
 
     program: Program
+    knowledge: Knowledge
     classes: dict[str, Class]
     signals: SignalWrites
 
@@ -104,6 +106,7 @@ class Frame(ABC):
 
     def __init__(self, runs: Runs, run: Run, captured: dict[str, Value]) -> None:
         self.runs = runs
+        self.knowledge = runs.knowledge
         self.run = run
         self.function: Function = run.function
         self.module: Module = run.function.module

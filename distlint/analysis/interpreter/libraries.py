@@ -29,7 +29,7 @@ from distlint.analysis.interpreter.values import (
     spread_of,
 )
 from distlint.analysis.program.definitions import Class, Module, dotted_name
-from distlint.knowledge import facts, failures, hooks
+from distlint.knowledge import conventions, facts, failures, hooks
 from distlint.knowledge.schema import Call, Effect
 
 _LAYERS: Final[dict[Effect, Layer]] = {
@@ -49,7 +49,8 @@ def external(
 ) -> Value:
     """A call of something outside the project, or of a method known by its name alone."""
     by_name = name.startswith(".")
-    known = facts.METHODS.get(name[1:], ()) if by_name else facts.CALLS.get(name, ())
+    tables = frame.knowledge
+    known = tables.methods.get(name[1:], ()) if by_name else tables.calls.get(name, ())
     rows = tuple(row for row in known if _takes_effect(row, node, args, keywords))
     site = frame.site(node, name, receiver, args, keywords, rows, None)
     inputs = [*args, *keywords.values()]
@@ -63,7 +64,9 @@ def external(
     for row in rows:
         outcome = _perform(frame, site, row, args)
         result = outcome if result is None else result
-    failure = (facts.METHOD_FAILURES if by_name else facts.FAILURES).get(name.removeprefix("."))
+    failure = (failures.METHOD_FAILURES if by_name else failures.FAILURES).get(
+        name.removeprefix(".")
+    )
     if failure is not None:
         may_fail(frame, node, failure)
     if result is None:
@@ -80,9 +83,9 @@ def external(
                 result = unknown_result(frame, node, inputs, pure=False)
             else:
                 result = unknown_result(frame, node, [*inputs, *([receiver] if receiver else [])])
-            if last in facts.MASK_METHODS:
+            if last in conventions.MASK_METHODS:
                 result.tags = result.tags | {"bool-mask"}
-            elif last in facts.SAME_MODEL_METHODS and receiver is not None and not args[1:]:
+            elif last in conventions.SAME_MODEL_METHODS and receiver is not None and not args[1:]:
                 # `model.to(device)`, `model.eval()` give the model back.
                 result = receiver
     site.result = result
@@ -112,7 +115,7 @@ def _takes_effect(row: Call, node: ast.Call, args: list[Value], keywords: dict[s
 
 def _is_alone(name: str, keywords: dict[str, Value]) -> bool:
     """Whether an object that is made with these arguments belongs to this process alone."""
-    row = facts.ALONE.get(name)
+    row = conventions.ALONE.get(name)
     if row is None or "num_nodes" in keywords:
         return False
     keyword, values = row
@@ -166,7 +169,8 @@ def hand_over(frame: Frame, node: ast.Call, inputs: list[Value], name: str = "")
 def _rank_predicate(
     frame: Frame, node: ast.Call, name: str, by_name: bool, args: list[Value]
 ) -> Value | None:
-    kind = facts.ANY_METHODS.get(name[1:]) if by_name else facts.FUNCTIONS.get(name)
+    tables = frame.knowledge
+    kind = tables.any_methods.get(name[1:]) if by_name else tables.functions.get(name)
     if kind is None:
         return None
     if (
@@ -361,7 +365,7 @@ def _local(
     args: list[Value],
 ) -> Value | None:
     """Calls whose result is each rank's own: tensor contents, the clock, files, random names."""
-    fact = facts.LOCAL_METHODS.get(name[1:]) if by_name else facts.LOCAL_CALLS.get(name)
+    fact = failures.LOCAL_METHODS.get(name[1:]) if by_name else failures.LOCAL_CALLS.get(name)
     if fact is None:
         return None
     if fact.needs_local_input:
@@ -383,9 +387,10 @@ def forward(
 ) -> Value:
     """A call of a wrapped model: its forward is a collective of the wrapper's."""
     site = frame.site(node, "forward", model, args, keywords, (), None)
-    layer = Layer.WRAPPED if facts.replicates(model.wraps) else Layer.SHARDED
+    kinds = [wrap.kind for wrap in model.wraps]
+    layer = Layer.WRAPPED if facts.replicates(kinds) else Layer.SHARDED
     local = layer is Layer.WRAPPED and frame.scope.without_gradients and _keeps_buffers(model)
-    if facts.forward_waits(model.wraps) and not local:
+    if facts.forward_waits(kinds) and not local:
         frame.steps.append(Event("forward", layer, node, frame.module, site=site))
     result = Value(
         ("call", id(node)),

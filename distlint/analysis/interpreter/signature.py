@@ -13,7 +13,7 @@ from distlint.analysis.interpreter.values import (
 from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.nodes import walk
-from distlint.knowledge import facts
+from distlint.knowledge import ranks
 
 
 def _sets_globals(function: Function) -> bool:
@@ -27,14 +27,14 @@ def deciding_decorator(frame: Frame, function: Function) -> tuple[ast.expr, str]
         if not dotted:
             continue
         meaning = frame.runs.program.resolve_dotted(function.module, dotted)
-        if isinstance(meaning, str) and meaning in facts.DECORATORS:
-            return decorator, facts.DECORATORS[meaning]
+        if isinstance(meaning, str) and meaning in ranks.DECORATORS:
+            return decorator, ranks.DECORATORS[meaning]
         last = dotted.rpartition(".")[2]
         if isinstance(meaning, Function) and _sets_globals(meaning):
             # speechbrain 1.1.2 speechbrain/utils/distributed.py: inside, barriers do nothing.
             return None
-        if (meaning is None or isinstance(meaning, Function)) and last in facts.ANY_DECORATORS:
-            return decorator, facts.ANY_DECORATORS[last]
+        if (meaning is None or isinstance(meaning, Function)) and last in ranks.ANY_DECORATORS:
+            return decorator, ranks.ANY_DECORATORS[last]
     return None
 
 
