@@ -67,3 +67,93 @@ def test_an_argument_that_turns_the_collective_off(call: str) -> None:
 )
 def test_an_argument_that_may_leave_it_on(call: str) -> None:
     assert diverges(on_rank_zero(call)) == [call]
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2, 3])
+def test_a_decorator_lets_in_the_rank_that_it_names(rank: int) -> None:
+    text = f"""
+        accelerator = Accelerator()
+
+        @accelerator.on_process(process_index={rank})
+        def report():
+            print(accelerator.process_index)
+
+        def main():
+            report()
+        """
+    model = model_of(text)
+    printing = {
+        run_rank.rank
+        for runs in model.functions()
+        if runs.function.name == "report"
+        for run_rank, run in runs.runs()
+        if any(call.name == "builtins.print" for call in run.calls)
+    }
+    followed = {r.rank for runs in model.functions() for r, _ in runs.runs()}
+    assert printing == {rank} & followed
+    assert followed >= {0, 1}
+
+
+def test_a_collective_under_a_decorator_that_names_a_rank() -> None:
+    text = """
+        accelerator = Accelerator()
+
+        @accelerator.on_process(process_index=1)
+        def report(x):
+            accelerator.wait_for_everyone()
+
+        def main(x):
+            report(x)
+            accelerator.wait_for_everyone()
+        """
+    assert diverges(text) == ["accelerator.wait_for_everyone()"]
+
+
+@pytest.mark.parametrize(
+    "test",
+    ["dist.get_rank(group) == 0", "dist.get_rank(group=group) == 0"],
+)
+def test_a_place_in_a_group_is_not_the_rank(test: str) -> None:
+    text = f"""
+        def main(group, x):
+            if {test}:
+                print(x)
+        """
+    assert {
+        guard.value.truthiness()
+        for call in model_of(text).calls("builtins.print")
+        for guard in call.site.guards
+    } == {None}
+
+
+def test_the_default_group_is_no_group() -> None:
+    text = """
+        def main(x):
+            if dist.get_rank(dist.group.WORLD) == 0:
+                dist.barrier()
+        """
+    assert diverges(text) == ["dist.barrier()"]
+
+
+def test_what_a_predicate_takes_beside_a_group() -> None:
+    text = """
+        from timm import utils
+
+        def main(args):
+            if utils.is_primary(args):
+                dist.barrier()
+        """
+    assert diverges(text) == ["dist.barrier()"]
+
+
+def test_a_collective_of_a_group_that_is_no_argument() -> None:
+    """Ranks of one tensor-parallel group meet each other, and not those in a collective of the job."""
+    text = """
+        from megatron.core.tensor_parallel import reduce_from_tensor_model_parallel_region
+
+        def main(x):
+            if dist.get_rank() == 0:
+                reduce_from_tensor_model_parallel_region(x)
+            dist.barrier()
+        """
+    assert diverges(text) == []

@@ -232,9 +232,9 @@ def call_project(
     function = closure.function
     found = deciding_decorator(frame, function)
     if found is not None:
-        frame.consult(found[1])
-        if frame.run.rank.fact(found[1]) is False:
-            text = f"`{function.name}` runs on the main process only"
+        _, kept, who = found
+        if kept.truthiness() is False:
+            text = f"`{function.name}` runs on {who} only"
             return constant(None, Spread.RANK, frame.origin(node, text))
     if isinstance(node, ast.Call):
         frame.site(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from distlint.analysis.interpreter.assignment import fill
-from distlint.analysis.interpreter.frame import Frame
+from distlint.analysis.interpreter.frame import Frame, is_group
 from distlint.analysis.interpreter.ir import (
     CallSite,
     Event,
@@ -29,7 +29,7 @@ from distlint.analysis.interpreter.values import (
     spread_of,
 )
 from distlint.analysis.program.definitions import Class, Module, dotted_name
-from distlint.knowledge import conventions, facts, failures, hooks
+from distlint.knowledge import conventions, facts, failures, hooks, ranks
 from distlint.knowledge.schema import Call, Effect
 
 _LAYERS: Final[dict[Effect, Layer]] = {
@@ -56,7 +56,7 @@ def external(
     inputs = [*args, *keywords.values()]
     if not known:
         hand_over(frame, node, inputs, name)
-    result = _rank_predicate(frame, node, name, by_name, args)
+    result = _rank_predicate(frame, node, name, args, keywords)
     if result is None and not by_name:
         result = _special(frame, node, name, args, keywords)
     if result is None:
@@ -167,19 +167,19 @@ def hand_over(frame: Frame, node: ast.Call, inputs: list[Value], name: str = "")
 
 
 def _rank_predicate(
-    frame: Frame, node: ast.Call, name: str, by_name: bool, args: list[Value]
+    frame: Frame, node: ast.Call, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value | None:
+    """What a call tells about the rank: in a group that is passed, its place in the group."""
     tables = frame.knowledge
+    by_name = name.startswith(".")
     kind = tables.any_methods.get(name[1:]) if by_name else tables.functions.get(name)
     if kind is None:
         return None
-    if (
-        args
-        and kind in ("rank", "local_rank", "is_main", "world_size")
-        and args[0].const is not None
-    ):
-        # A rank inside the group that was passed.
-        kind = "group_rank" if kind != "world_size" else "group_size"
+    position = 0 if by_name else ranks.GROUP_ARGUMENTS.get(name)
+    if position is not None and kind in ("rank", "local_rank", "is_main", "world_size"):
+        given = args[position] if position < len(args) else None
+        if is_group(keywords.get("group", given)):
+            kind = "group_rank" if kind != "world_size" else "group_size"
     return frame.rank_value(kind, node, f"`{dotted_name(node.func) or name.lstrip('.')}()`")
 
 

@@ -190,6 +190,14 @@ def effects_of(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
             yield Effect.WRITE, row, _path_node(site, row.path, row.path_keyword)
 
 
+def written_by_one(site: CallSite) -> ast.expr | None:
+    """The path of a call that chooses one writing rank itself; None where each writes a file of its own."""
+    for row in site.rows:
+        if row.effect is Effect.GUARDED_WRITE and row.writers != "each":
+            return _path_node(site, row.path, row.path_keyword)
+    return None
+
+
 def _path_node(site: CallSite, position: int | str | None, keyword: str) -> ast.expr | None:
     if position == "self":
         return site.node.func.value if isinstance(site.node.func, ast.Attribute) else None
