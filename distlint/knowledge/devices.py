@@ -1,4 +1,4 @@
-"""Devices: what chooses one, what starts CUDA, what launchers pass on in the environment."""
+"""Devices: what chooses one, and what starts CUDA."""
 
 from typing import NamedTuple
 
@@ -12,41 +12,6 @@ VISIBLE_DEVICES: tuple[str, ...] = (
 )
 """Environment variables that choose the devices which a process sees. Read once, when the driver
 starts: later changes reach child processes only."""
-
-LAUNCHER_VARIABLES: tuple[str, ...] = (
-    "RANK",
-    "LOCAL_RANK",
-    "WORLD_SIZE",
-    "LOCAL_WORLD_SIZE",
-    "GROUP_RANK",
-    "GROUP_WORLD_SIZE",
-    "ROLE_RANK",
-    "ROLE_WORLD_SIZE",
-    "ROLE_NAME",
-    "NODE_RANK",
-    "MASTER_ADDR",
-    "MASTER_PORT",
-    "TORCHELASTIC_RUN_ID",
-    "TORCHELASTIC_RESTART_COUNT",
-    "TORCHELASTIC_MAX_RESTARTS",
-    "TORCHELASTIC_USE_AGENT_STORE",
-    "ACCELERATE_USE_FSDP",
-    "ACCELERATE_USE_DEEPSPEED",
-)
-"""Environment variables that a launcher sets for its workers (torch 2.13.0
-torch/distributed/elastic/agent/server/local_elastic_agent.py, accelerate 1.15.0
-accelerate/utils/launch.py); set by hand or left over they turn one process into a lone rank."""
-
-LAUNCHER_PREFIXES: tuple[str, ...] = (
-    "TORCHELASTIC_",
-    "ACCELERATE_",
-    "FSDP_",
-    "OMPI_COMM_WORLD_",
-    "PMI_",
-    "MV2_COMM_WORLD_",
-    "SLURM_",
-)
-"""Prefixes of variables of the same kind."""
 
 
 class DeviceCall(NamedTuple):

@@ -86,7 +86,7 @@ def _columns() -> list[tuple[str, str, str]]:
 
 
 def _tables() -> list[tuple[Path, str, ast.stmt]]:
-    found = []
+    found: list[tuple[Path, str, ast.stmt]] = []
     for path, statement in _definitions():
         match statement:
             case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
