@@ -2,8 +2,9 @@
 
     python bench/score_cases.py cases.jsonl DIR...
 
-`cases.jsonl` holds one object a line: `truth` ("bug" or "correct"), `cls` (its first letter or word names the
-family), and where it stands: `pypi` {name, version, path, line} or `repo`, `commit`, `path`, `line`. A `DIR`
+`cases.jsonl` holds one object a line: `truth` ("bug" or "correct"; rows with another are passed over), `cls`
+(its first letter or word names the family) or `family` ("DL3", as in `bench/judged.jsonl`), and where it
+stands: `pypi` {name, version, path, line} or `repo`, `commit`, `path`, `line`. A `DIR`
 holds unpacked packages as `name-version/`, or the files of a repository at a commit as `owner+name@commit/`
 (the whole hash). A case that names both is looked for in the package.
 A bug counts as found when an error or warning of the right family stands within three lines of its line
@@ -52,7 +53,10 @@ def findings_of(package: Path) -> list[dict[str, Any]]:
     done = subprocess.run(command, cwd=package, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         print(f"{package.name}: exit {done.returncode}: {done.stderr.strip()[-300:]}")
-    return json.loads(done.stdout) if done.stdout.startswith("[") else []
+    if not done.stdout.startswith(("[", "{")):
+        return []
+    document = json.loads(done.stdout)
+    return document["findings"] if isinstance(document, dict) else document  # type: ignore[no-any-return]
 
 
 def folder_of(row: dict[str, Any]) -> str | None:
@@ -76,7 +80,7 @@ def main() -> None:
     rows = [json.loads(line) for line in cases.read_text().splitlines() if line.strip()]
     by_package: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
-        if folder := folder_of(row):
+        if row["truth"] in ("bug", "correct") and (folder := folder_of(row)):
             by_package[folder].append(row)
     counts: Counter[tuple[str, str, str]] = Counter()
     for name, cases_of in sorted(by_package.items()):
@@ -86,8 +90,11 @@ def main() -> None:
             continue
         findings = findings_of(package)
         for row in cases_of:
-            kind = row["cls"].partition("/")[0].partition("-")[0]
-            families = FAMILIES.get(kind, ("DL",))
+            label = row.get("cls") or row["family"]
+            kind = label.partition("/")[0].partition("-")[0]
+            families = FAMILIES.get(kind, (kind,) if kind.startswith("DL") else ("DL",))
+            if row.get("grade"):
+                kind = f"{kind} {row['grade']}"
             place = row.get("pypi") or row
             path, line = place["path"], place["line"]
             inside = next((p for p in (path, f"src/{path}") if (package / p).exists()), path)
@@ -107,7 +114,7 @@ def main() -> None:
             counts[row["truth"], kind, outcome] += 1
             exists = "" if (package / inside).exists() else "  (no such file)"
             print(
-                f"{outcome:7} {row['cls']:45} {name} {path}:{line} {' '.join(sorted(set(hits)))}{exists}"
+                f"{outcome:7} {label:45} {name} {path}:{line} {' '.join(sorted(set(hits)))}{exists}"
             )
     for (truth, kind, outcome), count in sorted(counts.items()):
         print(f"{truth:8} {kind:9} {outcome:7} {count}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -217,7 +217,7 @@ def _findings_of_rules(
     if request.progress:
         request.progress("analysing", 0, 0)
     # 50 ms that a run without such files saves.
-    from distlint.analysis import Source, build_model
+    from distlint.analysis import Source, build_models, deep_recursion
     from distlint.knowledge.facts import Knowledge
 
     sources = []
@@ -228,24 +228,36 @@ def _findings_of_rules(
                 Source(entry.file.shown, module, entry.text, entry.tree, package, entry.reported)
             )
     knowledge = Knowledge.with_rows(request.settings.collectives, request.settings.rank_predicates)
-    try:
-        model = build_model(sources, knowledge)
-    except Exception as error:
-        report.problems.append(Problem("", f"the analysis failed: {_crash(error)}"))
-        return [], []
-    shown = {source.path for source in sources if source.reported}
-    findings: list[Finding] = []
+    findings: dict[Finding, None] = {}
+    notes: list[str] = []
+    models = build_models(sources, knowledge)
+    with deep_recursion():
+        while True:
+            try:
+                model = next(models, None)
+            except Exception as error:
+                report.problems.append(Problem("", f"the analysis failed: {_crash(error)}"))
+                break
+            if model is None:
+                break
+            findings.update(dict.fromkeys(_of_model(request, model, sources, report)))
+            notes += [f"{problem.path}: {problem.text}" for problem in model.problems]
+    return list(findings), notes
+
+
+def _of_model(
+    request: Request, model: Model, sources: Sequence[Source], report: Report
+) -> Iterator[Finding]:
+    """What the selected rules find in files that belong together, on what is reported."""
+    shown = {module.path for module in model.modules}
     rules = request.selection.rules
     for number, rule in enumerate(rules):
         if request.progress:
             request.progress(f"checking {rule.code}", number, len(rules))
-        findings += _run_rule(rule, model, sources, report)
-    wanted = [
-        finding
-        for finding in dict.fromkeys(findings)
-        if finding.place.path in shown and request.selection.reports(finding.code, finding.severity)
-    ]
-    return wanted, [f"{problem.path}: {problem.text}" for problem in model.problems]
+        for finding in _run_rule(rule, model, sources, report):
+            place = finding.place.path
+            if place in shown and request.selection.reports(finding.code, finding.severity):
+                yield finding
 
 
 def _run_rule(rule: Rule, model: Model, sources: Sequence[Source], report: Report) -> list[Finding]:

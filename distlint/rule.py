@@ -27,7 +27,7 @@ import pkgutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from distlint.findings import Finding, Severity
 
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from distlint.analysis.model import Model
 
 ENTRY_POINT_GROUP = "distlint.rules"
+
+Check: TypeAlias = "Callable[[Model], Iterator[Finding]]"
+"""What finds: the function `check` of a rule module."""
 
 
 class Status(enum.Enum):
@@ -54,7 +57,7 @@ class Rule:
     status: Status
     page: str
     literals: tuple[bytes, ...]
-    check: Callable[[Model], Iterator[Finding]]
+    check: Check
     module: str
 
     @property

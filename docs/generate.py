@@ -16,6 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from distlint.codes import FAMILIES, free_code
 from distlint.rule import Rule, Status, load_rules
 
 ROOT = Path(__file__).parents[1]
@@ -44,17 +45,25 @@ def page(rule: Rule) -> str:
 
 def index(rules: list[Rule]) -> str:
     """The list of all rules, family by family."""
-    lines = ["# The rules", ""]
-    family = ""
-    for rule in rules:
-        if rule.family != family:
-            family = rule.family
-            title = family.replace("_", " ")
-            lines += [f"\n## {title}\n", "| code | name | severity | finds |", "|---|---|---|---|"]
-        severity = rule.severity.value + (" (preview)" if rule.status is Status.PREVIEW else "")
-        link = f"[{rule.code}]({rule.code}.md)"
-        lines.append(f"| {link} | {rule.name} | {severity} | {rule.summary} |")
-    return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
+    lines = ["# The rules"]
+    for family in FAMILIES:
+        free = free_code(family.prefix, [rule.code for rule in rules])
+        lines += [
+            "",
+            f"## {family.title}",
+            "",
+            family.subject[0].upper() + family.subject[1:] + ".",
+        ]
+        own = [rule for rule in rules if rule.family == family.folder]
+        if own:
+            lines += ["", "| code | name | severity | finds |", "|---|---|---|---|"]
+        for rule in own:
+            severity = rule.severity.value + (" (preview)" * (rule.status is Status.PREVIEW))
+            link = f"[{rule.code}]({rule.code}.md)"
+            lines.append(f"| {link} | {rule.name} | {severity} | {rule.summary} |")
+        if free:
+            lines += ["", f"The next free code is {free}."]
+    return "\n".join(lines) + "\n"
 
 
 def readme() -> str:

@@ -8,10 +8,13 @@ the classes part) → `model` (what rules ask).
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from distlint.analysis.model import Model
+from distlint.analysis.program.linked import components
 from distlint.analysis.program.memory import forget
+from distlint.analysis.program.program import Program
 from distlint.analysis.program.source import Source
 from distlint.knowledge.facts import Knowledge
 
@@ -19,7 +22,7 @@ _RECURSION_LIMIT = 20_000
 
 
 def build_model(sources: Iterable[Source], knowledge: Knowledge | None = None) -> Model:
-    """Analyse files together.
+    """Analyse files as one program, whether or not they import one another.
 
     Args:
         sources: the parsed files, those reported on and those only known.
@@ -28,13 +31,45 @@ def build_model(sources: Iterable[Source], knowledge: Knowledge | None = None) -
     Returns:
         The model that rules are checked against. What could not be followed is in `model.problems`.
     """
+    with deep_recursion():
+        program = Program(list(sources))
+    return _model_of(program, knowledge)
+
+
+def build_models(sources: Iterable[Source], knowledge: Knowledge | None = None) -> Iterator[Model]:
+    """Analyse files in groups that no import joins: what is found in one does not depend on another.
+
+    Args:
+        sources: the parsed files, those reported on and those only known.
+        knowledge: what is known of libraries; by default the tables.
+
+    Yields:
+        A model for each group that holds a file to report on. One is done with before the next is
+        made: its memory is free then.
+    """
+    with deep_recursion():
+        program = Program(list(sources))
+        groups = components(program)
+    for modules in groups:
+        if any(module.source.reported for module in modules):
+            yield _model_of(program.part(modules), knowledge)
+
+
+def _model_of(program: Program, knowledge: Knowledge | None) -> Model:
     forget()
+    with deep_recursion():
+        return Model(program, knowledge or Knowledge.default())
+
+
+@contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Room for the nesting of real code: an `elif` chain of 900 is nested 900 deep in its syntax tree."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
     try:
-        return Model(sources, knowledge or Knowledge.default())
+        yield
     finally:
         sys.setrecursionlimit(limit)
 
 
-__all__ = ["Model", "Source", "build_model"]
+__all__ = ["Model", "Source", "build_model", "build_models", "deep_recursion"]

@@ -12,7 +12,7 @@ for rank 0 alone.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 
 from distlint.analysis.live.arrival import evidence
@@ -20,7 +20,7 @@ from distlint.analysis.live.program import LiveProgram
 from distlint.analysis.live.runs import Call, Problem
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.places import place_of, related, source_of, span_of
-from distlint.analysis.program.source import Source
+from distlint.analysis.program.program import Program
 from distlint.analysis.questions.filesystem import FileCall, file_calls, first_sections
 from distlint.analysis.traces.divergence import Divergence, divergences_of
 from distlint.analysis.traces.graph import Graphs
@@ -32,8 +32,8 @@ __all__ = ["Call", "Model", "evidence", "place_of", "related", "source_of", "spa
 class Model(LiveProgram):
     """The analysed project."""
 
-    def __init__(self, sources: Iterable[Source], knowledge: Knowledge) -> None:
-        super().__init__(sources, knowledge)
+    def __init__(self, program: Program, knowledge: Knowledge) -> None:
+        super().__init__(program, knowledge)
         self.graphs = Graphs(self.engine.final)
 
     @cached_property

@@ -16,6 +16,8 @@ COMMANDS = {
     "doctor": "Check this machine before a distributed job starts.",
     "config": "Write the accelerate configuration for this machine.",
     "plan": "Say how much memory a model needs on each GPU.",
+    "new-rule": "Write the folder of a new rule.",
+    "test-rules": "Test rules: their cases, fixes and proofs.",
     "run": "Run a script on several processes and name the first divergence.",
 }
 """Each command lives in the module of its name, which is loaded when the command is called."""
@@ -30,8 +32,8 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"distlint.cli.{cmd_name}")
-        command = getattr(module, cmd_name)
+        name = cmd_name.replace("-", "_")
+        command = getattr(importlib.import_module(f"distlint.cli.{name}"), name)
         assert isinstance(command, click.Command)
         return command
 

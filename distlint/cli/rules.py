@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Collection
 
 import click
 
 from distlint.cli.output import write
+from distlint.codes import family_of, free_code
 from distlint.findings import Severity
 from distlint.reporting.style import style_for
-from distlint.rule import Status, load_rules
+from distlint.rule import Rule, Status, load_rules
 
 
 @click.command()
@@ -39,7 +41,14 @@ def rules(output_format: str) -> None:
     for rule in known:
         if rule.family != family:
             family = rule.family
-            write(style.bold(f"\n{family.replace('_', ' ')}"))
+            write(style.bold(f"\n{family.replace('_', ' ')}") + style.dim(_free(rule, known)))
         status = " (preview)" if rule.status is Status.PREVIEW else ""
         severity = paint[rule.severity](f"{rule.severity.value:<7}")
         write(f"  {rule.code}  {severity}  {rule.name:<{width}}  {rule.summary}{style.dim(status)}")
+
+
+def _free(first: Rule, known: Collection[Rule]) -> str:
+    """The next code of the family that `first` opens, where the family is one of distlint's own."""
+    family = family_of(first.code)
+    free = family and free_code(family.prefix, [rule.code for rule in known])
+    return f"  (next free code: {free})" if free else ""

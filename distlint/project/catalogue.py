@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
-from distlint.findings import Finding, Severity
+from distlint.findings import Severity
 from distlint.project.cache import Cache
-from distlint.rule import Rule, Status, load_rules
-
-if TYPE_CHECKING:
-    from distlint.analysis.model import Model
+from distlint.rule import Check, Rule, Status, load_rules
 
 
 def known_rules(cache: Cache, engine: str) -> dict[str, Rule]:
@@ -46,9 +42,6 @@ def _decode(row: list[Any]) -> Rule:
     )
 
 
-def _imported(module: str) -> Callable[[Model], Iterator[Finding]]:
-    def check(model: Model) -> Iterator[Finding]:
-        findings: Iterator[Finding] = importlib.import_module(module).check(model)
-        return findings
-
-    return check
+def _imported(module: str) -> Check:
+    """The check of a rule module, which is imported when it is first called."""
+    return lambda model: cast(Check, importlib.import_module(module).check)(model)

@@ -104,7 +104,7 @@ def parse(text: str) -> ast.Module:
 
 def share_line_numbers(tree: ast.Module) -> None:
     """Let all nodes of one line, in all trees, hold one number object: each has two of its own, of 32 bytes."""
-    from distlint.analysis.program.nodes import (
+    from distlint.nodes import (
         walk,
     )  # 50 ms that a run on small projects without findings saves
 

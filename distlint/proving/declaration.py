@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from distlint.proving.expectations import Expected, expectations
+
 E = TypeVar("E", bound=enum.Enum)
 
 _FIRST_LINE = re.compile(
@@ -30,7 +32,6 @@ _FIRST_LINE = re.compile(
     r"(?: with error (?P<error>.+?))?\.?"
 )
 _FIELD = re.compile(r"(?P<key>[A-Z][a-z]+): *(?P<value>.*)")
-_EXPECT = re.compile(r"#\s*expect:\s*(?P<codes>DL\d{3}(?:\s*,\s*DL\d{3})*)")
 
 MAX_RANKS = 8
 DEFAULT_TIMEOUT = 120.0
@@ -85,7 +86,7 @@ class Declaration:
     launch: Launch
     fix: FixKind
     requires: tuple[str, ...]
-    expected: tuple[tuple[int, tuple[str, ...]], ...]
+    expected: Expected
 
     @property
     def codes(self) -> tuple[str, ...]:
@@ -131,7 +132,7 @@ def read_declaration(path: Path) -> Declaration:
         launch=_member(path, Launch, "Launch", fields.get("Launch", "ranks")),
         fix=_member(path, FixKind, "Fix", fields.get("Fix", "safe")),
         requires=requires,
-        expected=_expected(text),
+        expected=expectations(text),
     )
 
 
@@ -171,11 +172,3 @@ def _member(path: Path, kind: type[E], key: str, value: str) -> E:
     except ValueError:
         known = ", ".join(member.value for member in kind)
         raise DeclarationError(f"{path}: `{key}: {value}`: known are {known}") from None
-
-
-def _expected(text: str) -> tuple[tuple[int, tuple[str, ...]], ...]:
-    marks = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if match := _EXPECT.search(line):
-            marks.append((number, tuple(re.findall(r"DL\d{3}", match["codes"]))))
-    return tuple(marks)

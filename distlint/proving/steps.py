@@ -146,7 +146,7 @@ def _check(script: Path, codes: Sequence[str]) -> set[tuple[int, str]]:
     """(line, code) of what `distlint check` reports in `script` among `codes`."""
     command = ["check", "--output-format", "json", "--select", ",".join(codes), str(script)]
     done = _distlint(command, script.parent)
-    if done.returncode not in (0, 1):
+    if done.returncode not in (0, 1) or not done.stdout:
         raise DeclarationError(f"`distlint check` could not do the work: {_last_line(done)}")
     return {(finding["line"], finding["code"]) for finding in json.loads(done.stdout)}
 

@@ -16,11 +16,11 @@ from distlint.analysis.interpreter.values import Spread
 from distlint.analysis.live.arrival import mentions_rank
 from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Function, dotted_name
-from distlint.analysis.program.nodes import walk
 from distlint.analysis.program.places import span_of
 from distlint.analysis.program.syntax import assignments, own_nodes, statement_with_test
 from distlint.analysis.traces.divergence import Divergence
 from distlint.edits import Delete, Edit, Insert, Move, Replace
+from distlint.nodes import walk
 from distlint.repairs.guarding import names_bound, source
 
 _WRITERS = frozenset({"torch.save", "safetensors.torch.save_file"})

@@ -35,9 +35,3 @@ def test_proof(path: Path, step: Callable[[Declaration], Step]) -> None:
     result = step(declaration)
     output = [end.output for end in result.execution.ranks] if result.execution else []
     assert result.held, "\n".join([result.seen, *output])
-
-
-@pytest.mark.parametrize("path", PROOFS, ids=_name)
-def test_proof_marks_a_line_with_its_own_rule(path: Path) -> None:
-    text = (path.parent / "__init__.py").read_text(encoding="utf-8")
-    assert any(f'CODE = "{code}"' in text for code in read_declaration(path).codes)

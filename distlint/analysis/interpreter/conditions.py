@@ -66,6 +66,7 @@ def boolean(frame: Frame, node: ast.BoolOp) -> Value:
         if steps:
             nested.append((before, steps, part))
         decided = operands[-1].truthiness() is (not is_and)
+    frame.operands[node] = list(zip(node.values, operands, strict=False))
     for condition, steps, part in nested:
         if condition.truthiness() is None:
             then, orelse = (steps, []) if is_and else ([], steps)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 
 from distlint.analysis.interpreter.assignment import assign
 from distlint.analysis.interpreter.frame import WITHOUT_GRADIENTS, Frame
@@ -31,7 +30,7 @@ def _items(frame: Frame, statement: ast.With | ast.AsyncWith, items: list[ast.wi
         return frame.execute(statement.body)
     item = items[0]
     if not frame.scope.without_gradients and _turns_gradients_off(item.context_expr):
-        with frame.within(replace(frame.scope, without_gradients=True)):
+        with frame.within(frame.scope._replace(without_gradients=True)):
             return _items(frame, statement, items)
     value = frame.evaluate(item.context_expr)
     row = _context_row(frame, item.context_expr)

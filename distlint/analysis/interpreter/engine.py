@@ -22,10 +22,10 @@ from distlint.analysis.interpreter.ranks import MAIN, RankClass
 from distlint.analysis.interpreter.signals import signal_writes
 from distlint.analysis.interpreter.values import UNKNOWN, Closure, Origin, Spread, Value, join
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name
-from distlint.analysis.program.nodes import walk
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import asked_for_none, names_asked, self_attributes
 from distlint.knowledge.facts import Knowledge
+from distlint.nodes import walk
 
 _MAX_NESTING: Final = 120
 _MAX_CONTEXTS: Final = 16
@@ -149,9 +149,9 @@ class Engine:
         """The run of a function on a class of ranks with these arguments."""
         given = dict(_told(function, bound)) if bound else {}
         signatures = {n: s for n, v in given.items() if (s := _argument(n, v))}
-        for name in [n for n, s in signatures.items() if s[0] == "constant"]:
-            if name not in self._matters(function):
-                del signatures[name]
+        if any(s[0] == "constant" for s in signatures.values()):
+            matters = self._matters(function)
+            signatures = {n: s for n, s in signatures.items() if s[0] != "constant" or n in matters}
         if signatures:
             for name, type_ in self._declared(function).items():
                 if signatures.get(name) == ("type", type_):

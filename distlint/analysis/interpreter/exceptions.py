@@ -12,8 +12,8 @@ from distlint.analysis.interpreter.values import (
     Value,
 )
 from distlint.analysis.program.definitions import dotted_name
-from distlint.analysis.program.nodes import walk
 from distlint.knowledge import failures
+from distlint.nodes import walk
 
 
 def follow_try(frame: Frame, statement: ast.Try) -> bool:

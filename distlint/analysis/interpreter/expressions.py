@@ -25,7 +25,7 @@ from distlint.analysis.interpreter.values import (
     spread_of,
 )
 from distlint.analysis.program.definitions import Function
-from distlint.analysis.program.nodes import children
+from distlint.nodes import children
 
 _BINARY: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
     ast.Add: operator.add,

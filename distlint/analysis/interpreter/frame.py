@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ast
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import Final, Protocol
 
 from distlint.analysis.interpreter.ir import (
@@ -128,6 +127,8 @@ class Frame(ABC):
         self.steps: list[Step] = run.steps
         self.scope = Scope(without_gradients=self.function.has_decorator(*WITHOUT_GRADIENTS))
         self.statement: ast.stmt = run.function.body[0] if run.function.body else ast.Pass()
+        self.operands: dict[ast.BoolOp, list[tuple[ast.expr, Value]]] = {}
+        """The operands of each `and` and `or` as they were evaluated last."""
         self.depth = 0
         self.order = 0
         self.signalled = runs.signals.variables.get(self.function)
@@ -153,29 +154,17 @@ class Frame(ABC):
 
     # -- blocks -----------------------------------------------------------------------------------
 
-    @contextmanager
-    def within(self, scope: Scope) -> Iterator[None]:
+    def within(self, scope: Scope) -> _Within:
         """Follow something in another scope, then go back to this one."""
-        outer, self.scope = self.scope, scope
-        try:
-            yield
-        finally:
-            self.scope = outer
+        return _Within(self, scope)
 
-    @contextmanager
-    def filling(self, block: list[Step]) -> Iterator[list[Step]]:
-        """Append the steps of what follows to another block."""
-        outer, self.steps = self.steps, block
-        try:
-            yield block
-        finally:
-            self.steps = outer
+    def filling(self, block: list[Step]) -> _Filling:
+        """Append the steps of what follows to another block, which `with` gives."""
+        return _Filling(self, block)
 
-    @contextmanager
-    def guarded(self, node: ast.expr, value: Value, taken: bool) -> Iterator[None]:
+    def guarded(self, node: ast.expr, value: Value, taken: bool) -> _Within:
         """Follow something where the condition `value` is known to be `taken`."""
-        with self.within(self.scope.under(self.guard(node, value, taken))):
-            yield
+        return _Within(self, self.scope.under(self.guard(node, value, taken)))
 
     def guard(self, node: ast.expr, value: Value, taken: bool, *, exits: bool = False) -> Guard:
         """A condition of this file; `exits` where the arm that is not taken has left the block."""
@@ -306,3 +295,40 @@ class Frame(ABC):
             if self.run.returns is None
             else join(self.run.returns, value, ("yielded", id(self.function)))
         )
+
+
+class _Within:
+    """Puts a scope in force for a block. A generator would cost three times as much, at each branch."""
+
+    __slots__ = ("_frame", "_other")
+
+    def __init__(self, frame: Frame, scope: Scope) -> None:
+        self._frame = frame
+        self._other = scope
+
+    def __enter__(self) -> None:
+        self._swap()
+
+    def __exit__(self, *exception: object) -> None:
+        self._swap()
+
+    def _swap(self) -> None:
+        self._frame.scope, self._other = self._other, self._frame.scope
+
+
+class _Filling:
+    """Fills another block of steps."""
+
+    __slots__ = ("_block", "_frame", "_outer")
+
+    def __init__(self, frame: Frame, block: list[Step]) -> None:
+        self._frame = frame
+        self._block = block
+        self._outer = frame.steps
+
+    def __enter__(self) -> list[Step]:
+        self._frame.steps = self._block
+        return self._block
+
+    def __exit__(self, *exception: object) -> None:
+        self._frame.steps = self._outer

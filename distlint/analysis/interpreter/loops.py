@@ -22,17 +22,31 @@ from distlint.analysis.interpreter.values import (
     Value,
 )
 from distlint.analysis.program.definitions import dotted_name
-from distlint.analysis.program.nodes import children, walk
 from distlint.analysis.program.syntax import assigned_names
+from distlint.nodes import children, walk
 
 _MAX_UNROLL: Final = 8
+_PURE: Final = frozenset(
+    {"isinstance", "issubclass", "hasattr", "callable", "len", "bool", "int", "str", "type", "id"}
+)
+"""Builtins whose answer depends on their arguments alone."""
 
 
-def mark_volatile(frame: Frame, node: ast.AST, test: Value) -> None:
-    """A condition that reads what an enclosing loop assigns may come out otherwise in the next turn."""
-    for open_ in frame.scope.loops:
-        if open_.loop is not None and _reads(node, open_.assigned):
-            open_.loop.volatile |= _symbols(test)
+def mark_volatile(frame: Frame, node: ast.expr, test: Value) -> None:
+    """A condition that reads what an enclosing loop assigns may come out otherwise in the next turn.
+
+    Of `a or b` each part by itself: that `b` is asked anew says nothing of `a`.
+    """
+    match node:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            mark_volatile(frame, operand, test)
+        case ast.BoolOp() if node in frame.operands:
+            for part, value in frame.operands[node]:
+                mark_volatile(frame, part, value)
+        case _:
+            for open_ in frame.scope.loops:
+                if open_.loop is not None and _reads(node, open_.assigned):
+                    open_.loop.volatile |= _symbols(test)
 
 
 def follow_while(frame: Frame, statement: ast.While) -> bool:
@@ -197,13 +211,17 @@ def _grew(before: Value | None, after: Value | None) -> bool:
 
 
 def _reads(node: ast.AST, names: frozenset[str]) -> bool:
+    """Whether an expression reads one of the names, or calls what may answer otherwise each time."""
     for child in walk(node):
-        if isinstance(child, ast.Call):
-            return True
-        if isinstance(child, ast.Name) and child.id in names:
-            return True
-        if isinstance(child, ast.Attribute) and dotted_name(child) in names:
-            return True
+        match child:
+            case ast.Call(func=ast.Name(id=name)) if name in _PURE:
+                continue
+            case ast.Call():
+                return True
+            case ast.Name(id=name) if name in names:
+                return True
+            case ast.Attribute() if dotted_name(child) in names:
+                return True
     return False
 
 

@@ -25,7 +25,7 @@ SUPER: Final = "builtins.super()"
 
 def name_value(frame: Frame, name: str, node: ast.AST) -> Value:
     """What a name means here: a local, an enclosing function's, the module's, a builtin."""
-    value = frame.variables.get(name)
+    value = frame.variables.values.get(name)
     if value is not None:
         return value
     captured = frame.captured.get(name)
@@ -80,7 +80,7 @@ def attribute(frame: Frame, node: ast.Attribute) -> Value:
     """`base.attr`, as the path that the code has stored or read before, else as a member of the base."""
     path = dotted_name(node)
     if path:
-        known = frame.variables.get(path)
+        known = frame.variables.values.get(path)
         if known is not None:
             return known
     base = frame.evaluate(node.value)

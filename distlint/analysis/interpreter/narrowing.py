@@ -11,8 +11,8 @@ from distlint.analysis.interpreter.values import (
     constant,
 )
 from distlint.analysis.program.definitions import dotted_name
-from distlint.analysis.program.nodes import walk
 from distlint.knowledge import facts
+from distlint.nodes import walk
 
 _DATA_CLASSES: Final = frozenset(
     {"dict", "str", "list", "tuple", "set", "int", "float", "bytes", "Path", "pathlib.Path"}
@@ -36,7 +36,7 @@ def narrow(frame: Frame, test: ast.expr, taken: bool) -> None:
         ):
             path = dotted_name(left)
             if path and taken is isinstance(op, ast.Is):
-                frame.variables.store(path, constant(None))
+                _none(frame, path)
             elif path:
                 _not_none(frame, path)
         case ast.Call(func=ast.Name(id="hasattr"), args=[subject, ast.Constant(value="module")]):
@@ -48,6 +48,13 @@ def narrow(frame: Frame, test: ast.expr, taken: bool) -> None:
             other = _names_data(kinds) if taken else _names_wrapper(kinds)
             if path and other:
                 _bare(frame, path)
+
+
+def _none(frame: Frame, path: str) -> None:
+    """A variable is None here; where the arms meet again it is the same unknown as before."""
+    known = frame.variables.get(path)
+    none = constant(None)
+    frame.variables.store(path, none if known is None else none.but(key=known.key))
 
 
 def _not_none(frame: Frame, path: str) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from distlint.analysis.interpreter.ir import Guard, Loop
 from distlint.analysis.interpreter.values import Spread, Value
@@ -21,8 +22,7 @@ class OpenLoop:
     assigned: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scope:
+class Scope(NamedTuple):
     """What surrounds a statement, each outermost first. Immutable: a block gets a scope of its own."""
 
     guards: tuple[Guard, ...] = ()
@@ -40,23 +40,23 @@ class Scope:
 
     def under(self, guard: Guard) -> Scope:
         """The scope where a condition holds as well."""
-        return replace(self, guards=(*self.guards, guard))
+        return Scope((*self.guards, guard), *self[1:])
 
     def controlled_by(self, test: Value) -> Scope:
         """The scope of an arm of this test; what it binds varies as the test does."""
-        return self if test.spread is Spread.UNIFORM else replace(self, control=test)
+        return self if test.spread is Spread.UNIFORM else self._replace(control=test)
 
     def inside(self, loop: OpenLoop) -> Scope:
         """The scope of a loop's body."""
-        return replace(self, loops=(*self.loops, loop))
+        return self._replace(loops=(*self.loops, loop))
 
     def attempted(self, statement: ast.Try) -> Scope:
         """The scope of the body of a `try` that has handlers."""
-        return replace(self, tries=(*self.tries, statement)) if statement.handlers else self
+        return self._replace(tries=(*self.tries, statement)) if statement.handlers else self
 
     def handler(self) -> Scope:
         """The scope of an `except` block of a `try` that stands here."""
-        return replace(self, handling=True, alone=self.alone or self.innermost_rank_guard())
+        return self._replace(handling=True, alone=self.alone or self.innermost_rank_guard())
 
     def innermost_rank_guard(self) -> Guard | None:
         """The innermost condition on the rank that lets this class of ranks come here."""

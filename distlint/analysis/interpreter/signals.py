@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name
-from distlint.analysis.program.nodes import walk
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.knowledge import failures
+from distlint.nodes import walk
 
 
 @dataclass(slots=True, eq=False)

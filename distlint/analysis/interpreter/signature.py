@@ -12,8 +12,8 @@ from distlint.analysis.interpreter.values import (
 )
 from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.nodes import walk
 from distlint.knowledge import ranks
+from distlint.nodes import walk
 
 
 def _sets_globals(function: Function) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Final
 
 from distlint.analysis.interpreter.assignment import assign
@@ -18,6 +18,7 @@ from distlint.analysis.interpreter.ir import (
 )
 from distlint.analysis.interpreter.libraries import fails
 from distlint.analysis.interpreter.loops import follow_for, follow_while, mark_volatile
+from distlint.analysis.interpreter.matching import as_branches, captures
 from distlint.analysis.interpreter.narrowing import narrow
 from distlint.analysis.interpreter.signature import deciding_decorator
 from distlint.analysis.interpreter.values import (
@@ -30,7 +31,7 @@ from distlint.analysis.interpreter.values import (
 )
 from distlint.analysis.interpreter.variables import Variables
 from distlint.analysis.program.definitions import Class, dotted_name
-from distlint.analysis.program.nodes import children, walk
+from distlint.nodes import children
 
 
 def start(frame: Frame) -> None:
@@ -99,6 +100,14 @@ def _fork(frame: Frame, statement: ast.If, test: Value) -> bool:
 
 
 def _match(frame: Frame, statement: ast.Match) -> bool:
+    chain = as_branches(statement)
+    if chain is not None:
+        return _if(frame, chain)
+    return _match_structure(frame, statement)
+
+
+def _match_structure(frame: Frame, statement: ast.Match) -> bool:
+    """Patterns that take the subject apart: which case it is, is a symbol of its own."""
     subject = frame.evaluate(statement.subject)
     before, outer = frame.variables, frame.steps
     ends: list[Variables] = []
@@ -106,7 +115,7 @@ def _match(frame: Frame, statement: ast.Match) -> bool:
     exhaustive = False
     for index, case in enumerate(statement.cases):
         frame.variables = before.copy()
-        for name in _captures(case.pattern):
+        for name in captures(case.pattern):
             value = Value(("match", id(case), name), UNKNOWN, subject.spread, subject.origin)
             frame.variables.refine(name, value)
         with frame.filling([]) as block:
@@ -292,13 +301,6 @@ def _leaves(body: list[ast.stmt]) -> bool:
             and dotted_name(body[-1].value.func) in ("sys.exit", "exit", "quit", "os._exit")
         )
     )
-
-
-def _captures(pattern: ast.AST) -> Iterator[str]:
-    for node in walk(pattern):
-        name = getattr(node, "name", None) or getattr(node, "rest", None)
-        if isinstance(name, str):
-            yield name
 
 
 STATEMENTS: Final[dict[type[ast.stmt], Callable[[Frame, Any], bool]]] = {

@@ -19,13 +19,13 @@ from distlint.analysis.interpreter.values import Closure, Spread
 from distlint.analysis.live.runs import FunctionRuns
 from distlint.analysis.program.definitions import Function, Module, dotted_name
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.nodes import walk
 from distlint.analysis.program.places import related
 from distlint.analysis.program.program import Program
 from distlint.findings import Related
 from distlint.knowledge import facts, hooks
 from distlint.knowledge.libraries import canonical_name
 from distlint.knowledge.schema import Effect
+from distlint.nodes import walk
 
 _RANK_WORDS: Final = (
     "rank",

@@ -7,7 +7,7 @@ for rank 0 alone.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TypeVar
 
@@ -19,7 +19,6 @@ from distlint.analysis.live.arrival import Arrival, Group, arrivals, callers_of,
 from distlint.analysis.live.runs import Call, FunctionRuns, Problem
 from distlint.analysis.program.definitions import Class, Definition, Function, Module, dotted_name
 from distlint.analysis.program.program import Program
-from distlint.analysis.program.source import Source
 from distlint.knowledge import facts
 from distlint.knowledge.facts import Knowledge
 
@@ -33,8 +32,8 @@ def _position(call: Call) -> tuple[int, int]:
 class LiveProgram:
     """A program with the runs that its entries lead to."""
 
-    def __init__(self, sources: Iterable[Source], knowledge: Knowledge) -> None:
-        self.program = Program(list(sources))
+    def __init__(self, program: Program, knowledge: Knowledge) -> None:
+        self.program = program
         self.knowledge = knowledge
         self.engine = Engine(self.program, knowledge)
         self.problems: list[Problem] = []

@@ -13,9 +13,9 @@ from typing import Final
 
 from distlint.analysis.program.definitions import Module, dotted_name
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.nodes import LEAVES, children, walk
 from distlint.analysis.program.program import Program
 from distlint.columns import split_lines
+from distlint.nodes import LEAVES, children, walk
 
 
 class Use(enum.Enum):

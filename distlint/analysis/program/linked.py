@@ -43,3 +43,25 @@ def linked(program: Program, module: Module) -> set[Module]:
             found.add(other)
             work.append(other)
     return found
+
+
+def components(program: Program) -> list[set[Module]]:
+    """The files in groups that no import joins, in the order of their first file.
+
+    What is found in a file depends on its group alone.
+    """
+    leader: dict[Module, Module] = {m: m for m in program.modules.values()}
+
+    def find(module: Module) -> Module:
+        while leader[module] is not module:
+            leader[module] = leader[leader[module]]
+            module = leader[module]
+        return module
+
+    for module in program.modules.values():
+        for other in imported(program, module):
+            leader[find(other)] = find(module)
+    groups: dict[Module, set[Module]] = {}
+    for module in program.modules.values():
+        groups.setdefault(find(module), set()).add(module)
+    return list(groups.values())

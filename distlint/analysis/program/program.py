@@ -7,7 +7,7 @@ a table says of a library's function of that name; what cannot be resolved stays
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from distlint.analysis.program.definitions import Class, Definition, Function, Module, dotted_name
@@ -39,6 +39,14 @@ class Program:
             )
             self.modules[name] = module
             self._tops.add(source.module.partition(".")[0])
+
+    def part(self, modules: Collection[Module]) -> Program:
+        """The program of some of the modules. Which names are the project's own stays as it is."""
+        part = Program([])
+        part.modules = {name: m for name, m in self.modules.items() if m in modules}
+        part._tops = self._tops
+        part._members, part._bases, part._mro = self._members, self._bases, self._mro
+        return part
 
     def lookup(self, dotted: str, depth: int = 0) -> Definition | None:
         """What an absolute dotted name means; None for a name of the project that cannot be found."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from distlint.analysis.program.definitions import Class, Function, Module
-from distlint.analysis.program.nodes import children
 from distlint.analysis.program.source import Source
+from distlint.nodes import children
 
 
 def scan(name: str, source: Source) -> Module:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.nodes import children, walk
+from distlint.nodes import children, walk
 
 
 @remembered

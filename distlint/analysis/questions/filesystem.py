@@ -19,7 +19,6 @@ from distlint.analysis.live.arrival import (
     maybe_guarded,
 )
 from distlint.analysis.program.definitions import Function, dotted_name
-from distlint.analysis.program.nodes import walk
 from distlint.analysis.program.syntax import (
     assignments,
     element_names,
@@ -30,6 +29,7 @@ from distlint.analysis.questions.paths import holds, parts_of
 from distlint.knowledge import sinks
 from distlint.knowledge.schema import Call as Row
 from distlint.knowledge.schema import Effect
+from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram

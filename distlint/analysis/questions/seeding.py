@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import CallSite
 from distlint.analysis.interpreter.values import Spread, Value
-from distlint.analysis.program.nodes import walk
 from distlint.knowledge import randomness
 from distlint.knowledge.randomness import Draw, Seeding
+from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from distlint.analysis.program.definitions import Function
-from distlint.analysis.program.nodes import walk
 from distlint.analysis.questions.wrapped import without_gradients
+from distlint.nodes import walk
 
 
 class Backward:

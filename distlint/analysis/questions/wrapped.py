@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.nodes import children, walk
 from distlint.knowledge import settings, wrappers
 from distlint.knowledge.wrappers import Wrapper
+from distlint.nodes import children, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import AttributeSite, CallSite, Guard

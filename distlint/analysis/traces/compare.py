@@ -2,22 +2,41 @@
 
 The traces are the same when, whatever the shared (uniform) conditions turn out to be, both classes may
 perform the same sequences of events. A symbol that both graphs know branches both; one that only one
-side has may go either way there, so that side is followed as a set of nodes. Bounded by a budget.
+side has may go either way there, so that side is followed as a set of nodes. Only what counts for a
+layer is looked at (`Slice`). Bounded by a budget, and by how deep calls are followed: where a bound is
+met, `Comparison.limits` or `GaveUp` says so.
+
+A loop asks its conditions anew in each iteration: an answer belongs to a symbol and to the iterations of
+those loops that both sides have and that change it. What happened before the last event is forgotten,
+so after an event both sides count their iterations from the same one.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from distlint.analysis.interpreter.ir import Layer, Run
 from distlint.analysis.live.arrival import family_of
-from distlint.analysis.traces.graph import OPAQUE, RETURN, Act, Call, End, Graphs, Head, If, Node
+from distlint.analysis.traces.graph import (
+    OPAQUE,
+    RETURN,
+    Act,
+    Call,
+    End,
+    Graphs,
+    Head,
+    If,
+    Node,
+    ways_on,
+)
 
 _BUDGET: Final = 40_000
 _MAX_STACK: Final = 24
 _MAX_ROUNDS: Final = 2
+"""How often a loop may be gone through without an event: a third time leads nowhere new."""
 _PRUNED_FROM: Final = 4
 """From so many answers on it is worth asking whether events can follow at all."""
 
@@ -25,9 +44,16 @@ Stack = tuple[Any, ...]
 """The calls that a node is inside of, innermost first: () or (call, rest of the stack)."""
 State = tuple[Node, Stack]
 States = frozenset[State]
+Place = tuple[Node, Stack, "tuple[Head, ...]"]
+"""A state, and the loops gone through since the last event."""
 Assumptions = frozenset[tuple[Hashable, bool]]
-Fresh = frozenset[tuple[tuple[Hashable, int], bool]]
-"""Answers given since the last event, by symbol and by how often loops have asked it anew."""
+Instance = frozenset[tuple[Hashable, int]]
+"""Which iteration of each loop that changes a symbol: by the loop's key, counted from the last event."""
+Asked = tuple[Hashable, Instance]
+_ONCE: Final[Instance] = frozenset()
+_NOTHING: Final[Asked] = (None, _ONCE)
+Fresh = tuple[tuple[Asked, bool], ...]
+"""Answers given since the last event, in the order in which they were needed."""
 
 
 Next = tuple[States, States, Assumptions, "tuple[Act, ...]", "frozenset[Hashable]"]
@@ -53,15 +79,48 @@ class Difference:
     right_calls: tuple[Call, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """All that a graph may perform: the `op` of each event by the identity of its syntax node, and the
+    places of events that count, of calls and of loops."""
+
+    events: dict[int, str]
+    places: frozenset[Hashable]
+
+
+Places = dict[Place, None]
+"""Where a side may stand, in the order in which it was found."""
+
+
 @dataclass(slots=True)
 class _Front:
-    """What a side may do next: events by op, calls to look into only if the other side differs, ends."""
+    """What a side may do next: events by op, calls to look into only if the other side differs, an end.
 
-    acts: dict[str, tuple[Act, set[State], tuple[Call, ...]]]
-    calls: dict[Hashable, tuple[Call, set[State]]]
-    ends: bool
-    dropped: frozenset[Hashable]
-    split: tuple[Hashable, int] | None = None
+    `open` holds the conditions that both sides ask and that have no answer yet.
+    """
+
+    acts: dict[str, Places] = field(default_factory=dict)
+    calls: dict[Hashable, Places] = field(default_factory=dict)
+    ends: bool = False
+    cut: bool = False
+    """Whether calls were not followed to their end: what is not found may be there."""
+    open: dict[Place, Asked] = field(default_factory=dict)
+
+    @property
+    def dropped(self) -> frozenset[Hashable]:
+        """Symbols whose answers ended with the loops that were gone through."""
+        crossed = {
+            head
+            for places in (*self.acts.values(), *self.calls.values())
+            for _, _, heads in places
+            for head in heads
+        }
+        return frozenset(symbol for head in crossed for symbol in head.loop.volatile)
+
+    def places(self) -> frozenset[Place]:
+        """All places where the side may stand."""
+        settled = (*self.acts.values(), *self.calls.values())
+        return frozenset(self.open).union(*settled)
 
 
 class Comparison:
@@ -71,14 +130,22 @@ class Comparison:
         self.graphs = graphs
         self.layer = layer
         self.skip = skip
+        self._slice = graphs.slice(layer, skip)
         self._spent = 0
-        self._symbols: dict[Node, frozenset[Hashable]] = {}
+        self._loops: dict[Hashable, frozenset[Hashable]] = {}
+        self._excluders: dict[Hashable, list[Hashable]] = {}
+        self.limits: dict[str, None] = {}
+        """What was not followed to its end, in the order in which it was met."""
 
     def difference(self, left: Node, right: Node) -> Difference | None:
         """The first difference between two graphs, or None where they perform the same. Raises GaveUp."""
         if left is right:
             return None
-        shared = self.symbols(left) & self.symbols(right)
+        left, right = self._slice.ahead(left), self._slice.ahead(right)
+        if left is right:
+            return None
+        shared = self._slice.symbols(left) & self._slice.symbols(right)
+        self._loops = self._common_loops(left, right)
         found = self._refined(left, right, shared)
         alone = self._asked_again(left, right) - shared if found is not None else None
         if not alone:
@@ -86,12 +153,18 @@ class Comparison:
         # What one side asks more than once has one answer: equal for each of the answers is equal.
         return found if self._refined(left, right, shared | alone) else None
 
+    def _common_loops(self, left: Node, right: Node) -> dict[Hashable, frozenset[Hashable]]:
+        """The symbols that each loop of both graphs changes, on either side, by the loop's key."""
+        mine, theirs = self._slice.loops(left), self._slice.loops(right)
+        return {key: mine[key] | theirs[key] for key in mine.keys() & theirs.keys()}
+
     def _refined(self, left: Node, right: Node, shared: frozenset[Hashable]) -> Difference | None:
         """A difference on a way that answers every condition once.
 
         Most pairs are equal whatever each single condition turns out to be. Where they are not, only the
         conditions that the way to the difference answered in two ways are remembered, and it starts anew.
         """
+        self._excluders.clear()
         remembered: frozenset[Hashable] = frozenset()
         while True:
             found = self._search(left, right, shared, remembered)
@@ -107,7 +180,7 @@ class Comparison:
         found: set[Hashable] = set()
         for root in (left, right):
             seen: set[Hashable] = set()
-            for node in self.nodes(root):
+            for node in self._slice.nodes(root):
                 if isinstance(node, If):
                     (found if node.symbol in seen else seen).add(node.symbol)
         return frozenset(found)
@@ -133,7 +206,7 @@ class Comparison:
             seen.add((a, b, assumed))
             steps: list[Next] = []
             if not self._pair(a, b, assumed, shared, trail, steps):
-                found = self._step(a, b, assumed, frozenset(), shared, trail, steps)
+                found = self._step(a, b, assumed, shared, remembered, trail, steps)
                 if found is not None:
                     difference, answers = found
                     return difference, (way, answers, frozenset())
@@ -222,9 +295,8 @@ class Comparison:
     ) -> tuple[Node, Stack]:
         """Go on over what needs no decision: events that do not count, answered conditions, returns."""
         while True:
+            node = self._slice.ahead(node)
             match node:
-                case Act() if not self.counts(node):
-                    node = node.next
                 case If():
                     truth = self._mode(node)
                     truth = known.get(node.symbol) if truth is None else truth
@@ -240,8 +312,7 @@ class Comparison:
 
     def counts(self, act: Act) -> bool:
         """Whether an event is one of this layer's, among all ranks, and not one to skip."""
-        event = act.event
-        return event.layer <= self.layer and event.group is None and id(event.node) not in self.skip
+        return self._slice.counts(act)
 
     def _alike(self, left: Run, right: Run) -> bool:
         """Whether a call does the same on both sides, though its arguments may be each rank's own."""
@@ -251,13 +322,17 @@ class Comparison:
         key = (left, right, self.layer)
         known = self.graphs.alike.get(key)
         if known is None:
-            self.graphs.alike[key] = True  # where the call comes back to itself
+            known = self.graphs.alike[key] = True  # where the call comes back to itself
             inside = Comparison(self.graphs, self.layer)
             try:
-                found = inside.difference(self.graphs.root(left), self.graphs.root(right))
-            except GaveUp:
-                found = None
-            known = self.graphs.alike[key] = found is None
+                known = inside.difference(self.graphs.root(left), self.graphs.root(right)) is None
+            except GaveUp as reason:
+                self.limits[f"what ranks do in {left.function.qualname}: {reason}"] = None
+            except RecursionError:
+                del self.graphs.alike[key]
+                raise
+            self.limits |= inside.limits
+            self.graphs.alike[key] = known
         return known
 
     def _relevant(self, a: States, b: States) -> frozenset[Hashable]:
@@ -267,9 +342,9 @@ class Comparison:
     def _ahead(self, states: States) -> frozenset[Hashable]:
         found: frozenset[Hashable] = frozenset()
         for node, returns in states:
-            found |= self.symbols(node)
+            found |= self._slice.symbols(node)
             while returns:
-                found |= self.symbols(returns[0].next)
+                found |= self._slice.symbols(returns[0].next)
                 returns = returns[1]
         return found
 
@@ -278,108 +353,147 @@ class Comparison:
         a: States,
         b: States,
         assumed: Assumptions,
+        shared: frozenset[Hashable],
+        remembered: frozenset[Hashable],
+        trail: tuple[Act, ...],
+        steps: list[Next],
+    ) -> tuple[Difference, Assumptions] | None:
+        """Compare what both may do next, for all answers to the conditions before it.
+
+        Both go on together from one open condition to the next. Where they come to the same places with
+        the same answers that may still matter, one of the ways there stands for all.
+        """
+        before = dict(assumed)
+        seen: set[tuple[Hashable, ...]] = set()
+        work: list[tuple[_Front, _Front, Fresh, frozenset[Hashable]]] = [
+            (self._start(a), self._start(b), (), frozenset())
+        ]
+        while work:
+            left, right, fresh, expand = work.pop()
+            left, right, expand = self._fronts(left, right, before, fresh, shared, expand)
+            asked = next(iter((*left.open.values(), *right.open.values())), None)
+            if asked is not None:
+                key = (
+                    *(left.places(), left.ends, left.cut, right.places(), right.ends, right.cut),
+                    *(expand, self._live(left, right, fresh, remembered)),
+                )
+                idle = len(fresh) >= _PRUNED_FROM and not (
+                    self._may_act(left, before, fresh) or self._may_act(right, before, fresh)
+                )
+                if key not in seen and not idle:
+                    seen.add(key)
+                    work += [
+                        (left, right, (*fresh, (asked, truth)), expand) for truth in (False, True)
+                    ]
+            elif left.acts.keys() == right.acts.keys() and left.ends == right.ends:
+                steps += _further(left, right, assumed, fresh, trail)
+            else:
+                difference = _difference(left, right, trail)
+                if difference is not None:
+                    return difference, frozenset((s, t) for (s, loops), t in fresh if not loops)
+        return None
+
+    def _start(self, states: States) -> _Front:
+        return _Front(open={(*state, ()): _NOTHING for state in sorted(states, key=_number)})
+
+    def _live(
+        self, left: _Front, right: _Front, fresh: Fresh, remembered: frozenset[Hashable]
+    ) -> Fresh:
+        """The answers that may still matter: to be remembered, or asked again before the next event."""
+        ahead = [
+            (crossed, self._ahead(frozenset({(node, returns)})))
+            for node, returns, crossed in (*left.open, *right.open)
+            if fresh
+        ]
+        return tuple(
+            (asked, truth)
+            for asked, truth in fresh
+            if asked[0] in remembered
+            or any(
+                not self._passed(asked, crossed) and _bears_on(asked[0], truth, symbols)
+                for crossed, symbols in ahead
+            )
+        )
+
+    def _passed(self, asked: Asked, crossed: tuple[Head, ...]) -> bool:
+        """Whether the iterations for which an answer was given are over."""
+        symbol, instance = asked
+        given = dict(instance)
+        return any(lap > given.get(key, 0) for key, lap in self._instance(symbol, crossed))
+
+    def _fronts(
+        self,
+        left: _Front,
+        right: _Front,
+        before: dict[Hashable, bool],
         fresh: Fresh,
         shared: frozenset[Hashable],
-        trail: tuple[Act, ...],
-        work: list[Next],
-    ) -> tuple[Difference, Assumptions] | None:
-        expand: set[Hashable] = set()
+        expand: frozenset[Hashable],
+    ) -> tuple[_Front, _Front, frozenset[Hashable]]:
+        """What both sides may do next with the answers so far, and the calls that were looked into.
+
+        Calls that both make are one step for both, unless the sides differ: then they are looked into.
+        """
+        answers = dict(fresh)
         while True:
             self._spend()
-            left = self._front(a, dict(assumed), dict(fresh), shared, expand)
-            right = self._front(b, dict(assumed), dict(fresh), shared, expand)
-            split = left.split if left.split is not None else right.split
-            if split is not None:
-                if len(fresh) >= _PRUNED_FROM and not (
-                    self._may_act(a, assumed, fresh) or self._may_act(b, assumed, fresh)
-                ):
-                    return None
-                for truth in (True, False):
-                    found = self._step(a, b, assumed, fresh | {(split, truth)}, shared, trail, work)
-                    if found is not None:
-                        return found
-                return None
+            left = self._advance(left, before, answers, shared, expand)
+            right = self._advance(right, before, answers, shared, expand)
+            if left.open or right.open:
+                return left, right, expand
             lonely = left.calls.keys() ^ right.calls.keys()
             for key in left.calls.keys() & right.calls.keys():
-                if not self._alike(left.calls[key][0].run, right.calls[key][0].run):
+                if not self._alike(_call(left.calls[key]).run, _call(right.calls[key]).run):
                     lonely.add(key)
             if not lonely:
                 same = left.acts.keys() == right.acts.keys() and left.ends == right.ends
                 lonely = set() if same else left.calls.keys() | right.calls.keys()
             if not lonely:
-                break
+                return left, right, expand
             expand |= lonely
-        if not (left.acts or right.acts or left.calls or right.calls):
-            return None  # who leaves here and who goes on: nobody is waited for
-        if any(not (side.acts or side.ends or side.calls) for side in (left, right)):
-            return None  # an exception, or round and round in a loop that has no events
-        ops_differ = left.acts.keys() != right.acts.keys()
-        ends_differ = left.ends != right.ends
-        if ops_differ or ends_differ:
-            if any(op.startswith(OPAQUE) for op in left.acts.keys() ^ right.acts.keys()):
-                return None
-            only_left = [left.acts[op] for op in left.acts if op not in right.acts]
-            only_right = [right.acts[op] for op in right.acts if op not in left.acts]
-            pick_left = only_left or list(left.acts.values())
-            pick_right = only_right or list(right.acts.values())
-            answers = frozenset((s, t) for (s, rounds), t in fresh if rounds == 0)
-            difference = Difference(
-                tuple(e for e, _, _ in pick_left),
-                tuple(e for e, _, _ in pick_right),
-                left.ends,
-                right.ends,
-                trail[-12:],
-                pick_left[0][2] if pick_left else (),
-                pick_right[0][2] if pick_right else (),
-            )
-            return difference, answers
-        dropped = left.dropped | right.dropped
-        latest: dict[Hashable, bool] = {s: t for s, t in assumed if s not in dropped}
-        for (symbol, _), truth in sorted(fresh, key=lambda answer: answer[0][1]):
-            latest[symbol] = truth
-        carried = frozenset(latest.items())
-        for op, (event, states, _) in left.acts.items():
-            both = frozenset(states), frozenset(right.acts[op][1])
-            work.append((*both, carried, (*trail, event)[-12:], dropped))
-        for key, (_, behind) in left.calls.items():
-            both = frozenset(behind), frozenset(right.calls[key][1])
-            work.append((*both, carried, trail, dropped))
-        return None
 
-    def _front(
+    def _advance(
         self,
-        states: States,
-        assumed: dict[Hashable, bool],
-        fresh: dict[tuple[Hashable, int], bool],
+        front: _Front,
+        before: dict[Hashable, bool],
+        answers: dict[Asked, bool],
         shared: frozenset[Hashable],
-        expand: set[Hashable],
+        expand: frozenset[Hashable],
     ) -> _Front:
-        front = _Front({}, {}, False, frozenset())
-        stack: list[tuple[Node, Stack, tuple[Head, ...]]] = [(n, s, ()) for n, s in states]
-        seen: set[tuple[Node, Stack, tuple[Head, ...]]] = set()
+        """Go on from the conditions that have an answer by now, and into the calls to look into."""
+        if not front.open and front.calls.keys().isdisjoint(expand):
+            return front
+        self._spend(len(front.acts) + len(front.calls))
+        ahead = _Front(
+            {op: dict(places) for op, places in front.acts.items()},
+            {key: dict(places) for key, places in front.calls.items() if key not in expand},
+            front.ends,
+            front.cut,
+        )
+        stack = list(front.open)[::-1]
+        stack += (place for key in front.calls.keys() & expand for place in front.calls[key])
+        seen: set[Place] = set()
         while stack:
             node, returns, crossed = stack.pop()
-            if (node, returns, crossed) in seen:
+            node = self._slice.ahead(node)
+            place = node, returns, crossed
+            if place in seen:
                 continue
-            seen.add((node, returns, crossed))
+            seen.add(place)
             self._spend()
             match node:
                 case Act():
-                    if not self.counts(node):
-                        stack.append((node.next, returns, crossed))
-                    else:
-                        op = node.event.op
-                        if op not in front.acts:
-                            front.acts[op] = (node, set(), _chain(returns))
-                        front.acts[op][1].add((node.next, returns))
-                        front.dropped |= _asked_anew(crossed)
+                    ahead.acts.setdefault(node.event.op, {})[place] = None
                 case If():
                     truth = self._mode(node)
                     if truth is None:
-                        truth, open_ = _answer(node.symbol, crossed, assumed, fresh)
-                        if truth is None and node.symbol in shared:
-                            front.split = open_
-                            return front
+                        truth, asked = self._answer(node.symbol, crossed, before, answers)
+                        first = asked if node.symbol in shared else None
+                        if first is None and not asked[1]:
+                            first = self._excluder(node.symbol, before, answers, shared)
+                        if truth is None and first is not None:
+                            ahead.open[place] = first
+                            continue
                     if truth is not False:
                         stack.append((node.then, returns, crossed))
                     if truth is not True:
@@ -387,46 +501,48 @@ class Comparison:
                 case Head():
                     if crossed.count(node) >= _MAX_ROUNDS:
                         continue  # round and round without an event: nothing new
-                    crossed = (*crossed, node)
                     key = node.loop.key
-                    truth, open_ = (
-                        (True, (key, 0)) if node.exit is None else _answer(key, crossed, {}, fresh)
-                    )
-                    if truth is None and key in shared:
-                        front.split = open_
-                        return front
-                    if truth is not False:
+                    crossed = (*crossed, node)
+                    truth, asked = self._answer(key, crossed, {}, answers)
+                    if truth is None and key in shared and node.exit is not None:
+                        ahead.open[place] = asked
+                        continue
+                    if truth is not False or node.exit is None:
                         stack.append((node.body, returns, crossed))
                     if truth is not True and node.exit is not None:
                         stack.append((node.exit, returns, crossed))
                 case Call():
                     ident = (node.run.function, id(node.node), _depth(returns))
-                    if ident in expand:
-                        if _depth(returns) >= _MAX_STACK:
-                            continue  # a recursion: no claim about what is that deep
-                        stack.append(
-                            (self.graphs.root(node.run, node.known), (node, returns), crossed)
-                        )
+                    if ident not in expand:
+                        ahead.calls.setdefault(ident, {})[place] = None
+                    elif _depth(returns) >= _MAX_STACK:
+                        # A recursion: no claim about what is that deep.
+                        name = node.run.function.qualname
+                        self.limits[f"{name}: calls more than {_MAX_STACK} deep"] = None
+                        ahead.cut = True
                     else:
-                        _, behind = front.calls.setdefault(ident, (node, set()))
-                        behind.add((node.next, returns))
-                        front.dropped |= _asked_anew(crossed)
+                        stack.append((self._slice.root(node), (node, returns), crossed))
                 case End():
                     if node is RETURN and returns:
                         stack.append((returns[0].next, returns[1], crossed))
                     elif node.kind != "raise":
-                        front.ends = True
-        return front
+                        ahead.ends = True
+        return ahead
 
-    def _may_act(self, states: States, assumed: Assumptions, fresh: Fresh) -> bool:
+    def _may_act(self, front: _Front, before: dict[Hashable, bool], fresh: Fresh) -> bool:
         """Whether an event can follow at all, given the answers so far.
 
         Each open condition doubles the ways to look at; where one that is answered keeps all events out
         (`if args.horovod`), the others need no answer.
         """
-        answers = dict(assumed)
-        answers.update((symbol, truth) for (symbol, rounds), truth in fresh if rounds == 0)
-        stack = [(node, returns, frozenset[Hashable]()) for node, returns in states]
+        if front.acts:
+            return True
+        answers = dict(before)
+        answers.update((symbol, truth) for (symbol, loops), truth in fresh if not loops)
+        stack = [
+            (node, returns, frozenset(s for head in crossed for s in head.loop.volatile))
+            for node, returns, crossed in (*front.open, *itertools.chain(*front.calls.values()))
+        ]
         seen: set[tuple[Node, Stack, frozenset[Hashable]]] = set()
         while stack:
             state = stack.pop()
@@ -435,11 +551,10 @@ class Comparison:
             seen.add(state)
             self._spend()
             node, returns, anew = state
+            node = self._slice.ahead(node)
             match node:
                 case Act():
-                    if self.counts(node):
-                        return True
-                    stack.append((node.next, returns, anew))
+                    return True
                 case If():
                     truth = self._mode(node)
                     if truth is None and node.symbol not in anew:
@@ -458,16 +573,24 @@ class Comparison:
                 case Call():
                     if _depth(returns) >= _MAX_STACK:
                         return True
-                    stack.append(
-                        (self.graphs.root(node.run, node.known), (node.next, returns), anew)
-                    )
+                    stack.append((self._slice.root(node), (node, returns), anew))
                 case End():
                     if node is RETURN and returns:
-                        stack.append((returns[0], returns[1], anew))
+                        stack.append((returns[0].next, returns[1], anew))
         return False
 
     def _mode(self, node: If) -> bool | None:
-        """Whether a model is sharded is assumed where its collectives are compared."""
+        """What the assumed run answers: it has several ranks, is under way, and shards its model where
+        the collectives of that count."""
+        match node.symbol:
+            case ("compare", "Eq" | "Gt" as how, ("attr", _, str() as name), ("constant", _, 1)):
+                if name.endswith("world_size"):
+                    # fairseq 0.12.2 trainer.py:854, `if distributed_world_size == 1: return None`.
+                    return how == "Gt"
+            case ("hasattr", ("function", _), _):
+                # What a function keeps since its first call, which ranks make as the program starts
+                # (fairseq 0.12.2 distributed/utils.py:423, a process group).
+                return True
         sharded = (
             node.value is not None
             and "sharded-mode" in node.value.tags
@@ -480,38 +603,10 @@ class Comparison:
         if self._spent > _BUDGET:
             raise GaveUp(f"more than {_BUDGET} states to compare")
 
-    def symbols(self, root: Node) -> frozenset[Hashable]:
-        """Every symbol and loop that a graph may ask, through calls."""
-        if root in self._symbols:
-            return self._symbols[root]
-        found: set[Hashable] = set()
-        for node in self.nodes(root):
-            if isinstance(node, If):
-                found.add(node.symbol)
-            elif isinstance(node, Head):
-                found.add(node.loop.key)
-        self._symbols[root] = frozenset(found)
-        return self._symbols[root]
-
-    def events(self, root: Node) -> dict[int, str]:
-        """All events that a graph may perform, through calls: `op` by identity of the syntax node."""
-        return {id(n.event.node): n.event.op for n in self.nodes(root) if isinstance(n, Act)}
-
-    def places(self, root: Node) -> frozenset[Hashable]:
-        """Where a graph may perform events that count, call functions, or loop."""
-        found: set[Hashable] = set()
-        for node in self.nodes(root):
-            match node:
-                case Act() if self.counts(node):
-                    found.add(id(node.event.node))
-                case Call():
-                    found.add(id(node.node))
-                case Head():
-                    found.add(node.loop.key)
-        return frozenset(found)
-
-    def nodes(self, root: Node) -> list[Node]:
-        """Every node that can be reached, through calls."""
+    def contents(self, root: Node) -> Contents:
+        """What a graph may perform, call and go round in, through calls: of all layers."""
+        events: dict[int, str] = {}
+        places: set[Hashable] = set()
         seen: set[Node] = set()
         stack = [root]
         while stack:
@@ -519,18 +614,134 @@ class Comparison:
             if node in seen:
                 continue
             seen.add(node)
+            stack += ways_on(node)
             match node:
-                case Act():
-                    stack.append(node.next)
-                case If():
-                    stack += [node.then, node.orelse]
-                case Head():
-                    stack.append(node.body)
-                    if node.exit is not None:
-                        stack.append(node.exit)
+                case Act(event=event):
+                    events[id(event.node)] = event.op
+                    if self.counts(node):
+                        places.add(id(event.node))
                 case Call():
-                    stack += [self.graphs.root(node.run, node.known), node.next]
-        return list(seen)
+                    places.add(id(node.node))
+                    stack.append(self.graphs.root(node.run, node.known))
+                case Head():
+                    places.add(node.loop.key)
+        return Contents(events, frozenset(places))
+
+    def _answer(
+        self,
+        symbol: Hashable,
+        crossed: tuple[Head, ...],
+        assumed: dict[Hashable, bool],
+        fresh: dict[Asked, bool],
+    ) -> tuple[bool | None, Asked]:
+        """How a symbol was answered, and for which iterations an answer is to be kept."""
+        instance = self._instance(symbol, crossed)
+        asked = symbol, instance
+        if asked in fresh:
+            return fresh[asked], asked
+        truth = assumed.get(symbol) if not instance else None
+        if truth is None and not instance:
+            given = ((other, told) for (other, loops), told in fresh.items() if not loops)
+            if _excluded(symbol, (*assumed.items(), *given)):
+                truth = False
+        return truth, asked
+
+    def _excluder(
+        self,
+        symbol: Hashable,
+        before: dict[Hashable, bool],
+        answers: dict[Asked, bool],
+        shared: frozenset[Hashable],
+    ) -> Asked | None:
+        """What both sides ask and have not answered yet, and what may exclude a symbol of one side."""
+        if symbol not in self._excluders:
+            found = [other for other in shared if _excluded(symbol, ((other, True),))]
+            self._excluders[symbol] = sorted(found, key=repr)
+        for other in self._excluders[symbol]:
+            asked = other, _ONCE
+            if other not in before and asked not in answers:
+                return asked
+        return None
+
+    def _instance(self, symbol: Hashable, crossed: tuple[Head, ...]) -> Instance:
+        """In which iterations of the loops that change it a symbol is asked.
+
+        A loop that one side alone has says nothing of what both ask; an inner loop begins anew with each
+        iteration of the one around it.
+        """
+        laps: dict[Hashable, int] = {}
+        for head in crossed:
+            key = head.loop.key
+            if key in self._loops:
+                for inner in [
+                    other for other in laps if other != key and other in self._loops[key]
+                ]:
+                    del laps[inner]
+                laps[key] = laps.get(key, 0) + 1
+        return frozenset((key, lap) for key, lap in laps.items() if symbol in self._loops[key])
+
+
+def _difference(left: _Front, right: _Front, trail: tuple[Act, ...]) -> Difference | None:
+    """What to say of two classes that may not do the same next, if it is a matter of waiting."""
+    if not (left.acts or right.acts or left.calls or right.calls):
+        return None  # who leaves here and who goes on: nobody is waited for
+    if any(not (side.acts or side.ends or side.calls) for side in (left, right)):
+        return None  # an exception, or round and round in a loop that has no events
+    if left.cut or right.cut:
+        return None
+    if any(op.startswith(OPAQUE) for op in left.acts.keys() ^ right.acts.keys()):
+        return None
+    only_left = {op: places for op, places in left.acts.items() if op not in right.acts}
+    only_right = {op: places for op, places in right.acts.items() if op not in left.acts}
+    mine = [next(iter(places)) for places in (only_left or left.acts).values()]
+    theirs = [next(iter(places)) for places in (only_right or right.acts).values()]
+    return Difference(
+        tuple(_act(place) for place in mine),
+        tuple(_act(place) for place in theirs),
+        left.ends,
+        right.ends,
+        trail[-12:],
+        _chain(mine[0][1]) if mine else (),
+        _chain(theirs[0][1]) if theirs else (),
+    )
+
+
+def _further(
+    left: _Front, right: _Front, assumed: Assumptions, fresh: Fresh, trail: tuple[Act, ...]
+) -> list[Next]:
+    """What is left to compare behind the events and calls that both make."""
+    dropped = left.dropped | right.dropped
+    latest: dict[Hashable, bool] = {s: t for s, t in assumed if s not in dropped}
+    for (symbol, _), truth in sorted(fresh, key=lambda answer: sum(n for _, n in answer[0][1])):
+        latest[symbol] = truth
+    carried = frozenset(latest.items())
+    further: list[Next] = []
+    for op, places in left.acts.items():
+        event = _act(next(iter(places)))
+        both = _behind(places), _behind(right.acts[op])
+        further.append((*both, carried, (*trail, event)[-12:], dropped))
+    for key, places in left.calls.items():
+        both = _behind(places), _behind(right.calls[key])
+        further.append((*both, carried, trail, dropped))
+    return further
+
+
+def _act(place: Place) -> Act:
+    assert isinstance(place[0], Act)
+    return place[0]
+
+
+def _call(places: Places) -> Call:
+    call, _, _ = next(iter(places))
+    assert isinstance(call, Call)
+    return call
+
+
+def _behind(places: Places) -> States:
+    """The states that follow events or calls."""
+    return frozenset(
+        (node.next, returns) for node, returns, _ in places if isinstance(node, (Act, Call))
+    )
 
 
 def _answered_twice(way: Way) -> frozenset[Hashable]:
@@ -553,30 +764,6 @@ def _answered_twice(way: Way) -> frozenset[Hashable]:
     return frozenset(found)
 
 
-def _asked_anew(crossed: tuple[Head, ...]) -> frozenset[Hashable]:
-    """Symbols whose answers ended with the loops that were gone through."""
-    return frozenset(symbol for head in crossed for symbol in head.loop.volatile)
-
-
-def _answer(
-    symbol: Hashable,
-    crossed: tuple[Head, ...],
-    assumed: dict[Hashable, bool],
-    fresh: dict[tuple[Hashable, int], bool],
-) -> tuple[bool | None, tuple[Hashable, int]]:
-    """How a symbol was answered, and under which number an answer is to be kept."""
-    rounds = sum(1 for head in crossed if symbol in head.loop.volatile)
-    numbered = (symbol, rounds)
-    if numbered in fresh:
-        return fresh[numbered], numbered
-    truth = assumed.get(symbol) if rounds == 0 else None
-    if truth is None and rounds == 0:
-        given = ((other, told) for (other, again), told in fresh.items() if again == 0)
-        if _excluded(symbol, (*assumed.items(), *given)):
-            truth = False
-    return truth, numbered
-
-
 def _excluded(symbol: Hashable, answers: Iterable[tuple[Hashable, bool]]) -> bool:
     """Whether `x == "a"` cannot hold, for `x` was answered to equal another constant."""
     match symbol:
@@ -587,6 +774,22 @@ def _excluded(symbol: Hashable, answers: Iterable[tuple[Hashable, bool]]) -> boo
                         if same == what and another != constant:
                             return True
     return False
+
+
+def _bears_on(symbol: Hashable, truth: bool, symbols: frozenset[Hashable]) -> bool:
+    """Whether an answer is one to any of these symbols, or excludes one."""
+    if symbol in symbols:
+        return True
+    match symbol:
+        case ("compare", "Eq", _, ("constant", _, _)) if truth:
+            return any(_excluded(other, ((symbol, True),)) for other in symbols)
+    return False
+
+
+def _number(state: State) -> tuple[int, ...]:
+    """Sorts states by the order in which their nodes were made: the same in every run."""
+    node, returns = state
+    return node.number, *(call.number for call in _chain(returns))
 
 
 def _depth(stack: Stack) -> int:

@@ -6,14 +6,13 @@ import ast
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ir import Event, Guard, Layer, Loop, Run
 from distlint.analysis.interpreter.ranks import MAIN, OTHER, RankClass
 from distlint.analysis.interpreter.values import Spread, Value
 from distlint.analysis.live.arrival import groups_of
 from distlint.analysis.program.definitions import Function, Module
-from distlint.analysis.program.nodes import walk
 from distlint.analysis.traces.compare import Comparison, Difference, GaveUp
 from distlint.analysis.traces.graph import (
     OPAQUE,
@@ -28,11 +27,10 @@ from distlint.analysis.traces.graph import (
     is_local,
     own_nodes,
 )
+from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.runs import FunctionRuns
-
-_MAX_PER_FUNCTION: Final = 6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,17 +92,21 @@ def divergences_of(
 ) -> tuple[list[Divergence], list[tuple[str, str]]]:
     """All divergences of all live functions, and notes on functions that were given up (path, text)."""
     for function, runs in live.items():
-        if any(graphs.noisy(run) for _, run in runs.runs()):
+        graphs.runs[function] = tuple(run for _, run in runs.runs())
+        if any(graphs.noisy(run) for run in graphs.runs[function]):
             graphs.loud.add(function)
     found: dict[tuple[object, ...], Divergence] = {}
     problems: list[tuple[str, str]] = []
     for function, runs in live.items():
+        limits: dict[str, None] = {}
+        divergences: list[Divergence] = []
         try:
-            divergences, problem = _of_function(function, runs, graphs)
-        except RecursionError as reason:
-            divergences, problem = [], str(reason)
-        if problem:
-            problems.append((function.module.path, f"{function.qualname}: not compared, {problem}"))
+            divergences = _of_function(function, runs, graphs, limits)
+        except RecursionError:
+            limits["nested too deeply"] = None
+        for limit in limits:
+            text = f"{function.qualname}: not compared to its end, {limit}"
+            problems.append((function.module.path, text))
         for divergence in divergences:
             key = (divergence.kind, id(divergence.anchor), divergence.layer > 0)
             found.setdefault(key, divergence)
@@ -125,12 +127,13 @@ def _innermost(found: list[Divergence]) -> list[Divergence]:
 
 
 def _of_function(
-    function: Function, runs: FunctionRuns, graphs: Graphs
-) -> tuple[list[Divergence], str]:
-    """The divergences of one function, and why a comparison was given up ("" where none was)."""
+    function: Function, runs: FunctionRuns, graphs: Graphs, limits: dict[str, None]
+) -> list[Divergence]:
+    """The divergences of one function; adds to `limits` what was not compared to its end, and why."""
     found: list[Divergence] = []
-    problem = ""
     reported: set[int] = set()
+    too_many: set[int] = set()
+    """Places of which one layer, on one class, could not be compared: others would not fare better."""
     for variant in _entered_together(runs):
         if not any(graphs.noisy(run) for run in variant.values()):
             continue
@@ -145,13 +148,13 @@ def _of_function(
                 if rank is MAIN or other is main or rank in given_up:
                     continue
                 try:
-                    _compare(function, graphs, layer, main, other, rank, reported, found)
+                    _compare(function, graphs, layer, main, other, rank, reported, found, limits)
                 except GaveUp as reason:
                     given_up.add(rank)
-                    problem = str(reason)
+                    limits[str(reason)] = None
             for run in dict.fromkeys(variant.values()):
-                found += _local(function, graphs, layer, run, reported, variant)
-    return _once_for_each_exit(found), problem
+                found += _local(function, graphs, layer, run, reported, variant, limits, too_many)
+    return _once_for_each_exit(found)
 
 
 def _once_for_each_exit(found: list[Divergence]) -> list[Divergence]:
@@ -197,25 +200,30 @@ def _compare(
     rank: RankClass,
     reported: set[int],
     found: list[Divergence],
+    limits: dict[str, None],
 ) -> None:
     """Add what divides two classes of ranks to `found`. Raises GaveUp; what was found until then stays."""
     left, right = graphs.root(main), graphs.root(other)
     skip: set[int] = set(reported)
-    for _ in range(_MAX_PER_FUNCTION):
+    while True:  # each difference adds an event to `skip`
         comparison = Comparison(graphs, layer, frozenset(skip))
         difference = comparison.difference(left, right)
+        limits |= comparison.limits
         if difference is None:
             break
-        mine, theirs = comparison.events(left), comparison.events(right)
-        divergence = _classify(function, layer, difference, main, other, rank, mine, theirs)
+        mine, theirs = comparison.contents(left), comparison.contents(right)
+        divergence = _classify(
+            function, layer, difference, main, other, rank, mine.events, theirs.events
+        )
         if divergence is None:
             break
         skip.add(id(divergence.event.node))
         if not divergence.explained and divergence.others is None:
-            waits, misses = (left, right) if divergence.waiters is MAIN else (right, left)
-            if not comparison.places(waits) - comparison.places(misses):
-                # Nothing keeps the others from it, and nothing that this class does is its own alone: the
-                # two were compared out of step (sd-scripts train_controlnet.py:530, barriers in two loops).
+            waits, misses = (mine, theirs) if divergence.waiters is MAIN else (theirs, mine)
+            if not waits.places - misses.places:
+                # Nothing keeps the others from it, and nothing that this class does is its own alone: a
+                # condition that both ask was not seen to be the same (axolotl 0.21.0 fsdp2.py:405, where
+                # the main process alone has asked for `nvfp4_cls` before).
                 continue
         if not divergence.guards or any(act.event.op == "join" for act in difference.trail):
             # No condition on the rank divides them: nothing that a person could look at. And inside
@@ -349,6 +357,8 @@ def _local(
     run: Run,
     reported: set[int],
     variant: dict[RankClass, Run],
+    limits: dict[str, None],
+    too_many: set[int],
 ) -> list[Divergence]:
     """Conditions, loops and failures that each rank answers for itself: their arms must be equal."""
     found: list[Divergence] = []
@@ -377,12 +387,23 @@ def _local(
             if ahead is None:
                 continue
             act, chain = ahead
+        elif id(place) in too_many:
+            continue
         else:
             try:
                 difference = comparison.difference(*arms)
-            except GaveUp:
+            except GaveUp as reason:
+                too_many.add(id(place))
+                line = getattr(place, "lineno", 0)
+                limits[f"what follows each answer in line {line}: {reason}"] = None
                 continue
+            limits |= comparison.limits
             if difference is None:
+                continue
+            ends = difference.left_ends and difference.right_ends
+            if ends and not difference.right and isinstance(place, ast.ExceptHandler):
+                # A handler that may do more, under a condition that it alone asks (fairseq 0.12.2
+                # trainer.py:1124, a process group that is made when it is first asked for).
                 continue
             left = [(act, difference.right, difference.left_calls) for act in difference.left]
             right = [(act, difference.left, difference.right_calls) for act in difference.right]
@@ -424,9 +445,10 @@ def _waits_alone(
         return None
     act, chain = first
     for rank, run in variant.items():
-        if _decided(failed.guard, run, not failed.guard.taken) and id(
-            act.event.node
-        ) in comparison.events(graphs.root(run)):
+        if (
+            _decided(failed.guard, run, not failed.guard.taken)
+            and id(act.event.node) in comparison.contents(graphs.root(run)).events
+        ):
             return act, chain, rank
     return None
 

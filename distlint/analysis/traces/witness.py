@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from distlint.analysis.interpreter.ir import Event, Guard
 from distlint.analysis.interpreter.ranks import MAIN, OTHER, RankClass
 from distlint.analysis.program.definitions import Module, dotted_name
-from distlint.analysis.program.nodes import walk
 from distlint.analysis.program.places import place_of, related
 from distlint.analysis.traces.divergence import Divergence
 from distlint.analysis.traces.graph import Act
 from distlint.findings import Place, Related, Witness, WitnessStep
+from distlint.nodes import walk
 
 _MAX_TEXT = 56
 _SHOWN_TRAIL = 2

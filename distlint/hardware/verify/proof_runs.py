@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from distlint.hardware.verify.outcome import Outcome, Status
+from distlint.pages import reason_for_no_proof
 from distlint.proving.declaration import DeclarationError, read_declaration
 from distlint.proving.steps import (
     as_written,
@@ -28,11 +29,7 @@ class Proof:
 
 
 def bundled() -> tuple[list[Proof], list[str]]:
-    """The proofs of all registered rules, and the codes of those that have none.
-
-    Rules about distlint's own input (a file that cannot be parsed, a bad setting: DL9xx) claim nothing
-    about ranks, and are left out.
-    """
+    """The proofs of all registered rules, and the codes of those that have none and give no reason."""
     from importlib import import_module
 
     from distlint.rule import load_rules
@@ -43,7 +40,7 @@ def bundled() -> tuple[list[Proof], list[str]]:
         path = Path(module.__file__ or "").with_name("proof.py")
         if path.is_file():
             proofs.append(Proof(code, rule.name, path))
-        elif not code.startswith("DL9"):
+        elif reason_for_no_proof(rule.page) is None:
             without.append(code)
     return proofs, without
 

@@ -43,9 +43,9 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import place_of, related
 from distlint.analysis.program.definitions import Function, dotted_name
-from distlint.analysis.program.nodes import walk
 from distlint.analysis.program.syntax import own_nodes
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
+from distlint.nodes import walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:

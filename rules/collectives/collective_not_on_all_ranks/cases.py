@@ -273,6 +273,55 @@ def main_commands(jobs):
         serve()
 
 
+def both_ways_meet(x):
+    if dist.get_rank() == 0:
+        print(x.sum())
+        dist.barrier()
+        return
+    dist.barrier()
+
+
+def all_leave(x, step, every):
+    if step % every:
+        return
+    dist.all_reduce(x)
+
+
+def alone(x):
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        return
+    dist.all_reduce(x)
+
+
+def only_the_write_is_guarded(model, path):
+    dist.barrier()
+    if dist.get_rank() == 0:
+        torch.save(model, path)
+    dist.barrier()
+
+
+def rank_of_a_matrix(lora_rank):
+    if lora_rank > 0:
+        dist.barrier()
+
+
+def all_fail(accelerator, values):
+    if values is None:
+        raise ValueError("nothing to gather")
+    return accelerator.gather(values)
+
+
+@rank_zero_only
+def log_on_main(x):
+    print(x.sum())
+
+
+def logged_in_between(x):
+    dist.all_reduce(x)
+    log_on_main(x)
+    dist.barrier()
+
+
 def one_rank_by_itself(state, path):
     if dist.get_rank() == 0:
         dcp.save(state, checkpoint_id=path, no_dist=True)

@@ -51,10 +51,10 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Spread
 from distlint.analysis.model import place_of, source_of, span_of
-from distlint.analysis.program.nodes import walk
 from distlint.analysis.traces.witness import event_text, related_places, text_of, where, witness
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.nodes import walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:

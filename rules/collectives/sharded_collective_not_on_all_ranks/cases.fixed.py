@@ -134,3 +134,10 @@ class TrainerThatAsks(Trainer):
             self._save(output_dir, state_dict=self.accelerator.get_state_dict(self.model))
         elif self.args.should_save:
             self._save(output_dir)
+
+
+def replicated(model, path):
+    # Every rank has all of the weights.
+    model = torch.nn.parallel.DistributedDataParallel(model)
+    if dist.get_rank() == 0:
+        torch.save(model.state_dict(), path)

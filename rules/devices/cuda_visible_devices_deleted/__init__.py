@@ -46,9 +46,9 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.environment import Access, Use, accesses
-from distlint.analysis.program.nodes import walk
 from distlint.edits import Delete, Edit, Replace, WrapInWith
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
+from distlint.nodes import walk
 from distlint.rule import Status
 
 from .restoring import (

@@ -120,3 +120,16 @@ def own_value(command):
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
     subprocess.run(command, check=True)
     del os.environ["CUDA_VISIBLE_DEVICES"]
+
+
+def asks_whether_it_is_set():
+    if "CUDA_VISIBLE_DEVICES" in os.environ:
+        print(os.environ["CUDA_VISIBLE_DEVICES"])
+
+
+def only_where_nothing_is_set(index):
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", str(index))
+
+
+def key_of_the_settings(settings):
+    return settings.pop("CUDA_VISIBLE_DEVICES", None)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from distlint.analysis.program.definitions import Module
 from distlint.analysis.program.environment import Access, Use, blocks_of, statements
-from distlint.analysis.program.nodes import walk
+from distlint.nodes import walk
 
 
 @dataclass(frozen=True, slots=True, eq=False)

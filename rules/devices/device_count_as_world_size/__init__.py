@@ -48,10 +48,10 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, source_of, span_of
 from distlint.analysis.program.environment import statements
-from distlint.analysis.program.nodes import walk
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import devices
+from distlint.nodes import walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:

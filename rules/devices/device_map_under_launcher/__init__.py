@@ -42,11 +42,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, span_of
-from distlint.analysis.program.nodes import walk
 from distlint.analysis.program.syntax import assignments
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import devices, facts
+from distlint.nodes import walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from distlint.analysis.program.definitions import Function
-from distlint.analysis.program.nodes import walk
 from distlint.analysis.program.syntax import assignments
 from distlint.knowledge.devices import DEVICE_TYPES
+from distlint.nodes import walk
 
 _STEPS: Final = 6
 

@@ -44,9 +44,9 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.values import Spread
 from distlint.analysis.live.arrival import ranked
 from distlint.analysis.model import Model, place_of, related, source_of
-from distlint.analysis.program.nodes import walk
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.nodes import walk
 from distlint.repairs.arguments import with_keyword
 from distlint.rule import Status
 

@@ -48,10 +48,10 @@ from typing import TYPE_CHECKING
 from distlint.analysis.model import Model, place_of, related, span_of
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.environment import blocks_of, evaluated_here
-from distlint.analysis.program.nodes import walk
 from distlint.analysis.program.syntax import own_nodes
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
+from distlint.nodes import walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:

@@ -28,6 +28,9 @@ Only the nearest settings file upwards is read.
 
 ## References
 - [The `tool` table of pyproject.toml](https://packaging.python.org/en/latest/specifications/pyproject-toml/#arbitrary-tool-configuration-the-tool-table)
+
+No cases: it is about settings files, not about code.
+Not proven: it is about distlint's own settings, which no rank reads.
 """
 
 from __future__ import annotations

@@ -33,6 +33,9 @@ in them is not reported.
 
 ## References
 - [PEP 263](https://peps.python.org/pep-0263/): the encoding of source files
+
+No cases: a file that cannot be parsed is no module of cases.
+Not proven: it is about files that no rank can run.
 """
 
 from __future__ import annotations

@@ -28,6 +28,8 @@ A code is judged only in runs where its rule runs: `--select DL3` says nothing a
 
 ## References
 - distlint's own comments, as the README describes them
+
+Not proven: it is about comments; they change nothing that a rank does.
 """
 
 from __future__ import annotations

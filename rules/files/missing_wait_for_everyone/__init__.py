@@ -50,12 +50,12 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Spread
 from distlint.analysis.model import place_of, related, span_of
-from distlint.analysis.program.nodes import walk
 from distlint.analysis.program.syntax import statement_with_test
 from distlint.analysis.questions.ordering import Race, races
 from distlint.edits import Insert
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
+from distlint.nodes import walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:

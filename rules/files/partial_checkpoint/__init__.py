@@ -45,10 +45,10 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.live.arrival import ranked
 from distlint.analysis.model import place_of, related, span_of
-from distlint.analysis.program.nodes import walk
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
+from distlint.nodes import walk
 from distlint.repairs import guarding
 from distlint.rule import Status
 

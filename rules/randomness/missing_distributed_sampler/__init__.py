@@ -50,11 +50,11 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.values import Spread
 from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.environment import blocks_of, statements
-from distlint.analysis.program.nodes import walk
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.seeding import makes_ranks_differ
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts, randomness
+from distlint.nodes import walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:

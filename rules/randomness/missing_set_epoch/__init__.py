@@ -48,10 +48,10 @@ from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.definitions import Function, Module
 from distlint.analysis.program.environment import statements
 from distlint.analysis.program.linked import linked
-from distlint.analysis.program.nodes import walk
 from distlint.analysis.program.syntax import own_nodes
 from distlint.findings import Finding, Severity
 from distlint.knowledge import facts, randomness
+from distlint.nodes import walk
 from distlint.rule import Status
 
 from .repair import holder_of, repaired

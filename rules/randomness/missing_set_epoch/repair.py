@@ -7,10 +7,10 @@ import ast
 from distlint.analysis.model import span_of
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.environment import statements
-from distlint.analysis.program.nodes import walk
 from distlint.analysis.program.syntax import own_nodes
 from distlint.edits import Insert
 from distlint.findings import Applicability, Fix
+from distlint.nodes import walk
 
 
 def holder_of(function: Function, node: ast.AST) -> str | None:

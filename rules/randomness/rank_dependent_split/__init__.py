@@ -40,11 +40,11 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Spread
 from distlint.analysis.model import Model, place_of
-from distlint.analysis.program.nodes import walk
 from distlint.analysis.program.syntax import assignments
 from distlint.analysis.questions.seeding import Seed, seeds, without_rank
 from distlint.findings import Finding, Severity
 from distlint.knowledge import randomness
+from distlint.nodes import walk
 from distlint.rule import Status
 
 from .repair import repaired

@@ -42,10 +42,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of
-from distlint.analysis.program.nodes import walk
 from distlint.analysis.questions.training import Backward
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts, wrappers
+from distlint.nodes import walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:

@@ -41,10 +41,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, source_of, span_of
-from distlint.analysis.program.nodes import walk
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.wrappers import WRAPPERS
+from distlint.nodes import walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:

@@ -43,10 +43,10 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.model import Model, place_of, related
-from distlint.analysis.program.nodes import walk
 from distlint.analysis.program.syntax import assignments
 from distlint.analysis.questions.wrapped import catches_attribute_error
 from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.nodes import walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:

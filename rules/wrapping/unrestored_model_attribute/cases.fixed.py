@@ -249,3 +249,16 @@ def new_value_of_its_own(config, build):
     layer = build(config)
     config.hidden_size = size
     return layer
+
+
+def put_back_by_the_stack(model, stack, batch):
+    saved = model.config.use_cache
+    stack.callback(setattr, model.config, "use_cache", saved)
+    model.config.use_cache = False
+    return model(**batch)
+
+
+def switched_off_where_it_is_on(model, batch):
+    if model.config.use_cache:
+        model.config.use_cache = False
+    return model(**batch)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import source_of, span_of
-from distlint.analysis.program.nodes import walk
 from distlint.edits import AddImport, Delete, Edit, Insert, Replace, WrapInWith
 from distlint.findings import Applicability, Fix
 from distlint.knowledge import settings
+from distlint.nodes import walk
 
 from .temporary import Setting, Stretch, new_value
 

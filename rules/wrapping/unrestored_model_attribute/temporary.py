@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from distlint.analysis.program.definitions import FunctionNode
-from distlint.analysis.program.nodes import walk
+from distlint.nodes import walk
 
 Block = list[ast.stmt]
 

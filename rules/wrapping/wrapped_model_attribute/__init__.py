@@ -49,7 +49,6 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
-from distlint.analysis.program.nodes import walk
 from distlint.analysis.questions.wrapped import (
     BY_LAUNCH,
     is_guarded,
@@ -61,6 +60,7 @@ from distlint.analysis.questions.wrapped import (
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge import facts
+from distlint.nodes import walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:
