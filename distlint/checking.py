@@ -40,6 +40,7 @@ from distlint.rule import Rule
 
 if TYPE_CHECKING:
     from distlint.analysis import Model, Source
+    from distlint.knowledge.facts import Knowledge
 
 
 @dataclass(slots=True)
@@ -151,10 +152,8 @@ def _fresh(
 def _let_go() -> None:
     """Free the trees and runs of one project before those of the next are made."""
     from distlint.analysis.program.memory import forget
-    from distlint.knowledge.facts import member_of
 
     forget()
-    member_of.cache_clear()
     forget_lines()
     gc.collect()
 
@@ -219,7 +218,7 @@ def _findings_of_rules(
         request.progress("analysing", 0, 0)
     # 50 ms that a run without such files saves.
     from distlint.analysis import Source, build_models, deep_recursion
-    from distlint.knowledge.facts import add_user_rows
+    from distlint.knowledge.facts import Knowledge
 
     sources = []
     for entry in entries:
@@ -228,10 +227,10 @@ def _findings_of_rules(
             sources.append(
                 Source(entry.file.shown, module, entry.text, entry.tree, package, entry.reported)
             )
-    add_user_rows(request.settings.collectives, request.settings.rank_predicates)
+    knowledge = Knowledge.with_rows(request.settings.collectives, request.settings.rank_predicates)
     findings: dict[Finding, None] = {}
     notes: list[str] = []
-    models = build_models(sources)
+    models = build_models(sources, knowledge)
     with deep_recursion():
         while True:
             try:
@@ -255,36 +254,34 @@ def _of_model(
     for number, rule in enumerate(rules):
         if request.progress:
             request.progress(f"checking {rule.code}", number, len(rules))
-        for finding in _run_rule(rule, model, request, sources, report):
+        for finding in _run_rule(rule, model, sources, report):
             place = finding.place.path
             if place in shown and request.selection.reports(finding.code, finding.severity):
                 yield finding
 
 
-def _run_rule(
-    rule: Rule, model: Model, request: Request, sources: Sequence[Source], report: Report
-) -> list[Finding]:
+def _run_rule(rule: Rule, model: Model, sources: Sequence[Source], report: Report) -> list[Finding]:
     """The findings of one rule; what it found before it failed, where it fails."""
     findings: list[Finding] = []
     try:
         for finding in rule.check(model):
             findings.append(finding)
     except Exception as error:
-        path = _crashing_file(rule, request, sources)
+        path = _crashing_file(rule, model.knowledge, sources)
         report.problems.append(
             Problem(path, f"rule {rule.code} ({rule.name}) failed: {_crash(error)}")
         )
     return findings
 
 
-def _crashing_file(rule: Rule, request: Request, sources: Sequence[Source]) -> str:
+def _crashing_file(rule: Rule, knowledge: Knowledge, sources: Sequence[Source]) -> str:
     """The first file that makes `rule` fail by itself; empty where it takes several."""
     from distlint.analysis import build_model
 
     for source in sources:
         if source.reported:
             try:
-                for _ in rule.check(build_model([source])):
+                for _ in rule.check(build_model([source], knowledge)):
                     continue
             except Exception:
                 return source.path

@@ -16,29 +16,32 @@ from distlint.analysis.program.linked import components
 from distlint.analysis.program.memory import forget
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.source import Source
+from distlint.knowledge.facts import Knowledge
 
 _RECURSION_LIMIT = 20_000
 
 
-def build_model(sources: Iterable[Source]) -> Model:
+def build_model(sources: Iterable[Source], knowledge: Knowledge | None = None) -> Model:
     """Analyse files as one program, whether or not they import one another.
 
     Args:
         sources: the parsed files, those reported on and those only known.
+        knowledge: what is known of libraries; by default the tables.
 
     Returns:
         The model that rules are checked against. What could not be followed is in `model.problems`.
     """
     with deep_recursion():
         program = Program(list(sources))
-    return _model_of(program)
+    return _model_of(program, knowledge)
 
 
-def build_models(sources: Iterable[Source]) -> Iterator[Model]:
+def build_models(sources: Iterable[Source], knowledge: Knowledge | None = None) -> Iterator[Model]:
     """Analyse files in groups that no import joins: what is found in one does not depend on another.
 
     Args:
         sources: the parsed files, those reported on and those only known.
+        knowledge: what is known of libraries; by default the tables.
 
     Yields:
         A model for each group that holds a file to report on. One is done with before the next is
@@ -49,13 +52,13 @@ def build_models(sources: Iterable[Source]) -> Iterator[Model]:
         groups = components(program)
     for modules in groups:
         if any(module.source.reported for module in modules):
-            yield _model_of(program.part(modules))
+            yield _model_of(program.part(modules), knowledge)
 
 
-def _model_of(program: Program) -> Model:
+def _model_of(program: Program, knowledge: Knowledge | None) -> Model:
     forget()
     with deep_recursion():
-        return Model(program)
+        return Model(program, knowledge or Knowledge.default())
 
 
 @contextmanager

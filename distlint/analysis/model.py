@@ -24,6 +24,7 @@ from distlint.analysis.program.program import Program
 from distlint.analysis.questions.filesystem import FileCall, file_calls, first_sections
 from distlint.analysis.traces.divergence import Divergence, divergences_of
 from distlint.analysis.traces.graph import Graphs
+from distlint.knowledge.facts import Knowledge
 
 __all__ = ["Call", "Model", "evidence", "place_of", "related", "source_of", "span_of"]
 
@@ -31,8 +32,8 @@ __all__ = ["Call", "Model", "evidence", "place_of", "related", "source_of", "spa
 class Model(LiveProgram):
     """The analysed project."""
 
-    def __init__(self, program: Program) -> None:
-        super().__init__(program)
+    def __init__(self, program: Program, knowledge: Knowledge) -> None:
+        super().__init__(program, knowledge)
         self.graphs = Graphs(self.engine.final)
 
     @cached_property

@@ -420,6 +420,3 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
 
 BASES: dict[str, str] = {name: base for name, base, _ in _ROWS}
 """The nearest base with rows of its own, by canonical name."""
-
-SOURCES: dict[str, str] = {name: source for name, _, source in _ROWS}
-"""Library, version, file and line of the class statement."""

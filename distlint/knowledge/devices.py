@@ -1,4 +1,4 @@
-"""Devices: what chooses one, what starts CUDA, what launchers pass on in the environment."""
+"""Devices: what chooses one, and what starts CUDA."""
 
 from typing import NamedTuple
 
@@ -13,41 +13,6 @@ VISIBLE_DEVICES: tuple[str, ...] = (
 """Environment variables that choose the devices which a process sees. Read once, when the driver
 starts: later changes reach child processes only."""
 
-LAUNCHER_VARIABLES: tuple[str, ...] = (
-    "RANK",
-    "LOCAL_RANK",
-    "WORLD_SIZE",
-    "LOCAL_WORLD_SIZE",
-    "GROUP_RANK",
-    "GROUP_WORLD_SIZE",
-    "ROLE_RANK",
-    "ROLE_WORLD_SIZE",
-    "ROLE_NAME",
-    "NODE_RANK",
-    "MASTER_ADDR",
-    "MASTER_PORT",
-    "TORCHELASTIC_RUN_ID",
-    "TORCHELASTIC_RESTART_COUNT",
-    "TORCHELASTIC_MAX_RESTARTS",
-    "TORCHELASTIC_USE_AGENT_STORE",
-    "ACCELERATE_USE_FSDP",
-    "ACCELERATE_USE_DEEPSPEED",
-)
-"""Environment variables that a launcher sets for its workers (torch 2.13.0
-torch/distributed/elastic/agent/server/local_elastic_agent.py, accelerate 1.15.0
-accelerate/utils/launch.py); set by hand or left over they turn one process into a lone rank."""
-
-LAUNCHER_PREFIXES: tuple[str, ...] = (
-    "TORCHELASTIC_",
-    "ACCELERATE_",
-    "FSDP_",
-    "OMPI_COMM_WORLD_",
-    "PMI_",
-    "MV2_COMM_WORLD_",
-    "SLURM_",
-)
-"""Prefixes of variables of the same kind."""
-
 
 class DeviceCall(NamedTuple):
     """A call that takes or chooses a device."""
@@ -59,7 +24,6 @@ class DeviceCall(NamedTuple):
     keyword: str = "device"
     initialises: bool = False
     """Starts CUDA in this process: CUDA_VISIBLE_DEVICES has no effect afterwards."""
-    note: str = ""
 
 
 DEVICE_CALLS: dict[str, DeviceCall] = {
@@ -68,7 +32,7 @@ DEVICE_CALLS: dict[str, DeviceCall] = {
         DeviceCall(
             "torch.cuda.set_device",
             "torch 2.13.0 torch/cuda/__init__.py:677",
-            note="needs the local rank",
+            # needs the local rank
             initialises=True,
         ),
         DeviceCall(
@@ -77,7 +41,7 @@ DEVICE_CALLS: dict[str, DeviceCall] = {
         DeviceCall(
             "torch.device",
             "torch 2.13.0 torch/_C/__init__.pyi:105",
-            note='"cuda" is the current device, "cuda:0" the first for every rank',
+            # "cuda" is the current device, "cuda:0" the first for every rank
         ),
         DeviceCall(
             "torch.cuda.current_device",
@@ -95,13 +59,13 @@ DEVICE_CALLS: dict[str, DeviceCall] = {
             "torch.cuda.synchronize",
             "torch 2.13.0 torch/cuda/__init__.py:1209",
             initialises=True,
-            note="waits for the device, not for other ranks",
+            # waits for the device, not for other ranks
         ),
         DeviceCall(
             "torch.cuda.empty_cache",
             "torch 2.13.0 torch/cuda/memory.py:216",
             device="",
-            note="nothing before CUDA is initialised",
+            # nothing before CUDA is initialised
         ),
         DeviceCall(
             "torch.cuda.get_device_name",
@@ -121,13 +85,14 @@ DEVICE_CALLS: dict[str, DeviceCall] = {
             "torch 2.13.0 torch/cuda/__init__.py:169",
             device="",
             initialises=True,
-            note="reads the visible devices, which the driver then keeps, unless PYTORCH_NVML_BASED_CUDA_CHECK=1",
+            # reads the visible devices, which the driver then keeps, unless
+            # PYTORCH_NVML_BASED_CUDA_CHECK=1
         ),
         DeviceCall(
             "torch.cuda.device_count",
             "torch 2.13.0 torch/cuda/__init__.py:1150",
             device="",
-            note="devices of this machine that this process sees; not the world size",
+            # devices of this machine that this process sees; not the world size
         ),
         DeviceCall(
             "torch.accelerator.set_device_index",
@@ -143,13 +108,13 @@ DEVICE_CALLS: dict[str, DeviceCall] = {
             "torch.nn.Module.cuda",
             "torch 2.13.0 torch/nn/modules/module.py:1079",
             initialises=True,
-            note="without an argument the current device: cuda:0 until set_device()",
+            # without an argument the current device: cuda:0 until set_device()
         ),
         DeviceCall(
             "torch.Tensor.cuda",
             "torch 2.13.0 torch/_C/__init__.pyi:3873",
             initialises=True,
-            note="without an argument the current device",
+            # without an argument the current device
         ),
         DeviceCall("torch.nn.Module.to", "torch 2.13.0 torch/nn/modules/module.py:1254"),
         DeviceCall(
@@ -157,14 +122,14 @@ DEVICE_CALLS: dict[str, DeviceCall] = {
             "torch 2.13.0 torch/nn/parallel/distributed.py:466",
             device=1,
             keyword="device_ids",
-            note="one device, the local rank's",
+            # one device, the local rank's
         ),
         DeviceCall(
             "torch.distributed.barrier",
             "torch 2.13.0 torch/distributed/distributed_c10d.py:5284",
             device=2,
             keyword="device_ids",
-            note="one device, the local rank's, on which NCCL's barrier runs",
+            # one device, the local rank's, on which NCCL's barrier runs
         ),
         DeviceCall(
             "torch.nn.parallel.DataParallel",
@@ -177,7 +142,7 @@ DEVICE_CALLS: dict[str, DeviceCall] = {
             "torch 2.13.0 torch/serialization.py:1315",
             device=1,
             keyword="map_location",
-            note="without it tensors return to the device they were saved from, one for all ranks",
+            # without it tensors return to the device they were saved from, one for all ranks
         ),
     )
 }
@@ -195,56 +160,10 @@ COUNTS: frozenset[str] = frozenset(
 """Calls that count the devices of this machine: not ranks, and not model parallelism."""
 
 
-class DeviceMap(NamedTuple):
-    """A call with a `device_map` argument."""
-
-    name: str
-    source: str
-    keyword: str = "device_map"
-
-
-DEVICE_MAPS: dict[str, DeviceMap] = {
-    row.name: row
-    for row in (
-        DeviceMap(
-            "transformers.PreTrainedModel.from_pretrained",
-            "transformers 5.23.0 transformers/modeling_utils.py:3894",
-        ),
-        DeviceMap(
-            "transformers.pipeline", "transformers 5.23.0 transformers/pipelines/__init__.py:759"
-        ),
-        DeviceMap("accelerate.dispatch_model", "accelerate 1.15.0 accelerate/big_modeling.py:315"),
-        DeviceMap(
-            "accelerate.load_checkpoint_and_dispatch",
-            "accelerate 1.15.0 accelerate/big_modeling.py:520",
-        ),
-        DeviceMap(
-            "accelerate.infer_auto_device_map",
-            "accelerate 1.15.0 accelerate/utils/modeling.py:1307",
-            keyword="",
-        ),
-        DeviceMap(
-            "diffusers.DiffusionPipeline.from_pretrained",
-            "diffusers 0.42.1 diffusers/pipelines/pipeline_utils.py:640",
-        ),
-    )
-}
-"""By qualified name; `from_pretrained` by method name takes it everywhere."""
-
 SPREADING_MAPS: frozenset[str] = frozenset({"auto", "balanced", "balanced_low_0", "sequential"})
 """Values of `device_map` that spread one model over all visible devices: under a launcher every rank
 does so, onto the same devices."""
 
-SPAWNERS: dict[str, int] = {
-    # Position of the worker function. torch.multiprocessing passes the local index first.
-    "torch.multiprocessing.spawn": 0,
-    "torch.multiprocessing.start_processes": 0,
-    "accelerate.notebook_launcher": 0,
-    "accelerate.debug_launcher": 0,
-    "ignite.distributed.spawn": 1,
-    "torch.distributed.launcher.api.elastic_launch": 1,
-}
-"""Functions that start ranks: by qualified name, the position of the function which the ranks run."""
 
 DEVICE_TYPES: frozenset[str] = frozenset({"cuda", "npu", "xpu", "hpu", "mlu", "musa"})
 """Types of devices that are counted on each machine (torch 2.13.0, `torch.device`)."""

@@ -1,14 +1,15 @@
 """The tables as the analysis asks them: by name, by method, by kind.
 
-An index only: every fact is a row of one of the other modules of this room.
+An index only: every fact is a row of one of the other modules of this room, or of the settings.
 """
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from distlint.knowledge import (
     bases,
@@ -20,27 +21,7 @@ from distlint.knowledge import (
     sinks,
     wrappers,
 )
-from distlint.knowledge.libraries import canonical_name
 from distlint.knowledge.schema import Call, Effect
-
-if TYPE_CHECKING:
-    from distlint.analysis.interpreter.values import Wrap
-
-NAMED_RANKS: Final = conventions.NAMED_RANKS
-ATTRIBUTE_TYPES: Final = conventions.ATTRIBUTE_TYPES
-ALONE: Final = conventions.ALONE
-ITEM_TYPES: Final = conventions.ITEM_TYPES
-UNIFORM_ATTRIBUTES: Final = conventions.UNIFORM_ATTRIBUTES
-MASK_METHODS: Final = conventions.MASK_METHODS
-SAME_MODEL_METHODS: Final = conventions.SAME_MODEL_METHODS
-
-ATTRIBUTES: Final[dict[str, str]] = dict(ranks.ATTRIBUTES)
-ANY_ATTRIBUTES: Final[dict[str, str]] = dict(ranks.ANY_ATTRIBUTES)
-FUNCTIONS: Final[dict[str, str]] = dict(ranks.FUNCTIONS)
-ANY_METHODS: Final[dict[str, str]] = dict(ranks.ANY_METHODS)
-ENVIRONMENT: Final[dict[str, str]] = dict(ranks.ENVIRONMENT)
-DECORATORS: Final[dict[str, str]] = dict(ranks.DECORATORS)
-ANY_DECORATORS: Final[dict[str, str]] = dict(ranks.ANY_DECORATORS)
 
 _GROUP_WORDS: Final = ("group", "comm", "communicator", "pg", "mesh")
 
@@ -59,19 +40,8 @@ def _grouped(*tables: dict[str, Call]) -> dict[str, tuple[Call, ...]]:
     return rows
 
 
-CALLS: Final[dict[str, tuple[Call, ...]]] = _grouped(collectives.CALLS, sinks.SINKS)
-"""All rows of a call by its canonical name."""
-
-METHODS: Final[dict[str, tuple[Call, ...]]] = _grouped(collectives.METHODS, sinks.SINK_METHODS)
-"""Rows by method name alone, for receivers of unknown class."""
-
-ROW_NAMES: Final = frozenset(name.rpartition(".")[2] for name in CALLS) | METHODS.keys()
-"""The last part of every name that has a row."""
-
-LOCAL_CALLS: Final = failures.LOCAL_CALLS
-LOCAL_METHODS: Final = failures.LOCAL_METHODS
-FAILURES: Final = failures.FAILURES
-METHOD_FAILURES: Final = failures.METHOD_FAILURES
+_CALLS: Final = _grouped(collectives.CALLS, sinks.SINKS)
+_METHODS: Final = _grouped(collectives.METHODS, sinks.SINK_METHODS)
 
 WRAPPER_TYPES: Final[dict[str, str]] = {
     kind: row.classes[0] for kind, row in wrappers.WRAPPERS.items() if row.classes
@@ -81,10 +51,6 @@ WRAPPER_TYPES: Final[dict[str, str]] = {
 WRAPPER_CLASS_NAMES: Final = frozenset(
     name.rpartition(".")[2] for row in wrappers.WRAPPERS.values() for name in row.classes
 ) | {"DDP", "FSDP", "DistributedDataParallel", "FullyShardedDataParallel", "DataParallel"}
-
-WRAPPED_ATTRIBUTES: Final[dict[str, tuple[str, ...]]] = {
-    name: (kind,) for name, kind in wrappers.MODEL_ATTRIBUTES.items()
-}
 
 _BUILTINS: Final = frozenset(dir(builtins))
 _DATA_WORDS: Final = (
@@ -119,8 +85,8 @@ _SAME_EVERYWHERE: Final = (
 RANK_WORDS: Final = frozenset(
     name.rpartition(".")[2]
     for table in (
-        ATTRIBUTES, ANY_ATTRIBUTES, FUNCTIONS, ANY_METHODS, ENVIRONMENT, DECORATORS, ANY_DECORATORS,
-        ranks.ARGUMENT_ATTRIBUTES, NAMED_RANKS,
+        ranks.ATTRIBUTES, ranks.ANY_ATTRIBUTES, ranks.FUNCTIONS, ranks.ANY_METHODS, ranks.ENVIRONMENT,
+        ranks.DECORATORS, ranks.ANY_DECORATORS, ranks.ARGUMENT_ATTRIBUTES, conventions.NAMED_RANKS,
     )
     for name, kind in table.items()
     if kind not in _SAME_EVERYWHERE
@@ -129,8 +95,8 @@ RANK_WORDS: Final = frozenset(
 
 _STRONG: Final = (
     RANK_WORDS
-    | {name.rpartition(".")[2] for name, rows in CALLS.items() if any(r.effect in _COLLECTIVE_EFFECTS for r in rows)}
-    | {name for name, rows in METHODS.items() if any(r.effect in _COLLECTIVE_EFFECTS for r in rows)}
+    | {name.rpartition(".")[2] for name, rows in _CALLS.items() if any(r.effect in _COLLECTIVE_EFFECTS for r in rows)}
+    | {name for name, rows in _METHODS.items() if any(r.effect in _COLLECTIVE_EFFECTS for r in rows)}
     | {name.rpartition(".")[2] for name in (*wrappers.WRAPS, *wrappers.UNWRAPS, *wrappers.MODEL_ATTRIBUTES, *wrappers.MODEL_PARAMETERS)}
     | wrappers.ANY_UNWRAPS
     | WRAPPER_CLASS_NAMES
@@ -146,13 +112,11 @@ _STRONG: Final = (
     # Objects whose `prepare`, `setup` and `initialize` wrap a model, words too common by themselves.
     "Accelerator", "accelerator", "Fabric", "fabric", "deepspeed",
 }  # fmt: skip
-STRONG_WORDS: Final[set[str]] = set(_STRONG)
-"""Words of which a function that has to do with ranks holds at least one."""
 
 
 def _common_collectives() -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
-    for name, rows in CALLS.items():
+    for name, rows in _CALLS.items():
         owner, _, word = name.rpartition(".")
         if (
             word not in _STRONG
@@ -166,39 +130,11 @@ def _common_collectives() -> dict[str, frozenset[str]]:
 COMMON_COLLECTIVES: Final = _common_collectives()
 """Collectives whose last word means something else nearly everywhere (`broadcast`, `scatter`), by module."""
 
-USER_ROWS: Final[set[str]] = set()
-"""Functions that the settings name: what they say beats what the project's code of that name does."""
-
-
-def add_user_rows(collective_names: Iterable[str], predicates: Mapping[str, str]) -> None:
-    """Take rows from the settings, in place of those of an earlier call.
-
-    Args:
-        collective_names: dotted names of functions, or ".method".
-        predicates: kind ("is_main", "rank" …) by dotted name or ".attribute".
-    """
-    for name in USER_ROWS:
-        (METHODS if name.startswith(".") else CALLS).pop(name.removeprefix("."), None)
-    USER_ROWS.clear()
-    member_of.cache_clear()
-    for name in collective_names:
-        row = Call(name, Effect.COLLECTIVE, op=name.rpartition(".")[2], source="settings")
-        (METHODS if name.startswith(".") else CALLS)[name.removeprefix(".")] = (row,)
-        USER_ROWS.add(name)
-        STRONG_WORDS.add(row.op)
-    for name, kind in predicates.items():
-        tables = (ANY_METHODS, ANY_ATTRIBUTES) if name.startswith(".") else (FUNCTIONS, ATTRIBUTES)
-        for table in tables:
-            table[name.removeprefix(".")] = kind
-        USER_ROWS.add(name)
-        STRONG_WORDS.add(name.rpartition(".")[2])
-
-
 WEAK_WORDS: Final = frozenset(
     name.rpartition(".")[2]
     for table in (
-        sinks.SINKS, sinks.SINK_METHODS, LOCAL_CALLS, LOCAL_METHODS, FAILURES, METHOD_FAILURES,
-        randomness.SEEDINGS, randomness.DRAWS,
+        sinks.SINKS, sinks.SINK_METHODS, failures.LOCAL_CALLS, failures.LOCAL_METHODS, failures.FAILURES,
+        failures.METHOD_FAILURES, randomness.SEEDINGS, randomness.DRAWS,
     )
     for name in table
 ) | {"open", "input", "environ", "getenv", "yield", "global"}  # fmt: skip
@@ -253,29 +189,33 @@ def is_unwrapping_context(name: str) -> bool:
     )
 
 
-def peel(wraps: tuple[Wrap, ...], attr: str) -> tuple[Wrap, ...] | None:
-    """The layers left after reading `attr`, where it holds the model inside; None where it does not."""
-    if not wraps:
-        return None
-    row = wrappers.WRAPPERS[wraps[-1].kind]
-    if attr in row.inner:
-        return wraps[:-1]
-    # `torch.compile(DDP(model)).module` is the model: what a layer lacks it reads from the next.
-    return peel(wraps[:-1], attr) if row.forwards and attr not in row.own else None
+def peel(kinds: Sequence[str], attr: str) -> int | None:
+    """How many layers of a model are left after reading `attr`, where it holds the model inside.
+
+    `kinds` are those of the layers from the inside out. None where it does not hold a model.
+    """
+    for left, kind in reversed(tuple(enumerate(kinds))):
+        row = wrappers.WRAPPERS[kind]
+        if attr in row.inner:
+            return left
+        # `torch.compile(DDP(model)).module` is the model: what a layer lacks it reads from the next.
+        if not row.forwards or attr in row.own:
+            return None
+    return None
 
 
-def forward_waits(wraps: tuple[Wrap, ...]) -> bool:
-    """Whether calling a model in these layers may be a collective.
+def forward_waits(kinds: Iterable[str]) -> bool:
+    """Whether calling a model in layers of these kinds may be a collective.
 
     Layers that pass everything on (`torch.compile`, PEFT) stand around a sharded model as well.
     """
-    rows = [wrappers.WRAPPERS[w.kind] for w in wraps]
+    rows = [wrappers.WRAPPERS[kind] for kind in kinds]
     return any(row.forward_collective or row.forwards for row in rows)
 
 
-def replicates(wraps: tuple[Wrap, ...]) -> bool:
-    """Whether the layers keep the whole model on each rank (DDP), however the job is launched."""
-    rows = [wrappers.WRAPPERS[w.kind] for w in wraps]
+def replicates(kinds: Iterable[str]) -> bool:
+    """Whether layers of these kinds keep the whole model on each rank (DDP), however the job is launched."""
+    rows = [wrappers.WRAPPERS[kind] for kind in kinds]
     return any(row.forward_collective for row in rows) and not any(
         row.sharded or row.kind in wrappers.SHARDED_BY_LAUNCH for row in rows
     )
@@ -305,43 +245,6 @@ def with_bases(types: Iterable[str]) -> Iterator[str]:
         while current is not None:
             yield current
             current = conventions.CLASS_BASES.get(current) or bases.BASES.get(current)
-
-
-_MEMBERS: Final[dict[str, Mapping[str, str | tuple[str, ...]]]] = {
-    "kind": ATTRIBUTES,
-    "wraps": WRAPPED_ATTRIBUTES,
-    "type": ATTRIBUTE_TYPES,
-}
-
-
-@cache
-def member_of(types: tuple[str, ...], attr: str) -> tuple[str, str | tuple[str, ...]] | None:
-    """What the first of some library classes, or of their bases, that has a row says of an attribute.
-
-    Returns:
-        ("kind", of rank predicate), ("wraps", layers) or ("type", of the value); None without a row.
-    """
-    for type_ in with_bases(types):
-        dotted = f"{type_}.{attr}"
-        for what, table in _MEMBERS.items():
-            found = table.get(dotted)
-            if found is not None:
-                return what, found
-    return None
-
-
-def is_known_call(name: str) -> bool:
-    """Whether any table has a row for the call."""
-    return name in CALLS or name in FUNCTIONS or name in wrappers.WRAPS or name in wrappers.UNWRAPS
-
-
-def inherited_call(type_: str, method: str, text: str) -> str | None:
-    """The canonical name of a library method called through `super()`, where a table has a row for it
-    that holds in a file with this text."""
-    name = f"{type_}.{method}"
-    rows = CALLS.get(name, ())
-    holds = any(not r.mentions or any(word in text for word in r.mentions) for r in rows)
-    return name if holds else None
 
 
 def is_builtin(name: str) -> bool:
@@ -409,4 +312,133 @@ def model_parameter(bases: Iterable[str], method: str) -> tuple[str, str] | None
     return None
 
 
-__all__ = ["canonical_name"]
+Member = tuple[str, str]
+"""What an attribute is: ("kind", of rank predicate), ("wraps", kind of layer) or ("type", of the value)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """The tables together with the rows of a project's settings; of one project, and never changed.
+
+    calls            all rows of a call by its canonical name
+    methods          rows by method name alone, for receivers of unknown class
+    functions        kind of rank predicate by canonical name of the function
+    attributes       the same for attributes of a class, or variables of a module
+    any_methods      the same by name of a method alone
+    any_attributes   the same by name of an attribute alone
+    listed           names in the settings: what they say beats what the project's code of that name does
+    """
+
+    calls: Mapping[str, tuple[Call, ...]]
+    methods: Mapping[str, tuple[Call, ...]]
+    functions: Mapping[str, str]
+    attributes: Mapping[str, str]
+    any_methods: Mapping[str, str]
+    any_attributes: Mapping[str, str]
+    listed: frozenset[str] = frozenset()
+    strong_words: frozenset[str] = field(init=False)
+    """Words of which a function that has to do with ranks holds at least one."""
+    row_names: frozenset[str] = field(init=False)
+    """The last part of every name that has a row."""
+    _members: dict[tuple[tuple[str, ...], str], Member | None] = field(
+        init=False, default_factory=dict
+    )
+
+    def __post_init__(self) -> None:
+        """Gather the words that follow from the rows."""
+        last = {name.rpartition(".")[2] for name in self.listed}
+        object.__setattr__(self, "strong_words", _STRONG | last)
+        names = frozenset(name.rpartition(".")[2] for name in self.calls) | self.methods.keys()
+        object.__setattr__(self, "row_names", names)
+
+    @staticmethod
+    @cache
+    def default() -> Knowledge:
+        """What the tables say."""
+        return Knowledge(
+            _CALLS,
+            _METHODS,
+            ranks.FUNCTIONS,
+            ranks.ATTRIBUTES,
+            ranks.ANY_METHODS,
+            ranks.ANY_ATTRIBUTES,
+        )
+
+    @staticmethod
+    def with_rows(collective_names: Iterable[str], predicates: Mapping[str, str]) -> Knowledge:
+        """What the tables and the settings of a project say.
+
+        Args:
+            collective_names: dotted names of functions, or ".method".
+            predicates: kind ("is_main", "rank" …) by dotted name or ".attribute".
+        """
+        known = Knowledge.default()
+        names = tuple(collective_names)
+        if not names and not predicates:
+            return known
+        by_name = {name: kind for name, kind in predicates.items() if not name.startswith(".")}
+        by_last = {name[1:]: kind for name, kind in predicates.items() if name.startswith(".")}
+        functions = [name for name in names if not name.startswith(".")]
+        methods = [name[1:] for name in names if name.startswith(".")]
+        return replace(
+            known,
+            calls={**known.calls, **{n: _always(n, known.calls.get(n, ())) for n in functions}},
+            methods={**known.methods, **{n: _always(n, known.methods.get(n, ())) for n in methods}},
+            functions={**known.functions, **by_name},
+            attributes={**known.attributes, **by_name},
+            any_methods={**known.any_methods, **by_last},
+            any_attributes={**known.any_attributes, **by_last},
+            listed=frozenset((*names, *predicates)),
+        )
+
+    def member_of(self, types: tuple[str, ...], attr: str) -> Member | None:
+        """What the first of some library classes, or of their bases, that has a row says of an attribute."""
+        key = (types, attr)
+        if key not in self._members:
+            self._members[key] = next(self._rows_of_member(types, attr), None)
+        return self._members[key]
+
+    def _rows_of_member(self, types: tuple[str, ...], attr: str) -> Iterator[Member]:
+        tables = (
+            ("kind", self.attributes),
+            ("wraps", wrappers.MODEL_ATTRIBUTES),
+            ("type", conventions.ATTRIBUTE_TYPES),
+        )
+        for type_ in with_bases(types):
+            dotted = f"{type_}.{attr}"
+            for what, table in tables:
+                found = table.get(dotted)
+                if found is not None:
+                    yield what, found
+
+    def is_known_call(self, name: str) -> bool:
+        """Whether any table has a row for the call."""
+        return (
+            name in self.calls
+            or name in self.functions
+            or name in wrappers.WRAPS
+            or name in wrappers.UNWRAPS
+        )
+
+    def inherited_call(self, type_: str, method: str, text: str) -> str | None:
+        """The canonical name of a library method called through `super()`, where a table has a row for
+        it that holds in a file with this text."""
+        name = f"{type_}.{method}"
+        rows = self.calls.get(name, ())
+        holds = any(not r.mentions or any(word in text for word in r.mentions) for r in rows)
+        return name if holds else None
+
+
+def _always(name: str, rows: tuple[Call, ...]) -> tuple[Call, ...]:
+    """The rows of a call that the settings name as a collective: it is one in every mode.
+
+    What the tables say beside that stays.
+    """
+    if not is_collective(rows):
+        return (*rows, Call(name, Effect.COLLECTIVE, op=name.rpartition(".")[2], source="settings"))
+    return tuple(
+        row._replace(effect=Effect.COLLECTIVE, when="", unless="")
+        if row.effect in _COLLECTIVE_EFFECTS
+        else row
+        for row in rows
+    )

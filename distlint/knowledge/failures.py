@@ -317,8 +317,6 @@ CATCHES: dict[str, frozenset[str]] = {
 on all ranks alike nearly always. URLError and RequestException derive from OSError (python 3.11
 urllib/error.py; requests/exceptions.py, `class RequestException(IOError)`)."""
 
-IMPORT_EXCEPTIONS = frozenset({"builtins.ImportError", "builtins.ModuleNotFoundError"})
-"""Exceptions that all ranks of a job meet alike: the installation is the same."""
 
 SIGNAL_HANDLERS: dict[str, int] = {
     # python 3.11 signal.signal(signalnum, handler), asyncio loop.add_signal_handler(sig, callback, *args)

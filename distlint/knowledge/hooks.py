@@ -5,140 +5,6 @@ Without a row a callback is assumed to run on every rank.
 
 from typing import NamedTuple
 
-
-class Registrar(NamedTuple):
-    """A call that keeps a function and calls it later."""
-
-    name: str
-    source: str
-    function: int = 0
-    """Position of the function, or of the object with the methods."""
-    keyword: str = "hook"
-    ranks: str = "all"
-    """Who calls it: "all", "main" (global rank 0), "local_main", "rank-local event" (when something
-    happens on one rank: a signal, an exception)."""
-    called_by: str = ""
-    """The call during which it runs, by qualified name."""
-    note: str = ""
-
-
-REGISTRARS: dict[str, Registrar] = {
-    row.name: row
-    for row in (
-        Registrar(
-            "accelerate.Accelerator.register_save_state_pre_hook",
-            "accelerate 1.15.0 accelerate/accelerator.py:3593",
-            called_by="accelerate.Accelerator.save_state",
-        ),
-        Registrar(
-            "accelerate.Accelerator.register_load_state_pre_hook",
-            "accelerate 1.15.0 accelerate/accelerator.py:3760",
-            called_by="accelerate.Accelerator.load_state",
-        ),
-        Registrar(
-            "accelerate.Accelerator.register_for_checkpointing",
-            "accelerate 1.15.0 accelerate/accelerator.py:4115",
-            keyword="objects",
-            called_by="accelerate.Accelerator.save_state",
-            note="state_dict() of the objects",
-        ),
-        Registrar(
-            "transformers.Trainer.add_callback",
-            "transformers 5.23.0 transformers/trainer.py:4692",
-            keyword="callback",
-            called_by="transformers.Trainer.train",
-        ),
-        Registrar(
-            "torch.nn.Module.register_forward_hook", "torch 2.13.0 torch/nn/modules/module.py:1687"
-        ),
-        Registrar(
-            "torch.nn.Module.register_forward_pre_hook",
-            "torch 2.13.0 torch/nn/modules/module.py:1624",
-        ),
-        Registrar(
-            "torch.nn.Module.register_full_backward_hook",
-            "torch 2.13.0 torch/nn/modules/module.py:1460",
-        ),
-        Registrar(
-            "torch.nn.Module.register_full_backward_pre_hook",
-            "torch 2.13.0 torch/nn/modules/module.py:1385",
-        ),
-        Registrar(
-            "torch.nn.Module.register_state_dict_post_hook",
-            "torch 2.13.0 torch/nn/modules/module.py:2106",
-        ),
-        Registrar(
-            "torch.nn.Module.register_load_state_dict_post_hook",
-            "torch 2.13.0 torch/nn/modules/module.py:2316",
-        ),
-        Registrar("torch.Tensor.register_hook", "torch 2.13.0 torch/_tensor.py:655"),
-        Registrar(
-            "torch.Tensor.register_post_accumulate_grad_hook", "torch 2.13.0 torch/_tensor.py:705"
-        ),
-        Registrar(
-            "torch.nn.parallel.DistributedDataParallel.register_comm_hook",
-            "torch 2.13.0 torch/nn/parallel/distributed.py:2178",
-            function=1,
-        ),
-        Registrar(
-            "torch.optim.Optimizer.register_step_pre_hook",
-            "torch 2.13.0 torch/optim/optimizer.py:570",
-        ),
-        Registrar(
-            "torch.optim.Optimizer.register_step_post_hook",
-            "torch 2.13.0 torch/optim/optimizer.py:593",
-        ),
-        Registrar(
-            "mmengine.runner.Runner.register_hook", "mmengine 0.10.7 mmengine/runner/runner.py:1843"
-        ),
-        Registrar(
-            "ignite.engine.Engine.add_event_handler",
-            "pytorch-ignite 0.5.5 ignite/engine/engine.py:279",
-            function=1,
-            keyword="handler",
-        ),
-        Registrar(
-            "ignite.engine.Engine.on",
-            "pytorch-ignite 0.5.5 ignite/engine/engine.py:394",
-            note="a decorator: the decorated function",
-        ),
-        Registrar(
-            "atexit.register",
-            "python 3.11 atexit",
-            keyword="func",
-            note="at the end of every rank that ends by itself",
-        ),
-        Registrar(
-            "signal.signal",
-            "python 3.11 signal",
-            function=1,
-            keyword="handler",
-            ranks="rank-local event",
-        ),
-        Registrar("sys.excepthook", "python 3.11 sys", ranks="rank-local event"),
-        Registrar(
-            "torch.multiprocessing.spawn",
-            "torch 2.13.0 torch/multiprocessing/spawn.py:300",
-            keyword="fn",
-            note="the first argument is the rank",
-        ),
-        Registrar(
-            "accelerate.notebook_launcher",
-            "accelerate 1.15.0 accelerate/launchers.py:43",
-            keyword="function",
-        ),
-        Registrar(
-            "accelerate.utils.find_executable_batch_size",
-            "accelerate 1.15.0 accelerate/utils/memory.py:120",
-            keyword="function",
-            ranks="rank-local event",
-            note="a decorator that calls again after this rank's lack of memory",
-        ),
-        Registrar("threading.Thread", "python 3.11 threading", function=1, keyword="target"),
-    )
-}
-"""By qualified name."""
-
 THREADS: frozenset[str] = frozenset({"threading.Thread", "threading.Timer"})
 """Calls that run a function in a thread of the same process (python 3.11 threading.py): the rank takes part
 in its collectives, and only ranks that start the thread do."""
@@ -169,7 +35,6 @@ class Hooks(NamedTuple):
     """The methods that the framework calls, on every rank unless named below."""
     main_only: tuple[str, ...] = ()
     """Of these, those called on the main process alone."""
-    note: str = ""
 
 
 HOOKS: dict[str, Hooks] = {
@@ -196,7 +61,8 @@ HOOKS: dict[str, Hooks] = {
                 "on_prediction_step",
                 "on_push_begin",
             ),
-            note="on_log too runs on every rank: callbacks test state.is_world_process_zero themselves",
+            # on_log too runs on every rank: callbacks test state.is_world_process_zero
+            # themselves
         ),
         Hooks(
             "transformers.Trainer",
@@ -230,7 +96,7 @@ HOOKS: dict[str, Hooks] = {
                 "store_flos",
                 "_clip_grad_norm",
             ),
-            note="_save_checkpoint and save_model run on all ranks and choose the writer inside",
+            # _save_checkpoint and save_model run on all ranks and choose the writer inside
         ),
         Hooks(
             "lightning.pytorch.LightningModule",
@@ -316,7 +182,8 @@ HOOKS: dict[str, Hooks] = {
                 "load_state_dict",
             ),
             ("prepare_data",),
-            note="prepare_data runs on local rank 0 (prepare_data_per_node) or global rank 0, and a barrier follows",
+            # prepare_data runs on local rank 0 (prepare_data_per_node) or global rank 0, and a
+            # barrier follows
         ),
         Hooks(
             "lightning.pytorch.Callback",
@@ -452,7 +319,7 @@ HOOKS: dict[str, Hooks] = {
             "torch.utils.data.Dataset",
             "torch 2.13.0 torch/utils/data/dataset.py:39",
             ("__getitem__", "__getitems__", "__len__", "__iter__"),
-            note="in worker processes of each rank: collectives there hang",
+            # in worker processes of each rank: collectives there hang
         ),
         Hooks(
             "torch.utils.data.Sampler",

@@ -15,7 +15,6 @@ class Seeding(NamedTuple):
     """Which generators: "python", "numpy", "torch", "cuda", "generator" (the receiver)."""
     per_rank: str = ""
     """Keyword of the argument that adds the rank to the seed."""
-    note: str = ""
 
 
 class Draw(NamedTuple):
@@ -26,9 +25,6 @@ class Draw(NamedTuple):
     source: str
     generator: str = ""
     """Keyword of the argument that carries a generator of its own; empty where there is none."""
-    training_only: bool = False
-    """Draws in training mode only (dropout)."""
-    note: str = ""
 
 
 SEEDINGS: dict[str, Seeding] = {
@@ -42,7 +38,7 @@ SEEDINGS: dict[str, Seeding] = {
             "torch 2.13.0 torch/random.py:89",
             seed="self",
             streams=("torch", "cuda"),
-            note="a nondeterministic seed, another on each rank",
+            # a nondeterministic seed, another on each rank
         ),
         Seeding(
             "torch.cuda.manual_seed", "torch 2.13.0 torch/cuda/random.py:89", streams=("cuda",)
@@ -60,7 +56,7 @@ SEEDINGS: dict[str, Seeding] = {
             "accelerate 1.15.0 accelerate/utils/random.py:40",
             streams=("python", "numpy", "torch", "cuda"),
             per_rank="device_specific",
-            note="device_specific=True adds process_index",
+            # device_specific=True adds process_index
         ),
         Seeding(
             "transformers.set_seed",
@@ -76,7 +72,7 @@ SEEDINGS: dict[str, Seeding] = {
             "lightning.fabric.seed_everything",
             "pytorch-lightning 2.6.6 lightning_fabric/utilities/seed.py:20",
             streams=("python", "numpy", "torch", "cuda"),
-            note="the same on all ranks; Lightning seeds the workers per rank with workers=True",
+            # the same on all ranks; Lightning seeds the workers per rank with workers=True
         ),
         Seeding(
             "lightning.fabric.Fabric.seed_everything",
@@ -98,7 +94,7 @@ SEEDINGS: dict[str, Seeding] = {
             "torchtune.training.set_seed",
             "torchtune 0.6.1 torchtune/training/seed.py:22",
             streams=("python", "numpy", "torch", "cuda"),
-            note="adds the rank to the seed by itself",
+            # adds the rank to the seed by itself
         ),
         Seeding(
             "ignite.utils.manual_seed",
@@ -125,7 +121,7 @@ SEEDINGS: dict[str, Seeding] = {
             "distlint.runtime.decorrelate",
             "distlint 0.1.0 distlint/runtime/randomness.py",
             streams=("python", "numpy", "torch", "cuda"),
-            note="another stream on each rank",
+            # another stream on each rank
         ),
     )
 }
@@ -223,7 +219,6 @@ DRAWS: dict[str, Draw] = {
             "torch.nn.functional.dropout",
             "torch",
             "torch 2.13.0 torch/nn/functional.py:1467",
-            training_only=True,
         ),
         Draw(
             "torch.nn.functional.gumbel_softmax",
@@ -234,22 +229,19 @@ DRAWS: dict[str, Draw] = {
             "torch.nn.Dropout",
             "torch",
             "torch 2.13.0 torch/nn/modules/dropout.py:35",
-            training_only=True,
-            note="drawn in the forward",
+            # drawn in the forward
         ),
         Draw(
             "torch.nn.Dropout2d",
             "torch",
             "torch 2.13.0 torch/nn/modules/dropout.py:124",
-            training_only=True,
-            note="drawn in the forward",
+            # drawn in the forward
         ),
         Draw(
             "torch.nn.AlphaDropout",
             "torch",
             "torch 2.13.0 torch/nn/modules/dropout.py:227",
-            training_only=True,
-            note="drawn in the forward",
+            # drawn in the forward
         ),
         Draw(
             "diffusers.utils.torch_utils.randn_tensor",
@@ -316,14 +308,14 @@ DRAWS: dict[str, Draw] = {
             "numpy",
             "datasets 5.2.0 datasets/arrow_dataset.py:4849",
             generator="generator",
-            note="seed= as well",
+            # seed= as well
         ),
         Draw(
             "datasets.Dataset.train_test_split",
             "numpy",
             "datasets 5.2.0 datasets/arrow_dataset.py:4989",
             generator="generator",
-            note="seed= as well",
+            # seed= as well
         ),
     )
 }
@@ -348,18 +340,6 @@ DRAW_METHODS: dict[str, Draw] = {
 }
 """In-place draws of tensors, by method name."""
 
-GENERATORS: frozenset[str] = frozenset(
-    {
-        "torch.Generator",
-        "numpy.random.default_rng",
-        "numpy.random.RandomState",
-        "numpy.random.Generator",
-        "random.Random",
-        "distlint.runtime.generator",
-    }
-)
-"""Constructors of a generator of its own: seeding it moves no global stream."""
-
 
 class Sampler(NamedTuple):
     """A sampler or loader, and whether it knows of ranks."""
@@ -368,10 +348,6 @@ class Sampler(NamedTuple):
     source: str
     distributed: bool
     """Gives each rank its own part."""
-    shuffles: bool
-    """Shuffles by default."""
-    needs_set_epoch: bool = False
-    """Repeats the same order each epoch unless set_epoch() is called."""
     seed_keyword: str = ""
     shuffle_keyword: str = ""
 
@@ -383,131 +359,89 @@ SAMPLERS: dict[str, Sampler] = {
             "torch.utils.data.DistributedSampler",
             "torch 2.13.0 torch/utils/data/distributed.py:17",
             True,
-            True,
-            True,
-            "seed",
-            "shuffle",
+            seed_keyword="seed",
+            shuffle_keyword="shuffle",
         ),
         Sampler(
-            "torch.utils.data.RandomSampler",
-            "torch 2.13.0 torch/utils/data/sampler.py:116",
-            False,
-            True,
+            "torch.utils.data.RandomSampler", "torch 2.13.0 torch/utils/data/sampler.py:116", False
         ),
         Sampler(
             "torch.utils.data.SequentialSampler",
             "torch 2.13.0 torch/utils/data/sampler.py:97",
-            False,
             False,
         ),
         Sampler(
             "torch.utils.data.WeightedRandomSampler",
             "torch 2.13.0 torch/utils/data/sampler.py:213",
             False,
-            True,
         ),
         Sampler(
             "torch.utils.data.SubsetRandomSampler",
             "torch 2.13.0 torch/utils/data/sampler.py:191",
             False,
-            True,
         ),
         Sampler(
-            "torch.utils.data.BatchSampler",
-            "torch 2.13.0 torch/utils/data/sampler.py:286",
-            False,
-            False,
+            "torch.utils.data.BatchSampler", "torch 2.13.0 torch/utils/data/sampler.py:286", False
         ),
         Sampler(
             "accelerate.data_loader.SeedableRandomSampler",
             "accelerate 1.15.0 accelerate/data_loader.py:73",
             False,
-            True,
-            True,
-            "data_seed",
+            seed_keyword="data_seed",
         ),
         Sampler(
             "accelerate.data_loader.BatchSamplerShard",
             "accelerate 1.15.0 accelerate/data_loader.py:110",
             True,
-            False,
         ),
         Sampler(
             "accelerate.data_loader.IterableDatasetShard",
             "accelerate 1.15.0 accelerate/data_loader.py:274",
             True,
-            False,
         ),
         Sampler(
             "transformers.trainer_pt_utils.DistributedLengthGroupedSampler",
             "transformers 5.23.0 transformers/trainer_pt_utils.py:562",
             True,
-            True,
-            True,
-            "seed",
+            seed_keyword="seed",
         ),
         Sampler(
             "transformers.trainer_pt_utils.DistributedSamplerWithLoop",
             "transformers 5.23.0 transformers/trainer_pt_utils.py:324",
             True,
-            True,
-            True,
-            "seed",
+            seed_keyword="seed",
         ),
         Sampler(
             "transformers.trainer_pt_utils.LengthGroupedSampler",
             "transformers 5.23.0 transformers/trainer_pt_utils.py:519",
             False,
-            True,
         ),
         Sampler(
             "mmengine.dataset.DefaultSampler",
             "mmengine 0.10.7 mmengine/dataset/sampler.py:14",
             True,
-            True,
-            True,
-            "seed",
-            "shuffle",
+            seed_keyword="seed",
+            shuffle_keyword="shuffle",
         ),
         Sampler(
             "mmengine.dataset.InfiniteSampler",
             "mmengine 0.10.7 mmengine/dataset/sampler.py:107",
             True,
-            True,
-            False,
-            "seed",
-            "shuffle",
+            seed_keyword="seed",
+            shuffle_keyword="shuffle",
         ),
         Sampler(
             "ignite.distributed.auto.DistributedProxySampler",
             "pytorch-ignite 0.5.5 ignite/distributed/auto.py:287",
-            True,
-            False,
             True,
         ),
         Sampler(
             "composer.utils.dist.get_sampler",
             "mosaicml 0.32.1 composer/utils/dist.py:588",
             True,
-            False,
-            True,
-            "seed",
-            "shuffle",
+            seed_keyword="seed",
+            shuffle_keyword="shuffle",
         ),
     )
 }
 """Samplers by qualified name."""
-
-LOADERS: dict[str, str] = {
-    "torch.utils.data.DataLoader": "plain",
-    "torchdata.stateful_dataloader.StatefulDataLoader": "plain",
-    "accelerate.Accelerator.prepare": "prepared",
-    "accelerate.Accelerator.prepare_data_loader": "prepared",
-    "accelerate.data_loader.prepare_data_loader": "prepared",
-    "lightning.fabric.Fabric.setup_dataloaders": "prepared",
-    "ray.train.torch.prepare_data_loader": "prepared",
-    "ignite.distributed.auto_dataloader": "prepared",
-    "deepspeed.initialize": "prepared",
-}
-"""What gives a loader: "plain" reads everything on every rank, "prepared" has been handed to a
-framework, which shards it and calls set_epoch."""

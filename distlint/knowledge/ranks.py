@@ -29,13 +29,13 @@ _FUNCTION_ROWS: tuple[RankFact, ...] = (
         "torch.distributed.get_group_rank",
         "group_rank",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:1111",
-        note="the place of the given global rank in a group",
+        # the place of the given global rank in a group
     ),
     RankFact(
         "torch.distributed.get_global_rank",
         "not_rank",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:1139",
-        note="translates the given group rank; says nothing of the caller",
+        # translates the given group rank; says nothing of the caller
     ),
     RankFact(
         "torch.distributed.is_initialized",
@@ -61,7 +61,7 @@ _FUNCTION_ROWS: tuple[RankFact, ...] = (
         "torch.distributed.device_mesh.DeviceMesh.get_local_rank",
         "group_rank",
         source="torch 2.13.0 torch/distributed/device_mesh.py:1169",
-        note="the index in one dimension of the mesh, not the local rank of the machine",
+        # the index in one dimension of the mesh, not the local rank of the machine
     ),
     RankFact(
         "torch.distributed.device_mesh.DeviceMesh.get_coordinate",
@@ -87,7 +87,7 @@ _FUNCTION_ROWS: tuple[RankFact, ...] = (
         "accelerate.state.is_initialized",
         "not_rank",
         source="accelerate 1.15.0 accelerate/state.py:78",
-        note="whether an Accelerator exists, in one process too",
+        # whether an Accelerator exists, in one process too
     ),
     RankFact(
         "transformers.Trainer.is_world_process_zero",
@@ -103,7 +103,7 @@ _FUNCTION_ROWS: tuple[RankFact, ...] = (
         "transformers.trainer_utils.is_main_process",
         "is_local_main",
         source="transformers 5.23.0 transformers/trainer_utils.py:504",
-        note="tests the local rank that it is given",
+        # tests the local rank that it is given
     ),
     RankFact(
         "transformers.integrations.deepspeed.is_deepspeed_zero3_enabled",
@@ -329,7 +329,7 @@ _FUNCTION_ROWS: tuple[RankFact, ...] = (
         "open_clip_train.distributed.is_master",
         "is_main",
         source="open-clip-torch 3.3.0 open_clip_train/distributed.py:22",
-        note="the local main process where local=True",
+        # the local main process where local=True
     ),
     RankFact(
         "open_clip_train.distributed.is_global_master",
@@ -380,7 +380,7 @@ _FUNCTION_ROWS: tuple[RankFact, ...] = (
         "fairseq.distributed.utils.get_rank",
         "group_rank",
         source="fairseq 0.12.2 fairseq/distributed/utils.py:399",
-        note="its group argument is required",
+        # its group argument is required
     ),
     RankFact(
         "fairseq.distributed.utils.get_global_rank",
@@ -698,7 +698,7 @@ _ATTRIBUTE_ROWS: tuple[RankFact, ...] = (
         "accelerate.Accelerator.should_save_model",
         "is_local_main",
         source="accelerate 1.15.0 accelerate/accelerator.py:768",
-        note="true on all ranks where a parallelism_config is set",
+        # true on all ranks where a parallelism_config is set
     ),
     RankFact(
         "accelerate.Accelerator.tensor_parallel_rank",
@@ -719,13 +719,13 @@ _ATTRIBUTE_ROWS: tuple[RankFact, ...] = (
         "accelerate.Accelerator.sync_gradients",
         "not_rank",
         source="accelerate 1.15.0 accelerate/accelerator.py:1240",
-        note="counts steps, the same on all ranks",
+        # counts steps, the same on all ranks
     ),
     RankFact(
         "accelerate.Accelerator.device",
         "not_rank",
         source="accelerate 1.15.0 accelerate/accelerator.py:688",
-        note="differs per rank, but no predicate",
+        # differs per rank, but no predicate
     ),
     RankFact(
         "accelerate.PartialState.is_main_process",
@@ -796,13 +796,13 @@ _ATTRIBUTE_ROWS: tuple[RankFact, ...] = (
         "transformers.TrainingArguments.should_save",
         "is_main",
         source="transformers 5.23.0 transformers/training_args.py:2053",
-        note="the local main process where save_on_each_node",
+        # the local main process where save_on_each_node
     ),
     RankFact(
         "transformers.TrainingArguments.should_log",
         "is_main",
         source="transformers 5.23.0 transformers/training_args.py:2040",
-        note="the local main process where log_on_each_node",
+        # the local main process where log_on_each_node
     ),
     RankFact(
         "transformers.TrainingArguments.process_index",
@@ -853,7 +853,7 @@ _ATTRIBUTE_ROWS: tuple[RankFact, ...] = (
         "transformers.TrainerControl.should_save",
         "not_rank",
         source="transformers 5.23.0 transformers/trainer_callback.py:264",
-        note="decided from the step count and gathered metrics on every rank alike",
+        # decided from the step count and gathered metrics on every rank alike
     ),
     RankFact(
         "transformers.TrainerControl.should_log",
@@ -939,7 +939,7 @@ _ATTRIBUTE_ROWS: tuple[RankFact, ...] = (
         "lightning.fabric.utilities.rank_zero.rank_zero_only.rank",
         "rank",
         source="pytorch-lightning 2.6.6 lightning_fabric/utilities/rank_zero.py:22",
-        note="a function attribute, None before a strategy sets it",
+        # a function attribute, None before a strategy sets it
     ),
     RankFact(
         "colossalai.cluster.DistCoordinator.rank",
@@ -990,7 +990,7 @@ _ATTRIBUTE_ROWS: tuple[RankFact, ...] = (
         "ultralytics.utils.RANK",
         "rank",
         source="ultralytics 8.4.190 ultralytics/utils/__init__.py:66",
-        note="-1 where the world is one process",
+        # -1 where the world is one process
     ),
     RankFact(
         "ultralytics.utils.LOCAL_RANK",
@@ -1123,8 +1123,6 @@ AMBIGUOUS_ARGUMENT_ATTRIBUTES: dict[str, Kind] = {"rank": "rank"}
 """As ARGUMENT_ATTRIBUTES, but only where the value is compared with 0 or -1: in the LoRA training
 scripts of diffusers `args.rank` is the rank of a matrix."""
 
-CONTROL_NAMES = ("control", "trainer_control")
-"""What a TrainerControl is called: its `should_*` are the same on all ranks."""
 
 ANY_METHODS: dict[str, Kind] = {
     "is_world_process_zero": "is_main",
@@ -1192,10 +1190,6 @@ ENVIRONMENT: dict[str, Kind] = {
 }
 """Kind by environment variable. The values are strings: "0" is true."""
 
-NOT_RANK: tuple[str, ...] = tuple(
-    row.name for row in (*_FUNCTION_ROWS, *_ATTRIBUTE_ROWS) if row.kind == "not_rank"
-)
-"""Look-alikes: the same on all ranks, whatever their name suggests."""
 
 _DECORATOR_ROWS: tuple[RankFact, ...] = (
     RankFact(
@@ -1217,7 +1211,7 @@ _DECORATOR_ROWS: tuple[RankFact, ...] = (
         "lightning.fabric.loggers.logger.rank_zero_experiment",
         "is_main",
         source="pytorch-lightning 2.6.6 lightning_fabric/loggers/logger.py:102",
-        note="the other ranks get a stand-in that does nothing",
+        # the other ranks get a stand-in that does nothing
     ),
     RankFact(
         "accelerate.Accelerator.on_main_process",
@@ -1250,7 +1244,7 @@ _DECORATOR_ROWS: tuple[RankFact, ...] = (
         "accelerate.PartialState.on_main_process",
         "is_main",
         source="accelerate 1.15.0 accelerate/state.py:555",
-        note="decides when it decorates, not when it is called",
+        # decides when it decorates, not when it is called
     ),
     RankFact(
         "accelerate.PartialState.on_local_main_process",
@@ -1287,13 +1281,13 @@ _DECORATOR_ROWS: tuple[RankFact, ...] = (
         "rank",
         rank="rank",
         source="pytorch-ignite 0.5.5 ignite/distributed/utils.py:660",
-        note="with_barrier=True adds a barrier on all ranks",
+        # with_barrier=True adds a barrier on all ranks
     ),
     RankFact(
         "speechbrain.utils.distributed.main_process_only",
         "is_main",
         source="speechbrain 1.1.2 speechbrain/utils/distributed.py:305",
-        note="collectives inside do nothing",
+        # collectives inside do nothing
     ),
     RankFact(
         "speechbrain.utils.distributed.once_per_node",
@@ -1311,9 +1305,12 @@ DECORATORS: dict[str, Kind] = {row.name: row.kind for row in _DECORATOR_ROWS}
 """Kind by qualified decorator: the function does nothing (returns None) on the other ranks."""
 
 DECORATOR_RANKS: dict[str, str] = {
-    row.name: row.rank for row in _DECORATOR_ROWS if isinstance(row.rank, str)
+    name: row.rank
+    for row in _DECORATOR_ROWS
+    if row.rank
+    for name in (row.name, row.name.rpartition(".")[2])
 }
-"""For decorators that take the rank: the keyword of that argument."""
+"""For decorators that take the rank: the keyword of that argument, by qualified and by last name."""
 
 ANY_DECORATORS: dict[str, Kind] = {
     "rank_zero_only": "is_main",
@@ -1321,23 +1318,10 @@ ANY_DECORATORS: dict[str, Kind] = {
     "on_main_process": "is_main",
     "on_local_main_process": "is_local_main",
     "on_last_process": "is_last",
+    "on_process": "rank",
+    "on_local_process": "local_rank",
     "master_only": "is_main",
     "main_process_only": "is_main",
     "on_master_only": "is_main",
 }
 """Kind by the last name of a decorator, where it does not resolve."""
-
-CONTEXTS: dict[str, str] = {
-    "torch_distributed_zero_first": "local_main",
-    "distributed_zero_first": "local_main",
-    "zero_first": "local_main",
-    "rank_zero_first": "main",
-    "one_rank_first": "main",
-    "main_process_first": "main",
-    "local_main_process_first": "local_main",
-    "main_local_process_first": "local_main",
-    "run_local_rank_zero_first": "local_main",
-    "priority_execution": "main",
-}
-"""Context managers by last name, where they do not resolve, that let one rank run the body before
-the others: who is first ("main" or "local_main", as in `Call.first`)."""

@@ -82,9 +82,6 @@ class Call(NamedTuple):
     """Used as a context manager: the effect belongs to entering (and, see `exit_too`, leaving)."""
     exit_too: bool = False
     """Leaving the context performs the effect again."""
-    root: int | None = None
-    """Position of the source or destination rank."""
-    root_keyword: str = ""
     when: str = ""
     """"keyword=value" ("download=True") of an argument that is off by default: the effect holds only
     where the argument is given and may have that value."""
@@ -106,8 +103,6 @@ class Call(NamedTuple):
     mentions: tuple[str, ...] = ()
     """Words of which a file that calls it through `super()` has to hold one: what makes it a collective
     is not seen in the call. Under a test of a version it is not taken to be one."""
-    note: str = ""
-    """Why, where the name alone does not say it."""
 
 
 Kind = Literal[
@@ -140,9 +135,8 @@ class RankFact(NamedTuple):
     name: str
     kind: Kind
     source: str = ""
-    rank: int | str = 0
-    """For decorators whose rank is not 0: the keyword of the argument that names it."""
+    rank: str = ""
+    """For decorators that take the rank: the keyword of the argument that names it."""
     group: int | None = None
     """Position of the process-group argument ("group" by keyword), which makes the answer one about
     a subgroup."""
-    note: str = ""

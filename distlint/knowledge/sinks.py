@@ -119,7 +119,7 @@ _ROWS: tuple[Call, ...] = (
         path_keyword="save_directory",
         result="none",
         source="huggingface_hub 2.4.0 huggingface_hub/serialization/_torch.py:47",
-        note="is_main_process=False writes nothing",
+        # is_main_process=False writes nothing
     ),
     Call(
         "huggingface_hub.save_torch_state_dict",
@@ -128,7 +128,7 @@ _ROWS: tuple[Call, ...] = (
         path_keyword="save_directory",
         result="none",
         source="huggingface_hub 2.4.0 huggingface_hub/serialization/_torch.py:141",
-        note="is_main_process=False writes nothing",
+        # is_main_process=False writes nothing
     ),
     Call(
         "transformers.PreTrainedConfig.save_pretrained",
@@ -420,7 +420,7 @@ _ROWS: tuple[Call, ...] = (
         result="local",
         writers="each",
         source="torch 2.13.0 torch/utils/tensorboard/writer.py:173",
-        note="a file of its own for each process, named by host and pid",
+        # a file of its own for each process, named by host and pid
     ),
     # The standard library's file system.
     Call(
@@ -461,7 +461,7 @@ _ROWS: tuple[Call, ...] = (
         path_keyword="dst",
         result="local",
         source="python 3.11 shutil",
-        note="fails where the target exists, unless dirs_exist_ok",
+        # fails where the target exists, unless dirs_exist_ok
     ),
     Call(
         "shutil.make_archive",
@@ -502,7 +502,7 @@ _ROWS: tuple[Call, ...] = (
         path_keyword="dst",
         result="none",
         source="python 3.11 os",
-        note="the second rank fails: the link exists",
+        # the second rank fails: the link exists
     ),
     Call("os.link", WRITE, path=1, path_keyword="dst", result="none", source="python 3.11 os"),
     Call(
@@ -588,7 +588,7 @@ _ROWS: tuple[Call, ...] = (
         path="self",
         result="none",
         source="python 3.11 pathlib",
-        note="missing_ok=True tolerates the other ranks",
+        # missing_ok=True tolerates the other ranks
     ),
     Call("pathlib.Path.rmdir", DELETE, path="self", result="none", source="python 3.11 pathlib"),
     Call(
@@ -600,8 +600,6 @@ _ROWS: tuple[Call, ...] = (
         path=0,
         path_keyword="name",
         result="none",
-        unless="exist_ok=True",
-        condition=2,
         source="python 3.11 os",
     ),
     Call(
@@ -609,8 +607,6 @@ _ROWS: tuple[Call, ...] = (
         CREATE_DIR,
         path="self",
         result="none",
-        unless="exist_ok=True",
-        condition=2,
         source="python 3.11 pathlib",
     ),
     # Reads.
@@ -760,7 +756,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         atomic=True,
         source="torch 2.13.0 torch/hub.py:707",
-        note="every rank downloads to a name of its own and moves it",
+        # every rank downloads to a name of its own and moves it
     ),
     Call(
         "torch.hub.load_state_dict_from_url",
@@ -776,7 +772,7 @@ _ROWS: tuple[Call, ...] = (
         path=0,
         path_keyword="repo_or_dir",
         source="torch 2.13.0 torch/hub.py:576",
-        note="removes and moves the unpacked repository without a lock",
+        # removes and moves the unpacked repository without a lock
     ),
     Call(
         "torch.hub.list",
@@ -1000,10 +996,6 @@ MAIN_PROCESS_ARGUMENTS: dict[str, str] = {
 }
 """Keyword by method or function name: the write happens only where that argument is true."""
 
-GUARDED_NAMES: frozenset[str] = frozenset(
-    {"save_on_master", "save_on_main", "save_on_main_process", "save_on_rank_zero"}
-)
-"""Functions by last name that choose the writing rank themselves, where they do not resolve."""
 
 EXISTENCE_TESTS: frozenset[str] = frozenset(
     {
@@ -1027,16 +1019,3 @@ EXISTENCE_TESTS: frozenset[str] = frozenset(
 
 EXISTENCE_METHODS: frozenset[str] = frozenset({"exists", "is_file", "is_dir", "is_symlink"})
 """The same by method name alone."""
-
-TEMPORARY_NAMES: frozenset[str] = frozenset(
-    {
-        "tempfile.mkdtemp",
-        "tempfile.mkstemp",
-        "tempfile.mktemp",
-        "tempfile.NamedTemporaryFile",
-        "tempfile.TemporaryFile",
-        "tempfile.TemporaryDirectory",
-        "tempfile.SpooledTemporaryFile",
-    }
-)
-"""Calls that give a path of this process alone: no other rank knows or shares it."""

@@ -26,7 +26,6 @@ class Wrapper(NamedTuple):
     """Whether parameters are sharded: then state_dict and generate are collectives too."""
     source: str
     """The lines that decide on `forwards` and `own`."""
-    note: str = ""
 
 
 class Wrap(NamedTuple):
@@ -43,7 +42,6 @@ class Wrap(NamedTuple):
     """"model": the wrapped model; "tuple": it is element `element`; "arguments": the arguments in
     their order, a single one bare; "function": a decorator or partial."""
     element: int = 0
-    note: str = ""
     unless: str = ""
     """Keyword that, where it is true, leaves the model unwrapped."""
 
@@ -58,7 +56,6 @@ class Unwrap(NamedTuple):
     keyword: str = "model"
     context: bool = False
     """A context manager that binds the model inside."""
-    note: str = ""
 
 
 def _names(words: str) -> frozenset[str]:
@@ -191,7 +188,7 @@ WRAPPERS: dict[str, Wrapper] = {
             True,
             False,
             "torch 2.13.0 torch/nn/parallel/distributed.py:466",
-            note="defines no __getattr__",
+            # defines no __getattr__
         ),
         Wrapper(
             "mm_ddp",
@@ -216,7 +213,7 @@ WRAPPERS: dict[str, Wrapper] = {
             False,
             False,
             "torch 2.13.0 torch/nn/parallel/data_parallel.py:54",
-            note="one process, several devices: no collective",
+            # one process, several devices: no collective
         ),
         Wrapper(
             "fsdp1",
@@ -229,7 +226,7 @@ WRAPPERS: dict[str, Wrapper] = {
             True,
             True,
             "torch 2.13.0 torch/distributed/fsdp/fully_sharded_data_parallel.py:529",
-            note="setting an attribute sets it on the wrapper",
+            # setting an attribute sets it on the wrapper
         ),
         Wrapper(
             "fsdp2",
@@ -242,7 +239,7 @@ WRAPPERS: dict[str, Wrapper] = {
             True,
             True,
             "torch 2.13.0 torch/distributed/fsdp/_fully_shard/_fully_shard.py:318",
-            note="changes the class of the model in place",
+            # changes the class of the model in place
         ),
         Wrapper(
             "deepspeed",
@@ -267,7 +264,7 @@ WRAPPERS: dict[str, Wrapper] = {
             True,
             True,
             "deepspeed 0.19.8 deepspeed/runtime/engine.py:1370",
-            note="`config` is the model's unless the engine has one of its own",
+            # `config` is the model's unless the engine has one of its own
         ),
         Wrapper(
             "compile",
@@ -280,7 +277,7 @@ WRAPPERS: dict[str, Wrapper] = {
             False,
             False,
             "torch 2.13.0 torch/_dynamo/eval_frame.py:597",
-            note="setting an attribute sets it on the model",
+            # setting an attribute sets it on the model
         ),
         Wrapper(
             "fabric",
@@ -293,7 +290,7 @@ WRAPPERS: dict[str, Wrapper] = {
             True,
             False,
             "pytorch-lightning 2.6.6 lightning_fabric/wrappers.py:244",
-            note="forwards to the model that was given to setup()",
+            # forwards to the model that was given to setup()
         ),
         Wrapper(
             "averaged",
@@ -306,7 +303,7 @@ WRAPPERS: dict[str, Wrapper] = {
             False,
             False,
             "torch 2.13.0 torch/optim/swa_utils.py:165",
-            note="no __getattr__; an average of weights, not distributed",
+            # no __getattr__; an average of weights, not distributed
         ),
         Wrapper(
             "accelerate",
@@ -319,7 +316,8 @@ WRAPPERS: dict[str, Wrapper] = {
             True,
             False,
             "accelerate 1.15.0 accelerate/accelerator.py:1770",
-            note="DDP, FSDP, DeepSpeed or the bare model, by launch configuration: only what DDP has is safe",
+            # DDP, FSDP, DeepSpeed or the bare model, by launch configuration: only what DDP has
+            # is safe
         ),
         Wrapper(
             "trainer",
@@ -332,7 +330,7 @@ WRAPPERS: dict[str, Wrapper] = {
             True,
             False,
             "transformers 5.23.0 transformers/trainer.py:1715",
-            note="DDP, FSDP, DeepSpeed or the bare model, by launch configuration",
+            # DDP, FSDP, DeepSpeed or the bare model, by launch configuration
         ),
         Wrapper(
             "colossalai",
@@ -345,7 +343,7 @@ WRAPPERS: dict[str, Wrapper] = {
             True,
             True,
             "colossalai 0.5.0 colossalai/interface/model.py:102",
-            note="defines no __getattr__",
+            # defines no __getattr__
         ),
         Wrapper(
             "megatron_ddp",
@@ -397,7 +395,7 @@ WRAPPERS: dict[str, Wrapper] = {
             False,
             False,
             "peft 0.21.2 peft/peft_model.py:979",
-            note="not distributed; `base_model.model` is the model",
+            # not distributed; `base_model.model` is the model
         ),
     )
 }
@@ -427,7 +425,7 @@ WRAPS: dict[str, Wrap] = {
             "torch.distributed.fsdp.wrap.wrap",
             "fsdp1",
             "torch 2.13.0 torch/distributed/fsdp/wrap.py:436",
-            note="wraps only inside enable_wrap",
+            # wraps only inside enable_wrap
         ),
         Wrap(
             "torch.distributed.fsdp.fully_shard",
@@ -438,14 +436,14 @@ WRAPS: dict[str, Wrap] = {
             "torch.distributed._composable.replicate.replicate",
             "ddp",
             "torch 2.13.0 torch/distributed/_composable/replicate.py:182",
-            note="in place: attributes stay reachable",
+            # in place: attributes stay reachable
         ),
         Wrap(
             "torch.compile",
             "compile",
             "torch 2.13.0 torch/__init__.py:2609",
             keyword="model",
-            note="returns a function for a function",
+            # returns a function for a function
         ),
         Wrap(
             "torch.optim.swa_utils.AveragedModel",
@@ -476,7 +474,7 @@ WRAPS: dict[str, Wrap] = {
             keyword="model",
             result="tuple",
             element=0,
-            note="(engine, optimizer, data loader, scheduler)",
+            # (engine, optimizer, data loader, scheduler)
         ),
         Wrap(
             "deepspeed.init_inference",
@@ -490,7 +488,7 @@ WRAPS: dict[str, Wrap] = {
             "pytorch-lightning 2.6.6 lightning_fabric/fabric.py:229",
             result="tuple",
             element=0,
-            note="bare where no optimizer is given",
+            # bare where no optimizer is given
         ),
         Wrap(
             "lightning.fabric.Fabric.setup_module",
@@ -504,21 +502,21 @@ WRAPS: dict[str, Wrap] = {
             keyword="model",
             result="tuple",
             element=0,
-            note="(model, optimizer, criterion, data loader, scheduler)",
+            # (model, optimizer, criterion, data loader, scheduler)
         ),
         Wrap(
             "ignite.distributed.auto_model",
             "ddp",
             "pytorch-ignite 0.5.5 ignite/distributed/auto.py:144",
             keyword="model",
-            note="DDP, DataParallel or the bare model",
+            # DDP, DataParallel or the bare model
         ),
         Wrap(
             "ray.train.torch.prepare_model",
             "ddp",
             "ray 2.60.0 ray/train/torch/train_loop_utils.py:159",
             keyword="model",
-            note="DDP or FSDP by parallel_strategy, the bare model with one worker",
+            # DDP or FSDP by parallel_strategy, the bare model with one worker
         ),
         Wrap(
             "mmengine.model.MMDistributedDataParallel",
@@ -567,7 +565,7 @@ UNWRAPS: dict[str, Unwrap] = {
         Unwrap(
             "accelerate.Accelerator.unwrap_model",
             "accelerate 1.15.0 accelerate/accelerator.py:3254",
-            note="leaves DDP(compile(m)) wrapped, and rewrites compile(DDP(m))._orig_mod in place",
+            # leaves DDP(compile(m)) wrapped, and rewrites compile(DDP(m))._orig_mod in place
         ),
         Unwrap(
             "accelerate.utils.extract_model_from_parallel",
@@ -580,13 +578,13 @@ UNWRAPS: dict[str, Unwrap] = {
         Unwrap(
             "transformers.trainer_utils.unwrap_peft_model",
             "transformers 5.23.0 transformers/trainer_utils.py:75",
-            note="takes off PEFT, not the distributed wrapper",
+            # takes off PEFT, not the distributed wrapper
         ),
         Unwrap(
             "trl.models.utils.unwrap_model_for_generation",
             "trl 1.16.0 trl/models/utils.py:202",
             context=True,
-            note="gathers under ZeRO-3",
+            # gathers under ZeRO-3
         ),
         Unwrap(
             "deepspeed.runtime.zero.unwrap_model_for_generation",

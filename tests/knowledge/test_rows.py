@@ -101,8 +101,6 @@ def all_rows() -> list[Row]:
     rows += [Row("randomness", row.name, row.source) for row in randomness.DRAWS.values()]
     rows += [Row("randomness", row.name, row.source) for row in randomness.SAMPLERS.values()]
     rows += [Row("devices", row.name, row.source) for row in devices.DEVICE_CALLS.values()]
-    rows += [Row("devices", row.name, row.source) for row in devices.DEVICE_MAPS.values()]
-    rows += [Row("hooks", row.name, row.source) for row in hooks.REGISTRARS.values()]
     rows += [Row("hooks", row.name, row.source) for row in hooks.HOOKS.values()]
     rows += [Row("failures", name, row.source) for name, row in failures.LOCAL_CALLS.items()]
     return rows
@@ -137,11 +135,9 @@ def is_installed(name: str) -> bool:
 def installed_names() -> list[str]:
     """Qualified names of all tables that the development environment can resolve."""
     names = {row.name for row in all_rows() if "." in row.name and is_installed(row.name)}
-    names |= {name for name in sinks.EXISTENCE_TESTS | sinks.TEMPORARY_NAMES if is_installed(name)}
+    names |= {name for name in sinks.EXISTENCE_TESTS if is_installed(name)}
     names |= {name for name in failures.FAILURES if is_installed(name)}
     names |= {name for name in failures.LOCAL_EXCEPTIONS if is_installed(name)}
-    names |= {name for name in randomness.GENERATORS if is_installed(name)}
-    names |= {name for name in devices.SPAWNERS if is_installed(name)}
     return sorted(names - INSTANCE_ATTRIBUTES - OLDER - OPTIONAL)
 
 
@@ -235,7 +231,6 @@ def test_argument_positions(row: Call) -> None:
         pytest.skip("its signature is not known to Python")
     pairs = [
         (row.group, row.group_keyword),
-        (row.root, row.root_keyword),
         *zip(row.fills, row.fills_keywords, strict=True),
     ]
     if isinstance(row.path, int):
@@ -245,9 +240,8 @@ def test_argument_positions(row: Call) -> None:
     for position, keyword in pairs:
         if position is not None:
             assert parameters[position] == keyword
-    for keyword in (row.path_keyword, row.root_keyword):
-        if keyword:
-            assert keyword in parameters
+    if row.path_keyword:
+        assert row.path_keyword in parameters
 
 
 @pytest.mark.parametrize("row", collectives.ROWS, ids=lambda row: row.name)
@@ -489,12 +483,12 @@ def test_hooks_are_methods_of_their_class() -> None:
 
 
 @beside_the_libraries
-@pytest.mark.parametrize("name", sorted(bases.BASES))
-def test_class_derives_from_its_base(name: str) -> None:
+@pytest.mark.parametrize("name,base,source", sorted(bases._ROWS))
+def test_class_derives_from_its_base(name: str, base: str, source: str) -> None:
     assert libraries.canonical_name(name) == name
-    assert SOURCE.match(bases.SOURCES[name])
+    assert SOURCE.match(source)
     if is_installed(name):
-        assert issubclass(resolve(name), resolve(bases.BASES[name]))
+        assert issubclass(resolve(name), resolve(base))
 
 
 def test_tables_load_without_the_libraries(tmp_path: Path) -> None:

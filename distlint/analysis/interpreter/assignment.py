@@ -16,6 +16,7 @@ from distlint.analysis.interpreter.values import (
 from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.program import Program
 from distlint.knowledge import facts
+from distlint.knowledge.libraries import canonical_name
 
 
 def bind_parameters(frame: Frame, bound: dict[str, Value], receiver: Value | None) -> None:
@@ -173,5 +174,5 @@ def wrapped_parameter(program: Program, function: Function) -> tuple[str, str] |
     if function.cls is None:
         return None
     own, outside = program.mro(function.cls)
-    names = (*outside, *(facts.canonical_name(c.full_name) for c in own[1:]))
+    names = (*outside, *(canonical_name(c.full_name) for c in own[1:]))
     return facts.model_parameter(names, function.name)

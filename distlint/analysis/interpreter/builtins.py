@@ -107,7 +107,7 @@ def builtin(
         return Value((name, args[0].key), UNKNOWN, spread, origin, tags=tags)
     if name in ("any", "all", "sum") and args:
         return Value((name, args[0].key), UNKNOWN, spread, origin, tags=tags)
-    site_rows = facts.CALLS.get(f"builtins.{name}", ())
+    site_rows = frame.knowledge.calls.get(f"builtins.{name}", ())
     if site_rows:
         return external(frame, node, f"builtins.{name}", None, args, keywords)
     return unknown_result(frame, node, [*args, *keywords.values()])

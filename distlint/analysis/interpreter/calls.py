@@ -77,7 +77,7 @@ def dispatch(
                 frame, node, inner, [*first, *args], {**dict(later), **keywords}, known_arguments
             )
         case Closure():
-            named = _named_by_user(function.target.function) if facts.USER_ROWS else None
+            named = _named_by_user(frame, function.target.function)
             if named is not None:
                 return external(frame, node, named, function.target.receiver, args, keywords)
             if function.wraps and function.target.function.cls is None:
@@ -113,12 +113,13 @@ def dispatch(
     return unknown_result(frame, node, [function, *args, *keywords.values()], pure=False)
 
 
-def _named_by_user(function: Function) -> str | None:
+def _named_by_user(frame: Frame, function: Function) -> str | None:
     """The name under which the settings list a function of the project as a collective or rank test."""
-    name = f"{function.module.name}.{function.qualname}"
-    if name in facts.USER_ROWS:
-        return name
-    return f".{function.name}" if f".{function.name}" in facts.USER_ROWS else None
+    listed = frame.knowledge.listed
+    if not listed:
+        return None
+    names = (f"{function.module.name}.{function.qualname}", f".{function.name}")
+    return next((name for name in names if name in listed), None)
 
 
 def _super(frame: Frame, node: ast.Call) -> Value:
@@ -161,7 +162,7 @@ def _method(
             if method is not None:
                 return frame.call(Closure(method, {}, this), args, keywords, node, node)
             for type_ in facts.with_bases(outside):
-                known = facts.inherited_call(type_, name, frame.module.source.text)
+                known = frame.knowledge.inherited_call(type_, name, frame.module.source.text)
                 if known is not None:
                     return external(frame, node, known, this, args, keywords)
             return unknown_result(frame, node, [*args, *keywords.values()])
@@ -170,7 +171,7 @@ def _method(
             outside = frame.runs.program.mro(cls)[1] if cls is not None else (receiver.type,)
             for type_ in facts.with_bases(outside):
                 dotted = f"{type_}.{name}"
-                if facts.is_known_call(dotted):
+                if frame.knowledge.is_known_call(dotted):
                     return external(frame, node, dotted, receiver, args, keywords)
             if name == "start" and cls is not None and not hooks.THREADS.isdisjoint(outside):
                 run = frame.runs.program.find_method(cls, "run")
@@ -181,7 +182,7 @@ def _method(
         if receiver.wraps:
             for wrap in reversed(receiver.wraps):
                 dotted = f"{facts.WRAPPER_TYPES.get(wrap.kind, '')}.{name}"
-                if dotted in facts.CALLS:
+                if dotted in frame.knowledge.calls:
                     return external(frame, node, dotted, receiver, args, keywords)
     known = facts.model_method(name, dotted_name(node.func.value), frame.module.source.text)
     return external(frame, node, known or f".{name}", receiver, args, keywords)
@@ -211,7 +212,7 @@ def _construct(
     else:
         outside = frame.runs.program.mro(cls)[1]
         for type_ in facts.with_bases(outside):
-            if type_ in facts.CALLS:
+            if type_ in frame.knowledge.calls:
                 external(frame, node, type_, None, args, keywords)
                 break
     frame.site(node, cls.full_name, None, args, keywords, (), None)
@@ -231,9 +232,9 @@ def call_project(
     function = closure.function
     found = deciding_decorator(frame, function)
     if found is not None:
-        frame.consult(found[1])
-        if frame.run.rank.fact(found[1]) is False:
-            text = f"`{function.name}` runs on the main process only"
+        _, kept, who = found
+        if kept.truthiness() is False:
+            text = f"`{function.name}` runs on {who} only"
             return constant(None, Spread.RANK, frame.origin(node, text))
     if isinstance(node, ast.Call):
         frame.site(

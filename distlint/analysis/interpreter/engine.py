@@ -24,7 +24,7 @@ from distlint.analysis.interpreter.values import UNKNOWN, Closure, Origin, Sprea
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import asked_for_none, names_asked, self_attributes
-from distlint.knowledge import facts
+from distlint.knowledge.facts import Knowledge
 from distlint.nodes import walk
 
 _MAX_NESTING: Final = 120
@@ -39,8 +39,9 @@ Key = tuple[Function, RankClass, Hashable]
 class Engine:
     """All runs of one program."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, knowledge: Knowledge) -> None:
         self.program = program
+        self.knowledge = knowledge
         self.classes: dict[str, Class] = {}
         self._functions_by_node: dict[int, Function] = {}
         self._classes_by_node: dict[int, Class] = {}
@@ -322,7 +323,7 @@ class Engine:
 
     def _may_ask(self, name: str) -> bool:
         """Whether something of this name, of the project or in the tables, may ask for its arguments."""
-        return name in self._followed or name in facts.ROW_NAMES
+        return name in self._followed or name in self.knowledge.row_names
 
     def _receiver_class(self, function: Function, receiver: Value | None) -> str | None:
         """The class of the receiver, where a method comes out otherwise on it than on its own class.
@@ -415,7 +416,7 @@ class Engine:
             case Module():
                 return Value(("module", meaning.name), target=meaning)
             case str():
-                kind = facts.ATTRIBUTES.get(meaning)
+                kind = self.knowledge.attributes.get(meaning)
                 if kind is not None:
                     return None
                 return Value(("external", meaning), target=meaning)

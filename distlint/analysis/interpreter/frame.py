@@ -34,15 +34,30 @@ from distlint.analysis.interpreter.variables import Variables
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name
 from distlint.analysis.program.program import Program
 from distlint.knowledge import facts
+from distlint.knowledge.facts import Knowledge
 from distlint.knowledge.schema import Call
 
 WITHOUT_GRADIENTS: Final = ("no_grad", "inference_mode")
+
+
+def is_group(value: Value | None) -> bool:
+    """Whether an argument is a process group other than the default.
+
+    A text is none: lightning's `Strategy.barrier(name)` takes what the barrier is for.
+    """
+    return (
+        value is not None
+        and not (value.known and (value.const is None or isinstance(value.const, str)))
+        and not (isinstance(value.key, tuple) and value.key[:1] == ("format",))
+        and value.key != ("external", "torch.distributed.group.WORLD")
+    )
 
 
 class Runs(Protocol):
     """What following one function asks of all others: their runs, and values that live outside functions."""
 
     program: Program
+    knowledge: Knowledge
     classes: dict[str, Class]
     signals: SignalWrites
 
@@ -103,6 +118,7 @@ class Frame(ABC):
 
     def __init__(self, runs: Runs, run: Run, captured: dict[str, Value]) -> None:
         self.runs = runs
+        self.knowledge = runs.knowledge
         self.run = run
         self.function: Function = run.function
         self.module: Module = run.function.module
@@ -238,22 +254,15 @@ class Frame(ABC):
         return site
 
     def is_grouped(self, site: CallSite, row: Call) -> bool:
-        """Whether a collective is one of a process group other than the default.
-
-        A text is none: lightning's `Strategy.barrier(name)` takes what the barrier is for.
-        """
-        group = site.argument(row.group, row.group_keyword)
-        return (
-            group is not None
-            and not (group.known and (group.const is None or isinstance(group.const, str)))
-            and not (isinstance(group.key, tuple) and group.key[:1] == ("format",))
-            and group.key != ("external", "torch.distributed.group.WORLD")
-        )
+        """Whether a collective is one of a process group other than the default."""
+        return bool(row.implicit_group) or is_group(site.argument(row.group, row.group_keyword))
 
     def event(self, row: Call, layer: Layer, node: ast.AST, site: CallSite) -> None:
         """A collective takes place here."""
         group = site.argument(row.group, row.group_keyword)
-        key = group.key if group is not None and self.is_grouped(site, row) else None
+        key = group.key if group is not None and is_group(group) else None
+        if key is None and row.implicit_group:
+            key = ("group", row.implicit_group)
         function = site.node.func
         if (
             key is None

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from distlint.analysis.interpreter.assignment import fill
-from distlint.analysis.interpreter.frame import Frame
+from distlint.analysis.interpreter.frame import Frame, is_group
 from distlint.analysis.interpreter.ir import (
     CallSite,
     Event,
@@ -29,7 +29,7 @@ from distlint.analysis.interpreter.values import (
     spread_of,
 )
 from distlint.analysis.program.definitions import Class, Module, dotted_name
-from distlint.knowledge import facts, failures, hooks
+from distlint.knowledge import conventions, facts, failures, hooks, ranks
 from distlint.knowledge.schema import Call, Effect
 
 _LAYERS: Final[dict[Effect, Layer]] = {
@@ -49,14 +49,14 @@ def external(
 ) -> Value:
     """A call of something outside the project, or of a method known by its name alone."""
     by_name = name.startswith(".")
-    rows: tuple[Call, ...] = (
-        facts.METHODS.get(name[1:], ()) if by_name else facts.CALLS.get(name, ())
-    ) or ()
+    tables = frame.knowledge
+    known = tables.methods.get(name[1:], ()) if by_name else tables.calls.get(name, ())
+    rows = tuple(row for row in known if _takes_effect(row, node, args, keywords))
     site = frame.site(node, name, receiver, args, keywords, rows, None)
     inputs = [*args, *keywords.values()]
-    if not rows:
+    if not known:
         hand_over(frame, node, inputs, name)
-    result = _rank_predicate(frame, node, name, by_name, args)
+    result = _rank_predicate(frame, node, name, args, keywords)
     if result is None and not by_name:
         result = _special(frame, node, name, args, keywords)
     if result is None:
@@ -64,7 +64,9 @@ def external(
     for row in rows:
         outcome = _perform(frame, site, row, args)
         result = outcome if result is None else result
-    failure = (facts.METHOD_FAILURES if by_name else facts.FAILURES).get(name.removeprefix("."))
+    failure = (failures.METHOD_FAILURES if by_name else failures.FAILURES).get(
+        name.removeprefix(".")
+    )
     if failure is not None:
         may_fail(frame, node, failure)
     if result is None:
@@ -81,18 +83,39 @@ def external(
                 result = unknown_result(frame, node, inputs, pure=False)
             else:
                 result = unknown_result(frame, node, [*inputs, *([receiver] if receiver else [])])
-            if last in facts.MASK_METHODS:
+            if last in conventions.MASK_METHODS:
                 result.tags = result.tags | {"bool-mask"}
-            elif last in facts.SAME_MODEL_METHODS and receiver is not None and not args[1:]:
+            elif last in conventions.SAME_MODEL_METHODS and receiver is not None and not args[1:]:
                 # `model.to(device)`, `model.eval()` give the model back.
                 result = receiver
     site.result = result
     return result
 
 
+def _takes_effect(row: Call, node: ast.Call, args: list[Value], keywords: dict[str, Value]) -> bool:
+    """Whether a call may do what a row says, by the argument that the row asks about.
+
+    With `when`, the argument has to be given and may have the value; with `unless`, it must not surely
+    have it. What `*` or `**` hands over is not known.
+    """
+    condition = row.when or row.unless
+    if not condition:
+        return True
+    keyword, _, wanted = condition.partition("=")
+    value = keywords.get(keyword)
+    if value is None and row.condition is not None and row.condition < len(args):
+        starred = any(isinstance(argument, ast.Starred) for argument in node.args)
+        value = None if starred else args[row.condition]
+    truth = None if value is None else value.truthiness()
+    expected = wanted == "True"
+    if row.when:
+        return value is not None and truth is not (not expected)
+    return truth is not expected
+
+
 def _is_alone(name: str, keywords: dict[str, Value]) -> bool:
     """Whether an object that is made with these arguments belongs to this process alone."""
-    row = facts.ALONE.get(name)
+    row = conventions.ALONE.get(name)
     if row is None or "num_nodes" in keywords:
         return False
     keyword, values = row
@@ -144,18 +167,19 @@ def hand_over(frame: Frame, node: ast.Call, inputs: list[Value], name: str = "")
 
 
 def _rank_predicate(
-    frame: Frame, node: ast.Call, name: str, by_name: bool, args: list[Value]
+    frame: Frame, node: ast.Call, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value | None:
-    kind = facts.ANY_METHODS.get(name[1:]) if by_name else facts.FUNCTIONS.get(name)
+    """What a call tells about the rank: in a group that is passed, its place in the group."""
+    tables = frame.knowledge
+    by_name = name.startswith(".")
+    kind = tables.any_methods.get(name[1:]) if by_name else tables.functions.get(name)
     if kind is None:
         return None
-    if (
-        args
-        and kind in ("rank", "local_rank", "is_main", "world_size")
-        and args[0].const is not None
-    ):
-        # A rank inside the group that was passed.
-        kind = "group_rank" if kind != "world_size" else "group_size"
+    position = 0 if by_name else ranks.GROUP_ARGUMENTS.get(name)
+    if position is not None and kind in ("rank", "local_rank", "is_main", "world_size"):
+        given = args[position] if position < len(args) else None
+        if is_group(keywords.get("group", given)):
+            kind = "group_rank" if kind != "world_size" else "group_size"
     return frame.rank_value(kind, node, f"`{dotted_name(node.func) or name.lstrip('.')}()`")
 
 
@@ -267,8 +291,6 @@ def _wrapped_argument(
 def _perform(frame: Frame, site: CallSite, row: Call, args: list[Value]) -> Value | None:
     """Carry out one row: events, arguments filled, and the result."""
     node = site.node
-    if row.when and not _condition_holds(site, row.when):
-        return None
     if row.mentions and any("version" in ast.unparse(guard.node) for guard in site.guards):
         # What other versions do is another matter (accelerate 0.22.0 data_loader.py:556).
         return None
@@ -334,18 +356,6 @@ def fails(code: Value) -> bool:
     return code.known and code.const not in (None, 0)
 
 
-def _condition_holds(site: CallSite, when: str) -> bool:
-    """Whether an argument may have the value that a row asks for (`download=True`)."""
-    keyword, _, wanted = when.partition("=")
-    value = site.keywords.get(keyword.strip())
-    if value is None:
-        return False
-    truth = value.truthiness()
-    return (
-        truth is None or str(value.const) == wanted.strip() or (wanted.strip() == "True" and truth)
-    )
-
-
 def _local(
     frame: Frame,
     node: ast.Call,
@@ -355,7 +365,7 @@ def _local(
     args: list[Value],
 ) -> Value | None:
     """Calls whose result is each rank's own: tensor contents, the clock, files, random names."""
-    fact = facts.LOCAL_METHODS.get(name[1:]) if by_name else facts.LOCAL_CALLS.get(name)
+    fact = failures.LOCAL_METHODS.get(name[1:]) if by_name else failures.LOCAL_CALLS.get(name)
     if fact is None:
         return None
     if fact.needs_local_input:
@@ -377,9 +387,10 @@ def forward(
 ) -> Value:
     """A call of a wrapped model: its forward is a collective of the wrapper's."""
     site = frame.site(node, "forward", model, args, keywords, (), None)
-    layer = Layer.WRAPPED if facts.replicates(model.wraps) else Layer.SHARDED
+    kinds = [wrap.kind for wrap in model.wraps]
+    layer = Layer.WRAPPED if facts.replicates(kinds) else Layer.SHARDED
     local = layer is Layer.WRAPPED and frame.scope.without_gradients and _keeps_buffers(model)
-    if facts.forward_waits(model.wraps) and not local:
+    if facts.forward_waits(kinds) and not local:
         frame.steps.append(Event("forward", layer, node, frame.module, site=site))
     result = Value(
         ("call", id(node)),

@@ -16,8 +16,9 @@ from distlint.analysis.interpreter.values import (
     spread_of,
 )
 from distlint.analysis.program.definitions import Class, Module, dotted_name
-from distlint.knowledge import facts
+from distlint.knowledge import conventions, facts, ranks
 from distlint.knowledge.failures import TENSOR_SIZE
+from distlint.knowledge.libraries import canonical_name
 
 SUPER: Final = "builtins.super()"
 """The target of what `super()` gives; its methods are looked up behind the class it stands in."""
@@ -42,15 +43,28 @@ def name_value(frame: Frame, name: str, node: ast.AST) -> Value:
         found = frame.runs.global_value(module, name, frame.run)
         if found is not None:
             return found
+        meaning = frame.runs.program.member(module, name)
+        known = _listed(frame, meaning, node, name) if isinstance(meaning, str) else None
+        if known is not None:
+            return known
     if facts.is_builtin(name) and name not in module.assigned:
         return Value(("builtin", name), target=f"builtins.{name}")
     conventional = convention(frame, name, node)
     return conventional or Value(("global", module.name, name))
 
 
+def _listed(frame: Frame, dotted: str, node: ast.AST, text: str) -> Value | None:
+    """What the tables say of a variable of a library's module, or the settings of a variable or function."""
+    kind = frame.knowledge.attributes.get(dotted)
+    if kind is None:
+        return None
+    value = frame.rank_value(kind, node, f"`{text}`")
+    return value.but(target=dotted) if dotted in frame.knowledge.functions else value
+
+
 def convention(frame: Frame, name: str, node: ast.AST) -> Value | None:
     """What a name that nothing defines stands for by convention (a parameter `accelerator`)."""
-    kind = facts.NAMED_RANKS.get(name)
+    kind = conventions.NAMED_RANKS.get(name)
     if kind is not None and not _is_annotated_float(node):
         return frame.rank_value(kind, node, f"`{name}`")
     type_ = facts.named_type(name, frame.module.source.text)
@@ -81,12 +95,12 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
         frame.run.absent.append(frame.attribute_site(node, base))
     if base.wraps:
         frame.run.attributes.append(frame.attribute_site(node, base))
-        peeled = facts.peel(base.wraps, attr)
-        if peeled is not None:
+        left = facts.peel([wrap.kind for wrap in base.wraps], attr)
+        if left is not None:
             return base.but(
                 key=("attr", base.key, attr),
-                wraps=peeled,
-                tags=base.tags if peeled else base.tags | {"unwrapped"},
+                wraps=base.wraps[:left],
+                tags=base.tags if left else base.tags | {"unwrapped"},
             )
     match base.target:
         case Module():
@@ -103,12 +117,12 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
                 ("attr", base.key, attr)
             )
         case str() if base.target != SUPER:
-            dotted = facts.canonical_name(f"{base.target}.{attr}")
-            kind = facts.ATTRIBUTES.get(dotted)
-            if kind is not None:
-                return frame.rank_value(kind, node, f"`{dotted_name(node) or attr}`")
-            return Value(("external", dotted), target=dotted)
-    kind = facts.ANY_ATTRIBUTES.get(attr) or facts.argument_attribute(dotted_name(node.value), attr)
+            dotted = canonical_name(f"{base.target}.{attr}")
+            known = _listed(frame, dotted, node, dotted_name(node) or attr)
+            return known or Value(("external", dotted), target=dotted)
+    kind = frame.knowledge.any_attributes.get(attr) or facts.argument_attribute(
+        dotted_name(node.value), attr
+    )
     if base.type is not None:
         found = _member_of_instance(frame, base, node)
         plain = found is None or (found.spread is Spread.UNIFORM and found.truthiness() is None)
@@ -118,7 +132,7 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
         return frame.rank_value(kind, node, f"`{dotted_name(node) or attr}`")
     if (
         base.spread is Spread.LOCAL
-        and attr in facts.UNIFORM_ATTRIBUTES
+        and attr in conventions.UNIFORM_ATTRIBUTES
         and "ragged" not in base.tags
     ):
         return Value(("attr", base.key, attr))
@@ -139,7 +153,10 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
 
 
 def _is_lookalike(frame: Frame, base: Value, attr: str) -> bool:
-    return base.type is not None and facts.ATTRIBUTES.get(f"{base.type}.{attr}") == "not_rank"
+    return (
+        base.type is not None
+        and frame.knowledge.attributes.get(f"{base.type}.{attr}") == "not_rank"
+    )
 
 
 def _member_of_instance(frame: Frame, base: Value, node: ast.Attribute) -> Value | None:
@@ -158,12 +175,12 @@ def _member_of_instance(frame: Frame, base: Value, node: ast.Attribute) -> Value
                 return Value(("method", id(method), base.key), target=Closure(method, {}))
             return Value(("method", id(method), base.key), target=Closure(method, {}, base))
         _, outside = engine.program.mro(cls)
-    match facts.member_of(outside, attr):
-        case "kind", str() as kind:
+    match frame.knowledge.member_of(outside, attr):
+        case "kind", kind:
             return frame.rank_value(kind, node, f"`{dotted_name(node) or attr}`")
-        case "wraps", tuple() as wraps:
-            return Value(("attr", base.key, attr), wraps=frame.wraps(wraps, node))
-        case "type", str() as known:
+        case "wraps", kind:
+            return Value(("attr", base.key, attr), wraps=frame.wraps((kind,), node))
+        case "type", known:
             return Value(("attr", base.key, attr), type=known)
     if cls is not None:
         value = engine.instance_attribute(cls, attr, frame.run)
@@ -212,7 +229,7 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
         spread, origin = index.spread, index.origin
     wraps = base.wraps if isinstance(index.const, int) or not index.known else ()
     type_ = (
-        facts.ITEM_TYPES.get(f"{base.type}[{index.const}]")
+        conventions.ITEM_TYPES.get(f"{base.type}[{index.const}]")
         if base.type is not None and isinstance(index.const, str)
         else None
     )
@@ -230,7 +247,7 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
 
 def environment(frame: Frame, name: str, node: ast.AST, default: Value | None = None) -> Value:
     """The value of an environment variable: a string that launchers set, or unknown and uniform."""
-    kind = facts.ENVIRONMENT.get(name)
+    kind = ranks.ENVIRONMENT.get(name)
     if kind is None:
         return Value(("environ", name))
     value = frame.rank_value(kind, node, f"the environment variable {name}")

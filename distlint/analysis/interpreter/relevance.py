@@ -16,6 +16,7 @@ from typing import Final
 from distlint.analysis.program.definitions import Class, Function, Module
 from distlint.analysis.program.program import Program
 from distlint.knowledge import facts
+from distlint.knowledge.facts import Knowledge
 from distlint.knowledge.libraries import canonical_name
 
 _WORD: Final = re.compile(r"[A-Za-z_]\w*\(?")
@@ -46,7 +47,7 @@ class Relevance:
     called: set[str]
 
 
-def relevance(program: Program, flags: frozenset[str]) -> Relevance:
+def relevance(program: Program, knowledge: Knowledge, flags: frozenset[str]) -> Relevance:
     """Sort the functions of a program by what their words may have to do with ranks.
 
     `flags` are names of this program that are each rank's own (`analysis.signals`).
@@ -64,13 +65,13 @@ def relevance(program: Program, flags: frozenset[str]) -> Relevance:
         texts.update(of_module)
         held.update((f, frozenset(_words(text))) for f, text in of_module.items())
         strong |= _with_common_calls(module, telling[module], of_module)
-    strong |= _holding(held, facts.STRONG_WORDS)
+    strong |= _holding(held, knowledge.strong_words)
     weak = _holding(held, facts.WEAK_WORDS)
     for module in program.modules.values():
         for cls in module.all_classes:
             if facts.is_training_class(program.mro(cls)[1]):
                 strong.update(cls.methods.values())
-    strong |= _of_the_same_class(strong, texts, held)
+    strong |= _of_the_same_class(strong, texts, held, knowledge.strong_words)
     strong |= _holding(held, _derived_names(telling) | flags)
     names = {f.name for f in strong if f.name not in _COMMON}
     while names:
@@ -156,14 +157,17 @@ def _texts_of_functions(module: Module) -> dict[Function, str]:
 
 
 def _of_the_same_class(
-    strong: set[Function], texts: dict[Function, str], held: dict[Function, frozenset[str]]
+    strong: set[Function],
+    texts: dict[Function, str],
+    held: dict[Function, frozenset[str]],
+    words: frozenset[str],
 ) -> set[Function]:
     """Methods that use an attribute which a method of their class computes from ranks or wrappers."""
     attributes: dict[Class, set[str]] = {}
     for function in strong:
         if function.cls is not None and function in texts:
             for match in _OWN_ASSIGNMENT.finditer(texts[function]):
-                if not facts.STRONG_WORDS.isdisjoint(_names(match[0])):
+                if not words.isdisjoint(_names(match[0])):
                     attributes.setdefault(function.cls, set()).update(_OWN.findall(match[1]))
     found: set[Function] = set()
     for cls, names in attributes.items():

@@ -12,7 +12,7 @@ from distlint.analysis.interpreter.values import (
 )
 from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.memory import remembered
-from distlint.knowledge import facts
+from distlint.knowledge import ranks
 from distlint.nodes import walk
 
 
@@ -20,21 +20,49 @@ def _sets_globals(function: Function) -> bool:
     return any(isinstance(node, ast.Global) for node in walk(function.node))
 
 
-def deciding_decorator(frame: Frame, function: Function) -> tuple[ast.expr, str] | None:
-    """The decorator that lets a function run on some ranks only, and the predicate it asks."""
+def deciding_decorator(frame: Frame, function: Function) -> tuple[ast.expr, Value, str] | None:
+    """The decorator that lets a function run on some ranks only.
+
+    Returns:
+        The decorator, whether it lets this rank in, and whom it lets in.
+    """
     for decorator in function.decorators:
         dotted = dotted_name(decorator.func if isinstance(decorator, ast.Call) else decorator)
         if not dotted:
             continue
         meaning = frame.runs.program.resolve_dotted(function.module, dotted)
-        if isinstance(meaning, str) and meaning in facts.DECORATORS:
-            return decorator, facts.DECORATORS[meaning]
         last = dotted.rpartition(".")[2]
+        if isinstance(meaning, str) and meaning in ranks.DECORATORS:
+            return _admits(frame, decorator, ranks.DECORATORS[meaning], meaning)
         if isinstance(meaning, Function) and _sets_globals(meaning):
             # speechbrain 1.1.2 speechbrain/utils/distributed.py: inside, barriers do nothing.
             return None
-        if (meaning is None or isinstance(meaning, Function)) and last in facts.ANY_DECORATORS:
-            return decorator, facts.ANY_DECORATORS[last]
+        if (meaning is None or isinstance(meaning, Function)) and last in ranks.ANY_DECORATORS:
+            return _admits(frame, decorator, ranks.ANY_DECORATORS[last], last)
+    return None
+
+
+def _admits(
+    frame: Frame, decorator: ast.expr, kind: str, name: str
+) -> tuple[ast.expr, Value, str] | None:
+    """Whether a decorator of the tables lets this rank in; None where the rank it names is not known."""
+    keyword = ranks.DECORATOR_RANKS.get(name)
+    wanted = _rank_given(decorator, keyword) if keyword is not None else None
+    if keyword is not None and wanted is None:
+        return None
+    asked = frame.rank_value(kind, decorator, f"`@{ast.unparse(decorator)}`")
+    if wanted is None:
+        return decorator, asked, "the main process"
+    admits = asked.but(const=asked.const == wanted, key=("admits", id(decorator)))
+    return decorator, admits, f"{kind.replace('_', ' ')} {wanted}"
+
+
+def _rank_given(decorator: ast.expr, keyword: str) -> int | None:
+    """The rank that a decorator names; None where it is not a number in the code."""
+    for given in decorator.keywords if isinstance(decorator, ast.Call) else ():
+        if given.arg == keyword and isinstance(given.value, ast.Constant):
+            value = given.value.value
+            return value if isinstance(value, int) else None
     return None
 
 

@@ -38,8 +38,7 @@ def start(frame: Frame) -> None:
     """Follow the function from its first statement; not on ranks that a decorator keeps out."""
     found = deciding_decorator(frame, frame.function)
     if found is not None:
-        decorator, kind = found
-        kept = frame.rank_value(kind, decorator, f"`@{ast.unparse(decorator)}`")
+        decorator, kept, _ = found
         frame.note_divide(decorator, kept, False)
         if kept.truthiness() is False:
             frame.run.returns = constant(None, Spread.RANK, kept.origin)

@@ -23,6 +23,7 @@ from distlint.analysis.program.places import related
 from distlint.analysis.program.program import Program
 from distlint.findings import Related
 from distlint.knowledge import facts, hooks
+from distlint.knowledge.libraries import canonical_name
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
 
@@ -320,7 +321,7 @@ def _hook(program: Program, function: Function) -> str | None:
     if function.cls is None:
         return None
     own, outside = program.mro(function.cls)
-    bases = (*outside, *(facts.canonical_name(c.full_name) for c in own[1:]))
+    bases = (*outside, *(canonical_name(c.full_name) for c in own[1:]))
     for base in facts.with_bases(bases):
         row = hooks.HOOKS.get(base)
         if (

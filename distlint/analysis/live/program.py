@@ -20,6 +20,7 @@ from distlint.analysis.live.runs import Call, FunctionRuns, Problem
 from distlint.analysis.program.definitions import Class, Definition, Function, Module, dotted_name
 from distlint.analysis.program.program import Program
 from distlint.knowledge import facts
+from distlint.knowledge.facts import Knowledge
 
 T = TypeVar("T")
 
@@ -31,9 +32,10 @@ def _position(call: Call) -> tuple[int, int]:
 class LiveProgram:
     """A program with the runs that its entries lead to."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, knowledge: Knowledge) -> None:
         self.program = program
-        self.engine = Engine(self.program)
+        self.knowledge = knowledge
+        self.engine = Engine(self.program, knowledge)
         self.problems: list[Problem] = []
         self._runs: dict[Function, FunctionRuns] = {}
         self._answers: dict[object, object] = {}
@@ -43,7 +45,7 @@ class LiveProgram:
 
     def _solve(self) -> None:
         """Run every function that nothing calls, for each class of ranks, and all that they reach."""
-        relevant = relevance(self.program, self.engine.signals.names)
+        relevant = relevance(self.program, self.knowledge, self.engine.signals.names)
         self.engine.plain = relevant.plain
         functions = [f for f in self.program.functions() if f in relevant.starts]
         for function in functions:

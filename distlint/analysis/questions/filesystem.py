@@ -180,8 +180,6 @@ def effects_of(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
     if any(row.effect is Effect.GUARDED_WRITE for row in site.rows):
         return
     for row in site.rows:
-        if row.effect is Effect.DOWNLOAD and not _asked_for(site, row.when):
-            continue
         if row.effect in _FILES and not row.handle:
             yield row.effect, row, _path_node(site, row.path, row.path_keyword)
             if row.target is not None:
@@ -192,13 +190,12 @@ def effects_of(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
             yield Effect.WRITE, row, _path_node(site, row.path, row.path_keyword)
 
 
-def _asked_for(site: CallSite, when: str) -> bool:
-    """Whether an argument asks for the effect (`download=True`); without a condition it is always so."""
-    keyword = when.partition("=")[0].strip()
-    if not keyword:
-        return True
-    value = site.keywords.get(keyword)
-    return value is not None and value.truthiness() is not False
+def written_by_one(site: CallSite) -> ast.expr | None:
+    """The path of a call that chooses one writing rank itself; None where each writes a file of its own."""
+    for row in site.rows:
+        if row.effect is Effect.GUARDED_WRITE and row.writers != "each":
+            return _path_node(site, row.path, row.path_keyword)
+    return None
 
 
 def _path_node(site: CallSite, position: int | str | None, keyword: str) -> ast.expr | None:

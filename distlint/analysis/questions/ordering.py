@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import CallSite, Run
@@ -17,6 +17,7 @@ from distlint.analysis.questions.filesystem import (
     effects_of,
     first_sections,
     in_first_section,
+    written_by_one,
 )
 from distlint.analysis.questions.paths import Parts, bound, holds, parts_of
 from distlint.knowledge import facts
@@ -41,12 +42,14 @@ class Step:
     site     the call itself
     through  the calls that lead to it from the function that the trace belongs to, innermost first,
              each with the function that it calls
+    chosen   whether the call itself lets rank 0 alone do it
     """
 
     effect: Effect | None
     node: ast.expr | None
     site: CallSite
     through: tuple[tuple[CallSite, Function], ...] = ()
+    chosen: bool = False
 
     @property
     def outer(self) -> CallSite:
@@ -106,14 +109,17 @@ class Traces:
     def _inside(self, site: CallSite, child: Run, depth: int) -> Iterator[Step]:
         here = (site, child.function)
         for step in self.of(child, depth - 1):
-            yield Step(step.effect, step.node, step.site, (*step.through, here))
+            yield replace(step, through=(*step.through, here))
 
 
 def _own(site: CallSite, child: Run | None) -> Iterator[Step]:
     name = site.method
     if facts.is_collective(site.rows) or any(word in name.lower() for word in _SYNC_WORDS):
         yield Step(None, None, site)
-    found = False
+    chosen = written_by_one(site)
+    found = chosen is not None
+    if found:
+        yield Step(Effect.WRITE, chosen, site, chosen=True)
     for effect, row, path in effects_of(site):
         if path is not None and not row.locked:
             found = True
@@ -143,9 +149,12 @@ def races(live: LiveProgram) -> Iterator[Race]:
         for _, group in groups_of(runs):
             main = next((run for rank, run in group if rank is MAIN), None)
             other = next((run for rank, run in group if rank is OTHER), None)
-            if main is None or other is None or main is other:
+            if main is None or other is None:
                 continue
-            for prepared, used in _unordered(live, traces.of(main), traces.of(other)):
+            steps = traces.of(main)
+            if main is other and not any(step.chosen for step in steps):
+                continue
+            for prepared, used in _unordered(live, steps, traces.of(other)):
                 key = (id(prepared.site.node), id(used.site.node))
                 if key not in seen:
                     seen.add(key)
@@ -155,7 +164,9 @@ def races(live: LiveProgram) -> Iterator[Race]:
 def _unordered(
     live: LiveProgram, main: list[Step], other: list[Step]
 ) -> Iterator[tuple[Step, Step]]:
-    theirs = {id(step.site.node): step for step in other if step.effect is not None}
+    theirs = {
+        id(step.site.node): step for step in other if step.effect is not None and not step.chosen
+    }
     waiting: list[Step] = []
     for step in main:
         if step.effect is None:
@@ -184,8 +195,8 @@ def _prepares(live: LiveProgram, step: Step, other: list[Step]) -> bool:
 
 
 def _by_rank(step: Step) -> bool:
-    """Whether a test of the rank, here or where the function is called, keeps the others out."""
-    return any(
+    """Whether the call, or a test of the rank here or where the function is called, keeps the others out."""
+    return step.chosen or any(
         guard.value.spread is Spread.RANK and guard.value.truthiness() is not None
         for site in (step.site, step.outer)
         for guard in site.guards

@@ -32,7 +32,7 @@ ROWS: tuple[Call, ...] = (
         "all_gather",
         group_keyword="",
         source="accelerate 1.15.0 accelerate/accelerator.py:3109",
-        note="all_gather_object where the input is not tensors",
+        # all_gather_object where the input is not tensors
     ),
     Call(
         "accelerate.Accelerator.reduce",
@@ -48,7 +48,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="",
         result="same-as-arg",
         source="accelerate 1.15.0 accelerate/accelerator.py:3219",
-        note="gathers the sizes first",
+        # gathers the sizes first
     ),
     Call(
         "accelerate.Accelerator.check_trigger",
@@ -56,7 +56,7 @@ ROWS: tuple[Call, ...] = (
         "all_reduce",
         group_keyword="",
         source="accelerate 1.15.0 accelerate/accelerator.py:2889",
-        note="reduces the flag that set_trigger sets on one rank",
+        # reduces the flag that set_trigger sets on one rank
     ),
     Call(
         "accelerate.Accelerator.main_process_first",
@@ -67,7 +67,7 @@ ROWS: tuple[Call, ...] = (
         first="main",
         context=True,
         source="accelerate 1.15.0 accelerate/accelerator.py:1089",
-        note="no finally: an exception of the main process leaves the others waiting",
+        # no finally: an exception of the main process leaves the others waiting
     ),
     Call(
         "accelerate.Accelerator.local_main_process_first",
@@ -89,7 +89,7 @@ ROWS: tuple[Call, ...] = (
         when="apply_padding=True",
         condition=1,
         source="accelerate 1.15.0 accelerate/accelerator.py:834",
-        note="binds this rank's part; communicates only to pad tensors",
+        # binds this rank's part; communicates only to pad tensors
     ),
     Call(
         "accelerate.Accelerator.join_uneven_inputs",
@@ -109,7 +109,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="",
         result="wrapped",
         source="accelerate 1.15.0 accelerate/accelerator.py:1415",
-        note="a collective as soon as a model is among the arguments",
+        # a collective as soon as a model is among the arguments
     ),
     Call(
         "accelerate.Accelerator.prepare_model",
@@ -149,7 +149,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="",
         result="rank",
         source="accelerate 1.15.0 accelerate/accelerator.py:4043",
-        note="FSDP: filled on rank 0 only; ZeRO-3: None on the other ranks",
+        # FSDP: filled on rank 0 only; ZeRO-3: None on the other ranks
     ),
     # Files.
     Call(
@@ -174,7 +174,7 @@ ROWS: tuple[Call, ...] = (
         also=(GUARDED,),
         writers="main",
         source="accelerate 1.15.0 accelerate/accelerator.py:3480",
-        note="the index file of a sharded checkpoint is written by every rank",
+        # the index file of a sharded checkpoint is written by every rank
     ),
     Call(
         "accelerate.Accelerator.save_state",
@@ -187,7 +187,8 @@ ROWS: tuple[Call, ...] = (
         also=(GUARDED,),
         writers="each",
         source="accelerate 1.15.0 accelerate/accelerator.py:3625",
-        note="with automatic_checkpoint_naming a barrier in every mode; each rank writes its random states",
+        # with automatic_checkpoint_naming a barrier in every mode; each rank writes its random
+        # states
     ),
     Call(
         "accelerate.Accelerator.load_state",
@@ -208,7 +209,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         writers="main",
         source="accelerate 1.15.0 accelerate/accelerator.py:3313",
-        note="decorated with on_main_process",
+        # decorated with on_main_process
     ),
     Call(
         "accelerate.Accelerator.log",
@@ -218,7 +219,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         writers="main",
         source="accelerate 1.15.0 accelerate/accelerator.py:3398",
-        note="decorated with on_main_process",
+        # decorated with on_main_process
     ),
     # PartialState and AcceleratorState.
     Call(
@@ -327,8 +328,6 @@ ROWS: tuple[Call, ...] = (
         COLLECTIVE,
         "broadcast",
         group_keyword="",
-        root=1,
-        root_keyword="from_process",
         source="accelerate 1.15.0 accelerate/utils/operations.py:601",
     ),
     Call(
@@ -338,8 +337,6 @@ ROWS: tuple[Call, ...] = (
         group_keyword="",
         fills=(0,),
         fills_keywords=("object_list",),
-        root=1,
-        root_keyword="from_process",
         source="accelerate 1.15.0 accelerate/utils/operations.py:675",
     ),
     Call(
@@ -435,7 +432,7 @@ ROWS: tuple[Call, ...] = (
         path_keyword="input_dir",
         also=(Effect.READ,),
         source="accelerate 1.15.0 accelerate/utils/fsdp_utils.py:194",
-        note="begins and ends with wait_for_everyone",
+        # begins and ends with wait_for_everyone
     ),
     Call(
         "accelerate.utils.load_fsdp_optimizer",
@@ -455,7 +452,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="",
         result="wrapped",
         source="accelerate 1.15.0 accelerate/utils/fsdp_utils.py:574",
-        note="one broadcast for each parameter",
+        # one broadcast for each parameter
     ),
     Call(
         "accelerate.utils.fsdp2_prepare_model",
@@ -485,7 +482,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="",
         result="local",
         source="accelerate 1.15.0 accelerate/data_loader.py:577",
-        note="synchronize_rng_states at the start of each epoch, where rng_types is set",
+        # synchronize_rng_states at the start of each epoch, where rng_types is set
     ),
     Call(
         "accelerate.data_loader.DataLoaderDispatcher.__iter__",
@@ -494,7 +491,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="",
         result="local",
         source="accelerate 1.15.0 accelerate/data_loader.py:872",
-        note="rank 0 reads and broadcasts every batch",
+        # rank 0 reads and broadcasts every batch
     ),
     # Local SGD, ordered logging.
     Call(
@@ -506,7 +503,7 @@ ROWS: tuple[Call, ...] = (
         context=True,
         exit_too=True,
         source="accelerate 1.15.0 accelerate/local_sgd.py:19",
-        note="leaving the context averages the parameters",
+        # leaving the context averages the parameters
     ),
     Call(
         "accelerate.local_sgd.LocalSGD.step",
@@ -515,7 +512,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="",
         result="none",
         source="accelerate 1.15.0 accelerate/local_sgd.py:88",
-        note="every local_sgd_steps calls",
+        # every local_sgd_steps calls
     ),
     Call(
         "accelerate.logging.MultiProcessAdapter.log",
@@ -525,6 +522,6 @@ ROWS: tuple[Call, ...] = (
         result="none",
         when="in_order=True",
         source="accelerate 1.15.0 accelerate/logging.py:49",
-        note="with in_order=True one barrier for each rank; without it there is none",
+        # with in_order=True one barrier for each rank; without it there is none
     ),
 )

@@ -16,7 +16,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="",
         result="none",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:844",
-        note="a rendezvous; nothing where a group exists already",
+        # a rendezvous; nothing where a group exists already
     ),
     Call(
         "deepspeed.comm.all_reduce",
@@ -56,8 +56,6 @@ ROWS: tuple[Call, ...] = (
         fills=(0,),
         fills_keywords=("tensor",),
         result="none",
-        root=1,
-        root_keyword="src",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:241",
     ),
     Call(
@@ -68,8 +66,6 @@ ROWS: tuple[Call, ...] = (
         fills=(0,),
         fills_keywords=("object_list",),
         result="none",
-        root=1,
-        root_keyword="src",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:247",
     ),
     Call(
@@ -128,8 +124,6 @@ ROWS: tuple[Call, ...] = (
         "reduce",
         group=3,
         result="none",
-        root=1,
-        root_keyword="dst",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:647",
     ),
     Call(
@@ -162,8 +156,6 @@ ROWS: tuple[Call, ...] = (
         "gather",
         group=3,
         result="none",
-        root=2,
-        root_keyword="dst",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:449",
     ),
     Call(
@@ -172,8 +164,6 @@ ROWS: tuple[Call, ...] = (
         "scatter",
         group=3,
         result="none",
-        root=2,
-        root_keyword="src",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:462",
     ),
     Call(
@@ -230,8 +220,6 @@ ROWS: tuple[Call, ...] = (
         "send",
         group=2,
         result="none",
-        root=1,
-        root_keyword="dst",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:399",
     ),
     Call(
@@ -240,8 +228,6 @@ ROWS: tuple[Call, ...] = (
         "send",
         group=2,
         result="work",
-        root=1,
-        root_keyword="dst",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:411",
     ),
     Call(
@@ -250,8 +236,6 @@ ROWS: tuple[Call, ...] = (
         "recv",
         group=2,
         result="rank",
-        root=1,
-        root_keyword="src",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:405",
     ),
     Call(
@@ -260,8 +244,6 @@ ROWS: tuple[Call, ...] = (
         "recv",
         group=2,
         result="work",
-        root=1,
-        root_keyword="src",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:417",
     ),
     Call(
@@ -279,7 +261,7 @@ ROWS: tuple[Call, ...] = (
         "barrier",
         group_keyword="",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:491",
-        note="barriers around the summary; show_straggler reduces as well",
+        # barriers around the summary; show_straggler reduces as well
     ),
     # The engine.
     Call(
@@ -289,7 +271,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="",
         result="wrapped",
         source="deepspeed 0.19.8 deepspeed/__init__.py:433",
-        note="returns engine, optimizer, data loader, scheduler",
+        # returns engine, optimizer, data loader, scheduler
     ),
     Call(
         "deepspeed.init_inference",
@@ -314,7 +296,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="",
         result="local",
         source="deepspeed 0.19.8 deepspeed/runtime/engine.py:2983",
-        note="ZeRO-3 gathers parameters in evaluation too",
+        # ZeRO-3 gathers parameters in evaluation too
     ),
     Call(
         "deepspeed.DeepSpeedEngine.forward",
@@ -359,7 +341,7 @@ ROWS: tuple[Call, ...] = (
         also=(GUARDED,),
         writers="each",
         source="deepspeed 0.19.8 deepspeed/runtime/engine.py:4869",
-        note="barriers at the start and at the end, in every ZeRO stage",
+        # barriers at the start and at the end, in every ZeRO stage
     ),
     Call(
         "deepspeed.DeepSpeedEngine.load_checkpoint",
@@ -383,7 +365,7 @@ ROWS: tuple[Call, ...] = (
         also=(GUARDED,),
         writers="main",
         source="deepspeed 0.19.8 deepspeed/runtime/engine.py:5707",
-        note="gathers under ZeRO-3; rank 0 writes",
+        # gathers under ZeRO-3; rank 0 writes
     ),
     Call(
         "deepspeed.DeepSpeedEngine._zero3_consolidated_16bit_state_dict",
@@ -392,7 +374,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="",
         result="rank",
         source="deepspeed 0.19.8 deepspeed/runtime/engine.py:5631",
-        note="None on ranks other than 0",
+        # None on ranks other than 0
     ),
     Call(
         "deepspeed.DeepSpeedEngine._consolidated_16bit_state_dict",
@@ -416,7 +398,7 @@ ROWS: tuple[Call, ...] = (
         "train_batch",
         group_keyword="",
         source="deepspeed 0.19.8 deepspeed/runtime/pipe/engine.py:332",
-        note="returns the loss of the last stage on every rank",
+        # returns the loss of the last stage on every rank
     ),
     Call(
         "deepspeed.PipelineEngine.eval_batch",
@@ -434,7 +416,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         context=True,
         source="deepspeed 0.19.8 deepspeed/runtime/zero/partition_parameters.py:951",
-        note="every module built inside is broadcast and partitioned",
+        # every module built inside is broadcast and partitioned
     ),
     Call(
         "deepspeed.zero.GatheredParameters",
@@ -447,7 +429,7 @@ ROWS: tuple[Call, ...] = (
         unless="enabled=False",
         condition=3,
         source="deepspeed 0.19.8 deepspeed/runtime/zero/partition_parameters.py:2337",
-        note="gathers on entering, and broadcasts from modifier_rank on leaving",
+        # gathers on entering, and broadcasts from modifier_rank on leaving
     ),
     Call(
         "deepspeed.runtime.zero.unwrap_model_for_generation",

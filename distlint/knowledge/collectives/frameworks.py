@@ -45,8 +45,6 @@ ROWS: tuple[Call, ...] = (
         fills=(0,),
         fills_keywords=("tensor",),
         result="none",
-        root=1,
-        root_keyword="src",
         source="mosaicml 0.32.1 composer/utils/dist.py:352",
     ),
     Call(
@@ -57,8 +55,6 @@ ROWS: tuple[Call, ...] = (
         fills=(0,),
         fills_keywords=("object_list",),
         result="none",
-        root=1,
-        root_keyword="src",
         source="mosaicml 0.32.1 composer/utils/dist.py:380",
     ),
     Call(
@@ -81,7 +77,7 @@ ROWS: tuple[Call, ...] = (
         "broadcast_object_list",
         group_keyword="",
         source="mosaicml 0.32.1 composer/utils/dist.py:628",
-        note="broadcasts the name",
+        # broadcasts the name
     ),
     Call(
         "composer.utils.dist.run_local_rank_zero_first",
@@ -102,7 +98,7 @@ ROWS: tuple[Call, ...] = (
         context=True,
         exit_too=True,
         source="mosaicml 0.32.1 composer/utils/dist.py:670",
-        note="broadcasts a file name on entering; a barrier on leaving",
+        # broadcasts a file name on entering; a barrier on leaving
     ),
     Call(
         "composer.utils.dist.local_rank_zero_download_and_wait",
@@ -115,7 +111,7 @@ ROWS: tuple[Call, ...] = (
         context=True,
         implicit_group="node",
         source="mosaicml 0.32.1 composer/utils/dist.py:700",
-        note="the other local ranks poll for the file",
+        # the other local ranks poll for the file
     ),
     Call(
         "composer.Trainer.fit",
@@ -216,8 +212,6 @@ ROWS: tuple[Call, ...] = (
         "gather",
         group=2,
         result="rank",
-        root=1,
-        root_keyword="dst",
         source="mmengine 0.10.7 mmengine/dist/dist.py:180",
     ),
     Call(
@@ -228,8 +222,6 @@ ROWS: tuple[Call, ...] = (
         fills=(0,),
         fills_keywords=("data",),
         result="none",
-        root=1,
-        root_keyword="src",
         source="mmengine 0.10.7 mmengine/dist/dist.py:262",
     ),
     Call(
@@ -247,8 +239,6 @@ ROWS: tuple[Call, ...] = (
         fills=(0,),
         fills_keywords=("data",),
         result="none",
-        root=1,
-        root_keyword="src",
         source="mmengine 0.10.7 mmengine/dist/dist.py:462",
     ),
     Call(
@@ -274,8 +264,6 @@ ROWS: tuple[Call, ...] = (
         "gather_object",
         group=2,
         result="rank",
-        root=1,
-        root_keyword="dst",
         source="mmengine 0.10.7 mmengine/dist/dist.py:842",
     ),
     Call(
@@ -285,7 +273,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="",
         result="rank",
         source="mmengine 0.10.7 mmengine/dist/dist.py:906",
-        note="None on ranks other than 0",
+        # None on ranks other than 0
     ),
     Call(
         "mmengine.dist.collect_results_cpu",
@@ -356,8 +344,6 @@ ROWS: tuple[Call, ...] = (
         COLLECTIVE,
         "broadcast",
         group_keyword="",
-        root=1,
-        root_keyword="src",
         source="pytorch-ignite 0.5.5 ignite/distributed/utils.py:435",
     ),
     Call(
@@ -377,7 +363,7 @@ ROWS: tuple[Call, ...] = (
         first="main",
         context=True,
         source="pytorch-ignite 0.5.5 ignite/distributed/utils.py:699",
-        note="local=True lets the local main process go first",
+        # local=True lets the local main process go first
     ),
     Call(
         "ignite.distributed.auto_model",
@@ -395,7 +381,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="",
         result="rank",
         source="torchtune 0.6.1 torchtune/training/_distributed.py:342",
-        note="a barrier for every parameter; filled on rank 0 only",
+        # a barrier for every parameter; filled on rank 0 only
     ),
     Call(
         "torchtune.training.get_full_optimizer_state_dict",
@@ -470,8 +456,6 @@ ROWS: tuple[Call, ...] = (
         result="none",
         first="main",
         context=True,
-        root=0,
-        root_keyword="executor_rank",
         source="colossalai 0.5.0 colossalai/cluster/dist_coordinator.py:130",
     ),
     Call(
@@ -572,15 +556,13 @@ ROWS: tuple[Call, ...] = (
         group_keyword="",
         result="none",
         source="speechbrain 1.1.2 speechbrain/utils/distributed.py:357",
-        note="nothing inside main_process_only",
+        # nothing inside main_process_only
     ),
     Call(
         "speechbrain.utils.distributed.ddp_broadcast",
         COLLECTIVE,
         "broadcast_object_list",
         group_keyword="",
-        root=1,
-        root_keyword="src",
         source="speechbrain 1.1.2 speechbrain/utils/distributed.py:387",
     ),
     Call(
@@ -599,7 +581,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="",
         result="rank",
         source="speechbrain 1.1.2 speechbrain/utils/distributed.py:92",
-        note="calls its first argument on the main process only, then a barrier",
+        # calls its first argument on the main process only, then a barrier
     ),
     Call(
         "speechbrain.utils.distributed.run_once_per_node",
@@ -635,8 +617,6 @@ ROWS: tuple[Call, ...] = (
         fills=(0,),
         fills_keywords=("tensor",),
         result="none",
-        root=1,
-        root_keyword="src",
         source="fairseq 0.12.2 fairseq/distributed/utils.py:507",
     ),
     Call(
@@ -673,8 +653,6 @@ ROWS: tuple[Call, ...] = (
         COLLECTIVE,
         "broadcast",
         group=2,
-        root=1,
-        root_keyword="src_rank",
         source="fairseq 0.12.2 fairseq/distributed/utils.py:682",
     ),
     Call(
@@ -682,8 +660,6 @@ ROWS: tuple[Call, ...] = (
         COLLECTIVE,
         "broadcast_object_list",
         group=2,
-        root=1,
-        root_keyword="src_rank",
         source="fairseq 0.12.2 fairseq/distributed/utils.py:723",
     ),
     # TRL.
@@ -732,7 +708,7 @@ ROWS: tuple[Call, ...] = (
         first="main",
         context=True,
         source="trl 1.16.0 trl/trainer/utils.py:1400",
-        note="main_process_first and local_main_process_first, one in the other",
+        # main_process_first and local_main_process_first, one in the other
     ),
     # timm, torchtitan.
     Call(

@@ -32,10 +32,8 @@ ROWS: tuple[Call, ...] = (
         COLLECTIVE,
         "broadcast_object_list",
         group_keyword="",
-        root=1,
-        root_keyword="src",
         source="pytorch-lightning 2.6.6 lightning_fabric/fabric.py:640",
-        note="returns the object of the source",
+        # returns the object of the source
     ),
     Call(
         "lightning.fabric.Fabric.all_gather",
@@ -60,7 +58,7 @@ ROWS: tuple[Call, ...] = (
         first="main",
         context=True,
         source="pytorch-lightning 2.6.6 lightning_fabric/fabric.py:711",
-        note="local=True lets the local main process go first",
+        # local=True lets the local main process go first
     ),
     Call(
         "lightning.fabric.Fabric.setup",
@@ -104,7 +102,7 @@ ROWS: tuple[Call, ...] = (
         also=(GUARDED,),
         writers="main",
         source="pytorch-lightning 2.6.6 lightning_fabric/fabric.py:820",
-        note="ends with a barrier in every strategy",
+        # ends with a barrier in every strategy
     ),
     Call(
         "lightning.fabric.Fabric.load",
@@ -141,8 +139,6 @@ ROWS: tuple[Call, ...] = (
         COLLECTIVE,
         "broadcast_object_list",
         group_keyword="",
-        root=1,
-        root_keyword="src",
         source="pytorch-lightning 2.6.6 lightning_fabric/strategies/strategy.py:247",
     ),
     Call(
@@ -220,7 +216,7 @@ ROWS: tuple[Call, ...] = (
         also=(GUARDED,),
         writers="main",
         source="pytorch-lightning 2.6.6 pytorch_lightning/trainer/trainer.py:1439",
-        note="ends with a barrier in every strategy",
+        # ends with a barrier in every strategy
     ),
     Call(
         "lightning.pytorch.strategies.Strategy.barrier",
@@ -235,8 +231,6 @@ ROWS: tuple[Call, ...] = (
         COLLECTIVE,
         "broadcast_object_list",
         group_keyword="",
-        root=1,
-        root_keyword="src",
         source="pytorch-lightning 2.6.6 pytorch_lightning/strategies/strategy.py:322",
     ),
     Call(
@@ -245,7 +239,7 @@ ROWS: tuple[Call, ...] = (
         "all_reduce",
         group=1,
         source="pytorch-lightning 2.6.6 pytorch_lightning/strategies/strategy.py:296",
-        note="the result is on every rank",
+        # the result is on every rank
     ),
     Call(
         "lightning.pytorch.strategies.Strategy.all_gather",
@@ -289,7 +283,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         when="sync_dist=True",
         source="pytorch-lightning 2.6.6 pytorch_lightning/core/module.py:386",
-        note="with sync_dist=True the value is reduced at the end of the step or epoch",
+        # with sync_dist=True the value is reduced at the end of the step or epoch
     ),
     Call(
         "lightning.pytorch.LightningModule.log_dict",
@@ -334,7 +328,7 @@ ROWS: tuple[Call, ...] = (
         "metric_sync",
         group_keyword="",
         source="torchmetrics 1.9.0 torchmetrics/metric.py:676",
-        note="compute() of every metric is wrapped: it gathers the states first",
+        # compute() of every metric is wrapped: it gathers the states first
     ),
     Call(
         "torchmetrics.utilities.distributed.gather_all_tensors",
@@ -342,6 +336,6 @@ ROWS: tuple[Call, ...] = (
         "all_gather",
         group=1,
         source="torchmetrics 1.9.0 torchmetrics/utilities/distributed.py:100",
-        note="a barrier and all_gathers of sizes and contents",
+        # a barrier and all_gathers of sizes and contents
     ),
 )

@@ -15,7 +15,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="",
         result="none",
         source="megatron-core 0.19.2 megatron/core/parallel_state.py:601",
-        note="creates every process group",
+        # creates every process group
     ),
     Call(
         "megatron.core.parallel_state.create_group",
@@ -44,7 +44,7 @@ ROWS: tuple[Call, ...] = (
         implicit_group="tensor-parallel",
         result="same-as-arg",
         source="megatron-core 0.19.2 megatron/core/tensor_parallel/mappings.py:492",
-        note="communicates in the backward only",
+        # communicates in the backward only
     ),
     Call(
         "megatron.core.tensor_parallel.reduce_from_tensor_model_parallel_region",

@@ -38,8 +38,6 @@ ROWS: tuple[Call, ...] = (
         fills=(0,),
         fills_keywords=("tensor",),
         result="none",
-        root=1,
-        root_keyword="src",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:3086",
     ),
     Call(
@@ -48,10 +46,8 @@ ROWS: tuple[Call, ...] = (
         "reduce",
         group=3,
         result="none",
-        root=1,
-        root_keyword="dst",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:3337",
-        note="only the destination's tensor holds the result",
+        # only the destination's tensor holds the result
     ),
     Call(
         "torch.distributed.all_gather",
@@ -82,7 +78,7 @@ ROWS: tuple[Call, ...] = (
         fills_keywords=("output_tensor",),
         result="none",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:4292",
-        note="all_gather_into_tensor calls it",
+        # all_gather_into_tensor calls it
     ),
     Call(
         "torch.distributed._all_gather_base",
@@ -110,10 +106,8 @@ ROWS: tuple[Call, ...] = (
         "gather",
         group=3,
         result="none",
-        root=2,
-        root_keyword="dst",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:4568",
-        note="only the destination's gather_list is filled",
+        # only the destination's gather_list is filled
     ),
     Call(
         "torch.distributed.scatter",
@@ -121,10 +115,8 @@ ROWS: tuple[Call, ...] = (
         "scatter",
         group=3,
         result="none",
-        root=2,
-        root_keyword="src",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:4672",
-        note="every rank's tensor receives its own part",
+        # every rank's tensor receives its own part
     ),
     Call(
         "torch.distributed.reduce_scatter",
@@ -149,7 +141,7 @@ ROWS: tuple[Call, ...] = (
         group=3,
         result="none",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:4847",
-        note="reduce_scatter_tensor calls it",
+        # reduce_scatter_tensor calls it
     ),
     Call(
         "torch.distributed._reduce_scatter_base",
@@ -190,7 +182,7 @@ ROWS: tuple[Call, ...] = (
         group=0,
         result="none",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:5360",
-        note="gloo only; send and recv through rank 0, so it does not meet a barrier",
+        # gloo only; send and recv through rank 0, so it does not meet a barrier
     ),
     # torch.distributed: collectives over pickled objects.
     Call(
@@ -209,10 +201,8 @@ ROWS: tuple[Call, ...] = (
         "gather_object",
         group=3,
         result="none",
-        root=2,
-        root_keyword="dst",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:3534",
-        note="only the destination's object_gather_list is filled",
+        # only the destination's object_gather_list is filled
     ),
     Call(
         "torch.distributed.broadcast_object_list",
@@ -222,8 +212,6 @@ ROWS: tuple[Call, ...] = (
         fills=(0,),
         fills_keywords=("object_list",),
         result="none",
-        root=1,
-        root_keyword="src",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:3925",
     ),
     Call(
@@ -232,8 +220,6 @@ ROWS: tuple[Call, ...] = (
         "scatter_object_list",
         group=3,
         result="none",
-        root=2,
-        root_keyword="src",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:4057",
     ),
     # torch.distributed: groups. Every rank of the job makes these calls, members or not.
@@ -244,7 +230,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="",
         result="none",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:1666",
-        note="a rendezvous: waits until world_size processes have come",
+        # a rendezvous: waits until world_size processes have come
     ),
     Call(
         "torch.distributed.new_group",
@@ -255,7 +241,7 @@ ROWS: tuple[Call, ...] = (
         unless="use_local_synchronization=True",
         condition=4,
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:5745",
-        note="all ranks of the main group make the call, also those that are not members",
+        # all ranks of the main group make the call, also those that are not members
     ),
     Call(
         "torch.distributed.new_subgroups",
@@ -289,7 +275,7 @@ ROWS: tuple[Call, ...] = (
         group=1,
         result="group",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:6368",
-        note="called by the ranks that stay; the excluded ones must not call it",
+        # called by the ranks that stay; the excluded ones must not call it
     ),
     Call(
         "torch.distributed.device_mesh.init_device_mesh",
@@ -306,7 +292,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="",
         result="group",
         source="torch 2.13.0 torch/distributed/device_mesh.py:152",
-        note="the constructor creates the process groups of its dimensions",
+        # the constructor creates the process groups of its dimensions
     ),
     # torch.distributed: point-to-point.
     Call(
@@ -315,8 +301,6 @@ ROWS: tuple[Call, ...] = (
         "send",
         group=2,
         result="none",
-        root=1,
-        root_keyword="dst",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:2713",
     ),
     Call(
@@ -325,8 +309,6 @@ ROWS: tuple[Call, ...] = (
         "send",
         group=2,
         result="work",
-        root=1,
-        root_keyword="dst",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:2598",
     ),
     Call(
@@ -335,8 +317,6 @@ ROWS: tuple[Call, ...] = (
         "recv",
         group=2,
         result="rank",
-        root=1,
-        root_keyword="src",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:2757",
     ),
     Call(
@@ -345,10 +325,8 @@ ROWS: tuple[Call, ...] = (
         "recv",
         group=2,
         result="work",
-        root=1,
-        root_keyword="src",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:2655",
-        note="the wait is in the handle's wait()",
+        # the wait is in the handle's wait()
     ),
     Call(
         "torch.distributed.batch_isend_irecv",
@@ -358,7 +336,7 @@ ROWS: tuple[Call, ...] = (
         result="work",
         also=(Effect.WAIT,),
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:2990",
-        note="NCCL: if it is the first call in the group, all its ranks must take part",
+        # NCCL: if it is the first call in the group, all its ranks must take part
     ),
     Call(
         "torch.distributed.send_object_list",
@@ -366,8 +344,6 @@ ROWS: tuple[Call, ...] = (
         "send_object_list",
         group=2,
         result="none",
-        root=1,
-        root_keyword="dst",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:3665",
     ),
     Call(
@@ -376,8 +352,6 @@ ROWS: tuple[Call, ...] = (
         "recv_object_list",
         group=2,
         result="rank",
-        root=1,
-        root_keyword="src",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:3783",
     ),
     Call(
@@ -388,7 +362,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         also=(Effect.PROMPT,),
         source="torch 2.13.0 torch/distributed/__init__.py:101",
-        note="the other ranks wait in a barrier",
+        # the other ranks wait in a barrier
     ),
     # Functional collectives: each returns a new tensor.
     Call(
@@ -410,8 +384,6 @@ ROWS: tuple[Call, ...] = (
         COLLECTIVE,
         "broadcast",
         group=2,
-        root=1,
-        root_keyword="src",
         source="torch 2.13.0 torch/distributed/_functional_collectives.py:145",
     ),
     Call(
@@ -513,8 +485,6 @@ ROWS: tuple[Call, ...] = (
         COLLECTIVE,
         "broadcast",
         group=2,
-        root=1,
-        root_keyword="src",
         source="torch 2.13.0 torch/distributed/nn/functional.py:32",
     ),
     Call(
@@ -523,8 +493,6 @@ ROWS: tuple[Call, ...] = (
         "gather",
         group=2,
         result="rank",
-        root=1,
-        root_keyword="dst",
         source="torch 2.13.0 torch/distributed/nn/functional.py:58",
     ),
     Call(
@@ -533,8 +501,6 @@ ROWS: tuple[Call, ...] = (
         "scatter",
         group=2,
         result="rank",
-        root=1,
-        root_keyword="src",
         source="torch 2.13.0 torch/distributed/nn/functional.py:75",
     ),
     Call(
@@ -543,8 +509,6 @@ ROWS: tuple[Call, ...] = (
         "reduce",
         group=3,
         result="rank",
-        root=1,
-        root_keyword="dst",
         source="torch 2.13.0 torch/distributed/nn/functional.py:97",
     ),
     Call(
@@ -662,7 +626,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="",
         result="rank",
         source="torch 2.13.0 torch/distributed/checkpoint/state_dict.py:1189",
-        note="with full_state_dict and cpu_offload it is empty on all ranks but 0",
+        # with full_state_dict and cpu_offload it is empty on all ranks but 0
     ),
     Call(
         "torch.distributed.checkpoint.state_dict.get_optimizer_state_dict",
@@ -687,7 +651,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="",
         result="uniform",
         source="torch 2.13.0 torch/distributed/checkpoint/state_dict.py:1399",
-        note="with broadcast_from_rank0 a collective for every kind of model",
+        # with broadcast_from_rank0 a collective for every kind of model
     ),
     Call(
         "torch.distributed.checkpoint.state_dict.set_optimizer_state_dict",
@@ -732,7 +696,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         when="run_check=True",
         source="torch 2.13.0 torch/distributed/tensor/_api.py:450",
-        note="the check broadcasts; without it there is no communication",
+        # the check broadcasts; without it there is no communication
     ),
     Call(
         "torch.distributed.tensor.distribute_tensor",
@@ -742,7 +706,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="device_mesh",
         result="rank",
         source="torch 2.13.0 torch/distributed/tensor/_api.py:857",
-        note="scatters or broadcasts from src_data_rank; none with src_data_rank=None",
+        # scatters or broadcasts from src_data_rank; none with src_data_rank=None
     ),
     Call(
         "torch.distributed.tensor.distribute_module",
@@ -771,7 +735,8 @@ ROWS: tuple[Call, ...] = (
         group_keyword="process_group",
         result="wrapped",
         source="torch 2.13.0 torch/distributed/fsdp/fully_sharded_data_parallel.py:118",
-        note="sync_module_states broadcasts at once; else the first forward waits for the ranks that did not wrap",
+        # sync_module_states broadcasts at once; else the first forward waits for the ranks that
+        # did not wrap
     ),
     Call(
         "torch.distributed.fsdp.FullyShardedDataParallel.__call__",
@@ -780,7 +745,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="",
         result="local",
         source="torch 2.13.0 torch/distributed/fsdp/fully_sharded_data_parallel.py:835",
-        note="all-gathers parameters in training and evaluation alike",
+        # all-gathers parameters in training and evaluation alike
     ),
     Call(
         "torch.distributed.fsdp.FullyShardedDataParallel.forward",
@@ -815,7 +780,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="",
         result="rank",
         source="torch 2.13.0 torch/nn/modules/module.py:2194",
-        note="FSDP1 hooks nn.Module.state_dict; a full state dict gathers every parameter",
+        # FSDP1 hooks nn.Module.state_dict; a full state dict gathers every parameter
     ),
     Call(
         "torch.distributed.fsdp.FullyShardedDataParallel.optim_state_dict",
@@ -840,7 +805,7 @@ ROWS: tuple[Call, ...] = (
         group=4,
         result="rank",
         source="torch 2.13.0 torch/distributed/fsdp/fully_sharded_data_parallel.py:1377",
-        note="empty on ranks other than 0 by default",
+        # empty on ranks other than 0 by default
     ),
     Call(
         "torch.distributed.fsdp.FullyShardedDataParallel.sharded_optim_state_dict",
@@ -874,7 +839,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="mesh",
         result="wrapped",
         source="torch 2.13.0 torch/distributed/fsdp/_fully_shard/_fully_shard.py:98",
-        note="shards in place; without a mesh it creates one, which is a collective",
+        # shards in place; without a mesh it creates one, which is a collective
     ),
     Call(
         "torch.distributed.fsdp.FSDPModule.unshard",
@@ -893,7 +858,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="process_group",
         result="wrapped",
         source="torch 2.13.0 torch/nn/parallel/distributed.py:466",
-        note="verifies shapes and broadcasts parameters of rank 0 (init_sync)",
+        # verifies shapes and broadcasts parameters of rank 0 (init_sync)
     ),
     Call(
         "torch.nn.parallel.DistributedDataParallel.__call__",
@@ -902,7 +867,8 @@ ROWS: tuple[Call, ...] = (
         group_keyword="",
         result="local",
         source="torch 2.13.0 torch/nn/parallel/distributed.py:1884",
-        note="broadcasts buffers before the forward, also in evaluation and without gradients, unless there are none or broadcast_buffers=False",
+        # broadcasts buffers before the forward, also in evaluation and without gradients, unless
+        # there are none or broadcast_buffers=False
     ),
     Call(
         "torch.nn.parallel.DistributedDataParallel.forward",
@@ -921,7 +887,7 @@ ROWS: tuple[Call, ...] = (
         context=True,
         exit_too=True,
         source="torch 2.13.0 torch/nn/parallel/distributed.py:1989",
-        note="every forward inside takes part; early ranks shadow the others' collectives at the exit",
+        # every forward inside takes part; early ranks shadow the others' collectives at the exit
     ),
     Call(
         "torch.distributed.algorithms.join.Join",
@@ -940,7 +906,8 @@ ROWS: tuple[Call, ...] = (
         group_keyword="",
         result="wrapped",
         source="torch 2.13.0 torch/nn/modules/batchnorm.py:650",
-        note="the layer's forward gathers statistics in training mode; building it does not communicate",
+        # the layer's forward gathers statistics in training mode; building it does not
+        # communicate
     ),
     Call(
         "torch.Tensor.backward",
@@ -973,7 +940,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="",
         result="none",
         source="torch 2.13.0 torch/distributed/optim/zero_redundancy_optimizer.py:513",
-        note="needed on all ranks before state_dict() on one",
+        # needed on all ranks before state_dict() on one
     ),
     Call(
         "torch.distributed.optim.PostLocalSGDOptimizer.step",
@@ -991,6 +958,6 @@ ROWS: tuple[Call, ...] = (
         result="local",
         mentions=("DataPipe",),
         source="torch 2.13.0 torch/utils/data/dataloader.py:492",
-        note="over an IterDataPipe: `new_group`, then a broadcast of the seed (line 631)",
+        # over an IterDataPipe: `new_group`, then a broadcast of the seed (line 631)
     ),
 )

@@ -52,7 +52,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="",
         result="rank",
         source="distlint 0.1.0 distlint/runtime/sections.py",
-        note="the others wait for the main process, and hear of its exception",
+        # the others wait for the main process, and hear of its exception
     ),
     Call(
         "distlint.runtime.save",

@@ -37,7 +37,7 @@ ROWS: tuple[Call, ...] = (
         "evaluate",
         group_keyword="",
         source="transformers 5.23.0 transformers/trainer.py:2797",
-        note="gathers losses, predictions and labels",
+        # gathers losses, predictions and labels
     ),
     Call(
         "transformers.Trainer.predict",
@@ -74,7 +74,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="",
         result="none",
         source="transformers 5.23.0 transformers/trainer.py:2230",
-        note="gathers the loss where control.should_log, which is the same on all ranks",
+        # gathers the loss where control.should_log, which is the same on all ranks
     ),
     Call(
         "transformers.Trainer.training_step",
@@ -106,7 +106,7 @@ ROWS: tuple[Call, ...] = (
         "all_gather",
         group_keyword="",
         source="transformers 5.23.0 transformers/trainer.py:2298",
-        note="where average_tokens_across_devices is set",
+        # where average_tokens_across_devices is set
     ),
     Call(
         "transformers.Trainer.get_batch_samples",
@@ -114,8 +114,8 @@ ROWS: tuple[Call, ...] = (
         "all_gather",
         group_keyword="",
         source="transformers 5.23.0 transformers/trainer.py:2281",
-        note="where average_tokens_across_devices is set; as many batches on all ranks, since prepared "
-        "loaders are even",
+        # where average_tokens_across_devices is set; as many batches on all ranks, since
+        # prepared loaders are even
     ),
     Call(
         "transformers.Trainer._nested_gather",
@@ -123,7 +123,7 @@ ROWS: tuple[Call, ...] = (
         "all_gather",
         group_keyword="",
         source="transformers 4.57.1 transformers/trainer.py:4805",
-        note="gone in transformers 5",
+        # gone in transformers 5
     ),
     Call(
         "transformers.Trainer.store_flos",
@@ -166,7 +166,7 @@ ROWS: tuple[Call, ...] = (
         also=(GUARDED,),
         writers="main",
         source="transformers 5.23.0 transformers/trainer.py:3355",
-        note="store_flos gathers in every distributed mode",
+        # store_flos gathers in every distributed mode
     ),
     Call(
         "transformers.Trainer._save_optimizer_and_scheduler",
@@ -231,7 +231,7 @@ ROWS: tuple[Call, ...] = (
         also=(GUARDED,),
         writers="main",
         source="transformers 5.23.0 transformers/trainer.py:4337",
-        note="saves on all ranks first, then uploads from the main one",
+        # saves on all ranks first, then uploads from the main one
     ),
     Call(
         "transformers.Trainer.create_model_card",
@@ -277,7 +277,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         writers="main",
         source="transformers 5.23.0 transformers/trainer_pt_utils.py:1152",
-        note="prints on the main process only",
+        # prints on the main process only
     ),
     Call(
         "transformers.Trainer._clip_grad_norm",
@@ -302,7 +302,7 @@ ROWS: tuple[Call, ...] = (
         first="local_main",
         context=True,
         source="transformers 5.23.0 transformers/training_args.py:2104",
-        note="local=False lets the global main process go first; the release is in a finally",
+        # local=False lets the global main process go first; the release is in a finally
     ),
     # Functions of the trainer modules.
     Call(
@@ -325,7 +325,7 @@ ROWS: tuple[Call, ...] = (
         "all_gather",
         group_keyword="",
         source="transformers 5.23.0 transformers/trainer_pt_utils.py:282",
-        note="an all_gather in spite of its name",
+        # an all_gather in spite of its name
     ),
     Call(
         "transformers.trainer_pt_utils.torch_distributed_zero_first",
@@ -336,7 +336,7 @@ ROWS: tuple[Call, ...] = (
         first="local_main",
         context=True,
         source="transformers 5.23.0 transformers/trainer_pt_utils.py:310",
-        note="its argument is the local rank",
+        # its argument is the local rank
     ),
     # Models.
     Call(
@@ -350,7 +350,7 @@ ROWS: tuple[Call, ...] = (
         also=(Effect.DOWNLOAD, Effect.READ),
         locked=True,
         source="transformers 5.23.0 transformers/modeling_utils.py:3894",
-        note="under ZeRO-3 weights are loaded on rank 0 and scattered",
+        # under ZeRO-3 weights are loaded on rank 0 and scattered
     ),
     *(
         Call(
@@ -364,7 +364,7 @@ ROWS: tuple[Call, ...] = (
             also=(Effect.DOWNLOAD, Effect.READ),
             locked=True,
             source="transformers 5.23.0 transformers/models/auto/auto_factory.py:261",
-            note="hands on to PreTrainedModel.from_pretrained",
+            # hands on to PreTrainedModel.from_pretrained
         )
         for name in _AUTO_CLASSES
     ),
@@ -378,7 +378,8 @@ ROWS: tuple[Call, ...] = (
         path_keyword="save_directory",
         also=(Effect.WRITE,),
         source="transformers 5.23.0 transformers/modeling_utils.py:3310",
-        note="writes on every rank unless is_main_process says no; gathers where the model was sharded at load time",
+        # writes on every rank unless is_main_process says no; gathers where the model was
+        # sharded at load time
     ),
     Call(
         "transformers.PreTrainedModel.resize_token_embeddings",
@@ -395,7 +396,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="",
         result="local",
         source="transformers 5.23.0 transformers/generation/utils.py:2582",
-        note="every forward gathers; synced_gpus keeps ranks in step",
+        # every forward gathers; synced_gpus keeps ranks in step
     ),
     # PEFT.
     Call(
@@ -407,7 +408,7 @@ ROWS: tuple[Call, ...] = (
         path=0,
         path_keyword="save_directory",
         source="peft 0.21.2 peft/peft_model.py:238",
-        note="writes on every rank unless is_main_process says no",
+        # writes on every rank unless is_main_process says no
     ),
     Call(
         "peft.PeftModel.from_pretrained",

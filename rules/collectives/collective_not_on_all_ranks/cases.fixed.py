@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import deepspeed
 import torch
 import torch.distributed as dist
+import torch.distributed.checkpoint as dcp
 from accelerate import Accelerator
 from lightning.pytorch.utilities import rank_zero_only
 from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
@@ -320,3 +321,8 @@ def logged_in_between(x):
     dist.all_reduce(x)
     log_on_main(x)
     dist.barrier()
+
+
+def one_rank_by_itself(state, path):
+    if dist.get_rank() == 0:
+        dcp.save(state, checkpoint_id=path, no_dist=True)

@@ -1,8 +1,8 @@
 """Ranks use a file that rank 0 has not finished preparing.
 
 ## What it does
-Reports a file or directory that rank 0 alone writes, creates, downloads or deletes, and that the other
-ranks then read or write, where no collective stands between the two. Calls are followed: the writing and
+Reports a file or directory that rank 0 alone writes, creates, downloads or deletes, under a test of the
+rank or in a call that chooses the writer itself (`accelerator.save`), and that the other ranks then read or write, where no collective stands between the two. Calls are followed: the writing and
 the reading may stand in functions that one function calls one after the other.
 
 ## Why it is bad
@@ -87,13 +87,13 @@ def check(model: Model) -> Iterator[Finding]:
         assert made.effect is not None and used.effect is not None
         does, uses = _DOES[made.effect], _USES[used.effect]
         line = made.outer.node.lineno
+        where = "after it" if made.chosen else "behind the block that only rank 0 runs"
         yield Finding(
             CODE,
             NAME,
             SEVERITY,
             f"the other ranks {uses} the path while rank 0 still {does} it (line {line}): nothing "
-            "between makes them wait. Let all ranks wait behind the block that only rank 0 runs: "
-            "`barrier()`.",
+            f"between makes them wait. Let all ranks wait {where}: `barrier()`.",
             place_of(used.outer.module, used.outer.node),
             tuple(
                 related(site.module, site.node, text)

@@ -69,6 +69,12 @@ def restore(source):
     return torch.load(source)
 
 
+def one_rank_by_choice(state, out):
+    accelerator = Accelerator()
+    accelerator.save(state, out)
+    return torch.load(out, map_location="cpu")  # expect: DL302
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -137,3 +143,10 @@ def tokenizer_elsewhere(name, out):
     if dist.get_rank() == 0:
         tokenizer.save_pretrained(out)
     return tokenizer
+
+
+def one_rank_by_choice_then_all(state, out):
+    accelerator = Accelerator()
+    accelerator.save(state, out)
+    accelerator.wait_for_everyone()
+    return torch.load(out, map_location="cpu")

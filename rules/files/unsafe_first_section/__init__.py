@@ -125,7 +125,7 @@ def _collectives(
 def _collective_of(site: CallSite) -> CallSite | None:
     """The site where it is a collective of the default group in every mode, under no open condition."""
     for row in site.rows:
-        if row.effect is Effect.COLLECTIVE and not row.first:
+        if row.effect is Effect.COLLECTIVE and not row.first and not row.implicit_group:
             group = site.argument(row.group, row.group_keyword)
             open_ = any(guard.value.truthiness() is None for guard in site.guards)
             if (group is None or group.const is None) and not open_:

@@ -1,0 +1,88 @@
+"""What is known in one project: the tables with the rows of its settings, and of no other project's."""
+
+from __future__ import annotations
+
+import io
+import json
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from distlint.cli import main
+from distlint.knowledge.facts import Knowledge
+from distlint.knowledge.schema import Effect
+
+SCRIPT = """\
+import torch.distributed as dist
+from mylib.comm import is_chief, sync_all
+
+
+def main(obj):
+    if is_chief():
+        sync_all()
+        obj.sync_everyone()
+    if dist.get_rank() == 0:
+        dist.barrier()
+"""
+
+ITS_OWN = """\
+collectives = ["mylib.comm.sync_all", ".sync_everyone", "torch.distributed.barrier"]
+[rank-predicates]
+"mylib.comm.is_chief" = "is_main"
+"""
+
+ANOTHER = """\
+collectives = ["elsewhere.meet"]
+[rank-predicates]
+"torch.distributed.get_rank" = "world_size"
+"""
+
+
+def _lines(folder: Path, settings: str, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    folder.mkdir(exist_ok=True)
+    (folder / "train.py").write_text(SCRIPT)
+    (folder / "distlint.toml").write_text(settings)
+    monkeypatch.chdir(folder)
+    with redirect_stdout(io.StringIO()) as out, pytest.raises(SystemExit) as end:
+        main(["check", "--no-cache", "--output-format", "json", "."])
+    assert end.value.code in (0, 1)
+    return [finding["line"] for finding in json.loads(out.getvalue())]
+
+
+@pytest.mark.parametrize("order", [("own", "other", "none"), ("none", "other", "own")])
+def test_projects_in_one_process_do_not_see_each_other(
+    order: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {"own": ITS_OWN, "other": ANOTHER, "none": ""}
+    found = {name: _lines(tmp_path / name, settings[name], monkeypatch) for name in order}
+    assert found == {"own": [7, 8, 10], "other": [], "none": [10]}
+
+
+def test_rows_of_settings_leave_the_tables_alone() -> None:
+    tables = Knowledge.default()
+    name = "torch.distributed.barrier"
+    before = tables.calls[name]
+    known = Knowledge.with_rows([name, "torch.save", ".full_tensor", ".meet"], {"a.b": "is_main"})
+    assert Knowledge.default() is tables
+    assert tables.calls[name] == before
+    assert {"meet"}.isdisjoint(tables.methods)
+    assert "a.b" not in tables.functions
+    assert Knowledge.with_rows([], {}) is tables
+    assert known.calls[name] == before
+
+
+def test_a_row_of_the_settings_adds_to_what_the_tables_say() -> None:
+    known = Knowledge.with_rows(["torch.save", "accelerate.Accelerator.save_model"], {})
+    saves = known.calls["torch.save"]
+    assert [row.effect for row in saves] == [Effect.WRITE, Effect.COLLECTIVE]
+    (model,) = known.calls["accelerate.Accelerator.save_model"]
+    assert model.effect is Effect.COLLECTIVE
+    assert model.also == (Effect.GUARDED_WRITE,)
+
+
+def test_words_of_the_settings_are_followed() -> None:
+    known = Knowledge.with_rows(["mylib.meet"], {".chief": "is_main"})
+    assert {"meet", "chief"} <= known.strong_words
+    assert "meet" in known.row_names
+    assert {"meet", "chief"}.isdisjoint(Knowledge.default().strong_words)

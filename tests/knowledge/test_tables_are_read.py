@@ -1,0 +1,117 @@
+"""A fact that nobody reads is no knowledge: every column and every table has a reader."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import distlint
+from distlint import knowledge
+
+PACKAGE = Path(distlint.__file__).parent
+TABLES = Path(knowledge.__file__).parent
+RULES = PACKAGE.parent / "rules"
+INDEX = TABLES / "facts.py"
+
+
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+@cache
+def _code() -> tuple[Path, ...]:
+    """The modules of the package and of the rules, without their cases."""
+    paths = [path for root in (PACKAGE, RULES) for path in sorted(root.rglob("*.py"))]
+    return tuple(path for path in paths if not path.name.startswith(("cases", "proof")))
+
+
+@cache
+def _columns_read() -> frozenset[str]:
+    """Attributes read by the code that asks the tables: what imports them, and their index."""
+    readers = [
+        path
+        for path in _code()
+        if path == INDEX
+        or (TABLES not in path.parents and "distlint.knowledge" in path.read_text("utf-8"))
+    ]
+    return frozenset().union(*(_attributes_read(_tree(path)) for path in readers))
+
+
+def _attributes_read(tree: ast.Module) -> set[str]:
+    return {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
+    }
+
+
+def _own_reads(tree: ast.Module, outside: ast.stmt) -> set[str]:
+    """Names and attributes that the statements of a module other than `outside` read."""
+    return {
+        node.id if isinstance(node, ast.Name) else node.attr
+        for statement in tree.body
+        if statement is not outside
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
+    }
+
+
+@cache
+def _names_read(path: Path) -> set[str]:
+    found = _attributes_read(_tree(path))
+    for node in ast.walk(_tree(path)):
+        if isinstance(node, ast.ImportFrom):
+            found |= {alias.name for alias in node.names}
+    return found
+
+
+def _definitions() -> Iterator[tuple[Path, ast.stmt]]:
+    for path in sorted(TABLES.rglob("*.py")):
+        yield from ((path, statement) for statement in _tree(path).body)
+
+
+def _columns() -> list[tuple[str, str, str]]:
+    return [
+        (path.name, statement.name, field.target.id)
+        for path, statement in _definitions()
+        if isinstance(statement, ast.ClassDef)
+        for field in statement.body
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+    ]
+
+
+def _tables() -> list[tuple[Path, str, ast.stmt]]:
+    found: list[tuple[Path, str, ast.stmt]] = []
+    for path, statement in _definitions():
+        match statement:
+            case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
+                if not name.startswith("__"):
+                    found.append((path, name, statement))
+            case ast.FunctionDef(name=name):
+                found.append((path, name, statement))
+    return found
+
+
+@pytest.mark.parametrize("module,row,column", _columns(), ids="-".join)
+def test_every_column_is_read(module: str, row: str, column: str) -> None:
+    own = {
+        name
+        for path in TABLES.rglob(module)
+        for statement in _tree(path).body
+        if isinstance(statement, ast.ClassDef) and statement.name == row
+        for name in _own_reads(_tree(path), statement)
+    }
+    assert column in _columns_read() | own, f"{row}.{column} has no reader"
+
+
+@pytest.mark.parametrize(
+    "path,name,statement", _tables(), ids=lambda part: part if isinstance(part, str) else ""
+)
+def test_every_table_is_read(path: Path, name: str, statement: ast.stmt) -> None:
+    elsewhere = any(name in _names_read(other) for other in _code() if other != path)
+    assert elsewhere or name in _own_reads(_tree(path), statement), f"{name} has no reader"
