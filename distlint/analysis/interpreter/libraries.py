@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from distlint.analysis.interpreter.assignment import fill
 from distlint.analysis.interpreter.frame import Frame
+from distlint.analysis.interpreter.frozen import is_frozen
 from distlint.analysis.interpreter.ir import (
     CallSite,
     Event,
@@ -221,7 +222,15 @@ def _wrapping(
     layers = frame.wraps(wrapper.kinds, node)
     if wrapper.each_argument:
         items = tuple(
-            _wrapped_argument(value, layers, node, i, expression)
+            _wrapped_argument(
+                value,
+                ()
+                if wrapper.trainable and is_frozen(frame.runs.program, frame.function, expression)
+                else layers,
+                node,
+                i,
+                expression,
+            )
             for i, (value, expression) in enumerate(zip(args, node.args, strict=False))
         )
         if any(isinstance(a, ast.Starred) for a in node.args) or not items:
@@ -231,6 +240,12 @@ def _wrapping(
     if model is None and wrapper.model_position is not None and wrapper.model_position < len(args):
         model = args[wrapper.model_position]
     base = model if model is not None else Value(("call", id(node)))
+    if (
+        wrapper.trainable
+        and node.args
+        and is_frozen(frame.runs.program, frame.function, node.args[0])
+    ):
+        return base
     wrapped = base.but(
         key=("wrapped", id(node)),
         wraps=(*base.wraps, *layers),

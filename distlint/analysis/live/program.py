@@ -180,12 +180,20 @@ class LiveProgram:
             found = {id(call): call for name in names for call in by_name.get(name, ())}
             yield from sorted(found.values(), key=_position)
 
+    def attribute_writes(self) -> Iterator[AttributeSite]:
+        """Attributes that any module sets on wrapped models."""
+        for runs in self._runs.values():
+            for _, run in runs.runs():
+                yield from (s for s in run.attributes if isinstance(s.node.ctx, ast.Store))
+
     def attributes(self) -> Iterator[tuple[AttributeSite, frozenset[RankClass]]]:
-        """Attributes read from, set on or deleted from wrapped models, and by which classes."""
+        """Attributes read from wrapped models, and by which classes."""
         for runs in self.functions():
             by_node: dict[int, tuple[AttributeSite, set[RankClass]]] = {}
             for rank, run in runs.runs():
                 for site in run.attributes:
+                    if isinstance(site.node.ctx, ast.Store):
+                        continue
                     by_node.setdefault(id(site.node), (site, set()))[1].add(rank)
             for site, ranks in sorted(
                 by_node.values(), key=lambda p: (p[0].node.lineno, p[0].node.col_offset)

@@ -12,6 +12,7 @@ from distlint.nodes import children, walk
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import AttributeSite, CallSite, Guard
     from distlint.analysis.interpreter.values import Wrap
+    from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function
 
 BY_LAUNCH: Final = frozenset({"accelerate", "trainer"})
@@ -28,7 +29,30 @@ _MODE_WORDS: Final = (
 """Words of conditions that ask how the run was launched, and so which wrapper there is."""
 
 
-def layer_without(wraps: tuple[Wrap, ...], attr: str) -> Wrapper | None:
+Written = frozenset[tuple[int, str]]
+"""Attributes that the program itself sets on a wrapper: the call that wraps, and the name."""
+
+
+def set_on_wrappers(live: LiveProgram) -> Written:
+    """What the program sets on wrapped models, in whatever function: reading it there is right.
+
+    yolov7 a207844 train.py:287: `model.hyp = hyp` behind the wrap, read in utils/loss.py.
+    """
+    return frozenset(
+        (id(layer.node), site.attr)
+        for site in live.attribute_writes()
+        if (layer := _landing(site.receiver.wraps)) is not None
+    )
+
+
+def _landing(wraps: tuple[Wrap, ...]) -> Wrap | None:
+    """The layer that keeps an attribute which is set from outside: torch.compile hands it on."""
+    layers = (w for w in reversed(wraps) if w.kind != "compile")
+    found = next(layers, None)
+    return None if found is None or wrappers.WRAPPERS[found.kind].in_place else found
+
+
+def layer_without(wraps: tuple[Wrap, ...], attr: str, written: Written) -> Wrapper | None:
     """The layer at which reading `attr` fails; None where a layer has it or all pass it on."""
     if attr in wrappers.MODULE_ATTRIBUTES or attr.startswith("__"):
         return None
@@ -40,7 +64,7 @@ def layer_without(wraps: tuple[Wrap, ...], attr: str) -> Wrapper | None:
         return None
     for wrap in reversed(wraps):
         row = wrappers.WRAPPERS[wrap.kind]
-        if attr in row.own or attr in row.inner:
+        if attr in row.own or attr in row.inner or (id(wrap.node), attr) in written:
             return None
         if wrap.kind in BY_LAUNCH and attr in _LAUNCHED:
             return None  # code for one kind of launch (`engine.optimizer`)
