@@ -16,6 +16,7 @@ from distlint.analysis.interpreter.ir import AttributeSite, CallSite, Run
 from distlint.analysis.interpreter.ranks import MAIN, RankClass, classes_to_run
 from distlint.analysis.interpreter.relevance import relevance
 from distlint.analysis.live.arrival import Arrival, Group, arrivals, callers_of, groups_of, together
+from distlint.analysis.live.processes import alone
 from distlint.analysis.live.runs import Call, FunctionRuns, Problem
 from distlint.analysis.program.definitions import Class, Definition, Function, Module, dotted_name
 from distlint.analysis.program.program import Program
@@ -201,9 +202,14 @@ class LiveProgram:
                 yield site, frozenset(ranks)
 
     @cached_property
+    def alone(self) -> frozenset[Function]:
+        """The functions that only programs of one process run."""
+        return alone(self.program)
+
+    @cached_property
     def arrivals(self) -> dict[Group, Arrival]:
         """What shows that several ranks enter a function together, where something does."""
-        return arrivals(self.program, self._runs)
+        return arrivals(self.program, self._runs, self.alone)
 
     def arrival_at(self, call: Call) -> Arrival | None:
         """What shows that several ranks come to a call together, under whatever arguments."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.program.definitions import last_name
 from distlint.knowledge import settings, wrappers
 from distlint.knowledge.wrappers import Wrapper
 from distlint.nodes import children, walk
@@ -27,6 +28,8 @@ _MODE_WORDS: Final = (
     "n_gpu", "num_gpus", "unwrap", "wrapped", "compile",
 )  # fmt: skip
 """Words of conditions that ask how the run was launched, and so which wrapper there is."""
+_WRAPS_ALONE: Final = ("distributed", "ddp", "is_parallel", "multi_gpu")
+"""Words of flags that are true where DDP or DataParallel is around the model."""
 
 
 Written = frozenset[tuple[int, str]]
@@ -81,10 +84,17 @@ def under_condition(call: CallSite | None, site: AttributeSite) -> bool:
     return any(not g.exits and (ast.unparse(g.node), g.taken) not in held for g in call.guards)
 
 
-def is_guarded(site: AttributeSite) -> bool:
-    """Whether the code asks for the attribute, the class or the launch first, or expects the failure."""
+def is_guarded(site: AttributeSite, *, of_model: bool = False) -> bool:
+    """Whether the code asks for the attribute, the class or the launch first, or expects the failure.
+
+    Args:
+        site: the read.
+        of_model: whether it wants an attribute of the model, which the arm of a flag for wrapped runs
+            alone makes no better: `if self.is_distributed: self.model.head`.
+    """
     path = ast.unparse(site.node.value)
-    return any(_asks(guard, path) for guard in site.guards) or any(
+    guards = (g for g in site.guards if not (of_model and _says_wrapped(g.node, g.taken)))
+    return any(_asks(guard, path) for guard in guards) or any(
         catches_attribute_error(attempt) for attempt in site.tries
     )
 
@@ -100,6 +110,17 @@ def _asks(guard: Guard, path: str) -> bool:
         if isinstance(word, str) and any(mode in word.lower() for mode in _MODE_WORDS):
             return True
     return False
+
+
+def _says_wrapped(test: ast.expr, taken: bool) -> bool:
+    """Whether the arm is that of runs whose model is in a wrapper which passes nothing on.
+
+    yolov7 a207844 utils/loss.py:429: `model.module.model[-1] if is_parallel(model) else model.model[-1]`.
+    """
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, taken = test.operand, not taken
+    name = last_name(test).lower()
+    return taken and any(word in name for word in _WRAPS_ALONE)
 
 
 def catches_attribute_error(attempt: ast.Try) -> bool:

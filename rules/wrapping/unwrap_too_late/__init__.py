@@ -63,7 +63,7 @@ def check(model: Model) -> Iterator[Finding]:
         if not node.args or not facts.is_unwrap(call.site.name):
             continue
         site = reads.get(id(node.args[0]))
-        if site is None or is_guarded(site):
+        if site is None or is_guarded(site, of_model=True):
             continue
         if layer_without(site.receiver.wraps, site.attr, written) is not None:
             yield _finding(call.site, site)

@@ -94,7 +94,7 @@ def check(model: Model) -> Iterator[Finding]:
     written = model.answer(set_on_wrappers)
     for site, ranks in model.attributes():
         layer = layer_without(site.receiver.wraps, site.attr, written)
-        if layer is None or is_guarded(site) or id(site.node) in too_late:
+        if layer is None or is_guarded(site, of_model=True) or id(site.node) in too_late:
             continue
         if not isinstance(site.node.ctx, ast.Load) or _before_the_wrap(model, site, by_name):
             continue

@@ -127,6 +127,18 @@ def frozen_by_an_option(encoder, args, optimizer):
     return encoder.config  # expect: DL201
 
 
+class Switch:
+    def __init__(self, net, args):
+        self.is_distributed = args.distributed
+        self.model = DDP(net) if self.is_distributed else net
+
+    def close(self):
+        if self.is_distributed:
+            self.model.head.use_l1 = True  # expect: DL201
+        else:
+            self.model.head.use_l1 = True
+
+
 # Correct
 
 
