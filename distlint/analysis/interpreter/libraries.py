@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from distlint.analysis.interpreter.assignment import fill
+from distlint.analysis.interpreter.exceptions import catches
 from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.frozen import is_frozen
 from distlint.analysis.interpreter.ir import (
@@ -67,7 +68,7 @@ def external(
         result = outcome if result is None else result
     failure = (facts.METHOD_FAILURES if by_name else facts.FAILURES).get(name.removeprefix("."))
     if failure is not None:
-        may_fail(frame, node, failure)
+        may_fail(frame, node, failure, name)
     if result is None:
         result = _local(frame, node, name, by_name, receiver, args)
     if result is None:
@@ -100,11 +101,12 @@ def _is_alone(name: str, keywords: dict[str, Value]) -> bool:
     return keyword in keywords and keywords[keyword].const in values
 
 
-def may_fail(frame: Frame, node: ast.AST, failure: str) -> None:
+def may_fail(frame: Frame, node: ast.AST, failure: str, name: str = "") -> None:
     """Something may fail on one rank alone: caught here, or what the function that calls this may catch."""
     if frame.scope.tries:
-        frame.steps.append(Fail(node, failure))
-    elif failure in failures.CATCHES and not frame.run.failure:
+        if catches(frame.scope.tries[-1], failure, name):
+            frame.steps.append(Fail(node, failure))
+    elif failure in failures.THROUGH_CALLS and not frame.run.failure:
         frame.run.failure = failure
 
 
