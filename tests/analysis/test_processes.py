@@ -150,3 +150,54 @@ def test_a_guard_that_one_process_passes_shows_no_ranks() -> None:
     found = entered(text)
     assert "upload" not in found
     assert "guarded" in found
+
+
+def test_pytest_calls_a_function_in_one_process() -> None:
+    program = """
+        import torch.distributed as dist
+
+        def main(path):
+            dist.barrier()
+        """
+    test = """
+        from program import main
+
+        def test_main(path):
+            main(path)
+        """
+    sources = [
+        Source(f"{name}.py", name, text, ast.parse(text))
+        for name, text in (("program", dedent(program)), ("test_program", dedent(test)))
+    ]
+    found = {function.qualname for function, _ in build_model(sources).arrivals}
+    assert found == {"main"}
+
+
+def test_a_script_that_imports_what_asks_for_ranks() -> None:
+    package = """
+        import torch.distributed as dist
+
+        def is_main():
+            return dist.get_rank() == 0
+
+        def meet():
+            dist.barrier()
+        """
+    by_hand = """
+        from package import is_main
+
+        def index(model):
+            return model
+
+        if __name__ == "__main__":
+            index(1)
+        """
+    launched = by_hand.replace("is_main", "meet").replace("index(1)", "meet()")
+    texts = {"package": package, "by_hand": by_hand, "launched": launched}
+    sources = [
+        Source(f"{name}.py", name, text, ast.parse(text))
+        for name, text in ((name, dedent(text)) for name, text in texts.items())
+    ]
+    model = build_model(sources)
+    found = {module.name for module in model.modules if model.is_distributed(module)}
+    assert found == {"package", "launched"}

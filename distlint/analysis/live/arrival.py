@@ -16,6 +16,7 @@ from typing import Final
 from distlint.analysis.interpreter.ir import CallSite, Guard, Run
 from distlint.analysis.interpreter.ranks import MAIN, RankClass
 from distlint.analysis.interpreter.values import Closure, Spread
+from distlint.analysis.live.processes import runs_alone
 from distlint.analysis.live.runs import FunctionRuns
 from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
 from distlint.analysis.program.memory import remembered
@@ -81,7 +82,7 @@ def arrivals(
     groups = {
         (f, family): runs
         for f, all_ in live.items()
-        if f not in alone
+        if f not in alone and not runs_alone(f)
         for family, runs in groups_of(all_)
     }
     found: dict[Group, Arrival] = {}

@@ -21,6 +21,9 @@ _MAY_BE_ALONE: Final = re.compile(
     r"nproc[_-]per[_-]node|nprocs|num_processes|world_size\s*=\s*1\b"
     r"|parallel_size\s*=\s*1\b|\bdp(?:_size)?\s*=\s*1\b|ParallelContext\(\s*1\b"
 )
+_SAYS_RANKS: Final = re.compile(
+    r"torch\.distributed|process_group|torchrun|launch|spawn|Accelerator|world_size|dist\.|rank\b"
+)
 _LAUNCHED: Final = re.compile(r"(?:torchrun|torch\.distributed\.\w+)\b(?:[^\n]|\\\n)*")
 _PER_NODE: Final = re.compile(r"--nproc[_-]per[_-]node[ =]+(\S+)")
 _SIZE: Final = re.compile(
@@ -36,29 +39,48 @@ def alone(program: Program) -> frozenset[Function]:
     """The functions, and bodies of scripts, that only programs of one process run."""
     modules = [m for m in program.modules.values() if _MAY_BE_ALONE.search(m.source.text)]
     found = {f for module in modules for f in _roots(program, module)}
-    work = list(found)
+    near = [f for m in {f.module for f in found} for f in m.functions.values()]
+    work = [*(f for f in near if f not in found and _only_alone(program, f, found)), *found]
+    found.update(work)
     while work:
         for function in _mentioned(program, work.pop()):
-            if function not in found and all(
-                user in found or _hands_to_one(use) or _drives(user)
-                for user, use in _uses(program, function)
-                if user is not function
-            ):
+            if function not in found and _only_alone(program, function, found):
                 found.add(function)
                 work.append(function)
     return frozenset(found)
 
 
-def _drives(function: Function) -> bool:
-    """Whether one process runs a function: pytest's, or that which starts the others."""
+def _only_alone(program: Program, function: Function, found: set[Function]) -> bool:
+    """Whether the program names a function, and only where one process runs it."""
+    uses = [(user, use) for user, use in _uses(program, function) if user is not function]
+    return bool(uses) and all(
+        user in found or _hands_to_one(use) or _drives(user) for user, use in uses
+    )
+
+
+def is_pytests(function: Function) -> bool:
+    """Whether pytest calls a function, in its own process."""
     file = function.module.name.rpartition(".")[2]
-    return any(
-        isinstance(node, ast.Call) and last_name(node.func) in _SPAWNS
-        for node in walk(function.node)
-    ) or (
+    return (
         function.name.startswith("test_")
         and function.parent is None
         and (file.startswith("test_") or file.endswith("_test"))
+    )
+
+
+def runs_alone(function: Function) -> bool:
+    """Whether pytest calls a function of a file that says nothing of ranks: one process, whatever it calls.
+
+    open_lm 9bb92ef tests/test_training_simple.py calls `main()`, which meets other ranks where there are some.
+    """
+    return is_pytests(function) and not _SAYS_RANKS.search(function.module.source.text)
+
+
+def _drives(function: Function) -> bool:
+    """Whether one process runs a function: pytest's, or that which starts the others."""
+    return is_pytests(function) or any(
+        isinstance(node, ast.Call) and last_name(node.func) in _SPAWNS
+        for node in walk(function.node)
     )
 
 

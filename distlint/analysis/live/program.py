@@ -238,13 +238,17 @@ class LiveProgram:
     @cached_property
     def _distributed(self) -> frozenset[Module]:
         own = {m for m in self.program.modules.values() if self._shows_ranks(m)}
+        met = {function.module for function, _ in self.arrivals}
+        own |= met
         found = set(own)
         for module in self.program.modules.values():
             for dotted in module.imports.values():
                 meaning = self.program.lookup(dotted)
                 other = meaning.module if isinstance(meaning, (Function, Class)) else meaning
                 if isinstance(other, Module) and other is not module:
-                    if other in own:
+                    # What a script imports may be asked by many ranks; who starts the script is another
+                    # matter (open-instruct decontamination/index.py: one process, by hand).
+                    if other in own and (module in met or not module.is_script):
                         found.add(module)
                     if module in own:
                         found.add(other)
@@ -256,7 +260,8 @@ class LiveProgram:
             if runs is None:
                 continue
             for _, run in runs.runs():
-                if run.consulted & {"rank", "local", "last"} or run.attributes:
+                asks = run.consulted & {"rank", "local", "last"} and not module.is_script
+                if asks or any(facts.forward_waits(a.receiver.wraps) for a in run.attributes):
                     return True
                 if any(site.rows and facts.is_collective(site.rows) for site in run.calls):
                     return True
