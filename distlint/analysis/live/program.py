@@ -21,8 +21,15 @@ from distlint.analysis.live.runs import Call, FunctionRuns, Problem
 from distlint.analysis.program.definitions import Class, Definition, Function, Module, dotted_name
 from distlint.analysis.program.program import Program
 from distlint.knowledge import facts
+from distlint.knowledge.schema import Call as CallRow
+from distlint.knowledge.schema import Effect
 
 T = TypeVar("T")
+
+
+def _needs_group(rows: tuple[CallRow, ...]) -> bool:
+    """Whether a call is a collective in every mode, and so needs a process group."""
+    return any(row.effect is Effect.COLLECTIVE for row in rows)
 
 
 def _position(call: Call) -> tuple[int, int]:
@@ -263,6 +270,8 @@ class LiveProgram:
                 asks = run.consulted & {"rank", "local", "last"} and not module.is_script
                 if asks or any(facts.forward_waits(a.receiver.wraps) for a in run.attributes):
                     return True
-                if any(site.rows and facts.is_collective(site.rows) for site in run.calls):
+                # `from_pretrained()` waits for other ranks where there are some.
+                waits = _needs_group if module.is_script else facts.is_collective
+                if any(site.rows and waits(site.rows) for site in run.calls):
                     return True
         return any(facts.is_training_class(self.program.mro(cls)[1]) for cls in module.all_classes)
