@@ -99,7 +99,7 @@ def save(net):
     ("head", "expected"),
     [
         ("", ["info"]),  # the engine of `save` is known: name and class agree
-        ("from torch import compile as torch_compile", ["warning", "warning"]),
+        ("from torch import compile as torch_compile", ["warning"]),
         (
             "class Net:\n    def __init__(self, part):\n        self.module = part",
             ["warning", "warning"],

@@ -29,7 +29,7 @@ library with wrappers of its own (Megatron-Core, ColossalAI): it has an unwrappi
 ## Known limits
 Tests by class (`isinstance(model, DistributedDataParallel)`) are not reported: they take off what they
 name. Nor is the first `module` of an object called `self`. Advice only (info) where the program compiles
-nothing and no class of it keeps a `module`, and silent there on what is known to be in DDP or DeepSpeed.
+nothing and no class of it keeps a `module`, and silent on what is known to be in DDP or DeepSpeed alone.
 
 ## References
 - transformers 5.23.0, `LlamaForCausalLM`: `model` is the network without its head
@@ -75,7 +75,8 @@ def check(model: Model) -> Iterator[Finding]:
         if site.attr == "module"
     }
     words = [literal.decode() for literal in LITERALS]
-    severity = SEVERITY if _may_lose(model) else Severity.INFO
+    owned = _owns_module(model)
+    severity = SEVERITY if owned or _compiles(model) else Severity.INFO
     for module in model.modules:
         if not any(word in module.source.text for word in words):
             continue
@@ -85,21 +86,23 @@ def check(model: Model) -> Iterator[Finding]:
             if found is not None and node not in digging:
                 subject, attr, whole = found
                 kinds = wraps.get((module, ast.unparse(subject)), set())
-                if kinds and kinds <= _ALONE and severity is Severity.INFO:
-                    continue  # the name says what the class says
+                if kinds and kinds <= _ALONE and not owned:
+                    continue  # the name says what the class says: nothing is compiled in between
                 known = bool(kinds) and kinds <= _KNOWN
                 whole = whole and (known or not _has_own_wrappers(module))
                 yield _finding(module, node, subject, attr, whole, known, severity)
 
 
-def _may_lose(model: Model) -> bool:
-    """Whether the program has a network that the name unwraps wrongly: compiled, or with a `module`."""
-    return any(
-        "torch.compile" in module.source.text
-        or "torch_compile" in module.source.text
-        or any("module" in cls.self_assigned for cls in module.all_classes)
-        for module in model.program.modules.values()
-    )
+def _owns_module(model: Model) -> bool:
+    """Whether a class of the program keeps something in `module`."""
+    modules = model.program.modules.values()
+    return any("module" in cls.self_assigned for m in modules for cls in m.all_classes)
+
+
+def _compiles(model: Model) -> bool:
+    """Whether the program names torch.compile, whose wrapper has no attribute `module`."""
+    texts = (module.source.text for module in model.program.modules.values())
+    return any("torch.compile" in text or "torch_compile" in text for text in texts)
 
 
 def _has_own_wrappers(module: Module) -> bool:
