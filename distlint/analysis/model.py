@@ -44,7 +44,11 @@ class Model(LiveProgram):
 
     def divergences(self) -> Iterator[Divergence]:
         """Where the traces of two rank classes part, in the reported modules; each origin once."""
-        return (d for d in self._divergences if d.module.source.reported)
+        return (
+            d
+            for d in self._divergences
+            if d.module.source.reported and d.function not in self.alone
+        )
 
     @cached_property
     def file_calls(self) -> list[FileCall]:

@@ -151,6 +151,7 @@ class WrapFact(NamedTuple):
     result_index: int | None
     result_length: int
     unless: str
+    trainable: bool
 
 
 _RESULT_LENGTH: Final = 8
@@ -171,6 +172,7 @@ def wrapper(name: str) -> WrapFact | None:
         row.element if row.result == "tuple" else None,
         _RESULT_LENGTH,
         row.unless,
+        row.trainable,
     )
 
 

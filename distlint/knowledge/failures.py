@@ -308,14 +308,48 @@ LOCAL_EXCEPTIONS: dict[str, str] = {
 
 _ALL = frozenset({"Exception", "BaseException", "OSError", "IOError"})
 
+
+def _local(kind: str) -> frozenset[str]:
+    return frozenset(n.rpartition(".")[2] for n, k in LOCAL_EXCEPTIONS.items() if k == kind)
+
+
 CATCHES: dict[str, frozenset[str]] = {
-    "network": _ALL
-    | {name.rpartition(".")[2] for name, kind in LOCAL_EXCEPTIONS.items() if kind == "network"},
+    # URLError and RequestException derive from OSError: python 3.11 urllib/error.py; requests 2.32
+    # requests/exceptions.py, `class RequestException(IOError)`. ValueError: an answer that is no JSON.
+    "network": _ALL | _local("network"),
+    # python 3.11 subprocess.py: SubprocessError and, where there is no such program, OSError.
     "process": _ALL | {"CalledProcessError", "SubprocessError", "TimeoutExpired"},
+    # python 3.11 os and io: OSError. Reading: UnicodeDecodeError and json.JSONDecodeError are ValueErrors
+    # (Lib/json/decoder.py:20). torch 2.13.0 torch/serialization.py: RuntimeError for an archive that is
+    # cut short or a disk that is full, UnpicklingError and EOFError for an older file.
+    "file": _ALL
+    | _local("file")
+    | {
+        "IsADirectoryError",
+        "NotADirectoryError",
+        "RuntimeError",
+        "UnicodeError",
+        "UnicodeDecodeError",
+    }
+    | {"ValueError", "JSONDecodeError", "BlockingIOError", "InterruptedError", "EnvironmentError"},
+    # RuntimeError: PEP 479, where a generator ends another.
+    "end of iterator": frozenset({"Exception", "BaseException", "StopIteration", "RuntimeError"}),
+    # python 3.11 Lib/json/decoder.py:20; Lib/ast.py:54, `literal_eval`.
+    "data": frozenset(
+        {"Exception", "BaseException", "ValueError", "JSONDecodeError", "SyntaxError", "TypeError"}
+        | {"MemoryError", "RecursionError"}
+    ),
 }
-"""Last names of the exceptions that catch a failure, for the kinds that count through calls: files fail
-on all ranks alike nearly always. URLError and RequestException derive from OSError (python 3.11
-urllib/error.py; requests/exceptions.py, `class RequestException(IOError)`)."""
+"""Last names of the exceptions that catch a failure, by its kind."""
+
+ONLY_OS_ERRORS: frozenset[str] = frozenset(
+    name for name in FAILURES if name.startswith(("os.", "shutil.")) and FAILURES[name] == "file"
+) | {"pathlib.Path.unlink"}
+"""Calls that raise OSError and nothing else that a handler may expect (python 3.11 os, shutil.py:
+`class Error(OSError)`)."""
+
+THROUGH_CALLS: frozenset[str] = frozenset({"network", "process"})
+"""Kinds that count where a called function fails as well: files fail on all ranks alike nearly always."""
 
 
 SIGNAL_HANDLERS: dict[str, int] = {

@@ -44,6 +44,8 @@ class Wrap(NamedTuple):
     element: int = 0
     unless: str = ""
     """Keyword that, where it is true, leaves the model unwrapped."""
+    trainable: bool = False
+    """Whether DDP goes around a model only where one of its parameters requires grad."""
 
 
 class Unwrap(NamedTuple):
@@ -458,6 +460,8 @@ WRAPS: dict[str, Wrap] = {
             model="each",
             keyword="",
             result="arguments",
+            trainable=True,
+            note="asks for a parameter that requires grad at line 1888",
         ),
         Wrap(
             "accelerate.Accelerator.prepare_model",
@@ -465,6 +469,7 @@ WRAPS: dict[str, Wrap] = {
             "accelerate 1.15.0 accelerate/accelerator.py:1770",
             keyword="model",
             unless="evaluation_mode",
+            trainable=True,
         ),
         Wrap(
             "deepspeed.initialize",

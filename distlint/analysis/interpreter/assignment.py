@@ -101,9 +101,13 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value) -> None
         return
     if not isinstance(target.value, ast.Name):
         # `model.config.use_cache = False` reads `model.config`.
-        frame.evaluate(target.value)
-    elif (base := frame.variables.get(target.value.id)) and base.const is None:
-        frame.run.absent.append(frame.attribute_site(target, base))
+        base: Value | None = frame.evaluate(target.value)
+    else:
+        base = frame.variables.get(target.value.id)
+        if base is not None and base.const is None:
+            frame.run.absent.append(frame.attribute_site(target, base))
+    if base is not None and base.wraps:
+        frame.run.attributes.append(frame.attribute_site(target, base))
     value = _controlled(frame, value)
     frame.variables.forget_below(path)
     if target.attr in frame.runs.signals.names:

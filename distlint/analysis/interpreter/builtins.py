@@ -85,6 +85,10 @@ def builtin(
             if len(args) > 2 and value.known and value.spread is Spread.UNIFORM
             else value
         )
+    if name == "setattr" and len(args) == 3 and isinstance(args[1].const, str) and args[0].wraps:
+        stored = ast.Attribute(value=node.args[0], attr=args[1].const, ctx=ast.Store())
+        ast.copy_location(stored, node)
+        frame.run.attributes.append(frame.attribute_site(stored, args[0]))
     if name in ("open", "input", "print", "breakpoint", "exit", "quit", "hash"):
         return external(frame, node, f"builtins.{name}", None, args, keywords)
     if name in _COMPUTED and args and all(a.known for a in args) and not keywords:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import builtins
+from typing import Final
 
 from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.ir import (
@@ -14,6 +16,17 @@ from distlint.analysis.interpreter.values import (
 from distlint.analysis.program.definitions import dotted_name
 from distlint.knowledge import failures
 from distlint.nodes import walk
+
+_BUILTIN: Final = frozenset(
+    name
+    for name, kind in vars(builtins).items()
+    if isinstance(kind, type) and issubclass(kind, BaseException)
+)
+_OTHERS: Final = frozenset(
+    name
+    for name in _BUILTIN - {"Exception", "BaseException"}
+    if not issubclass(getattr(builtins, name), OSError)
+)
 
 
 def follow_try(frame: Frame, statement: ast.Try) -> bool:
@@ -72,6 +85,25 @@ def expects_lack_of_memory(statement: ast.Try) -> ast.ExceptHandler | None:
 
 def _mentions(node: ast.expr, name: str | None) -> bool:
     return any(isinstance(n, ast.Name) and n.id == name for n in walk(node))
+
+
+def catches(statement: ast.Try, failure: str, name: str = "") -> bool:
+    """Whether a handler names an exception that a failure raises, or one of which nothing is known.
+
+    open_lm 9bb92ef tests/test_save_load.py:150: `except AssertionError` around `os.makedirs()`.
+    """
+    if not statement.handlers:
+        return True  # `finally` runs whatever was raised
+    expected = failures.CATCHES[failure]
+    if name in failures.ONLY_OS_ERRORS:
+        expected = expected - _OTHERS
+    return any(
+        caught is None
+        or (last := dotted_name(caught).rpartition(".")[2]) in expected
+        or last not in _BUILTIN
+        for handler in statement.handlers
+        for caught in (handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type])
+    )
 
 
 def catches_exit(handler: ast.ExceptHandler) -> bool:

@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from distlint.analysis.interpreter.assignment import fill
+from distlint.analysis.interpreter.exceptions import catches
 from distlint.analysis.interpreter.frame import Frame, is_group
+from distlint.analysis.interpreter.frozen import is_frozen
 from distlint.analysis.interpreter.ir import (
     CallSite,
     Event,
@@ -68,7 +70,7 @@ def external(
         name.removeprefix(".")
     )
     if failure is not None:
-        may_fail(frame, node, failure)
+        may_fail(frame, node, failure, name)
     if result is None:
         result = _local(frame, node, name, by_name, receiver, args)
     if result is None:
@@ -122,11 +124,12 @@ def _is_alone(name: str, keywords: dict[str, Value]) -> bool:
     return keyword in keywords and keywords[keyword].const in values
 
 
-def may_fail(frame: Frame, node: ast.AST, failure: str) -> None:
+def may_fail(frame: Frame, node: ast.AST, failure: str, name: str = "") -> None:
     """Something may fail on one rank alone: caught here, or what the function that calls this may catch."""
     if frame.scope.tries:
-        frame.steps.append(Fail(node, failure))
-    elif failure in failures.CATCHES and not frame.run.failure:
+        if catches(frame.scope.tries[-1], failure, name):
+            frame.steps.append(Fail(node, failure))
+    elif failure in failures.THROUGH_CALLS and not frame.run.failure:
         frame.run.failure = failure
 
 
@@ -245,7 +248,15 @@ def _wrapping(
     layers = frame.wraps(wrapper.kinds, node)
     if wrapper.each_argument:
         items = tuple(
-            _wrapped_argument(value, layers, node, i, expression)
+            _wrapped_argument(
+                value,
+                ()
+                if wrapper.trainable and is_frozen(frame.runs.program, frame.function, expression)
+                else layers,
+                node,
+                i,
+                expression,
+            )
             for i, (value, expression) in enumerate(zip(args, node.args, strict=False))
         )
         if any(isinstance(a, ast.Starred) for a in node.args) or not items:
@@ -255,6 +266,12 @@ def _wrapping(
     if model is None and wrapper.model_position is not None and wrapper.model_position < len(args):
         model = args[wrapper.model_position]
     base = model if model is not None else Value(("call", id(node)))
+    if (
+        wrapper.trainable
+        and node.args
+        and is_frozen(frame.runs.program, frame.function, node.args[0])
+    ):
+        return base
     wrapped = base.but(
         key=("wrapped", id(node)),
         wraps=(*base.wraps, *layers),

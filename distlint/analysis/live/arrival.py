@@ -16,8 +16,9 @@ from typing import Final
 from distlint.analysis.interpreter.ir import CallSite, Guard, Run
 from distlint.analysis.interpreter.ranks import MAIN, RankClass
 from distlint.analysis.interpreter.values import Closure, Spread
+from distlint.analysis.live.processes import runs_alone
 from distlint.analysis.live.runs import FunctionRuns
-from distlint.analysis.program.definitions import Function, Module, dotted_name
+from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import related
 from distlint.analysis.program.program import Program
@@ -42,6 +43,9 @@ _RANK_WORDS: Final = (
 )
 _BARRIERS: Final = frozenset({"barrier", "wait_for_everyone"})
 _STARTS: Final = ("torch.distributed.init_process_group", "deepspeed.comm.init_distributed")
+_ASKS_FOR_GROUP: Final = frozenset(
+    {"is_initialized", "is_available", "is_dist_avail_and_initialized"}
+)
 _TRAINERS: Final = ("transformers.", "lightning.", "composer.", "mmengine.")
 """Libraries whose trainers call the hooks; a plain module or dataset is used on one process too."""
 _NOT_ON_ALL: Final = frozenset({"_save", "push_to_hub", "create_model_card"})
@@ -72,9 +76,16 @@ Group = tuple[Function, Hashable]
 """A function with the arguments that matter, as all classes of ranks enter it together."""
 
 
-def arrivals(program: Program, live: Mapping[Function, FunctionRuns]) -> dict[Group, Arrival]:
-    """What several ranks enter together, each with its reason."""
-    groups = {(f, family): runs for f, all_ in live.items() for family, runs in groups_of(all_)}
+def arrivals(
+    program: Program, live: Mapping[Function, FunctionRuns], alone: frozenset[Function]
+) -> dict[Group, Arrival]:
+    """What several ranks enter together, each with its reason; nothing of what one process runs."""
+    groups = {
+        (f, family): runs
+        for f, all_ in live.items()
+        if f not in alone and not runs_alone(f)
+        for family, runs in groups_of(all_)
+    }
     found: dict[Group, Arrival] = {}
     for (function, family), runs in groups.items():
         for known, why in _reasons(program, function, runs):
@@ -309,11 +320,31 @@ def _reasons(
 def _test(run: Run) -> Arrival | None:
     """A test of the rank in the function itself: it would not ask if one rank alone came here."""
     for guard in run.divides:
-        # A flag that the caller passes says nothing of where the caller calls.
-        if guard.value.spread is Spread.RANK and guard.value.origin is not None:
+        # A flag that the caller passes says nothing of where the caller calls, and one process
+        # passes `not is_initialized() or get_rank() == 0` (open-instruct open_instruct/grpo_fast.py:2360).
+        if (
+            guard.value.spread is Spread.RANK
+            and guard.value.origin is not None
+            and not _holds_on_one_process(guard.node)
+        ):
             text = f"`{ast.unparse(guard.node)}` tells the ranks apart"
             return Arrival(text, guard.module, guard.node, False)
     return None
+
+
+def _holds_on_one_process(test: ast.expr) -> bool:
+    """Whether a test says by itself that there may be no group: `not dist.is_initialized() or …`."""
+    return any(
+        isinstance(node, ast.BoolOp)
+        and isinstance(node.op, ast.Or)
+        and any(
+            isinstance(value, ast.UnaryOp)
+            and isinstance(value.op, ast.Not)
+            and last_name(value.operand) in _ASKS_FOR_GROUP
+            for value in node.values
+        )
+        for node in walk(test)
+    )
 
 
 def _hook(program: Program, function: Function) -> str | None:

@@ -16,13 +16,21 @@ from distlint.analysis.interpreter.ir import AttributeSite, CallSite, Run
 from distlint.analysis.interpreter.ranks import MAIN, RankClass, classes_to_run
 from distlint.analysis.interpreter.relevance import relevance
 from distlint.analysis.live.arrival import Arrival, Group, arrivals, callers_of, groups_of, together
+from distlint.analysis.live.processes import alone
 from distlint.analysis.live.runs import Call, FunctionRuns, Problem
 from distlint.analysis.program.definitions import Class, Definition, Function, Module, dotted_name
 from distlint.analysis.program.program import Program
 from distlint.knowledge import facts
 from distlint.knowledge.facts import Knowledge
+from distlint.knowledge.schema import Call as CallRow
+from distlint.knowledge.schema import Effect
 
 T = TypeVar("T")
+
+
+def _needs_group(rows: tuple[CallRow, ...]) -> bool:
+    """Whether a call is a collective in every mode, and so needs a process group."""
+    return any(row.effect is Effect.COLLECTIVE for row in rows)
 
 
 def _position(call: Call) -> tuple[int, int]:
@@ -182,12 +190,20 @@ class LiveProgram:
             found = {id(call): call for name in names for call in by_name.get(name, ())}
             yield from sorted(found.values(), key=_position)
 
+    def attribute_writes(self) -> Iterator[AttributeSite]:
+        """Attributes that any module sets on wrapped models."""
+        for runs in self._runs.values():
+            for _, run in runs.runs():
+                yield from (s for s in run.attributes if isinstance(s.node.ctx, ast.Store))
+
     def attributes(self) -> Iterator[tuple[AttributeSite, frozenset[RankClass]]]:
-        """Attributes read from, set on or deleted from wrapped models, and by which classes."""
+        """Attributes read from wrapped models, and by which classes."""
         for runs in self.functions():
             by_node: dict[int, tuple[AttributeSite, set[RankClass]]] = {}
             for rank, run in runs.runs():
                 for site in run.attributes:
+                    if isinstance(site.node.ctx, ast.Store):
+                        continue
                     by_node.setdefault(id(site.node), (site, set()))[1].add(rank)
             for site, ranks in sorted(
                 by_node.values(), key=lambda p: (p[0].node.lineno, p[0].node.col_offset)
@@ -195,9 +211,14 @@ class LiveProgram:
                 yield site, frozenset(ranks)
 
     @cached_property
+    def alone(self) -> frozenset[Function]:
+        """The functions that only programs of one process run."""
+        return alone(self.program)
+
+    @cached_property
     def arrivals(self) -> dict[Group, Arrival]:
         """What shows that several ranks enter a function together, where something does."""
-        return arrivals(self.program, self._runs)
+        return arrivals(self.program, self._runs, self.alone)
 
     def arrival_at(self, call: Call) -> Arrival | None:
         """What shows that several ranks come to a call together, under whatever arguments."""
@@ -226,13 +247,17 @@ class LiveProgram:
     @cached_property
     def _distributed(self) -> frozenset[Module]:
         own = {m for m in self.program.modules.values() if self._shows_ranks(m)}
+        met = {function.module for function, _ in self.arrivals}
+        own |= met
         found = set(own)
         for module in self.program.modules.values():
             for dotted in module.imports.values():
                 meaning = self.program.lookup(dotted)
                 other = meaning.module if isinstance(meaning, (Function, Class)) else meaning
                 if isinstance(other, Module) and other is not module:
-                    if other in own:
+                    # What a script imports may be asked by many ranks; who starts the script is another
+                    # matter (open-instruct decontamination/index.py: one process, by hand).
+                    if other in own and (module in met or not module.is_script):
                         found.add(module)
                     if module in own:
                         found.add(other)
@@ -244,8 +269,11 @@ class LiveProgram:
             if runs is None:
                 continue
             for _, run in runs.runs():
-                if run.consulted & {"rank", "local", "last"} or run.attributes:
+                asks = run.consulted & {"rank", "local", "last"} and not module.is_script
+                if asks or any(facts.forward_waits(a.receiver.wraps) for a in run.attributes):
                     return True
-                if any(site.rows and facts.is_collective(site.rows) for site in run.calls):
+                # `from_pretrained()` waits for other ranks where there are some.
+                waits = _needs_group if module.is_script else facts.is_collective
+                if any(site.rows and waits(site.rows) for site in run.calls):
                     return True
         return any(facts.is_training_class(self.program.mro(cls)[1]) for cls in module.all_classes)

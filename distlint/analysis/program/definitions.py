@@ -99,6 +99,14 @@ class Module:
         """What a relative import with one dot starts from."""
         return self.name if self.source.is_package else self.name.rpartition(".")[0]
 
+    @property
+    def is_script(self) -> bool:
+        """Whether the file may be started: it asks whether it is `__main__`."""
+        return any(
+            isinstance(statement, ast.If) and "__main__" in ast.unparse(statement.test)
+            for statement in self.source.tree.body
+        )
+
     def __repr__(self) -> str:
         return f"<Module {self.name}>"
 

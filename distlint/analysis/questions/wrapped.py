@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.program.definitions import last_name
 from distlint.knowledge import settings, wrappers
 from distlint.knowledge.wrappers import Wrapper
 from distlint.nodes import children, walk
@@ -12,6 +13,7 @@ from distlint.nodes import children, walk
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import AttributeSite, CallSite, Guard
     from distlint.analysis.interpreter.values import Wrap
+    from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function
 
 BY_LAUNCH: Final = frozenset({"accelerate", "trainer"})
@@ -26,9 +28,34 @@ _MODE_WORDS: Final = (
     "n_gpu", "num_gpus", "unwrap", "wrapped", "compile",
 )  # fmt: skip
 """Words of conditions that ask how the run was launched, and so which wrapper there is."""
+_WRAPS_ALONE: Final = ("distributed", "ddp", "is_parallel", "multi_gpu")
+"""Words of flags that are true where DDP or DataParallel is around the model."""
 
 
-def layer_without(wraps: tuple[Wrap, ...], attr: str) -> Wrapper | None:
+Written = frozenset[tuple[int, str]]
+"""Attributes that the program itself sets on a wrapper: the call that wraps, and the name."""
+
+
+def set_on_wrappers(live: LiveProgram) -> Written:
+    """What the program sets on wrapped models, in whatever function: reading it there is right.
+
+    yolov7 a207844 train.py:287: `model.hyp = hyp` behind the wrap, read in utils/loss.py.
+    """
+    return frozenset(
+        (id(layer.node), site.attr)
+        for site in live.attribute_writes()
+        if (layer := _landing(site.receiver.wraps)) is not None
+    )
+
+
+def _landing(wraps: tuple[Wrap, ...]) -> Wrap | None:
+    """The layer that keeps an attribute which is set from outside: torch.compile hands it on."""
+    layers = (w for w in reversed(wraps) if w.kind != "compile")
+    found = next(layers, None)
+    return None if found is None or wrappers.WRAPPERS[found.kind].in_place else found
+
+
+def layer_without(wraps: tuple[Wrap, ...], attr: str, written: Written) -> Wrapper | None:
     """The layer at which reading `attr` fails; None where a layer has it or all pass it on."""
     if attr in wrappers.MODULE_ATTRIBUTES or attr.startswith("__"):
         return None
@@ -40,7 +67,7 @@ def layer_without(wraps: tuple[Wrap, ...], attr: str) -> Wrapper | None:
         return None
     for wrap in reversed(wraps):
         row = wrappers.WRAPPERS[wrap.kind]
-        if attr in row.own or attr in row.inner:
+        if attr in row.own or attr in row.inner or (id(wrap.node), attr) in written:
             return None
         if wrap.kind in BY_LAUNCH and attr in _LAUNCHED:
             return None  # code for one kind of launch (`engine.optimizer`)
@@ -57,10 +84,17 @@ def under_condition(call: CallSite | None, site: AttributeSite) -> bool:
     return any(not g.exits and (ast.unparse(g.node), g.taken) not in held for g in call.guards)
 
 
-def is_guarded(site: AttributeSite) -> bool:
-    """Whether the code asks for the attribute, the class or the launch first, or expects the failure."""
+def is_guarded(site: AttributeSite, *, of_model: bool = False) -> bool:
+    """Whether the code asks for the attribute, the class or the launch first, or expects the failure.
+
+    Args:
+        site: the read.
+        of_model: whether it wants an attribute of the model, which the arm of a flag for wrapped runs
+            alone makes no better: `if self.is_distributed: self.model.head`.
+    """
     path = ast.unparse(site.node.value)
-    return any(_asks(guard, path) for guard in site.guards) or any(
+    guards = (g for g in site.guards if not (of_model and _says_wrapped(g.node, g.taken)))
+    return any(_asks(guard, path) for guard in guards) or any(
         catches_attribute_error(attempt) for attempt in site.tries
     )
 
@@ -76,6 +110,17 @@ def _asks(guard: Guard, path: str) -> bool:
         if isinstance(word, str) and any(mode in word.lower() for mode in _MODE_WORDS):
             return True
     return False
+
+
+def _says_wrapped(test: ast.expr, taken: bool) -> bool:
+    """Whether the arm is that of runs whose model is in a wrapper which passes nothing on.
+
+    yolov7 a207844 utils/loss.py:429: `model.module.model[-1] if is_parallel(model) else model.model[-1]`.
+    """
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, taken = test.operand, not taken
+    name = last_name(test).lower()
+    return taken and any(word in name for word in _WRAPS_ALONE)
 
 
 def catches_attribute_error(attempt: ast.Try) -> bool:

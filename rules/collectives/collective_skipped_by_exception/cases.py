@@ -38,6 +38,23 @@ def other_collectives(url, total):
     dist.barrier()
 
 
+def removed_or_not(path):
+    try:
+        shutil.rmtree(path)  # expect: DL105
+    except FileNotFoundError:
+        return
+    dist.barrier()
+
+
+def half_written(path):
+    try:
+        state = torch.load(path)  # expect: DL105
+    except RuntimeError:
+        return None
+    dist.barrier()
+    return state
+
+
 def batch_skipped(model, loader, optimizer):
     model = DistributedDataParallel(model)
     for batch in loader:
@@ -95,6 +112,22 @@ def meet():
 
 
 # --- right ----------------------------------------------------------------------------------------
+
+
+def another_exception(path, metrics):
+    try:
+        shutil.rmtree(path)
+        dist.all_reduce(metrics)
+    except AssertionError as error:  # a failure to delete goes on upwards, on all ranks
+        assert str(error) == "the seed has changed"
+
+
+def no_value_error(path, metrics):
+    try:
+        shutil.rmtree(path)
+        dist.all_reduce(metrics)
+    except (ValueError, KeyError):
+        logger.warning("bad metrics")
 
 
 def raises_on_main_and_meets(archive, folder):

@@ -29,7 +29,8 @@ loss.backward()
 Shown, not applied: another method than `forward` has to be reached through `forward` first.
 
 ## Known limits
-Variables are followed inside one function. Calls under `no_grad` are right and not reported.
+Variables are followed inside one function. Calls under `no_grad` are right and not reported, nor is a
+function that reduces gradients itself, or whose gradients no optimizer steps with.
 
 ## References
 - PyTorch, `torch/nn/parallel/distributed.py`, `_pre_forward`
@@ -58,6 +59,10 @@ SEVERITY = Severity.ERROR
 STATUS = Status.STABLE
 LITERALS = ()
 
+_REDUCTIONS = frozenset(
+    {"all_reduce", "all_reduce_coalesced", "reduce_scatter_tensor", "reduce_scatter"}
+)
+
 
 def check(model: Model) -> Iterator[Finding]:
     """Each call of the model inside that a backward reaches."""
@@ -67,13 +72,30 @@ def check(model: Model) -> Iterator[Finding]:
         by_function.setdefault(function, []).append((node, source, wrap))
     for function, found in by_function.items():
         backward = Backward(function)
-        if not backward:
+        if not backward or _reduces_by_hand(function) or not _steps(model, function):
             continue
         wrapped = {ast.unparse(source) for _, source, _ in found}
         calls = [n for n in walk(function.node) if isinstance(n, ast.Call)]
         if any(ast.unparse(c.func) in wrapped and backward.reaches(c) for c in calls):
             continue  # the wrapper's forward runs for the same loss
         yield from _bypassing(function, found, calls, backward)
+
+
+def _reduces_by_hand(function: Function) -> bool:
+    """Whether a function reads gradients and reduces over the ranks itself."""
+    names = {n.attr for n in walk(function.node) if isinstance(n, ast.Attribute)}
+    return "grad" in names and not names.isdisjoint(_REDUCTIONS)
+
+
+def _steps(model: Model, function: Function) -> bool:
+    """Whether an optimizer steps in the function's file, or in one that names the function.
+
+    nanotron 7a5d8b6 tests/test_parameters_accumulate_gradient_in_fp32.py:211 compares gradients alone.
+    """
+    texts = (module.source.text for module in model.program.modules.values())
+    return ".step(" in function.module.source.text or any(
+        ".step(" in text and function.name in text for text in texts
+    )
 
 
 def _inner_models(model: Model) -> Iterator[tuple[Function, ast.expr, ast.expr, Wrap]]:

@@ -1,6 +1,7 @@
 """Losses computed past the wrapper, and through it."""
 
 import torch
+import torch.distributed as dist
 from accelerate import Accelerator
 from torch.nn.parallel import DistributedDataParallel as DDP
 
@@ -33,6 +34,13 @@ def another_method(net, batch):
 
 
 # Correct
+
+
+def reduced_by_hand(net, batch):
+    model = DDP(net)
+    model.module(batch).mean().backward()
+    for parameter in net.parameters():
+        dist.all_reduce(parameter.grad)
 
 
 def through_the_wrapper(net, batches):

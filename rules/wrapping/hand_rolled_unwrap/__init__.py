@@ -28,7 +28,8 @@ library with wrappers of its own (Megatron-Core, ColossalAI): it has an unwrappi
 
 ## Known limits
 Tests by class (`isinstance(model, DistributedDataParallel)`) are not reported: they take off what they
-name. Nor is the first `module` of an object called `self`.
+name. Nor is the first `module` of an object called `self`. Advice only (info) where the program compiles
+nothing and no class of it keeps a `module`, and silent on what is known to be in DDP or DeepSpeed alone.
 
 ## References
 - transformers 5.23.0, `LlamaForCausalLM`: `model` is the network without its head
@@ -57,6 +58,7 @@ STATUS = Status.STABLE
 LITERALS = (b', "module"', b", 'module'")
 
 _KNOWN = frozenset({"ddp", "dp", "fsdp1", "compile", "deepspeed", "accelerate", "trainer"})
+_ALONE = frozenset({"ddp", "dp", "deepspeed"})
 _OWN_WRAPPERS = frozenset(
     name.partition(".")[0]
     for kind in ("colossalai", "megatron_ddp")
@@ -73,6 +75,8 @@ def check(model: Model) -> Iterator[Finding]:
         if site.attr == "module"
     }
     words = [literal.decode() for literal in LITERALS]
+    owned = _owns_module(model)
+    severity = SEVERITY if owned or _compiles(model) else Severity.INFO
     for module in model.modules:
         if not any(word in module.source.text for word in words):
             continue
@@ -82,9 +86,23 @@ def check(model: Model) -> Iterator[Finding]:
             if found is not None and node not in digging:
                 subject, attr, whole = found
                 kinds = wraps.get((module, ast.unparse(subject)), set())
+                if kinds and kinds <= _ALONE and not owned:
+                    continue  # the name says what the class says: nothing is compiled in between
                 known = bool(kinds) and kinds <= _KNOWN
                 whole = whole and (known or not _has_own_wrappers(module))
-                yield _finding(module, node, subject, attr, whole, known)
+                yield _finding(module, node, subject, attr, whole, known, severity)
+
+
+def _owns_module(model: Model) -> bool:
+    """Whether a class of the program keeps something in `module`."""
+    modules = model.program.modules.values()
+    return any("module" in cls.self_assigned for m in modules for cls in m.all_classes)
+
+
+def _compiles(model: Model) -> bool:
+    """Whether the program names torch.compile, whose wrapper has no attribute `module`."""
+    texts = (module.source.text for module in model.program.modules.values())
+    return any("torch.compile" in text or "torch_compile" in text for text in texts)
 
 
 def _has_own_wrappers(module: Module) -> bool:
@@ -156,7 +174,13 @@ def _steps(target: ast.expr, value: ast.expr, subject: ast.expr, attr: str) -> b
 
 
 def _finding(
-    module: Module, node: ast.AST, subject: ast.expr, attr: str, whole: bool, known: bool
+    module: Module,
+    node: ast.AST,
+    subject: ast.expr,
+    attr: str,
+    whole: bool,
+    known: bool,
+    severity: Severity,
 ) -> Finding:
     text = source_of(module, subject)
     code = f"$unwrap({text})" if isinstance(node, ast.expr) else f"{text} = $unwrap({text})"
@@ -165,7 +189,7 @@ def _finding(
     return Finding(
         CODE,
         NAME,
-        SEVERITY,
+        severity,
         f"`{text}` is unwrapped by the name `{attr}`: on every rank a network {part}, and a compiled "
         f"one stays wrapped. {advice}.",
         place_of(module, node),

@@ -45,6 +45,7 @@ restore under a condition other than that of the setting is only shown, and so i
 anything.
 
 ## Known limits
+Advice only (info) where nothing in the program catches the exception, so that the run ends with it.
 Save and restore have to stand in one block of one function. A wrapper function that restores when it is
 called back is not followed.
 
@@ -64,6 +65,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of
 from distlint.analysis.program.memory import remembered
+from distlint.analysis.questions.caught import is_caught
 from distlint.columns import split_lines
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import settings
@@ -101,7 +103,8 @@ def check(model: Model) -> Iterator[Finding]:
                 continue
             for stretch in stretches(function.node):
                 if any(_is_models(setting) for setting in stretch.settings):
-                    yield _finding(module, function, stretch, _wrapped(model))
+                    caught = is_caught(model.program, function, stretch.work[0])
+                    yield _finding(module, function, stretch, _wrapped(model), caught)
 
 
 @remembered
@@ -150,7 +153,11 @@ def _last_name(owner: ast.expr) -> str:
 
 
 def _finding(
-    module: Module, function: Function, stretch: Stretch, wrapped: set[tuple[Function, str]]
+    module: Module,
+    function: Function,
+    stretch: Stretch,
+    wrapped: set[tuple[Function, str]],
+    caught: bool,
 ) -> Finding:
     first = min(stretch.settings, key=lambda s: s.save.lineno)
     paths = " and ".join(
@@ -168,11 +175,13 @@ def _finding(
     verb = (
         "keep their temporary values" if len(stretch.settings) > 1 else "keeps its temporary value"
     )
+    severity = Severity.WARNING if by_method else SEVERITY
+    how_long = "for the rest of the run" if caught else "wherever the exception is caught"
     return Finding(
         CODE,
         NAME,
-        Severity.WARNING if by_method else SEVERITY,
-        f"When {lines} raise{'s' if start == end else ''}, {paths} {verb} for the rest of the run, "
+        severity if caught else Severity.INFO,
+        f"When {lines} raise{'s' if start == end else ''}, {paths} {verb} {how_long}, "
         f"on the ranks that raised and not on the others. {advice}.",
         place_of(module, first.save),
         tuple(

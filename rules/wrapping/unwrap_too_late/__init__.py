@@ -38,7 +38,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
-from distlint.analysis.questions.wrapped import is_guarded, layer_without
+from distlint.analysis.questions.wrapped import is_guarded, layer_without, set_on_wrappers
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts
@@ -56,15 +56,16 @@ LITERALS = ()
 
 def check(model: Model) -> Iterator[Finding]:
     """Each unwrapping call whose argument is read from the wrapper."""
+    written = model.answer(set_on_wrappers)
     reads = {id(site.node): site for site, _ in model.attributes()}
     for call in model.calls():
         node = call.site.node
         if not node.args or not facts.is_unwrap(call.site.name):
             continue
         site = reads.get(id(node.args[0]))
-        if site is None or is_guarded(site):
+        if site is None or is_guarded(site, of_model=True):
             continue
-        if layer_without(site.receiver.wraps, site.attr) is not None:
+        if layer_without(site.receiver.wraps, site.attr, written) is not None:
             yield _finding(call.site, site)
 
 

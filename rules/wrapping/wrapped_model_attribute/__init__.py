@@ -31,7 +31,8 @@ Safe: `unwrap` gives the model itself on one process. Unsafe where what is read 
 such a call belongs behind the wrapper's own `forward`.
 
 ## Known limits
-Silent where the code asks first (`hasattr`, `getattr` with a default, `isinstance`, a condition on the
+Silent on what the program itself sets on the wrapper (`model.names = names` behind the wrap), on a model
+whose parameters were all frozen before `prepare()` (accelerate leaves it bare), where the code asks first (`hasattr`, `getattr` with a default, `isinstance`, a condition on the
 launch, `except AttributeError`) and on what is read before the wrap. `state_dict()` and calls of the model
 itself are never reported: they belong on the wrapper.
 
@@ -54,6 +55,7 @@ from distlint.analysis.questions.wrapped import (
     is_guarded,
     layer_without,
     may_run_forward,
+    set_on_wrappers,
     under_condition,
     without_gradients,
 )
@@ -89,9 +91,10 @@ def check(model: Model) -> Iterator[Finding]:
     for call in model.calls():
         if call.site.callee is not None:
             by_name.setdefault(call.site.callee.name, []).append(call.site)
+    written = model.answer(set_on_wrappers)
     for site, ranks in model.attributes():
-        layer = layer_without(site.receiver.wraps, site.attr)
-        if layer is None or is_guarded(site) or id(site.node) in too_late:
+        layer = layer_without(site.receiver.wraps, site.attr, written)
+        if layer is None or is_guarded(site, of_model=True) or id(site.node) in too_late:
             continue
         if not isinstance(site.node.ctx, ast.Load) or _before_the_wrap(model, site, by_name):
             continue

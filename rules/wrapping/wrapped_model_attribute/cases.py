@@ -96,7 +96,76 @@ def unwrapped_on_main_only(text_encoder, optimizer, path):
     return text_encoder.get_input_embeddings()  # the other ranks  # expect: DL201
 
 
+class Loss:
+    """Reads what `set_behind_the_wrap` sets on the wrapper, and what nobody sets."""
+
+    def __init__(self, model):
+        self.hyp = model.hyp
+        self.stride = model.stride  # expect: DL201
+
+
+def set_behind_the_wrap(net, hyp):
+    model = DDP(net)
+    model.hyp = hyp
+    setattr(model, "gr", 1.0)
+    return Loss(model), model.gr
+
+
+def adapters(transformer, config, optimizer):
+    accelerator = Accelerator()
+    transformer.requires_grad_(False)
+    transformer.add_adapter(config)
+    transformer, optimizer = accelerator.prepare(transformer, optimizer)
+    return transformer.config  # the adapter requires grad  # expect: DL201
+
+
+def frozen_by_an_option(encoder, args, optimizer):
+    accelerator = Accelerator()
+    if not args.train_encoder:
+        encoder.requires_grad_(False)
+    encoder, optimizer = accelerator.prepare(encoder, optimizer)
+    return encoder.config  # expect: DL201
+
+
+class Switch:
+    def __init__(self, net, args):
+        self.is_distributed = args.distributed
+        self.model = DDP(net) if self.is_distributed else net
+
+    def close(self):
+        if self.is_distributed:
+            self.model.head.use_l1 = True  # expect: DL201
+        else:
+            self.model.head.use_l1 = True
+
+
 # Correct
+
+
+def build_encoder():
+    clip = load_encoder("ViT-L-14")
+    clip.eval()
+    clip.requires_grad_(False)
+    return clip, tokenizer_of(clip.name)
+
+
+def frozen(model, teacher, optimizer):
+    accelerator = Accelerator()
+    encoder, tokenizer = build_encoder()
+    teacher = teacher.eval().requires_grad_(False)
+    model, encoder, optimizer = accelerator.prepare(
+        model, encoder, optimizer
+    )
+    teacher = accelerator.prepare_model(teacher)
+    return tokenizer(encoder.attn_mask), teacher.config
+
+
+def frozen_one_by_one(reference):
+    accelerator = Accelerator()
+    for parameter in reference.parameters():
+        parameter.requires_grad = False
+    reference = accelerator.prepare(reference)
+    return reference.config
 
 
 def unwrapped(model, optimizer):

@@ -1,0 +1,225 @@
+"""Which functions run in a program of one process, whatever they call: literal sizes that multiply to 1.
+
+A parallel context of sizes 1, a spawn of one process, a script whose docstring starts it with
+`torchrun --nproc_per_node=1`: what runs there is alone, collectives included. A function that is named
+outside such places too may run elsewhere, and is not among them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from math import prod
+from typing import Final
+
+from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
+from distlint.analysis.program.program import Program
+from distlint.nodes import children, walk
+
+_MAY_BE_ALONE: Final = re.compile(
+    r"nproc[_-]per[_-]node|nprocs|num_processes|world_size\s*=\s*1\b"
+    r"|parallel_size\s*=\s*1\b|\bdp(?:_size)?\s*=\s*1\b|ParallelContext\(\s*1\b"
+)
+_SAYS_RANKS: Final = re.compile(
+    r"torch\.distributed|process_group|torchrun|launch|spawn|Accelerator|world_size|dist\.|rank\b"
+)
+_LAUNCHED: Final = re.compile(r"(?:torchrun|torch\.distributed\.\w+)\b(?:[^\n]|\\\n)*")
+_PER_NODE: Final = re.compile(r"--nproc[_-]per[_-]node[ =]+(\S+)")
+_SIZE: Final = re.compile(
+    r"world_size|nprocs|num_processes|.*parallel_size|(?:dp|tp|pp|cp|ep|sp)(?:_size|_degree)?"
+)
+_WHOLE: Final = re.compile(r"world_size|nprocs|num_processes|dp.*|data_parallel_size")
+"""Sizes of the whole program, and of its data parallel part, which is else what the others leave over."""
+_SPAWNS: Final = frozenset({"spawn", "start_processes", "notebook_launcher"})
+_STARTS: Final = frozenset({"init_process_group", "init_distributed"})
+
+
+def alone(program: Program) -> frozenset[Function]:
+    """The functions, and bodies of scripts, that only programs of one process run."""
+    modules = [m for m in program.modules.values() if _MAY_BE_ALONE.search(m.source.text)]
+    found = {f for module in modules for f in _roots(program, module)}
+    near = [f for m in {f.module for f in found} for f in m.functions.values()]
+    work = [*(f for f in near if f not in found and _only_alone(program, f, found)), *found]
+    found.update(work)
+    while work:
+        for function in _mentioned(program, work.pop()):
+            if function not in found and _only_alone(program, function, found):
+                found.add(function)
+                work.append(function)
+    return frozenset(found)
+
+
+def _only_alone(program: Program, function: Function, found: set[Function]) -> bool:
+    """Whether the program names a function, and only where one process runs it."""
+    uses = [(user, use) for user, use in _uses(program, function) if user is not function]
+    return bool(uses) and all(
+        user in found or _hands_to_one(use) or _drives(user) for user, use in uses
+    )
+
+
+def is_pytests(function: Function) -> bool:
+    """Whether pytest calls a function, in its own process."""
+    file = function.module.name.rpartition(".")[2]
+    return (
+        function.name.startswith("test_")
+        and function.parent is None
+        and (file.startswith("test_") or file.endswith("_test"))
+    )
+
+
+def runs_alone(function: Function) -> bool:
+    """Whether pytest calls a function of a file that says nothing of ranks: one process, whatever it calls.
+
+    open_lm 9bb92ef tests/test_training_simple.py calls `main()`, which meets other ranks where there are some.
+    """
+    return is_pytests(function) and not _SAYS_RANKS.search(function.module.source.text)
+
+
+def _drives(function: Function) -> bool:
+    """Whether one process runs a function: pytest's, or that which starts the others."""
+    return is_pytests(function) or any(
+        isinstance(node, ast.Call) and last_name(node.func) in _SPAWNS
+        for node in walk(function.node)
+    )
+
+
+def _roots(program: Program, module: Module) -> Iterator[Function]:
+    body = module.source.tree
+    if _is_launched_alone(ast.get_docstring(body) or ""):
+        yield module.body
+    for function in module.all_functions:
+        launches = (d for d in function.decorators if isinstance(d, ast.Call))
+        if any(_is_one(d, {}) for d in launches) or any(
+            _makes_group_of_one(statement) for statement in _straight(function.body)
+        ):
+            yield function
+    for node in walk(body):
+        if isinstance(node, ast.Call) and node.args and _may_launch(node):
+            given = program.resolve_dotted(module, dotted_name(node.args[0]))
+            if isinstance(given, Function) and all(
+                _hands_to_one(use) for _, use in _uses(program, given)
+            ):
+                yield given
+
+
+def _may_launch(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Call) or last_name(call.func) in _SPAWNS
+
+
+def _is_launched_alone(docstring: str) -> bool:
+    """Whether every launch command of a docstring starts one process."""
+    commands = _LAUNCHED.findall(docstring)
+    counts = [_PER_NODE.findall(command) for command in commands]
+    return bool(counts) and all(
+        found == ["1"] and "nnodes" not in command
+        for found, command in zip(counts, commands, strict=True)
+    )
+
+
+def _straight(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    for statement in body:
+        if isinstance(statement, (ast.With, ast.AsyncWith)):
+            yield from _straight(statement.body)
+        elif isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign)):
+            yield statement
+
+
+def _makes_group_of_one(statement: ast.stmt) -> bool:
+    value = getattr(statement, "value", None)
+    if not isinstance(value, ast.Call):
+        return False
+    name = last_name(value.func)
+    if name in _STARTS:
+        return _is_one(value, {})
+    if not name.endswith("ParallelContext"):
+        return False
+    sizes = [a.value for a in value.args if isinstance(a, ast.Constant)]
+    plain = len(sizes) > 1 and len(sizes) == len(value.args) and set(sizes) == {1}
+    return _is_one(value, {}) or (plain and not value.keywords)
+
+
+def _is_one(call: ast.Call, names: dict[str, object]) -> bool:
+    """Whether the sizes that a call names are literal, and multiply to 1."""
+    sizes: list[object] = []
+    whole = False
+    for keyword in call.keywords:
+        if keyword.arg is not None and _SIZE.fullmatch(keyword.arg):
+            value = keyword.value
+            sizes.append(
+                value.value if isinstance(value, ast.Constant) else names.get(dotted_name(value))
+            )
+            whole = whole or bool(_WHOLE.fullmatch(keyword.arg))
+    numbers = [size for size in sizes if isinstance(size, int)]
+    return whole and len(numbers) == len(sizes) and prod(numbers) == 1
+
+
+class _Use:
+    """A place that names a function: the call that it is an argument of, if any, and what surrounds it."""
+
+    __slots__ = ("call", "names")
+
+    def __init__(self, call: ast.Call | None, names: dict[str, object]) -> None:
+        self.call = call
+        self.names = names
+
+
+def _hands_to_one(use: _Use) -> bool:
+    """Whether a function is handed to one process: `spawn(f, nprocs=1)`, `launch(tp=1, dp=1)(f)`."""
+    call = use.call
+    if call is None:
+        return False
+    if isinstance(call.func, ast.Call):
+        return _is_one(call.func, use.names)
+    return last_name(call.func) in _SPAWNS and _is_one(call, use.names)
+
+
+def _mentioned(program: Program, function: Function) -> Iterator[Function]:
+    """The plain functions that a function names."""
+    for node in walk(function.node):
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            found = program.resolve_dotted(function.module, dotted_name(node))
+            if isinstance(found, Function) and found.cls is None and not found.is_module_body:
+                yield found
+    yield from function.nested.values()
+
+
+def _uses(program: Program, function: Function) -> Iterator[tuple[Function, _Use]]:
+    """Where the program names a function: the function that does, and how."""
+    for module in program.modules.values():
+        if function.name not in module.source.text:
+            continue
+        local = {n for n, dotted in module.imports.items() if dotted.endswith(f".{function.name}")}
+        local.add(function.name)
+        parents = {id(c): p for p in walk(module.source.tree) for c in children(p)}
+        by_node = {id(f.node): f for f in module.all_functions}
+        for node in walk(module.source.tree):
+            if (
+                isinstance(node, (ast.Name, ast.Attribute))
+                and last_name(node) in local
+                and program.resolve_dotted(module, dotted_name(node)) is function
+            ):
+                parent = parents.get(id(node))
+                call = parent if isinstance(parent, ast.Call) and node in parent.args else None
+                user = _enclosing(node, parents, by_node) or module.body
+                yield user, _Use(call, _constants(user))
+
+
+def _enclosing(
+    node: ast.AST, parents: dict[int, ast.AST], by_node: dict[int, Function]
+) -> Function | None:
+    above = parents.get(id(node))
+    while above is not None and id(above) not in by_node:
+        above = parents.get(id(above))
+    return by_node.get(id(above)) if above is not None else None
+
+
+def _constants(function: Function) -> dict[str, object]:
+    """Names that a function binds once, to a literal."""
+    values: dict[str, list[object]] = {}
+    for node in walk(function.node):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                literal = node.value.value if isinstance(node.value, ast.Constant) else None
+                values.setdefault(dotted_name(target), []).append(literal)
+    return {name: given[0] for name, given in values.items() if len(given) == 1}

@@ -1,0 +1,80 @@
+"""Whether the program goes on behind an exception: a handler here, or around a call that leads here."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.definitions import Function, last_name
+from distlint.nodes import walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.program.program import Program
+
+_DEPTH: Final = 6
+
+
+def is_caught(program: Program, function: Function, inside: ast.stmt) -> bool:
+    """Whether a handler catches what a statement of a function raises, there or in what calls it.
+
+    Calls are found by the function's name, and by that of what a decorator's inner function stands for.
+    """
+    if _in_try(function.node, {id(inside)}):
+        return True
+    seen: set[str] = set()
+    names = {_called_as(function)} | _decorated(program, function)
+    for _ in range(_DEPTH):
+        seen |= names
+        further: set[str] = set()
+        for module in program.modules.values():
+            present = {name for name in names if name in module.source.text}
+            for caller in module.all_functions if present else ():
+                calls = {
+                    id(node)
+                    for node in walk(caller.node)
+                    if isinstance(node, ast.Call) and last_name(node.func) in present
+                }
+                if not calls:
+                    continue
+                if _in_try(caller.node, calls):
+                    return True
+                if not caller.is_module_body:
+                    further |= {_called_as(caller)} | _decorated(program, caller)
+        names = further - seen
+        if not names:
+            return False
+    return False
+
+
+def _called_as(function: Function) -> str:
+    """The name by which a function is called: a constructor by its class's."""
+    if function.cls is not None and function.name == "__init__":
+        return function.cls.name
+    return function.name
+
+
+def _decorated(program: Program, function: Function) -> set[str]:
+    """The functions of the program that a decorator wraps in this one."""
+    decorator = function.parent
+    if decorator is None or decorator.is_module_body:
+        return set()
+    return {
+        other.name
+        for module in program.modules.values()
+        if decorator.name in module.source.text
+        for other in module.all_functions
+        if other.has_decorator(decorator.name)
+    }
+
+
+def _in_try(root: ast.AST, nodes: set[int]) -> bool:
+    return any(
+        isinstance(attempt, ast.Try)
+        and any(not _raises_again(handler) for handler in attempt.handlers)
+        and any(id(node) in nodes for statement in attempt.body for node in walk(statement))
+        for attempt in walk(root)
+    )
+
+
+def _raises_again(handler: ast.ExceptHandler) -> bool:
+    return any(isinstance(statement, ast.Raise) for statement in handler.body)

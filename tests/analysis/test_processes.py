@@ -1,0 +1,203 @@
+"""What shows that code runs in one process: literal sizes, the docstring's launch command, a spawn of one."""
+
+from __future__ import annotations
+
+import ast
+from textwrap import dedent
+
+import pytest
+
+from distlint.analysis import Source, build_model
+
+HEAD = """
+import torch, torch.distributed as dist
+import torch.multiprocessing as mp
+from nanotron.parallel import ParallelContext
+"""
+
+
+def entered(text: str, doc: str = "") -> set[str]:
+    text = f'"""{doc}"""\n{HEAD}\n{dedent(text)}'
+    model = build_model([Source("tests/test_m.py", "tests.test_m", text, ast.parse(text))])
+    return {function.qualname for function, _ in model.arrivals}
+
+
+SCRIPT = """
+    def share(model):
+        dist.all_gather_object([], model)
+
+    def convert(model, path):
+        share(model)
+        torch.save(model, path)
+
+    if __name__ == "__main__":
+        convert(read(), "out.pt")
+    """
+
+
+@pytest.mark.parametrize(
+    ("command", "several"),
+    [
+        ("torchrun --nproc_per_node=1 convert.py", False),
+        ("python -m torch.distributed.run --nproc-per-node 1 convert.py", False),
+        ("torchrun --nproc_per_node=8 convert.py", True),
+        ("torchrun --nproc_per_node=1 --nnodes=4 convert.py", True),
+        ("torchrun --nproc_per_node=1 convert.py or torchrun convert.py\n    torchrun a.py", True),
+        ("torchrun convert.py", True),
+    ],
+)
+def test_the_launch_command_of_the_docstring(command: str, several: bool) -> None:
+    assert ("convert" in entered(SCRIPT, f"Run it:\n    {command}\n")) is several
+
+
+@pytest.mark.parametrize(
+    ("context", "several"),
+    [
+        ("ParallelContext(data_parallel_size=1, tensor_parallel_size=1)", False),
+        ("ParallelContext(1, 1, 1)", False),
+        ("ParallelContext(1, 1, 2)", True),
+        ("ParallelContext(data_parallel_size=1, tensor_parallel_size=2)", True),
+        ("ParallelContext(data_parallel_size=1, tensor_parallel_size=tp)", True),
+        ("initialize_model_parallel(tensor_parallel_size=1, pipeline_parallel_size=1)", True),
+        ("dist.init_process_group('gloo', rank=0, world_size=1)", False),
+        ("dist.init_process_group('gloo', rank=0, world_size=2)", True),
+    ],
+)
+def test_a_context_of_literal_sizes(context: str, several: bool) -> None:
+    text = f"""
+        def convert(model, path, tp):
+            context = {context}
+            dist.all_gather_object([], model)
+            torch.save(model, path)
+        """
+    assert ("convert" in entered(text)) is several
+
+
+def test_a_context_of_one_in_one_branch_says_nothing() -> None:
+    text = """
+        def convert(model, path, small):
+            if small:
+                dist.init_process_group("gloo", rank=0, world_size=1)
+            else:
+                dist.init_process_group("gloo")
+            dist.all_gather_object([], model)
+        """
+    assert "convert" in entered(text)
+
+
+@pytest.mark.parametrize(
+    ("start", "several"),
+    [
+        ("mp.spawn(work, args=(1,), nprocs=1)", False),
+        ("n = 1\n            mp.spawn(work, args=(n,), nprocs=n)", False),
+        ("mp.spawn(work, args=(2,), nprocs=2)", True),
+        ("mp.spawn(work, args=(2,), nprocs=torch.cuda.device_count())", True),
+        ("mp.spawn(work, nprocs=1)\n            mp.spawn(work, nprocs=2)", True),
+        ("launch(tp=1, dp=1, pp=1)(work)(path=1)", False),
+        ("launch(tp=2, dp=1, pp=1)(work)(path=1)", True),
+    ],
+)
+def test_what_is_handed_to_a_spawn_of_one(start: str, several: bool) -> None:
+    text = f"""
+        def step(path):
+            torch.save(1, path)
+
+        def work(rank, path):
+            dist.init_process_group("gloo")
+            step(path)
+            dist.barrier()
+
+        def test_it():
+            {start}
+        """
+    found = entered(text)
+    assert ("work" in found) is several
+    assert ("step" in found) is several
+
+
+def test_a_function_that_others_call_too() -> None:
+    text = """
+        def step(path):
+            dist.barrier()
+            torch.save(1, path)
+
+        def work(rank, path):
+            step(path)
+
+        def start():
+            mp.spawn(work, nprocs=1)
+
+        def train(path):
+            step(path)
+        """
+    found = entered(text)
+    assert "work" not in found
+    assert {"step", "train"} <= found
+
+
+def test_a_guard_that_one_process_passes_shows_no_ranks() -> None:
+    text = """
+        def upload(path):
+            if not dist.is_initialized() or dist.get_rank() == 0:
+                print(path)
+            torch.save(1, path)
+
+        def guarded(path):
+            if dist.get_rank() == 0:
+                print(path)
+            torch.save(1, path)
+        """
+    found = entered(text)
+    assert "upload" not in found
+    assert "guarded" in found
+
+
+def test_pytest_calls_a_function_in_one_process() -> None:
+    program = """
+        import torch.distributed as dist
+
+        def main(path):
+            dist.barrier()
+        """
+    test = """
+        from program import main
+
+        def test_main(path):
+            main(path)
+        """
+    sources = [
+        Source(f"{name}.py", name, text, ast.parse(text))
+        for name, text in (("program", dedent(program)), ("test_program", dedent(test)))
+    ]
+    found = {function.qualname for function, _ in build_model(sources).arrivals}
+    assert found == {"main"}
+
+
+def test_a_script_that_imports_what_asks_for_ranks() -> None:
+    package = """
+        import torch.distributed as dist
+
+        def is_main():
+            return dist.get_rank() == 0
+
+        def meet():
+            dist.barrier()
+        """
+    by_hand = """
+        from package import is_main
+
+        def index(model):
+            return model
+
+        if __name__ == "__main__":
+            index(1)
+        """
+    launched = by_hand.replace("is_main", "meet").replace("index(1)", "meet()")
+    texts = {"package": package, "by_hand": by_hand, "launched": launched}
+    sources = [
+        Source(f"{name}.py", name, text, ast.parse(text))
+        for name, text in ((name, dedent(text)) for name, text in texts.items())
+    ]
+    model = build_model(sources)
+    found = {module.name for module in model.modules if model.is_distributed(module)}
+    assert found == {"package", "launched"}
