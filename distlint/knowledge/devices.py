@@ -246,5 +246,10 @@ SPAWNERS: dict[str, int] = {
 }
 """Functions that start ranks: by qualified name, the position of the function which the ranks run."""
 
+LOCAL_INDEX_FIRST: frozenset[str] = frozenset(
+    {"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes"}
+)
+"""Those that pass the local index as first argument (torch 2.13.0 torch/multiprocessing/spawn.py)."""
+
 DEVICE_TYPES: frozenset[str] = frozenset({"cuda", "npu", "xpu", "hpu", "mlu", "musa"})
 """Types of devices that are counted on each machine (torch 2.13.0, `torch.device`)."""
