@@ -10,9 +10,7 @@ import pytest
 from distlint.cli import main
 
 
-def lines_of(
-    code: str, tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
-) -> list[int]:
+def lines_of(code: str, tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> list[int]:
     """The lines of the findings of one rule in a script."""
     script = tmp_path / "script.py"
     script.write_text(text, encoding="utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -47,8 +47,6 @@ _NOT_FILES: Final = frozenset(
 )
 """Names of parameters that hold an open file or a buffer rather than a path."""
 _DEVICES: Final = ("/dev/", "/proc/", "/sys/")
-_FIRST: Final = ("process_first", "rank_zero_first", "rank_0_first", "master_first")
-"""Ends of the names of context managers that let one rank go first."""
 _PARTS: Final = (
     "rank",
     "worker",
@@ -581,30 +579,6 @@ def _catches(kind: ast.expr) -> bool:
     return any(_last(each) in _FILE_ERRORS for each in kinds)
 
 
-def first_sections(live: LiveProgram) -> list[tuple[Function, ast.With | ast.AsyncWith]]:
-    """The `with` blocks that one rank runs before the others (`main_process_first`).
-
-    By the tables, and by the name: projects hold copies of these context managers.
-    """
-    found: list[tuple[Function, ast.With | ast.AsyncWith]] = []
-    for call in live.calls():
-        statement = call.site.statement
-        if (
-            (any(row.first for row in call.site.rows) or call.site.method.endswith(_FIRST))
-            and isinstance(statement, (ast.With, ast.AsyncWith))
-            and any(item.context_expr is call.site.node for item in statement.items)
-        ):
-            found.append((call.site.function, statement))
-    return found
-
-
 def stands_in(site: CallSite, block: ast.With | ast.AsyncWith) -> bool:
     """Whether a call of the same function stands in the body of a `with`."""
     return block.body[0].lineno <= site.node.lineno <= (block.end_lineno or block.lineno)
-
-
-def in_first_section(
-    site: CallSite, sections: Iterable[tuple[Function, ast.With | ast.AsyncWith]]
-) -> bool:
-    """Whether the call stands in a block that one rank runs before the others."""
-    return any(function is site.function and stands_in(site, block) for function, block in sections)
