@@ -21,7 +21,8 @@ from distlint.analysis.live.runs import Call, Problem
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.places import place_of, related, source_of, span_of
 from distlint.analysis.program.program import Program
-from distlint.analysis.questions.filesystem import FileCall, file_calls, first_sections
+from distlint.analysis.questions.filesystem import FileCall, file_calls
+from distlint.analysis.questions.sections import first_blocks
 from distlint.analysis.traces.divergence import Divergence, divergences_of
 from distlint.analysis.traces.graph import Graphs
 from distlint.knowledge.facts import Knowledge
@@ -56,6 +57,6 @@ class Model(LiveProgram):
         return self.answer(file_calls)
 
     @cached_property
-    def first_sections(self) -> list[tuple[Function, ast.With | ast.AsyncWith]]:
+    def first_blocks(self) -> list[tuple[Function, ast.With | ast.AsyncWith]]:
         """The `with` blocks of the reported modules that one rank runs before the others."""
-        return self.answer(first_sections)
+        return self.answer(first_blocks)

@@ -165,5 +165,10 @@ SPREADING_MAPS: frozenset[str] = frozenset({"auto", "balanced", "balanced_low_0"
 does so, onto the same devices."""
 
 
+LOCAL_INDEX_FIRST: frozenset[str] = frozenset(
+    {"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes"}
+)
+"""Those that pass the local index as first argument (torch 2.13.0 torch/multiprocessing/spawn.py)."""
+
 DEVICE_TYPES: frozenset[str] = frozenset({"cuda", "npu", "xpu", "hpu", "mlu", "musa"})
 """Types of devices that are counted on each machine (torch 2.13.0, `torch.device`)."""

@@ -27,15 +27,17 @@ def own_nodes(function: Function) -> tuple[ast.AST, ...]:
 def assignments(function: Function) -> dict[str, list[ast.expr]]:
     """What each name of a function is assigned, in no order; of `a, b = x` both are assigned `x`.
 
+    Of `a, b = x, y` each is assigned its own.
+
     An attribute goes by its whole path: `self.rank = …` says nothing of `self.log_dir`.
     """
     assigned: dict[str, list[ast.expr]] = {}
     for node in own_nodes(function):
         match node:
             case ast.Assign(targets=targets, value=value):
-                for target in targets:
+                for target, given in _paired(targets, value):
                     for name in target_names(target):
-                        assigned.setdefault(name, []).append(value)
+                        assigned.setdefault(name, []).append(given)
             case (
                 ast.AnnAssign(target=target, value=ast.expr() as value)
                 | ast.AugAssign(target=target, value=value)
@@ -48,6 +50,18 @@ def assignments(function: Function) -> dict[str, list[ast.expr]]:
                 for name in target_names(target):
                     assigned.setdefault(name, []).extend((iterable, iterable))
     return assigned
+
+
+def _paired(targets: list[ast.expr], value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Targets with what they get: of tuples of one length element by element."""
+    for target in targets:
+        match target, value:
+            case (ast.Tuple(elts=names), ast.Tuple(elts=values)) if len(names) == len(values) and (
+                not any(isinstance(e, ast.Starred) for e in (*names, *values))
+            ):
+                yield from zip(names, values, strict=True)
+            case _:
+                yield target, value
 
 
 def target_names(target: ast.expr) -> Iterator[str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import CallSite, Guard
-from distlint.analysis.interpreter.ranks import MAIN, NODE_MAIN, RankClass
+from distlint.analysis.interpreter.ranks import MAIN, NODE_MAIN, OTHER, RankClass
 from distlint.analysis.interpreter.values import Spread, Value
 from distlint.analysis.live.arrival import (
     Arrival,
@@ -19,14 +19,15 @@ from distlint.analysis.live.arrival import (
     maybe_guarded,
 )
 from distlint.analysis.program.definitions import Function, dotted_name
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import (
     assignments,
     element_names,
     own_nodes,
     statement_with_test,
 )
-from distlint.analysis.questions.paths import holds, parts_of
-from distlint.knowledge import sinks
+from distlint.analysis.questions.paths import holds, parts_of, readable
+from distlint.knowledge import devices, sinks
 from distlint.knowledge.schema import Call as Row
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
@@ -46,8 +47,6 @@ _NOT_FILES: Final = frozenset(
 )
 """Names of parameters that hold an open file or a buffer rather than a path."""
 _DEVICES: Final = ("/dev/", "/proc/", "/sys/")
-_FIRST: Final = ("process_first", "rank_zero_first", "rank_0_first", "master_first")
-"""Ends of the names of context managers that let one rank go first."""
 _PARTS: Final = (
     "rank",
     "worker",
@@ -59,6 +58,13 @@ _PARTS: Final = (
     "node_id",
 )
 """Words of names that number processes or their parts."""
+_COUNTED: Final = frozenset({"ranks", "workers", "shards", "nodes"})
+"""Last words of names that say how many there are."""
+_NOT_WHO: Final = frozenset({"num", "world", "total", "count", "lora", "src", "dst", "size"})
+"""Words that make of a rank a count, a size or somebody else's number."""
+_HOLDERS: Final = ("_dir", "_path", "_file", "_folder", "_name")
+"""Ends of names of what may hold a rank, where the assignment shows whether it does."""
+_STARTERS: Final = frozenset(name.rpartition(".")[2] for name in devices.LOCAL_INDEX_FIRST)
 _PLACEHOLDER: Final = re.compile(r"\{([^{}!:]+)[^{}]*\}|%\((\w+)\)")
 """Names in a template of `str.format` or of `%`."""
 _MAX_CALLERS: Final = 3
@@ -249,14 +255,102 @@ def same_path(
     """
     if found.path is None:
         return False
-    for _, _, value in found.sites:
-        if value is not None and is_own(value):
+    names = readable(parts_of(found.path, found.function))
+    if names is None:
+        names = _computed_alike(found)
+    told = _told_apart(found)
+    if told or (told is None and names is None and _own_somewhere(found)):
+        return False
+    if names is not None:
+        if any(_is_number(name, found.function) for name in names):
             return False
-    if _names_a_part(found.path, found.function):
+    elif told is None and _names_a_part(found.path, found.function):
         return False
     if listed and any(v is not None and "file" in v.tags for _, _, v in found.sites):
         return True
     return _shared(found.path, found.function, callers, _MAX_CALLERS)
+
+
+def _own_somewhere(found: FileCall) -> bool:
+    return any(value is not None and is_own(value) for _, _, value in found.sites)
+
+
+def _told_apart(found: FileCall) -> bool | None:
+    """Whether a path that is computed from the rank comes out different; None where that is not known.
+
+    `rank % 1` is in the path and the same on every rank. What is chosen by a test of the rank, and not
+    made from its number, is one path for all the ranks that the test does not name.
+    """
+    values = {
+        rank: value for rank, _, value in found.sites if value is not None and rank is not NODE_MAIN
+    }
+    main = values.pop(MAIN, None)
+    if main is None or not values or main.spread is not Spread.RANK:
+        return None
+    if any(_computed(value.key) is None for value in (main, *values.values())):
+        return None
+    return all(
+        value.key != main.key and ("rank" in value.tags or rank is not OTHER)
+        for rank, value in values.items()
+    )
+
+
+def _computed_alike(found: FileCall) -> set[str] | None:
+    """The parameters in a path that no rank computes in another way; None where that is not known."""
+    names: set[str] = set()
+    for _, _, value in found.sites:
+        inner = _computed(value.key) if value is not None else None
+        if value is None or value.spread is not Spread.UNIFORM or inner is None:
+            return None
+        names |= inner
+    return names
+
+
+def _computed(key: Hashable) -> set[str] | None:
+    """The parameters in a value made of them, of constants and of what a collective filled in.
+
+    None where there is more to it than formatting and arithmetic.
+    """
+    match key:
+        case ("constant", *_) | ("item", ("filled", *_), _):
+            return set()
+        case ("parameter", _, str() as name):
+            return {name}
+        case ("format", tuple() as pieces) | ("binary", _, *pieces):
+            found = [_computed(piece) for piece in pieces]
+            known = [names for names in found if names is not None]
+            return set().union(*known) if len(known) == len(found) else None
+    return None
+
+
+def _is_number(name: str, function: Function) -> bool:
+    """Whether a parameter tells who the process is: by its name, its default, or how ranks start."""
+    if _counts(name) or name == _started_with(function):
+        return True
+    default = _default(function, name)
+    return default is not None and _names_a_part(default, function)
+
+
+@remembered
+def _started_with(function: Function) -> str:
+    """The parameter in which a function that is spawned gets its number; "" where none is."""
+    for scope in (function.module.body, *function.module.all_functions):
+        for node in own_nodes(scope):
+            match node:
+                case ast.Call(args=[ast.Name(id=worker), *_]) if (
+                    worker == function.name and _last(node.func) in _STARTERS
+                ):
+                    return function.parameters[0] if function.parameters else ""
+    return ""
+
+
+def _counts(name: str) -> bool:
+    """Whether a name is that of the number of a process, and not of how many there are."""
+    last = name.rpartition(".")[2].lower()
+    words = last.split("_")
+    if words[-1] in _COUNTED or not _NOT_WHO.isdisjoint(words):
+        return False
+    return any(word in last for word in _PARTS) and not last.startswith("ranking")
 
 
 def _names_a_part(node: ast.expr, function: Function) -> bool:
@@ -279,9 +373,10 @@ def _names_a_part(node: ast.expr, function: Function) -> bool:
             if not name or (name, scope) in seen:
                 continue
             seen.add((name, scope))
-            if any(word in name.rpartition(".")[2].lower() for word in _PARTS):
+            meanings = list(_meanings(name, scope))
+            if _counts(name) and not (meanings and name.lower().endswith(_HOLDERS)):
                 return True
-            stack.extend(_meanings(name, scope))
+            stack.extend(meanings)
     return False
 
 
@@ -308,6 +403,11 @@ def _meanings(name: str, function: Function) -> Iterator[tuple[ast.AST, Function
             yield from ((value, method) for value in assignments(method).get(name, ()))
         if attr in cls.attributes:
             yield cls.attributes[attr], function.module.body
+    elif "." in name and not assigned:
+        # `args.out = …` in the function that sets the process up.
+        for other in function.module.all_functions:
+            if name.partition(".")[0] in other.parameters:
+                yield from ((value, other) for value in assignments(other).get(name, ()))
     elif not assigned and name in function.module.assigned and name not in function.parameters:
         body = function.module.body
         yield from ((value, body) for value in assignments(body).get(name, ()))
@@ -342,7 +442,7 @@ def _shared(
     depth: int,
 ) -> bool:
     parameters, elements = sources_of(node, function)
-    if elements:
+    if elements or _started_with(function) in parameters:
         return False
     asked = parameters - {"self", "cls"}
     sites = callers.get(function, ())
@@ -476,30 +576,6 @@ def _catches(kind: ast.expr) -> bool:
     return any(_last(each) in _FILE_ERRORS for each in kinds)
 
 
-def first_sections(live: LiveProgram) -> list[tuple[Function, ast.With | ast.AsyncWith]]:
-    """The `with` blocks that one rank runs before the others (`main_process_first`).
-
-    By the tables, and by the name: projects hold copies of these context managers.
-    """
-    found: list[tuple[Function, ast.With | ast.AsyncWith]] = []
-    for call in live.calls():
-        statement = call.site.statement
-        if (
-            (any(row.first for row in call.site.rows) or call.site.method.endswith(_FIRST))
-            and isinstance(statement, (ast.With, ast.AsyncWith))
-            and any(item.context_expr is call.site.node for item in statement.items)
-        ):
-            found.append((call.site.function, statement))
-    return found
-
-
 def stands_in(site: CallSite, block: ast.With | ast.AsyncWith) -> bool:
     """Whether a call of the same function stands in the body of a `with`."""
     return block.body[0].lineno <= site.node.lineno <= (block.end_lineno or block.lineno)
-
-
-def in_first_section(
-    site: CallSite, sections: Iterable[tuple[Function, ast.With | ast.AsyncWith]]
-) -> bool:
-    """Whether the call stands in a block that one rank runs before the others."""
-    return any(function is site.function and stands_in(site, block) for function, block in sections)

@@ -15,11 +15,10 @@ from distlint.analysis.program.definitions import Function
 from distlint.analysis.questions.filesystem import (
     asks_existence,
     effects_of,
-    first_sections,
-    in_first_section,
     written_by_one,
 )
 from distlint.analysis.questions.paths import Parts, bound, holds, parts_of
+from distlint.analysis.questions.sections import in_turn
 from distlint.knowledge import facts
 from distlint.knowledge.schema import Effect
 
@@ -187,7 +186,7 @@ def _prepares(live: LiveProgram, step: Step, other: list[Step]) -> bool:
     """Whether a step of rank 0 alone makes or removes what others may use."""
     if step.effect not in _PREPARES or not _by_rank(step) or asks_existence(step.site):
         return False
-    if in_first_section(step.site, live.answer(first_sections)):
+    if in_turn(live, step.site):
         return False
     return step.effect is not Effect.CREATE_DIR or not any(
         theirs.effect is Effect.CREATE_DIR and holds(step.path, theirs.path) for theirs in other

@@ -28,6 +28,7 @@ _SAME: Final = frozenset(
     }
 )
 """Calls that give the path that they get."""
+_FOLDERS: Final = frozenset({"os.path.dirname", "path.dirname", "osp.dirname", "dirname"})
 _SAME_METHODS: Final = frozenset({"resolve", "absolute", "expanduser", "as_posix"})
 _MAX_DEPTH: Final = 8
 
@@ -60,6 +61,10 @@ def _parts(node: ast.expr, function: Function, depth: int) -> Parts:
             isinstance(a, ast.Starred) for a in (first, *rest)
         ):
             name = dotted_name(called)
+            if name in _FOLDERS and not rest:
+                outer = _parts(first, function, depth)
+                if len(outer) > 1:
+                    return outer[:-1]
             if name in _JOINS or (name in _SAME and not rest) or name.endswith("Path"):
                 return tuple(p for a in (first, *rest) for p in _parts(a, function, depth))
             if isinstance(called, ast.Attribute) and called.attr == "joinpath":
@@ -68,7 +73,48 @@ def _parts(node: ast.expr, function: Function, depth: int) -> Parts:
                 )
         case ast.Call(func=ast.Attribute(value=value, attr=attr), args=[]) if attr in _SAME_METHODS:
             return _parts(value, function, depth)
+        case ast.Attribute(value=value, attr="parent"):
+            outer = _parts(value, function, depth)
+            if len(outer) > 1:
+                return outer[:-1]
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=key)) if depth:
+            element = _element(name, key, function)
+            if element is not None:
+                return _parts(element, function, depth - 1)
     return (("expression", _scope(node, function), ast.dump(node)),)
+
+
+def _element(name: str, key: object, function: Function) -> ast.expr | None:
+    """What a written-out dictionary, assigned once and not changed, holds under a key."""
+    match assignments(function).get(name, ()):
+        case [ast.Dict(keys=keys, values=values)]:
+            found = [v for k, v in zip(keys, values, strict=True) if _is_key(k, key)]
+            return found[-1] if found and all(isinstance(k, ast.Constant) for k in keys) else None
+    return None
+
+
+def _is_key(node: ast.expr | None, key: object) -> bool:
+    return isinstance(node, ast.Constant) and node.value == key
+
+
+def readable(parts: Parts) -> set[str] | None:
+    """The parameters in a path made of them and of constants alone; None where there is more to it."""
+    names: set[str] = set()
+    for part in parts:
+        match part:
+            case str():
+                pass
+            case ("parameter", int(), str() as name):
+                names.add(name)
+            case ("text", tuple() as pieces):
+                for piece in pieces:
+                    inner = readable(piece)
+                    if inner is None:
+                        return None
+                    names |= inner
+            case _:
+                return None
+    return names
 
 
 def _scope(node: ast.expr, function: Function) -> Hashable:

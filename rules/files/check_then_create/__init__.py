@@ -43,6 +43,7 @@ from distlint.analysis.interpreter.values import Spread
 from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.program.syntax import statement_with_test
 from distlint.analysis.questions import filesystem as files
+from distlint.analysis.questions.sections import in_turn
 from distlint.edits import WrapInWith
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts
@@ -90,7 +91,7 @@ def check(model: Model) -> Iterator[Finding]:
             or found.row.locked
             or not found.by_several
             or files.tolerated(found.site)
-            or files.in_first_section(found.site, model.first_sections)
+            or in_turn(model, found.site)
             or not files.same_path(found, model.callers, listed=True)
         ):
             continue

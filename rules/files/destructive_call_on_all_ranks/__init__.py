@@ -45,6 +45,7 @@ from distlint.analysis.interpreter.values import Spread
 from distlint.analysis.live.arrival import ranked
 from distlint.analysis.model import evidence, place_of
 from distlint.analysis.questions import filesystem as files
+from distlint.analysis.questions.sections import in_turn
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
 from distlint.repairs import guarding
@@ -74,7 +75,7 @@ def check(model: Model) -> Iterator[Finding]:
             or not found.by_several
             or files.check_before(found) is not None
             or files.tolerated(found.site)
-            or files.in_first_section(found.site, model.first_sections)
+            or in_turn(model, found.site)
             or not files.same_path(found, model.callers, listed=True)
         ):
             continue

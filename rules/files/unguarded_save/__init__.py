@@ -56,6 +56,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.values import Spread
 from distlint.analysis.model import evidence, place_of, span_of
 from distlint.analysis.questions import filesystem as files
+from distlint.analysis.questions.sections import in_turn
 from distlint.edits import Replace, WrapInWith
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
@@ -99,7 +100,7 @@ def check(model: Model) -> Iterator[Finding]:
             or (found.effect is Effect.DOWNLOAD and found.row.atomic)
             or not found.by_several
             or files.check_before(found) is not None
-            or files.in_first_section(found.site, model.first_sections)
+            or in_turn(model, found.site)
             or not files.same_path(found, model.callers)
         ):
             continue

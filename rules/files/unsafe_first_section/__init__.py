@@ -62,7 +62,7 @@ LITERALS = (b"process_first", b"rank_zero_first", b"master_first")
 def check(model: Model) -> Iterator[Finding]:
     """Collectives and removals in sections that one rank runs first."""
     traces = Traces(model)
-    for function, block in model.first_sections:
+    for function, block in model.first_blocks:
         for found in model.file_calls:
             if (
                 found.function is function

@@ -1,0 +1,148 @@
+"""Where one rank goes first and the others follow: sections, and what is only reached through them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.interpreter.ir import CallSite
+from distlint.analysis.interpreter.ranks import MAIN, OTHER
+from distlint.analysis.live.arrival import groups_of
+from distlint.analysis.program.definitions import Class, Function
+from distlint.analysis.program.syntax import own_nodes
+from distlint.knowledge import facts
+
+if TYPE_CHECKING:
+    from distlint.analysis.live.program import LiveProgram
+
+_FIRST: Final = ("process_first", "rank_zero_first", "rank_0_first", "master_first")
+"""Ends of the names of context managers that let one rank go first."""
+_WAITS: Final = frozenset({"barrier", "wait_for_everyone"})
+_MAX_CALLERS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Lines of a function that one rank runs before the others do."""
+
+    function: Function
+    first: int
+    last: int
+
+    def holds(self, site: CallSite) -> bool:
+        """Whether a call stands in it."""
+        return site.function is self.function and self.first <= site.node.lineno <= self.last
+
+
+def first_blocks(live: LiveProgram) -> list[tuple[Function, ast.With | ast.AsyncWith]]:
+    """The `with` blocks that one rank runs before the others, by the tables (`main_process_first`).
+
+    Also by the name: projects hold copies of these context managers.
+    """
+    found: list[tuple[Function, ast.With | ast.AsyncWith]] = []
+    for call in live.calls():
+        block = _block_of(call.site)
+        if block is not None and (
+            any(row.first for row in call.site.rows) or call.site.method.endswith(_FIRST)
+        ):
+            found.append((call.site.function, block))
+    return found
+
+
+def first_sections(live: LiveProgram) -> list[Section]:
+    """All of them: the blocks of the tables, those of the project's own managers, and turnstiles."""
+    found = [_body(function, block) for function, block in live.answer(first_blocks)]
+    managers: dict[Function, bool] = {}
+    for call in live.calls():
+        block, opened = _block_of(call.site), _opened(live, call.site)
+        if block is not None and opened is not None:
+            enters, leaves = opened
+            if enters not in managers:
+                managers[enters] = _lets_one_first(live, enters, leaves)
+            if managers[enters]:
+                found.append(_body(call.site.function, block))
+    for runs in live.functions():
+        found.extend(_turnstiles(live, runs.function))
+    return found
+
+
+def in_turn(live: LiveProgram, site: CallSite) -> bool:
+    """Whether a call is made in such a section, here or where all that call the function stand."""
+    return _in_turn(live, site, _MAX_CALLERS)
+
+
+def _in_turn(live: LiveProgram, site: CallSite, depth: int) -> bool:
+    if any(section.holds(site) for section in live.answer(first_sections)):
+        return True
+    callers = live.callers.get(site.function, ())
+    return bool(depth and callers) and all(
+        caller.function is not site.function and _in_turn(live, caller, depth - 1)
+        for caller in callers
+    )
+
+
+def _block_of(site: CallSite) -> ast.With | ast.AsyncWith | None:
+    """The `with` statement that enters what a call gives."""
+    match site.statement:
+        case ast.With(items=items) | ast.AsyncWith(items=items) as block if any(
+            item.context_expr is site.node for item in items
+        ):
+            return block
+    return None
+
+
+def _body(function: Function, block: ast.With | ast.AsyncWith) -> Section:
+    return Section(function, block.body[0].lineno, block.end_lineno or block.lineno)
+
+
+def _opened(live: LiveProgram, site: CallSite) -> tuple[Function, Function] | None:
+    """What of the project runs on entering and on leaving the context manager that a call makes."""
+    if site.callee is not None and site.callee.is_generator:
+        return site.callee, site.callee
+    meaning = live.resolve(site.module, site.node.func)
+    if isinstance(meaning, Class) and {"__enter__", "__exit__"} <= meaning.methods.keys():
+        return meaning.methods["__enter__"], meaning.methods["__exit__"]
+    return None
+
+
+def _lets_one_first(live: LiveProgram, enters: Function, leaves: Function) -> bool:
+    """Whether the others wait on entering, and rank 0 on leaving."""
+    others, mains = _waits(live, enters)[1], _waits(live, leaves)[0]
+    if enters is not leaves:
+        return bool(others and mains)
+    yields = [n.lineno for n in own_nodes(enters) if isinstance(n, (ast.Yield, ast.YieldFrom))]
+    return any(other < y for other in others for y in yields) and any(
+        y < main for main in mains for y in yields
+    )
+
+
+def _turnstiles(live: LiveProgram, function: Function) -> Iterator[Section]:
+    """`if rank != 0: barrier()` … `if rank == 0: barrier()`: what lies between the two."""
+    mains, others = _waits(live, function)
+    for other in others:
+        behind = [main for main in mains if main > other]
+        if behind:
+            yield Section(function, other + 1, min(behind) - 1)
+
+
+def _waits(live: LiveProgram, function: Function) -> tuple[list[int], list[int]]:
+    """The lines on which rank 0 alone, and the others alone, wait for the rest."""
+    runs = live.runs_of(function)
+    mains: set[int] = set()
+    others: set[int] = set()
+    for _, group in groups_of(runs) if runs is not None else ():
+        by_rank = {
+            rank: {s.node.lineno for s in run.calls if _is_wait(s)}
+            for rank, run in group
+            if rank in (MAIN, OTHER)
+        }
+        if len(by_rank) == 2:
+            mains |= by_rank[MAIN] - by_rank[OTHER]
+            others |= by_rank[OTHER] - by_rank[MAIN]
+    return sorted(mains), sorted(others)
+
+
+def _is_wait(site: CallSite) -> bool:
+    return site.method in _WAITS and (site.callee is None or facts.is_collective(site.rows))

@@ -1,0 +1,25 @@
+"""A snippet checked in process: where a rule stands, and where it should."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from distlint.cli import main
+
+
+def lines_of(code: str, tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> list[int]:
+    """The lines of the findings of one rule in a script."""
+    script = tmp_path / "script.py"
+    script.write_text(text, encoding="utf-8")
+    with pytest.raises(SystemExit):
+        main(["check", "--no-cache", "--select", code, "--output-format", "json", str(script)])
+    found = json.loads(capsys.readouterr().out)
+    return [finding["line"] for finding in found]
+
+
+def marked(text: str) -> list[int]:
+    """The lines that end in the mark `# here`."""
+    return [n for n, line in enumerate(text.splitlines(), 1) if line.endswith("# here")]
