@@ -17,7 +17,8 @@ from distlint.analysis.interpreter.ranks import MAIN, RankClass, classes_to_run
 from distlint.analysis.interpreter.relevance import relevance
 from distlint.analysis.live.arrival import Arrival, Group, arrivals, callers_of, groups_of, together
 from distlint.analysis.live.runs import Call, FunctionRuns, Problem
-from distlint.analysis.program.definitions import Class, Definition, Function, Module, dotted_name
+from distlint.analysis.program.definitions import Definition, Function, Module, dotted_name
+from distlint.analysis.program.linked import imported
 from distlint.analysis.program.program import Program
 from distlint.knowledge import facts
 
@@ -226,14 +227,11 @@ class LiveProgram:
         own = {m for m in self.program.modules.values() if self._shows_ranks(m)}
         found = set(own)
         for module in self.program.modules.values():
-            for dotted in module.imports.values():
-                meaning = self.program.lookup(dotted)
-                other = meaning.module if isinstance(meaning, (Function, Class)) else meaning
-                if isinstance(other, Module) and other is not module:
-                    if other in own:
-                        found.add(module)
-                    if module in own:
-                        found.add(other)
+            for other in imported(self.program, module):
+                if other in own:
+                    found.add(module)
+                if module in own:
+                    found.add(other)
         return frozenset(found)
 
     def _shows_ranks(self, module: Module) -> bool:
