@@ -8,9 +8,16 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
+from pathlib import Path
 from typing import Final
 
-from distlint.project.modules import ROOT_MARKERS, is_package, module_name, package_root
+from distlint.project.modules import (
+    ROOT_MARKERS,
+    is_package,
+    module_name,
+    package_root,
+    project_root,
+)
 from distlint.project.search_path import added_folders
 
 Written = tuple[int, str, str]
@@ -31,7 +38,7 @@ class Imports:
         self._numbers: dict[str, dict[str, int]] = {}
         self._words: set[str] = set()
         self._known: dict[tuple[str, str, str, str], str | None] = {}
-        self._top = os.path.commonpath(self._files) if self._files else ""
+        self._top = _outermost(os.path.commonpath(self._files)) if self._files else ""
         scripts: set[tuple[str, str]] = set()
         packages: set[tuple[str, str]] = set()
         for path in self._files:
@@ -106,7 +113,10 @@ class Imports:
             self._known[key] = self._in_order(folder, dotted, name, path)
         meaning = self._known[key]
         if meaning is None and is_package(folder) and _is_script(text):
-            meaning = self._from(folder, dotted, name, path)
+            here = folder
+            while meaning is None and is_package(here):
+                meaning = self._from(here, dotted, name, path)
+                here = os.path.dirname(here)
         return meaning
 
     def _in_order(self, folder: str, dotted: str, name: str, path: str) -> str | None:
@@ -176,6 +186,12 @@ class Imports:
         return "" if here in self._inside else None
 
 
+def _outermost(folder: str) -> str:
+    """The folder to start from for imports in `folder`: that of its project, else the one around it."""
+    project = project_root(Path(folder))
+    return str(project) if project else os.path.dirname(folder)
+
+
 def _nearest_the_top(package: tuple[str, str]) -> tuple[str, int, str]:
     top, root = package
     return top, root.count(os.sep), root
@@ -189,7 +205,7 @@ def _installs(root: str) -> bool:
 
 
 def _is_script(text: str) -> bool:
-    """Whether a file in a package is run by its path: its own folder is searched then."""
+    """Whether a file in a package is run as a script: folders of the package are searched then."""
     return "__main__" in text and not _RELATIVE.search(text)
 
 
