@@ -23,7 +23,6 @@ from distlint.project.cache import (
 from distlint.project.files import Problem, matches_patterns
 from distlint.project.fingerprints import BaselineError, fingerprints, read_baseline
 from distlint.project.loading import Entry, Progress, Survey, load, projects_of, survey
-from distlint.project.modules import module_name
 from distlint.project.prefilter import minimal_literals
 from distlint.project.selection import Selection, match
 from distlint.project.settings import Settings
@@ -223,9 +222,17 @@ def _findings_of_rules(
     sources = []
     for entry in entries:
         if entry.tree is not None:
-            module, package = module_name(entry.file.path)
+            package = entry.file.path.endswith("__init__.py")
             sources.append(
-                Source(entry.file.shown, module, entry.text, entry.tree, package, entry.reported)
+                Source(
+                    entry.file.shown,
+                    entry.module,
+                    entry.text,
+                    entry.tree,
+                    package,
+                    entry.reported,
+                    entry.meant,
+                )
             )
     knowledge = Knowledge.with_rows(request.settings.collectives, request.settings.rank_predicates)
     findings: dict[Finding, None] = {}

@@ -13,10 +13,10 @@ from pathlib import Path
 from distlint.columns import split_lines
 from distlint.project.cache import Cache, FileFacts, Stamp, content_digest
 from distlint.project.files import Problem, ProjectFile, discover
+from distlint.project.imports import Imports, Written
 from distlint.project.modules import (
     forget_packages,
     is_package,
-    module_name,
     neighbourhood,
     project_root,
 )
@@ -71,7 +71,8 @@ class Entry:
     text: str = ""
     tree: ast.Module | None = None
     failure: Unreadable | None = None
-    imported: frozenset[str] | None = None
+    module: str = ""
+    meant: Mapping[Written, str] | None = None
 
 
 @dataclass(slots=True)
@@ -197,12 +198,15 @@ def load(
             loaded[entry.file.path] = entry
     for entry in _second_wave(found.entries, literals, overlays):
         loaded[entry.file.path] = entry
-    for entry in _bases(found.entries, overlays):
+    imports = Imports(entry.file.path for entry in found.entries)
+    for entry in _bases(found.entries, imports, overlays):
         loaded[entry.file.path] = entry
-    for entry in _reexports(found.entries, overlays):
+    for entry in _reexports(found.entries, imports, overlays):
         loaded[entry.file.path] = entry
-    for entry in found.entries:
-        entry.imported = None
+    for entry in loaded.values():
+        if entry.tree is not None:
+            entry.module = imports.name(entry.file.path)
+            _imported_names(entry, imports)
     return sorted(loaded.values(), key=lambda entry: entry.file.shown)
 
 
@@ -352,11 +356,14 @@ def _functions(entry: Entry) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
     return found
 
 
-def _bases(entries: Sequence[Entry], overlays: Mapping[str, bytes]) -> list[Entry]:
+def _bases(
+    entries: Sequence[Entry], imports: Imports, overlays: Mapping[str, bytes]
+) -> list[Entry]:
     """Files without a literal whose classes stand between parsed ones: what is inherited passes through.
 
     Only bases that are imported from where they are defined are followed.
     """
+    by_module = {imports.name(entry.file.path): entry for entry in entries}
     wave = [entry for entry in entries if entry.tree is not None]
     defined = {cls.name for entry in wave for cls in _classes(entry)}
     taken: list[Entry] = []
@@ -365,18 +372,16 @@ def _bases(entries: Sequence[Entry], overlays: Mapping[str, bytes]) -> list[Entr
         for entry in wave:
             bases = {_last(base) for cls in _classes(entry) for base in cls.bases} - defined
             bases |= _annotations(entry) - defined
-            for dotted in _imported_names(entry) if bases else ():
+            for dotted in _imported_names(entry, imports) if bases else ():
                 module, _, name = dotted.rpartition(".")
                 if name in bases:
                     wanted.setdefault(module, set()).add(name)
-        files = {module.rpartition(".")[2] + ".py" for module in wanted}
         wave = []
-        for entry in entries:
-            if entry.tree is None and os.path.basename(entry.file.path) in files:
-                names = wanted.get(module_name(entry.file.path)[0])
-                if names and _inherits(entry, names, defined, overlays):
-                    _load(entry, overlays, with_tree=True)
-                    wave.append(entry)
+        for module in sorted(wanted.keys() & by_module.keys()):
+            entry = by_module[module]
+            if entry.tree is None and _inherits(entry, wanted[module], defined, overlays):
+                _load(entry, overlays, with_tree=True)
+                wave.append(entry)
         wave = [entry for entry in wave if entry.tree is not None]
         taken += wave
         if not wave:
@@ -426,28 +431,24 @@ def _last(node: ast.expr) -> str:
     return ""
 
 
-def _by_module(entries: Iterable[Entry]) -> dict[str, Entry]:
-    return {
-        module_name(entry.file.path)[0]: entry
-        for entry in entries
-        if entry.file.path.endswith("__init__.py")
-    }
-
-
-def _reexports(entries: Sequence[Entry], overlays: Mapping[str, bytes]) -> list[Entry]:
+def _reexports(
+    entries: Sequence[Entry], imports: Imports, overlays: Mapping[str, bytes]
+) -> list[Entry]:
     """The `__init__` files through which names of parsed modules reach other parsed modules.
 
     Those that pass on nothing of a parsed module are left out: transformers has 550 of them, and only
     those above a parsed module are parsed to see it.
     """
     parsed = [entry for entry in entries if entry.tree is not None]
-    telling = {module_name(entry.file.path)[0] for entry in parsed}
+    telling = {imports.name(entry.file.path) for entry in parsed}
     above = {name[:end] for name in telling for end, char in enumerate(name) if char == "."}
-    by_module = {name: entry for name, entry in _by_module(entries).items() if name in above}
+    packages = [entry for entry in entries if entry.file.path.endswith("__init__.py")]
+    by_module = {imports.name(entry.file.path): entry for entry in packages}
+    by_module = {name: entry for name, entry in by_module.items() if name in above}
     found: dict[str, frozenset[str]] = {}
     wave = parsed
     for _ in range(REEXPORT_DEPTH):
-        named = {name for entry in wave for name in _imported_names(entry)}
+        named = {name for entry in wave for name in _imported_names(entry, imports)}
         wave = []
         for name in sorted(named & by_module.keys()):
             entry = by_module[name]
@@ -456,7 +457,7 @@ def _reexports(entries: Sequence[Entry], overlays: Mapping[str, bytes]) -> list[
                 wave.append(entry)
         wave = [entry for entry in wave if entry.tree is not None]
         for entry in wave:
-            found[module_name(entry.file.path)[0]] = _imported_names(entry)
+            found[imports.name(entry.file.path)] = _imported_names(entry, imports)
         if not wave:
             break
     kept: set[str] = set()
@@ -476,58 +477,13 @@ def _reexports(entries: Sequence[Entry], overlays: Mapping[str, bytes]) -> list[
     return [by_module[name] for name in sorted(kept)]
 
 
-def _imported_names(entry: Entry) -> frozenset[str]:
-    """The absolute dotted names that the imports of a parsed file mention."""
-    if entry.imported is None:
-        entry.imported = _imported(entry)
-    return entry.imported
-
-
-def _imported(entry: Entry) -> frozenset[str]:
-    assert entry.tree is not None
-    module, is_init = module_name(entry.file.path)
-    found: set[str] = set()
-    for node in _imports(entry.tree):
-        if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
-            continue
-        base = node.module or ""
-        if node.level:
-            parts = module.split(".")
-            prefix = parts[: len(parts) - (node.level - 1 if is_init else node.level)]
-            base = ".".join([*prefix, base] if base else prefix)
-        found.add(base)
-        found.update(f"{base}.{alias.name}" for alias in node.names)
-    return frozenset(found)
-
-
-_SIMPLE = (
-    ast.Assign,
-    ast.AugAssign,
-    ast.AnnAssign,
-    ast.Expr,
-    ast.Return,
-    ast.Raise,
-    ast.Import,
-    ast.ImportFrom,
-)
-
-
-def _imports(tree: ast.Module) -> list[ast.Import | ast.ImportFrom]:
-    """The imports of a module and of its functions, without a walk over every expression."""
-    found: list[ast.Import | ast.ImportFrom] = []
-    stack: list[ast.AST] = list(tree.body)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            found.append(node)
-        if isinstance(node, _SIMPLE):
-            continue
-        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-            block = getattr(node, name, None)
-            if isinstance(block, list):
-                stack.extend(block)
-    return found
+def _imported_names(entry: Entry, imports: Imports) -> frozenset[str]:
+    """The names of modules of the tree that the imports of a parsed file mention, and names in them."""
+    if entry.meant is None:
+        assert entry.tree is not None
+        entry.meant = imports.meant(entry.file.path, entry.tree, entry.text)
+    names = frozenset(entry.meant.values())
+    return names | {name.rpartition(".")[0] for name in names}
 
 
 def _read(path: str) -> bytes:

@@ -18,7 +18,8 @@ from distlint.analysis.interpreter.relevance import relevance
 from distlint.analysis.live.arrival import Arrival, Group, arrivals, callers_of, groups_of, together
 from distlint.analysis.live.processes import alone
 from distlint.analysis.live.runs import Call, FunctionRuns, Problem
-from distlint.analysis.program.definitions import Class, Definition, Function, Module, dotted_name
+from distlint.analysis.program.definitions import Definition, Function, Module, dotted_name
+from distlint.analysis.program.linked import imported
 from distlint.analysis.program.program import Program
 from distlint.knowledge import facts
 from distlint.knowledge.facts import Knowledge
@@ -251,16 +252,13 @@ class LiveProgram:
         own |= met
         found = set(own)
         for module in self.program.modules.values():
-            for dotted in module.imports.values():
-                meaning = self.program.lookup(dotted)
-                other = meaning.module if isinstance(meaning, (Function, Class)) else meaning
-                if isinstance(other, Module) and other is not module:
-                    # What a script imports may be asked by many ranks; who starts the script is another
-                    # matter (open-instruct decontamination/index.py: one process, by hand).
-                    if other in own and (module in met or not module.is_script):
-                        found.add(module)
-                    if module in own:
-                        found.add(other)
+            for other in imported(self.program, module):
+                # What a script imports may be asked by many ranks; who starts the script is another
+                # matter (open-instruct decontamination/index.py: one process, by hand).
+                if other in own and (module in met or not module.is_script):
+                    found.add(module)
+                if module in own:
+                    found.add(other)
         return frozenset(found)
 
     def _shows_ranks(self, module: Module) -> bool:

@@ -76,11 +76,16 @@ class Class:
 
 @dataclass(slots=True, eq=False)
 class Module:
-    """A file: its imports (local name → dotted name), its definitions, every function in it."""
+    """A file: its imports (local name → dotted name), its definitions, every function in it.
+
+    `installed` are the local names whose imports mean nothing of the tree, though a file of the tree may
+    have such a name.
+    """
 
     name: str
     source: Source
     imports: dict[str, str] = field(default_factory=dict)
+    installed: set[str] = field(default_factory=set)
     star_imports: list[str] = field(default_factory=list)
     functions: dict[str, Function] = field(default_factory=dict)
     classes: dict[str, Class] = field(default_factory=dict)

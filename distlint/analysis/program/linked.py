@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 def imported(program: Program, module: Module) -> Iterator[Module]:
     """The files of the program that a file imports from."""
-    for dotted in (*module.imports.values(), *module.star_imports):
-        # A script's own folder is on the path when it runs.
-        meaning = program.lookup(dotted) or program.lookup(f"{module.package}.{dotted}")
+    names = (dotted for name, dotted in module.imports.items() if name not in module.installed)
+    for dotted in (*names, *module.star_imports):
+        meaning = program.lookup(dotted)
         other = meaning.module if isinstance(meaning, (Function, Class)) else meaning
         if isinstance(other, Module) and other is not module:
             yield other

@@ -97,6 +97,8 @@ class Program:
             return module.classes[name]
         if name in module.imports:
             dotted = module.imports[name]
+            if name in module.installed:
+                return canonical_name(dotted)
             if dotted == f"{module.name}.{name}" and dotted not in self.modules:
                 return None
             return self.lookup(dotted, depth + 1)

@@ -130,11 +130,15 @@ class _Scanner:
         imports = self.module.imports
         if isinstance(node, ast.Import):
             for alias in node.names:
+                meant = self._meant(0, alias.name, "")
                 if alias.asname:
-                    imports[alias.asname] = alias.name
-                else:
-                    top = alias.name.partition(".")[0]
-                    imports.setdefault(top, top)
+                    self._bind(alias.asname, meant, alias.name)
+                    continue
+                top, dot, rest = alias.name.partition(".")
+                if meant is not None and meant.endswith(dot + rest):
+                    meant = meant.removesuffix(dot + rest)
+                if top not in imports:
+                    self._bind(top, meant, top)
             return
         base = node.module or ""
         if node.level:
@@ -142,10 +146,27 @@ class _Scanner:
             keep = len(package) - (node.level - 1)
             base = ".".join([*package[: max(keep, 0)], *([base] if base else [])])
         for alias in node.names:
-            if alias.name == "*":
-                self.module.star_imports.append(base)
-            else:
-                imports[alias.asname or alias.name] = f"{base}.{alias.name}" if base else alias.name
+            meant = self._meant(node.level, node.module or "", alias.name)
+            name = f"{base}.{alias.name}" if base else alias.name
+            if node.level and meant is None:
+                meant = base if alias.name == "*" else name
+            if alias.name != "*":
+                self._bind(alias.asname or alias.name, meant, name)
+            elif meant is not None or self.module.source.meant is None:
+                self.module.star_imports.append(base if meant is None else meant)
+
+    def _meant(self, dots: int, module: str, name: str) -> str | None:
+        meant = self.module.source.meant
+        return None if meant is None else meant.get((dots, module, name))
+
+    def _bind(self, local: str, meant: str | None, written: str) -> None:
+        """A local name for something of the tree, or for what is `written` of an installed package."""
+        module = self.module
+        module.imports[local] = written if meant is None else meant
+        if meant is None and module.source.meant is not None:
+            module.installed.add(local)
+        else:
+            module.installed.discard(local)
 
 
 def _is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: list[str]) -> bool:

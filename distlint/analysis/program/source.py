@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -13,7 +14,9 @@ class Source:
     `path` is how findings name it (relative to where distlint was run), `module` its dotted name
     (``trl.trainer.grpo_trainer``; a package's ``__init__`` has the package's name and `is_package`).
     `text` is the decoded text from which `tree` was parsed. Findings are reported only where
-    `reported`; the other files are there so that names resolve.
+    `reported`; the other files are there so that names resolve. `meant` says which module of the tree
+    each import means (by its dots, its module, and the name taken from it); what is not in it is
+    installed. Without it, modules are found by their names.
     """
 
     path: str
@@ -22,3 +25,4 @@ class Source:
     tree: ast.Module
     is_package: bool = False
     reported: bool = True
+    meant: Mapping[tuple[int, str, str], str] | None = None

@@ -1,0 +1,244 @@
+"""Which file of the tree an import means: the search order that Python has when that file runs."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from distlint.project.modules import (
+    ROOT_MARKERS,
+    is_package,
+    module_name,
+    package_root,
+    project_root,
+)
+from distlint.project.search_path import added_folders
+
+Written = tuple[int, str, str]
+"""An import as written: the dots before it, the module, and the name taken from it ("" for none)."""
+
+
+class Imports:
+    """The modules that some files make, and which of them an import in one of the files means.
+
+    The name of a module is the one that its package gives it. Where several files have one name
+    (`examples/*/train.py`), all but one carry a number after the first part: `train~2`, `models~3.unet`.
+    """
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._files = frozenset(paths)
+        self._inside: set[str] = set()
+        self._folders: dict[str, tuple[str, str]] = {}  # root, and the dotted name below it
+        self._numbers: dict[str, dict[str, int]] = {}
+        self._words: set[str] = set()
+        self._known: dict[tuple[str, str, str, str], str | None] = {}
+        self._top = _outermost(os.path.commonpath(self._files)) if self._files else ""
+        scripts: set[tuple[str, str]] = set()
+        packages: set[tuple[str, str]] = set()
+        for path in self._files:
+            folder, _, filename = path.rpartition(os.sep)
+            if folder not in self._folders:
+                self._add(folder)
+            root, inside = self._folders[folder]
+            stem = filename.rpartition(".")[0] or filename
+            self._words.add(stem)
+            if inside:
+                packages.add((inside.partition(".")[0], root))
+            elif stem != "__init__":
+                scripts.add((stem, root))
+        self._packages: dict[str, list[str]] = {}
+        for top, root in sorted(packages, key=_nearest_the_top):
+            self._packages.setdefault(top, []).append(root)
+            self._number(top, root)
+        for top, root in sorted(scripts - packages, key=_nearest_the_top):
+            self._number(top, root)
+
+    def _add(self, folder: str) -> None:
+        root = package_root(folder)
+        inside = folder[len(root) :].strip(os.sep).replace(os.sep, ".")
+        self._folders[folder] = root, inside
+        while folder not in self._inside:
+            self._inside.add(folder)
+            self._words.add(os.path.basename(folder))
+            if len(folder) <= len(self._top):
+                break
+            folder = os.path.dirname(folder)
+
+    def _number(self, top: str, root: str) -> None:
+        numbers = self._numbers.setdefault(top, {})
+        numbers[root] = len(numbers) + 1
+
+    def name(self, path: str) -> str:
+        """The name of the module that the file at `path` makes; no other file of these has it."""
+        name, _ = module_name(path)
+        top, dot, rest = name.partition(".")
+        number = self._numbers.get(top, {}).get(package_root(os.path.dirname(path)), 1)
+        return name if number == 1 else f"{top}~{number}{dot}{rest}"
+
+    def meant(self, path: str, tree: ast.Module, text: str) -> dict[Written, str]:
+        """What the imports of the file at `path` mean, where that is something of these files.
+
+        Names of modules of these files, and names in them.
+        """
+        found: dict[Written, str] = {}
+        added = tuple(added_folders(path, tree)) if "sys.path" in text else ()
+        for written in written_imports(tree):
+            meaning = self._meaning(path, written, added, text)
+            if meaning is not None:
+                found[written] = meaning
+        return found
+
+    def _meaning(self, path: str, written: Written, added: Iterable[str], text: str) -> str | None:
+        dots, dotted, name = written
+        folder = os.path.dirname(path)
+        if dots:
+            for _ in range(dots - 1):
+                folder = os.path.dirname(folder)
+            return self._from(folder, dotted, name, path)
+        top = dotted.partition(".")[0]
+        if top not in self._words or top in sys.stdlib_module_names:
+            return None
+        for root in self._from_here(added, folder):
+            if (meaning := self._from(root, dotted, name, path)) is not None:
+                return meaning
+        own = path if os.path.basename(path) == f"{top}.py" else ""
+        key = (folder, dotted, name, own)
+        if key not in self._known:
+            self._known[key] = self._in_order(folder, dotted, name, path)
+        meaning = self._known[key]
+        if meaning is None and is_package(folder) and _is_script(text):
+            here = folder
+            while meaning is None and is_package(here):
+                meaning = self._from(here, dotted, name, path)
+                here = os.path.dirname(here)
+        return meaning
+
+    def _in_order(self, folder: str, dotted: str, name: str, path: str) -> str | None:
+        """Below its own folder (a script), or that of its package; below those around it; elsewhere."""
+        roots = [*self._around(package_root(folder)), *self._projects(dotted, folder)]
+        for root in roots:
+            if (meaning := self._from(root, dotted, name, path)) is not None:
+                return meaning
+        # A package that has no such module: what is imported is still of that package.
+        top, _, rest = dotted.partition(".")
+        for root in roots if rest else ():
+            if (module := self._from(root, top, "", path)) is not None:
+                return f"{module}.{rest}.{name}" if name not in ("", "*") else f"{module}.{rest}"
+        return None
+
+    def _from_here(self, added: Iterable[str], folder: str) -> Iterator[str]:
+        """The folders added to the path; what is relative starts where the program is started."""
+        for each in added:
+            if os.path.isabs(each):
+                yield each
+            else:
+                for start in self._around(folder):
+                    yield os.path.normpath(os.path.join(start, each))
+
+    def _around(self, start: str) -> Iterator[str]:
+        """`start` and the folders around it, each with its `src`, from the innermost."""
+        here = start
+        while True:
+            yield here
+            yield os.path.join(here, "src")
+            parent = os.path.dirname(here)
+            if parent == here or len(here) <= len(self._top):
+                return
+            here = parent
+
+    def _projects(self, dotted: str, folder: str) -> list[str]:
+        """The projects of the tree that install a package of this name, the nearest first."""
+        found = [
+            root for root in self._packages.get(dotted.partition(".")[0], ()) if _installs(root)
+        ]
+        return sorted(found, key=lambda root: (-len(os.path.commonpath((root, folder))), root))
+
+    def _from(self, root: str, dotted: str, name: str, importer: str) -> str | None:
+        """What `name` of the module `dotted` means below `root`; None where no such module is."""
+        if root not in self._inside:
+            return None
+        file = self._find(root, dotted)
+        if file is None:
+            return None
+        if file:
+            if file == importer and dotted:
+                return None  # wandb.py that imports wandb
+            module = self.name(file)
+            return module if name in ("", "*") else f"{module}.{name}"
+        if name in ("", "*"):
+            return None
+        file = self._find(root, f"{dotted}.{name}" if dotted else name)
+        return self.name(file) if file and file != importer else None
+
+    def _find(self, root: str, dotted: str) -> str | None:
+        """The file of the module `dotted` below `root`; "" for a folder without `__init__.py`."""
+        here = os.path.join(root, *dotted.split(".")) if dotted else root
+        if (package := os.path.join(here, "__init__.py")) in self._files:
+            return package
+        if dotted and (module := f"{here}.py") in self._files:
+            return module
+        return "" if here in self._inside else None
+
+
+def _outermost(folder: str) -> str:
+    """The folder to start from for imports in `folder`: that of its project, else the one around it."""
+    project = project_root(Path(folder))
+    return str(project) if project else os.path.dirname(folder)
+
+
+def _nearest_the_top(package: tuple[str, str]) -> tuple[str, int, str]:
+    top, root = package
+    return top, root.count(os.sep), root
+
+
+@cache
+def _installs(root: str) -> bool:
+    """Whether packages in this folder get installed: a project has them there."""
+    project = os.path.dirname(root) if os.path.basename(root) == "src" else root
+    return any(os.path.exists(os.path.join(project, marker)) for marker in ROOT_MARKERS)
+
+
+def _is_script(text: str) -> bool:
+    """Whether a file in a package is run as a script: folders of the package are searched then."""
+    return "__main__" in text and not _RELATIVE.search(text)
+
+
+_RELATIVE: Final = re.compile(r"^\s*from\s+\.", re.MULTILINE)
+
+
+def written_imports(tree: ast.Module) -> Iterator[Written]:
+    """The imports of a module and of its functions, without a walk over every expression."""
+    stack: list[ast.AST] = list(tree.body)
+    while stack:
+        node = stack.pop()
+        match node:
+            case ast.Import(names=names):
+                for alias in names:
+                    yield 0, alias.name, ""
+            case ast.ImportFrom(module=module, names=names, level=level):
+                for alias in names:
+                    yield level, module or "", alias.name
+        if isinstance(node, _SIMPLE):
+            continue
+        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+            block = getattr(node, field, None)
+            if isinstance(block, list):
+                stack.extend(block)
+
+
+_SIMPLE: Final = (
+    ast.Assign,
+    ast.AugAssign,
+    ast.AnnAssign,
+    ast.Expr,
+    ast.Return,
+    ast.Raise,
+    ast.Import,
+    ast.ImportFrom,
+)
