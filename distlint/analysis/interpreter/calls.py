@@ -254,7 +254,7 @@ def call_project(
         if call is not None or not isinstance(node, ast.Call)
         else {}
     )
-    run = frame.runs.run(function, frame.run.rank, bound, closure.receiver, closure.captured)
+    run = frame.run_of(function, bound, closure.receiver, closure.captured)
     frame.run.children.append(run)
     frame.run.consulted |= run.consulted
     if closure.receiver is not None and closure.receiver.key == ("self",):

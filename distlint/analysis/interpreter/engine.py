@@ -4,8 +4,9 @@ A run that a recursion cut short is used where it was made and then forgotten; o
 remembered. Functions in which nothing depends on the rank are run once for all classes.
 
 A run may ask for an attribute of `self` while a method that assigns it is under way: then it takes the
-attribute without what that method assigns. When the method is done, and what it assigned tells nothing
-more, the runs made meanwhile are complete; else they are made again.
+attribute without what that method assigns. So with a variable of a module that calls `main()` at its
+end: it is taken for what the module's body has assigned by then. When the method or body is done, and
+what it assigned tells nothing more, the runs made meanwhile are complete; else they are made again.
 """
 
 from __future__ import annotations
@@ -55,10 +56,11 @@ class Engine:
         self._provisional: dict[Key, Run] = {}
         self._contexts: dict[tuple[Function, RankClass], set[Hashable]] = {}
         self._active: dict[Key, int] = {}
-        self._stack: list[Key] = []
+        self._stack: list[Run] = []
         self._lowest: list[int] = []
         self._assuming: list[int] = []
         self._assumed: dict[int, dict[Hashable, tuple[str, Value | None]]] = {}
+        self._read: dict[int, dict[tuple[str, int], Value | None]] = {}
         self._unconfirmed: list[tuple[Key, int, Run]] = []
         self._declarations: dict[Function, dict[str, str]] = {}
         self._annotations: dict[tuple[Module, int], str | None] = {}
@@ -211,7 +213,7 @@ class Engine:
         depth = len(self._stack)
         first = len(self._unconfirmed)
         self._active[key] = depth
-        self._stack.append(key)
+        self._stack.append(run)
         self._lowest.append(depth)
         self._assuming.append(depth)
         try:
@@ -242,12 +244,13 @@ class Engine:
         return run
 
     def _confirmed(self, run: Run, depth: int) -> bool:
-        """Whether attributes that were asked for while `run` was under way are what was assumed of them."""
+        """Whether what was asked for while `run` was under way, is what was assumed of it."""
         assumed = self._assumed.pop(depth, {})
+        read = self._read.pop(depth, {})
         return all(
             _tells_nothing_more(value, run.self_attributes.get(attr))
             for attr, value in assumed.values()
-        )
+        ) and all(run.environment.get(name) is value for (name, _), value in read.items())
 
     def _settle(self, first: int, depth: int) -> None:
         """Remember the runs that waited for nothing but the run that was at `depth`."""
@@ -285,6 +288,7 @@ class Engine:
         self._lowest.clear()
         self._assuming.clear()
         self._assumed.clear()
+        self._read.clear()
         self._unconfirmed.clear()
         self._provisional.clear()
         self._computing.clear()
@@ -433,11 +437,7 @@ class Engine:
         written = self.signals.variables.get(module.body, {}).get(name)
         if written is not None:
             return self.set_by_signal(Value(("global", module.name, name)), written, module)
-        run = self.run(module.body, asker.rank)
-        asker.consulted |= (
-            run.consulted if run.arguments is not None or name in _ranked(run) else set()
-        )
-        value = run.environment.get(name)
+        value = self._variable(module.body, name, asker)
         if value is None:
             return Value(("global", module.name, name))
         if value.known and value.spread is Spread.UNIFORM and name in self._rebound(module):
@@ -447,6 +447,21 @@ class Engine:
             if value.known or value.target or value.type or value.wraps or value.spread
             else value.but(key=("global", module.name, name))
         )
+
+    def _variable(self, body: Function, name: str, asker: Run) -> Value | None:
+        """What the body of a module leaves in a variable; what it has come to while it is under way."""
+        depth = self._active.get((body, asker.rank, None))
+        if depth is not None:
+            value = self._stack[depth].environment.get(name)
+            if value is None or value.spread is not Spread.RANK:
+                self._assuming[-1] = min(self._assuming[-1], depth)
+                self._read.setdefault(depth, {})[name, id(value)] = value
+                return value
+        run = self.run(body, asker.rank)
+        asker.consulted |= (
+            run.consulted if run.arguments is not None or name in _ranked(run) else set()
+        )
+        return run.environment.get(name)
 
     def _rebound(self, module: Module) -> frozenset[str]:
         """Names that functions of a module assign through `global`."""

@@ -152,6 +152,18 @@ class Frame(ABC):
     ) -> Value:
         """Call a project function: run it for this class of ranks, take over its steps and result."""
 
+    def run_of(
+        self,
+        function: Function,
+        bound: dict[str, Value],
+        receiver: Value | None,
+        captured: dict[str, Value],
+    ) -> Run:
+        """The run of a function that is called here, for this class of ranks."""
+        if self.function.is_module_body:
+            self.run.environment = self.variables.values  # what the function reads of the module
+        return self.runs.run(function, self.run.rank, bound, receiver, captured)
+
     # -- blocks -----------------------------------------------------------------------------------
 
     def within(self, scope: Scope) -> _Within:

@@ -159,9 +159,7 @@ def hand_over(frame: Frame, node: ast.Call, inputs: list[Value], name: str = "")
                 if closure.args or closure.keywords
                 else {}
             )
-            run = frame.runs.run(
-                closure.function, frame.run.rank, bound, closure.receiver, closure.captured
-            )
+            run = frame.run_of(closure.function, bound, closure.receiver, closure.captured)
             frame.run.children.append(run)
             frame.run.consulted |= run.consulted
             frame.steps.append(

@@ -6,10 +6,12 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import CallSite
 from distlint.analysis.interpreter.values import Spread, Value
+from distlint.analysis.program.memory import remembered
 from distlint.knowledge import randomness
 from distlint.knowledge.randomness import Draw, Seeding
 from distlint.nodes import walk
@@ -109,6 +111,7 @@ def draws_from(draw: Draw, seed: Seed) -> bool:
     return any(stream in seed.streams for stream in _DRAWS_FROM.get(draw.stream, ()))
 
 
+@remembered
 def makes_ranks_differ(live: LiveProgram, module: Module) -> bool:
     """Whether a file gives ranks random streams of their own anywhere, by whatever means.
 
@@ -117,6 +120,8 @@ def makes_ranks_differ(live: LiveProgram, module: Module) -> bool:
     """
     for call in live.calls(module=module):
         for _, site in call.sites:
+            if not _may_seed(site.name):
+                continue
             if site.name in randomness.DECORRELATING:
                 return True
             row = _row(site)
@@ -131,6 +136,19 @@ def makes_ranks_differ(live: LiveProgram, module: Module) -> bool:
     return any(
         is_helper(f) and any("rank" in p or p == "device_specific" for p in f.parameters)
         for f in module.all_functions
+    )
+
+
+@cache
+def _may_seed(name: str) -> bool:
+    """Whether a call may give ranks random streams of their own, by its name alone."""
+    method = name.rpartition(".")[2]
+    return (
+        name in randomness.DECORRELATING
+        or name in randomness.SEEDINGS
+        or method in randomness.ANY_SEEDINGS
+        or "seed" in method.lower()
+        or method == "generator"
     )
 
 
