@@ -101,8 +101,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/values.py",
-        "truth=ta if ta == tb and not same_const else None,",
-        "truth=ta if not same_const else None,",
+        "truth=ta if ta == tb else None,",
+        "truth=ta,",
         "a join keeps the truth of one side",
     ),
     Fault(
