@@ -120,9 +120,10 @@ def builtin(
 def _range(numbers: list[int]) -> tuple[int, ...] | None:
     try:
         values = range(*numbers)
-    except ValueError:
+        count = len(values)
+    except (ValueError, OverflowError):
         return None
-    return tuple(values) if len(values) <= _MAX_RANGE else None
+    return tuple(values) if count <= _MAX_RANGE else None
 
 
 def _kind_question(frame: Frame, node: ast.Call, name: str, args: list[Value]) -> Value:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
 from distlint.analysis.interpreter.assignment import assign
@@ -45,6 +47,10 @@ _BINARY: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
 _MAX_ITEMS: Final = 64
 
 _MAX_INT: Final = 1 << 40
+_MAX_TEXT: Final = 1000
+_MAX_SHIFT: Final = 64
+_WIDE: Final = re.compile(r"\d{4}")
+"""A width or precision in a format that makes a text longer than that."""
 
 
 def operands(frame: Frame, node: ast.AST) -> Value:
@@ -71,7 +77,7 @@ def _unary(frame: Frame, node: ast.UnaryOp) -> Value:
             case ast.USub():
                 return constant(-value.const, value.spread, value.origin, value.tags)
             case ast.UAdd():
-                return value
+                return constant(+value.const, value.spread, value.origin, value.tags)
             case ast.Invert() if isinstance(value.const, int):
                 return constant(~value.const, value.spread, value.origin, value.tags)
     return value.but(key=("unary", type(node.op).__name__, value.key), target=None, type=None)
@@ -92,6 +98,7 @@ def binary(left: Value, right: Value, op: ast.operator) -> Value:
         and function is not None
         and _small(left.const)
         and _small(right.const)
+        and _stays_small(op, left.const, right.const)
     ):
         try:
             return constant(function(left.const, right.const), spread, origin, tags)
@@ -121,7 +128,21 @@ def binary(left: Value, right: Value, op: ast.operator) -> Value:
 def _small(value: object) -> bool:
     if isinstance(value, (bool, int, float)):
         return abs(value) < _MAX_INT
-    return isinstance(value, str) and len(value) < 1000
+    return isinstance(value, str) and len(value) <= _MAX_TEXT
+
+
+def _stays_small(op: ast.operator, left: Any, right: Any) -> bool:
+    """Whether the result of small operands is small too: `"=" * 10**9` may never be computed."""
+    match op:
+        case ast.Mult() if isinstance(left, str):
+            return not isinstance(right, int) or len(left) * right <= _MAX_TEXT
+        case ast.Mult() if isinstance(right, str):
+            return not isinstance(left, int) or len(right) * left <= _MAX_TEXT
+        case ast.Mod() if isinstance(left, str):
+            return _WIDE.search(left) is None
+        case ast.LShift():
+            return not isinstance(right, int) or right <= _MAX_SHIFT
+    return True
 
 
 def _sequence(frame: Frame, node: ast.Tuple | ast.List | ast.Set) -> Value:
@@ -179,7 +200,8 @@ def _joined(frame: Frame, node: ast.JoinedStr) -> Value:
     if all(v.known for v in values) and all(
         not isinstance(p, ast.FormattedValue) or p.format_spec is None for p in node.values
     ):
-        return constant("".join(str(v.const) for v in values), spread, origin, tags)
+        with suppress(ValueError):  # an int of more digits than Python converts to text
+            return constant("".join(str(v.const) for v in values), spread, origin, tags)
     return Value(("format", tuple(v.key for v in values)), UNKNOWN, spread, origin, tags=tags)
 
 

@@ -97,11 +97,14 @@ def _parameters(function: Function) -> tuple[list[str], frozenset[str], dict[str
     defaults.update(
         {name: d for name, d in zip(keywords, spec.kw_defaults, strict=True) if d is not None}
     )
-    constants = {n: constant(d.value) for n, d in defaults.items() if isinstance(d, ast.Constant)}
+    constants: dict[str, Value] = {}
     for name, default in defaults.items():
-        if isinstance(default, ast.UnaryOp) and ast.unparse(default) == "-1":
-            constants[name] = constant(-1)
-    return names, frozenset((*names, *keywords)), constants
+        match default:
+            case ast.Constant(value=value):
+                constants[name] = constant(value)
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+                constants[name] = constant(-number)
+    return names, frozenset((*names[len(spec.posonlyargs) :], *keywords)), constants
 
 
 def with_bound(

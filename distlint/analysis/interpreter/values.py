@@ -247,7 +247,7 @@ def join(a: Value, b: Value, key: Hashable) -> Value:
         a.const if same_const else UNKNOWN,
         hi.spread,
         hi.origin,
-        truth=ta if ta == tb and not same_const else None,
+        truth=ta if ta == tb else None,
         type=a.type if a.type == b.type or b.const is None else b.type if a.const is None else None,
         target=a.target
         if a.target is b.target or b.const is None

@@ -1,0 +1,730 @@
+"""Hand-made faults of one line each, with what each breaks: the tests have to notice them.
+
+A snippet has to occur exactly once in its file. Where code changes on purpose, its snippet changes here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True)
+class Fault:
+    """`find` in the file becomes `replace`; `tests` are asked instead of those of the room."""
+
+    file: str
+    find: str
+    replace: str
+    breaks: str
+    tests: tuple[str, ...] = ()
+
+    @property
+    def room(self) -> str:
+        """The part of the package that the file belongs to."""
+        return self.file.split("/")[1]
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The tests that have to notice it, the quick ones first."""
+        return self.tests or TESTS[self.room]
+
+
+TESTS: Final[dict[str, tuple[str, ...]]] = {
+    "analysis": (
+        "tests/analysis/interpreter",
+        "tests/analysis/program",
+        "tests/analysis/test_contexts.py",
+        "tests/analysis/test_divergence.py",
+        "tests/analysis/test_signals.py",
+        "tests/analysis/test_ways_out.py",
+        "tests/analysis/test_whole_programs.py",
+        "tests/analysis/test_compare.py",
+    ),
+    "fixing": (
+        "tests/fixing/test_diff.py",
+        "tests/fixing/test_writing.py",
+        "tests/fixing/test_reproducing.py",
+        "tests/fixing/test_engine.py",
+        "tests/fixing/test_imports.py",
+    ),
+    "repairs": ("tests/repairs",),
+    "reporting": ("tests/reporting",),
+    "runtime": ("tests/runtime/test_runtime_alone.py",),
+}
+"""The quick tests of each part, that run for a fault in it."""
+
+_ANALYSIS = "distlint/analysis"
+_INTERPRETER = f"{_ANALYSIS}/interpreter"
+_PROGRAM = f"{_ANALYSIS}/program"
+_TRACES = f"{_ANALYSIS}/traces"
+_FIXING = "distlint/fixing"
+_REPAIRS = "distlint/repairs"
+_REPORTING = "distlint/reporting"
+_RUNTIME = "distlint/runtime"
+
+FAULTS: Final = (
+    # -- values and variables
+    Fault(
+        f"{_INTERPRETER}/values.py",
+        "hi = a if a.spread >= b.spread else b",
+        "hi = a if a.spread <= b.spread else b",
+        "a join takes the smaller spread",
+    ),
+    Fault(
+        f"{_INTERPRETER}/values.py",
+        "if value.spread > spread:",
+        "if value.spread < spread:",
+        "what is computed from a rank's own value is taken for the same on all",
+    ),
+    Fault(
+        f"{_INTERPRETER}/values.py",
+        "tags=a.tags | b.tags,",
+        "tags=a.tags & b.tags,",
+        "a join keeps only the tags of both",
+    ),
+    Fault(
+        f"{_INTERPRETER}/values.py",
+        "a.const if same_const else UNKNOWN,",
+        "a.const,",
+        "a join keeps the constant of one side",
+    ),
+    Fault(
+        f"{_INTERPRETER}/values.py",
+        "given=a.given and b.given,",
+        "given=a.given or b.given,",
+        "a join of None and something is not None",
+    ),
+    Fault(
+        f"{_INTERPRETER}/values.py",
+        "wraps = a.wraps if len(a.wraps) >= len(b.wraps) else b.wraps",
+        "wraps = a.wraps if len(a.wraps) <= len(b.wraps) else b.wraps",
+        "a model wrapped on one way is taken for bare",
+    ),
+    Fault(
+        f"{_INTERPRETER}/values.py",
+        "truth=ta if ta == tb else None,",
+        "truth=ta,",
+        "a join keeps the truth of one side",
+    ),
+    Fault(
+        f"{_INTERPRETER}/values.py",
+        "either = a if a.spread >= b.spread else b",
+        "either = a",
+        "a join of equal values takes the spread of the first",
+    ),
+    Fault(
+        f"{_INTERPRETER}/variables.py",
+        'if name not in self.values and "." not in name:',
+        "if name not in self.values:",
+        "a path that one side alone knows is known behind both",
+    ),
+    Fault(
+        f"{_INTERPRETER}/variables.py",
+        "self.values[name] = value\n        self.forget_below(name)",
+        "self.values[name] = value",
+        "paths survive the binding of their root",
+    ),
+    Fault(
+        f"{_INTERPRETER}/variables.py",
+        "self.values.pop(path, None)\n        self.forget_below(path)",
+        "self.values.pop(path, None)",
+        "paths survive the end of their root",
+    ),
+    Fault(
+        f"{_INTERPRETER}/variables.py",
+        "new.values = dict(self.values)",
+        "new.values = self.values",
+        "both arms of a condition write to the same variables",
+    ),
+    Fault(
+        f"{_INTERPRETER}/variables.py",
+        "new._roots = self._roots | other._roots",
+        "new._roots = set()",
+        "paths behind a merge are never forgotten",
+    ),
+    # -- scope
+    Fault(
+        f"{_INTERPRETER}/scope.py",
+        "return self if test.spread is Spread.UNIFORM else self._replace(control=test)",
+        "return self",
+        "what is assigned under a rank's own condition is taken for the same on all",
+    ),
+    Fault(
+        f"{_INTERPRETER}/scope.py",
+        "for guard in reversed(self.guards):",
+        "for guard in self.guards:",
+        "the outermost condition on the rank is named, not the innermost",
+    ),
+    Fault(
+        f"{_INTERPRETER}/scope.py",
+        "return self._replace(handling=True, alone",
+        "return self._replace(handling=False, alone",
+        "an except block is not known as one",
+    ),
+    # -- narrowing
+    Fault(
+        f"{_INTERPRETER}/narrowing.py",
+        "if path and taken is isinstance(op, ast.Is):",
+        "if path and taken is isinstance(op, ast.IsNot):",
+        "`x is None` says that x is not None",
+    ),
+    Fault(
+        f"{_INTERPRETER}/narrowing.py",
+        "if taken is isinstance(op, ast.And):",
+        "if taken is isinstance(op, ast.Or):",
+        "`or` narrows as `and` does",
+    ),
+    Fault(
+        f"{_INTERPRETER}/narrowing.py",
+        "narrow(frame, operand, not taken)",
+        "narrow(frame, operand, taken)",
+        "`not` does not turn what a test says",
+    ),
+    Fault(
+        f"{_INTERPRETER}/narrowing.py",
+        "if path and not taken:",
+        "if path and taken:",
+        'hasattr(model, "module") says that the model is bare',
+    ),
+    Fault(
+        f"{_INTERPRETER}/narrowing.py",
+        "other = _names_data(kinds) if taken else _names_wrapper(kinds)",
+        "other = _names_wrapper(kinds) if taken else _names_data(kinds)",
+        "isinstance(model, DDP) says that the model is bare",
+    ),
+    # -- signatures
+    Fault(
+        f"{_INTERPRETER}/signature.py",
+        "args = [receiver, *args]",
+        "args = list(args)",
+        "a method's arguments are bound one place too early",
+    ),
+    Fault(
+        f"{_INTERPRETER}/signature.py",
+        "if name not in bound:",
+        "if name not in keywords:",
+        "a default replaces a positional argument",
+    ),
+    Fault(
+        f"{_INTERPRETER}/signature.py",
+        "return [*closure.args, *args], {",
+        "return [*args, *closure.args], {",
+        "what functools.partial has bound comes last",
+    ),
+    Fault(
+        f"{_INTERPRETER}/signature.py",
+        "{**dict(closure.keywords), **keywords}",
+        "{**keywords, **dict(closure.keywords)}",
+        "a keyword of functools.partial wins over that of the call",
+    ),
+    Fault(
+        f"{_INTERPRETER}/signature.py",
+        "names = [a.arg for a in (*spec.posonlyargs, *spec.args)]",
+        "names = [a.arg for a in spec.args]",
+        "positional-only parameters are left out",
+    ),
+    # -- conditions and expressions
+    Fault(
+        f"{_INTERPRETER}/conditions.py",
+        "decided = operands[-1].truthiness() is (not is_and)",
+        "decided = False",
+        "operands behind the one that decides are evaluated",
+    ),
+    Fault(
+        f"{_INTERPRETER}/conditions.py",
+        "then, orelse = (steps, []) if is_and else ([], steps)",
+        "then, orelse = (steps, [])",
+        "the second operand of `or` is evaluated where the first is true",
+    ),
+    Fault(
+        f"{_INTERPRETER}/conditions.py",
+        "ast.NotIn: lambda a, b: a not in b,",
+        "ast.NotIn: lambda a, b: a in b,",
+        "`not in` means `in`",
+    ),
+    Fault(
+        f"{_INTERPRETER}/conditions.py",
+        "return constant(not truth, value.spread, value.origin, value.tags)",
+        "return constant(truth, value.spread, value.origin, value.tags)",
+        "`not` of a known value is the value",
+    ),
+    Fault(
+        f"{_INTERPRETER}/conditions.py",
+        "ast.GtE: ast.Lt,",
+        "ast.GtE: ast.Gt,",
+        "`>=` is taken for the opposite of `>`",
+    ),
+    Fault(
+        f"{_INTERPRETER}/conditions.py",
+        "if test.spread > value.spread:",
+        "if test.spread < value.spread:",
+        "a value chosen by a rank's own condition is taken for the same on all",
+    ),
+    Fault(
+        f"{_INTERPRETER}/expressions.py",
+        "ast.Sub: operator.sub,",
+        "ast.Sub: operator.add,",
+        "a difference is a sum",
+    ),
+    Fault(
+        f"{_INTERPRETER}/expressions.py",
+        "return constant(-value.const, value.spread, value.origin, value.tags)",
+        "return constant(value.const, value.spread, value.origin, value.tags)",
+        "a minus sign is lost",
+    ),
+    Fault(
+        f"{_INTERPRETER}/expressions.py",
+        "frame.variables = saved",
+        "saved.copy()",
+        "the variable of a comprehension replaces one of the function",
+    ),
+    # -- statements
+    Fault(
+        f"{_INTERPRETER}/statements.py",
+        "narrow(frame, node, taken)",
+        "narrow(frame, node, True)",
+        "the other arm of a test knows what the first one knows",
+    ),
+    Fault(
+        f"{_INTERPRETER}/statements.py",
+        "frame.variables = then if then_alive else other",
+        "frame.variables = then",
+        "behind an arm that leaves, the variables of that arm hold",
+    ),
+    Fault(
+        f"{_INTERPRETER}/statements.py",
+        "if guard.value.spread > value.spread and guard.value.truthiness() is None:",
+        "if guard.value.spread < value.spread and guard.value.truthiness() is None:",
+        "what a rank's own condition returns is taken for the same on all",
+    ),
+    Fault(
+        f"{_INTERPRETER}/statements.py",
+        "if code is not None and fails(frame.evaluate(code)):",
+        "if code is not None:",
+        "exit code 0 of SystemExit counts as failure",
+    ),
+    Fault(
+        f"{_INTERPRETER}/libraries.py",
+        "return code.known and code.const not in (None, 0)",
+        "return code.known",
+        "sys.exit(0) counts as failure",
+    ),
+    Fault(
+        f"{_INTERPRETER}/statements.py",
+        "value = binary(old, frame.evaluate(statement.value), statement.op)",
+        "value = old",
+        "`x += 1` leaves x as it is",
+    ),
+    Fault(
+        f"{_INTERPRETER}/statements.py",
+        "frame.variables.remove(path)",
+        "frame.variables.forget_below(path)",
+        "a deleted name is still known",
+    ),
+    Fault(
+        f"{_INTERPRETER}/statements.py",
+        "narrow(frame, statement.test, True)",
+        "narrow(frame, statement.test, False)",
+        "an assert says the opposite of its test",
+    ),
+    # -- loops, handlers, contexts
+    Fault(
+        f"{_INTERPRETER}/loops.py",
+        "for attempt in (1, 2):",
+        "for attempt in (2,):",
+        "no second pass over a loop",
+    ),
+    Fault(
+        f"{_INTERPRETER}/loops.py",
+        "frame.variables.refine(name, value.but(key=key, truth=None, logic=None, given=False))",
+        "frame.variables.refine(name, value)",
+        "what a loop assigns is known at its head",
+    ),
+    Fault(
+        f"{_INTERPRETER}/loops.py",
+        "open_.loop.volatile |= _symbols(test)",
+        "open_.loop.volatile |= set()",
+        "a condition in a loop has one answer for all iterations",
+    ),
+    Fault(
+        f"{_INTERPRETER}/loops.py",
+        "return not loop.endless or _contains_break(statement.body)",
+        "return not loop.endless",
+        "behind a `while True` with a break nothing is followed",
+    ),
+    Fault(
+        f"{_INTERPRETER}/exceptions.py",
+        "failed = before.merge(frame.variables, id(statement))",
+        "failed = before",
+        "a handler does not see what the body has assigned",
+    ),
+    Fault(
+        f"{_INTERPRETER}/exceptions.py",
+        "return bool(ends) and final_alive",
+        "return bool(ends)",
+        "a `finally` that returns is passed over",
+    ),
+    Fault(
+        f"{_INTERPRETER}/exceptions.py",
+        "ends = [frame.variables] if alive else []",
+        "ends = []",
+        "behind a try only the variables of its handlers hold",
+    ),
+    Fault(
+        f"{_INTERPRETER}/exceptions.py",
+        "return caught is None or any(",
+        "return any(",
+        "a bare except does not catch SystemExit",
+    ),
+    Fault(
+        f"{_INTERPRETER}/contexts.py",
+        "attempt = Attempt(statement, [], [[]] if suppress else [], [], [])",
+        "attempt = Attempt(statement, [], [], [], [])",
+        "contextlib.suppress catches nothing",
+    ),
+    Fault(
+        f"{_INTERPRETER}/contexts.py",
+        "frame.call(Closure(methods[1], {}, value)",
+        "frame.call(Closure(methods[0], {}, value)",
+        "a class's __enter__ runs again where its __exit__ should",
+    ),
+    Fault(
+        f"{_INTERPRETER}/contexts.py",
+        "return alive or suppress",
+        "return alive",
+        "nothing follows a suppressed raise",
+    ),
+    # -- the engine
+    Fault(
+        f"{_INTERPRETER}/engine.py",
+        "if min(lowest, assuming) >= depth or not self._stack:",
+        "if depth >= 0:",
+        "a run that a recursion cut short is remembered",
+    ),
+    Fault(
+        f"{_INTERPRETER}/engine.py",
+        "if result.known and (assigned_often != 1 or missing):",
+        "if result.known and missing:",
+        "an attribute that two methods assign is taken for a constant",
+    ),
+    Fault(
+        f"{_INTERPRETER}/engine.py",
+        "return _facts_of(assigned) == _facts_of(Value(()))",
+        "return True",
+        "runs that took an attribute for unknown stay when it is known",
+    ),
+    Fault(
+        f"{_INTERPRETER}/engine.py",
+        "and not main.consulted & _DEPENDS",
+        "and not main.consulted - _DEPENDS",
+        "a function that asks for the rank runs as on rank 0 everywhere",
+    ),
+    Fault(
+        f"{_INTERPRETER}/ranks.py",
+        "return self.rank == WORLD_SIZE - 1",
+        "return self.rank == WORLD_SIZE",
+        "no rank is the last",
+    ),
+    Fault(
+        f"{_INTERPRETER}/ranks.py",
+        'if "local" in consulted:',
+        'if "local rank" in consulted:',
+        "the first rank of another node is not followed",
+    ),
+    # -- the program
+    Fault(
+        f"{_PROGRAM}/program.py",
+        "head = next((order[0] for order in rest if order[0] not in later), rest[0][0])",
+        "head = rest[0][0]",
+        "classes come in the order depth first",
+    ),
+    Fault(
+        f"{_PROGRAM}/program.py",
+        "own = own[own.index(after) + 1 :] if after in own else self.mro(after)[0][1:]",
+        "own = own[own.index(after) :] if after in own else self.mro(after)[0][1:]",
+        "super() finds the method itself",
+    ),
+    Fault(
+        f"{_PROGRAM}/program.py",
+        "for base in self.mro(candidate)[0][1:]:",
+        "for base in self.mro(candidate)[0]:",
+        "a class is a subclass of its own",
+    ),
+    Fault(
+        f"{_PROGRAM}/linked.py",
+        "leader[find(other)] = find(module)",
+        "leader[other] = module",
+        "files that import one another are analysed apart",
+    ),
+    # -- graphs and their comparison
+    Fault(
+        f"{_TRACES}/graph.py",
+        "break_=through(ways.break_),",
+        "break_=ways.break_,",
+        "no `finally` on break",
+    ),
+    Fault(
+        f"{_TRACES}/graph.py",
+        "continue_=through(ways.continue_),",
+        "continue_=ways.continue_,",
+        "no `finally` on continue",
+    ),
+    Fault(
+        f"{_TRACES}/graph.py",
+        "return_=through(ways.return_),",
+        "return_=ways.return_,",
+        "no `finally` on return",
+    ),
+    Fault(
+        f"{_TRACES}/graph.py",
+        "exit_=through(ways.exit_),",
+        "exit_=ways.exit_,",
+        "no `finally` on sys.exit",
+    ),
+    Fault(
+        f"{_TRACES}/graph.py",
+        "raise_=_lazy(failed),",
+        "raise_=ways.raise_,",
+        "no `finally` on a raise that is caught further out",
+    ),
+    Fault(
+        f"{_TRACES}/graph.py",
+        "break_=rest_to(ways.break_),",
+        "break_=ways.break_,",
+        "a generator's rest does not run on break",
+    ),
+    Fault(
+        f"{_TRACES}/graph.py",
+        "return head.body if loop.once else head",
+        "return head",
+        "a loop that surely runs once may run never",
+    ),
+    Fault(
+        f"{_TRACES}/graph.py",
+        "head.exit = None if loop.endless else self._block(loop.orelse, after, ways)",
+        "head.exit = None if loop.endless else after",
+        "the `else` of a loop does not run",
+    ),
+    Fault(
+        f"{_TRACES}/graph.py",
+        'result = then if op == "and" else orelse',
+        'result = orelse if op == "and" else then',
+        "`and` and `or` lead to the wrong arm",
+    ),
+    Fault(
+        f"{_TRACES}/graph.py",
+        "return ways.exit_() if step.by_rank else RAISE",
+        "return RAISE",
+        "an exit with a code that a rank takes is no end of its path",
+    ),
+    Fault(
+        f"{_TRACES}/graph.py",
+        "return self._known[asked] is value",
+        "return self._known[asked] is not value",
+        "an argument that is None answers `is None` with False",
+    ),
+    Fault(
+        f"{_TRACES}/compare.py",
+        "case Act(), Act() if left.event.op == right.event.op:",
+        "case Act(), Act():",
+        "different collectives meet each other",
+    ),
+    Fault(
+        f"{_TRACES}/compare.py",
+        "anew = frozenset(left.loop.volatile | right.loop.volatile)",
+        "anew = frozenset[Hashable]()",
+        "a loop does not ask its conditions anew",
+    ),
+    # -- fixing
+    Fault(
+        f"{_FIXING}/engine.py",
+        "or any(_crosses(a, b) for a in self.wraps for b in other.wraps)",
+        "or False",
+        "two `with` blocks that cross are both put in",
+    ),
+    Fault(
+        f"{_FIXING}/engine.py",
+        "if any(fix.edits == other.edits for other, _ in accepted):",
+        "if not fix.edits:",
+        "equal fixes are conflicts",
+    ),
+    Fault(
+        f"{_FIXING}/engine.py",
+        "if left or not self._needs_parentheses(target, outer, bare):",
+        "if left or outer is not target:",
+        "an expression inside another gets no parentheses",
+    ),
+    Fault(
+        f"{_FIXING}/diff.py",
+        'return f"{start + 1 if length else start},{length}"',
+        'return f"{start + 1},{length}"',
+        "a patch that only adds lines puts them one line too late",
+    ),
+    Fault(
+        f"{_FIXING}/diff.py",
+        'yield b"\\n" + _NO_NEWLINE.encode()',
+        'yield b"\\n"',
+        "a patch does not say that the last line has no end",
+    ),
+    Fault(
+        f"{_FIXING}/writing.py",
+        "if target.read_bytes() != before:",
+        "if not target.exists():",
+        "a file that changed since it was read is overwritten",
+    ),
+    Fault(
+        f"{_FIXING}/writing.py",
+        "temporary.chmod(stat.S_IMODE(status.st_mode))",
+        "temporary.stat()",
+        "a fixed file loses its mode",
+    ),
+    Fault(
+        f"{_FIXING}/writing.py",
+        "target = Path(os.path.realpath(path))",
+        "target = Path(path)",
+        "a symbolic link is replaced by a file",
+    ),
+    Fault(
+        f"{_FIXING}/comments.py",
+        "return one[0] == other[0] and one[1] < other[2] and other[1] < one[2]",
+        "return False",
+        "two fixes of one comment are both carried out",
+        ("tests/fixing", "tests/project/test_suppressions.py"),
+    ),
+    Fault(
+        f"{_FIXING}/reproducing.py",
+        'return text + "\\r"',
+        "return text",
+        "a carriage return at the end of a file is lost",
+    ),
+    # -- repairs
+    Fault(
+        f"{_REPAIRS}/guarding.py",
+        'if any(keyword.arg in ("broadcast", "timeout") for keyword in call.keywords):',
+        'if any(keyword.arg == "broadcast" for keyword in call.keywords):',
+        "run_on_main takes the timeout that is meant for the function",
+    ),
+    Fault(
+        f"{_REPAIRS}/guarding.py",
+        'f"    {line}" if line.strip() else line for line in (first, *rest)',
+        'f"    {line}" for line in (first, *rest)',
+        "empty lines get blanks",
+    ),
+    Fault(
+        f"{_REPAIRS}/guarding.py",
+        "isinstance(node.ctx, ast.Load) and node.lineno > last",
+        "isinstance(node.ctx, ast.Load) and node.lineno < last",
+        "names read above a statement count as read behind it",
+    ),
+    Fault(
+        f"{_REPAIRS}/arguments.py",
+        "if isinstance(last, ast.GeneratorExp | ast.Starred):",
+        "if isinstance(last, ast.Starred):",
+        "a keyword is put behind a bare generator",
+    ),
+    Fault(
+        f"{_REPAIRS}/arguments.py",
+        "size = sum(len(line.encode()) + 1 for line in lines[:-1])",
+        "size = sum(len(line) + 1 for line in lines[:-1])",
+        "a keyword is put into the middle of an argument with letters beyond ASCII",
+    ),
+    # -- reports
+    Fault(
+        f"{_REPORTING}/report.py",
+        'if self.problems or any(row.finding.code == "DL902" for row in self.findings):',
+        "if self.problems:",
+        "a file that does not parse gives exit code 1",
+    ),
+    Fault(
+        f"{_REPORTING}/github.py",
+        'return _data(text).replace(":", "%3A").replace(",", "%2C")',
+        'return _data(text).replace(":", "%3A")',
+        "a comma in a path ends the property",
+    ),
+    Fault(
+        f"{_REPORTING}/github.py",
+        "if place.line == place.end_line:",
+        "if place.line <= place.end_line:",
+        "GitHub refuses columns of a range of several lines",
+    ),
+    Fault(
+        f"{_REPORTING}/junit.py",
+        '{"message": _clean(finding.message), "type"',
+        '{"message": finding.message, "type"',
+        "a control character makes the XML invalid",
+    ),
+    Fault(
+        f"{_REPORTING}/sarif.py",
+        '"executionSuccessful": not report.problems,',
+        '"executionSuccessful": True,',
+        "a check that failed is told as done",
+    ),
+    Fault(
+        f"{_REPORTING}/json.py",
+        '"end_column": end_column,',
+        '"end_column": column,',
+        "a finding has no width",
+    ),
+    Fault(
+        f"{_REPORTING}/text.py",
+        "{'' if number == 1 else 's'}",
+        "s",
+        "one finding is told as `1 errors`",
+    ),
+    # -- the runtime, on one process
+    Fault(
+        f"{_RUNTIME}/identity.py",
+        "if world_size() == 1:\n        return 0",
+        "if world_size() == 0:\n        return 0",
+        "one process takes the local rank of an earlier launch",
+    ),
+    Fault(
+        f"{_RUNTIME}/environment.py",
+        "if value is None:\n                os.environ.pop(name, None)\n            else:\n                os.environ[name] = value",
+        "if value is not None:\n                os.environ[name] = value",
+        "a variable that was absent stays behind",
+    ),
+    Fault(
+        f"{_RUNTIME}/environment.py",
+        "if name not in kept and (",
+        "if (",
+        "a variable to keep is removed",
+    ),
+    Fault(
+        f"{_RUNTIME}/randomness.py",
+        "if not 0 <= seed < 2**32:",
+        "if not 0 <= seed <= 2**32:",
+        "a seed that numpy refuses is taken",
+    ),
+    Fault(
+        f"{_RUNTIME}/randomness.py",
+        'text = f"{seed}/{rank}/{step}/{purpose}".encode()',
+        'text = f"{seed + rank}/{step}/{purpose}".encode()',
+        "rank 1 of one seed draws what rank 0 of the next draws",
+    ),
+    Fault(
+        f"{_RUNTIME}/saving.py",
+        "temporary.unlink(missing_ok=True)\n        raise",
+        "raise",
+        "a save that failed leaves its temporary file behind",
+    ),
+    Fault(
+        f"{_RUNTIME}/saving.py",
+        "temporary.chmod(stat.S_IMODE(path.stat().st_mode))",
+        "temporary.stat()",
+        "a saved file loses its mode",
+    ),
+    Fault(
+        f"{_RUNTIME}/temporary.py",
+        "for undo in reversed(undos):",
+        "for undo in undos:",
+        "attributes are set back in the wrong order",
+    ),
+    Fault(
+        f"{_RUNTIME}/sections.py",
+        "if rank() == 0 or world_size() == 1:",
+        "if rank() != 0:",
+        "run_on_main calls nothing on one process",
+    ),
+)
