@@ -13,14 +13,15 @@ from distlint.analysis.interpreter.ranks import MAIN, OTHER, RankClass
 from distlint.analysis.interpreter.values import Spread, Value
 from distlint.analysis.live.arrival import groups_of
 from distlint.analysis.program.definitions import Function, Module
-from distlint.analysis.traces.compare import Comparison, Difference, GaveUp
-from distlint.analysis.traces.graph import (
+from distlint.analysis.traces.compare import Comparison, Difference
+from distlint.analysis.traces.fronts import GaveUp
+from distlint.analysis.traces.graph import Graphs
+from distlint.analysis.traces.nodes import (
     OPAQUE,
     STOP,
     Act,
     Call,
     Failed,
-    Graphs,
     Head,
     If,
     Node,

@@ -13,7 +13,7 @@ from distlint.analysis.interpreter.ranks import MAIN, OTHER, RankClass
 from distlint.analysis.program.definitions import Module, dotted_name
 from distlint.analysis.program.places import place_of, related
 from distlint.analysis.traces.divergence import Divergence
-from distlint.analysis.traces.graph import Act
+from distlint.analysis.traces.nodes import Act
 from distlint.findings import Place, Related, Witness, WitnessStep
 from distlint.nodes import walk
 
