@@ -11,7 +11,7 @@ from textwrap import dedent
 import pytest
 
 from distlint.analysis import Source, build_model
-from distlint.analysis.traces import compare
+from distlint.analysis.traces import fronts
 from distlint.analysis.traces.divergence import Divergence
 
 ARMS = 900
@@ -116,7 +116,7 @@ def test_more_than_six_differences_of_one_function_are_all_found() -> None:
 
 
 def test_a_comparison_that_is_given_up_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compare, "_BUDGET", 3)
+    monkeypatch.setattr(fronts, "MAX_STATES", 3)
     _, problems = compared(TRAINING)
     assert "train: not compared to its end, more than 3 states to compare" in problems
 
@@ -124,7 +124,7 @@ def test_a_comparison_that_is_given_up_is_a_problem(monkeypatch: pytest.MonkeyPa
 def test_a_condition_of_one_rank_that_is_given_up_is_a_problem(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(compare, "_BUDGET", 1)
+    monkeypatch.setattr(fronts, "MAX_STATES", 1)
     _, problems = compared(
         """
         import time

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,52 +11,64 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ir import Event, Guard, Layer, Loop, Run
 from distlint.analysis.interpreter.ranks import MAIN, OTHER, RankClass
-from distlint.analysis.interpreter.values import Spread, Value
+from distlint.analysis.interpreter.values import Value
 from distlint.analysis.live.arrival import groups_of
 from distlint.analysis.program.definitions import Function, Module
-from distlint.analysis.traces.compare import Comparison, Difference, GaveUp
-from distlint.analysis.traces.graph import (
+from distlint.analysis.traces.compare import Comparison, Difference
+from distlint.analysis.traces.fronts import GaveUp
+from distlint.analysis.traces.graph import Graphs
+from distlint.analysis.traces.nodes import (
     OPAQUE,
     STOP,
     Act,
     Call,
     Failed,
-    Graphs,
     Head,
     If,
     Node,
     is_local,
     own_nodes,
 )
-from distlint.nodes import walk
+from distlint.analysis.traces.parting import Parting, arm_of, inside_calls, reason_of
 
 if TYPE_CHECKING:
     from distlint.analysis.live.runs import FunctionRuns
+
+
+class DivergenceKind(str, enum.Enum):
+    """What makes ranks part."""
+
+    RANK = "rank"
+    """Who they are: two classes of ranks."""
+    LOCAL = "local"
+    """One condition that each rank answers for itself."""
+    LOOP = "loop"
+    """A loop whose trip count is each rank's own."""
+    FAILURE = "failure"
+    """An exception on one rank."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Divergence:
     """One place where ranks do not do the same.
 
-    kind      "rank": two rank classes; "local": one condition that each rank answers for itself;
-              "loop": a loop whose trip count is each rank's own; "failure": an exception on one rank
     act       the collective that waits, with `waiters` the ranks that reach it
     other_act what the other ranks do instead (None: they reach the end of the function)
-    guards    the conditions that divide the ranks (for "local": the condition itself)
+    partings  the conditions that divide the ranks, with the arm that each class takes
     chain     the calls from the function to the collective, outermost first
     missing   whether the other side never performs that collective at all (else: another order)
-    left      whether the other side has left before, by an exit under `guards`
-    explained whether `guards` stand around the collective or lead out above it; else they only divide
+    left      whether the other side has left before, by an exit under those conditions
+    explained whether those conditions stand around the collective or lead out above it; else they only divide
     """
 
-    kind: str
+    kind: DivergenceKind
     function: Function
     layer: Layer
     act: Act
     other_act: Act | None
     waiters: RankClass | None
     absent: RankClass | None
-    guards: tuple[Guard, ...]
+    partings: tuple[Parting, ...]
     chain: tuple[Call, ...]
     trail: tuple[Act, ...]
     missing: bool
@@ -63,6 +76,11 @@ class Divergence:
     node: ast.AST | None = None
     left: bool = False
     explained: bool = True
+
+    @property
+    def guards(self) -> tuple[Guard, ...]:
+        """The conditions that divide the ranks."""
+        return tuple(parting.guard for parting in self.partings)
 
     @property
     def module(self) -> Module:
@@ -273,81 +291,28 @@ def _classify(
     here, there = (mine, theirs) if left_waits else (theirs, mine)
     if instead is not None and act.event.op in {o for n, o in there.items() if n not in here}:
         missing = False  # the other side has one like it in a place of its own
-    guards, left_before, explained = _dividing(act, chain, waiters, absent)
-    if not guards:
+    reason = reason_of(function, act, chain, waiters, absent, instead is None)
+    partings = reason.partings
+    if not partings:
         # An argument that is each rank's own decides inside the calls.
-        calls = (*difference.left_calls, *difference.right_calls)
-        guards = tuple(guard for call in calls for guard in call.run.divides)
+        calls = (difference.left_calls, difference.right_calls)
+        waiting, missing_calls = calls if left_waits else calls[::-1]
+        partings = inside_calls(waiting, missing_calls)
     return Divergence(
-        "rank",
+        DivergenceKind.RANK,
         function,
         layer,
         act,
         instead,
         waiting_rank,
         absent_rank,
-        guards,
+        partings,
         chain,
         difference.trail,
         missing,
-        left=left_before and missing and instead is None,
-        explained=explained,
+        left=reason.left and missing and instead is None,
+        explained=reason.explained,
     )
-
-
-def _dividing(
-    act: Act, chain: tuple[Call, ...], waiters: Run, absent: Run
-) -> tuple[tuple[Guard, ...], bool, bool]:
-    """The conditions of the rank that let the waiting class come to the event and kept the other from it.
-
-    With them, whether they are those of an exit above the event, not of what encloses it, and whether
-    they are either.
-    """
-    via = chain[0].via if chain else act.via
-    anchor = via[0] if via else chain[0].node if chain else act.event.node
-    nodes = {id(anchor)}
-    if isinstance(anchor, (ast.With, ast.AsyncWith)):
-        nodes |= {id(item.context_expr) for item in anchor.items}
-    site = next((s for s in waiters.calls if id(s.node) in nodes), act.event.site)
-    enclosing = site.guards if site is not None else ()
-    for known in (True, False):
-        by_rank = tuple(
-            g
-            for g in enclosing
-            if g.value.spread is Spread.RANK
-            and (_decided(g, absent, not g.taken) if known else not _decided(g, absent, g.taken))
-        )
-        if by_rank:
-            return by_rank, False, True
-    exits = tuple(g for g in absent.divides if g.exits)
-    # An exit deeper inside: open_clip_torch 3.3.0, open_clip_train/main.py, where the master returns if
-    # the experiment exists; the other conditions on the rank keep nobody from what follows.
-    exits = exits or tuple(g for g in absent.divides if _may_leave(g))
-    if act.event.op == "forward":
-        # A call that both classes make, of a model that only one is seen to have wrapped, is no
-        # absence (accelerate 1.15.0 test_utils/scripts/test_distributed_data_loop.py:173).
-        return exits, bool(exits), True
-    guards = exits or tuple(absent.divides) or tuple(waiters.divides)
-    # The class that waits went on where the other may have left (accelerate 1.15.0 fsdp_utils.py:233).
-    return guards, bool(exits), bool(exits) or any(g.exits for g in waiters.divides)
-
-
-def _may_leave(guard: Guard) -> bool:
-    """Whether the arm of an `if` that was taken holds a statement that leaves."""
-    for node in walk(guard.module.source.tree):
-        if isinstance(node, ast.If) and node.test is guard.node:
-            arm = node.body if guard.taken else node.orelse
-            return any(
-                isinstance(n, (ast.Return, ast.Raise, ast.Break, ast.Continue))
-                for s in arm
-                for n in walk(s)
-            )
-    return False
-
-
-def _decided(guard: Guard, run: Run, taken: bool) -> bool:
-    """Whether a class of ranks came to a test and took this arm."""
-    return any(g.node is guard.node and g.taken is taken for g in run.divides)
 
 
 def _local(
@@ -376,7 +341,8 @@ def _local(
                     act, chain, waiters = waits
                     found.append(
                         Divergence(
-                            kind, owner, layer, act, None, waiters, run.rank, (arms[0].guard,),
+                            kind, owner, layer, act, None, waiters, run.rank,
+                            (Parting(arms[0].guard, not arms[0].guard.taken, arms[0].guard.taken),),
                             chain, (), True, None, place,
                         )
                     )  # fmt: skip
@@ -446,7 +412,7 @@ def _waits_alone(
     act, chain = first
     for rank, run in variant.items():
         if (
-            _decided(failed.guard, run, not failed.guard.taken)
+            arm_of(run, failed.guard) is (not failed.guard.taken)
             and id(act.event.node) in comparison.contents(graphs.root(run)).events
         ):
             return act, chain, rank
@@ -483,7 +449,7 @@ def _first_act(
 
 def _forks(
     function: Function, graphs: Graphs, run: Run
-) -> Iterator[tuple[Function, str, Value, ast.AST, tuple[Node, Node]]]:
+) -> Iterator[tuple[Function, DivergenceKind, Value, ast.AST, tuple[Node, Node]]]:
     """Where each rank chooses its way for itself: the function that asks, the kind of divergence, the
     value that decides, its place, and the two ways."""
     for node in own_nodes(graphs.root(run)):
@@ -491,7 +457,7 @@ def _forks(
             case If(value=Value() as value) if is_local(value):
                 yield function, _kind(value), value, node.node, (node.then, node.orelse)
             case Head(exit=Node() as leave, loop=Loop(local=Value() as value)) if is_local(value):
-                yield function, "loop", value, node.loop.node, (node.body, leave)
+                yield function, DivergenceKind.LOOP, value, node.loop.node, (node.body, leave)
             case Call():
                 # Some ranks end their process in there: the others go on behind the call.
                 for owner, asked in graphs.exits(node.run):
@@ -499,8 +465,8 @@ def _forks(
                         yield owner, _kind(asked.value), asked.value, asked.node, (STOP, node.next)
 
 
-def _kind(value: Value) -> str:
-    return "failure" if "failure" in value.tags else "local"
+def _kind(value: Value) -> DivergenceKind:
+    return DivergenceKind.FAILURE if "failure" in value.tags else DivergenceKind.LOCAL
 
 
-__all__ = ["OTHER", "Divergence", "divergences_of"]
+__all__ = ["OTHER", "Divergence", "DivergenceKind", "divergences_of"]

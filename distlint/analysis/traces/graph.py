@@ -9,8 +9,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
-from itertools import count
-from typing import Final
 
 from distlint.analysis.interpreter.ir import (
     Attempt,
@@ -29,107 +27,23 @@ from distlint.analysis.interpreter.ir import (
     Surround,
     Yield,
 )
-from distlint.analysis.interpreter.values import Spread, Value
+from distlint.analysis.interpreter.values import Value
 from distlint.analysis.program.definitions import Function, Module
-
-
-class Node:
-    """A point in what a run may do next. Compared by identity; equal futures share a node."""
-
-    __slots__ = ("number",)
-
-    def __init__(self) -> None:
-        self.number = next(_NUMBERS)
-        """The order in which nodes were made, which is the same in every run of distlint."""
-
-
-_NUMBERS: Final = count()
-
-
-class End(Node):
-    """No more events: the function returned, or (`raise`) an exception ends the path."""
-
-    __slots__ = ("kind",)
-
-    def __init__(self, kind: str) -> None:
-        super().__init__()
-        self.kind = kind
-
-
-RETURN = End("return")
-STOP = End("stop")
-"""The normal end of a rank's path by `sys.exit` or a raise that its rank takes."""
-RAISE = End("raise")
-
-
-class Failed(End):
-    """The end of a path by an exception that a handler raises where `guard` lets some ranks alone come."""
-
-    __slots__ = ("guard",)
-
-    def __init__(self, guard: Guard) -> None:
-        super().__init__("raise")
-        self.guard = guard
-
-
-class Act(Node):
-    """An event, then `next`. `via` are the `with` and `for` statements over generators around it."""
-
-    __slots__ = ("event", "next", "via")
-
-    def __init__(self, event: Event, next_: Node, via: tuple[ast.AST, ...] = ()) -> None:
-        super().__init__()
-        self.event = event
-        self.next = next_
-        self.via = via
-
-
-class If(Node):
-    """A decision on a symbol. `local` is the value where each rank decides for itself."""
-
-    __slots__ = ("local", "node", "orelse", "symbol", "then", "value")
-
-    def __init__(
-        self, symbol: Hashable, then: Node, orelse: Node, node: ast.AST, value: Value | None
-    ) -> None:
-        super().__init__()
-        self.symbol = symbol
-        self.then = then
-        self.orelse = orelse
-        self.node = node
-        self.value = value
-
-
-class Head(Node):
-    """The head of a loop: again through `body`, or on to `exit` (None for an endless loop)."""
-
-    __slots__ = ("body", "exit", "loop")
-
-    def __init__(self, loop: Loop) -> None:
-        super().__init__()
-        self.loop = loop
-        self.body: Node = RETURN
-        self.exit: Node | None = None
-
-
-class Call(Node):
-    """A call of a project function that has events; expanded where the comparison needs it."""
-
-    __slots__ = ("known", "next", "node", "run", "via")
-
-    def __init__(self, step: Invoke, next_: Node, via: tuple[ast.AST, ...] = ()) -> None:
-        super().__init__()
-        self.run = step.run
-        self.node = step.node
-        self.known = step.known
-        self.next = next_
-        self.via = via
-
-
-_STABLE_KINDS: Final = frozenset({"file", "network", "process"})
-
-OPAQUE = "opaque"
-"""Starts the `op` of events that stand for unknown code: what ranks do there is not compared."""
+from distlint.analysis.traces.nodes import (
+    OPAQUE,
+    RAISE,
+    RETURN,
+    STOP,
+    Act,
+    Call,
+    Failed,
+    Head,
+    If,
+    Node,
+    is_local,
+    own_nodes,
+)
+from distlint.knowledge import assumed
 
 Lazy = Callable[[], Node]
 
@@ -175,7 +89,6 @@ class Graphs:
         """The live runs of every function, of all classes."""
         self.alike: dict[tuple[Run, Run, Layer], bool] = {}
         """Whether two runs of a function that ranks enter together perform the same events."""
-        self._slices: dict[tuple[Layer, frozenset[int]], Slice] = {}
         self._via: tuple[ast.AST, ...] = ()
         self._opaque: dict[int, Event] = {}
         self._roots: dict[tuple[Run, Known], Node] = {}
@@ -210,12 +123,6 @@ class Graphs:
                 finally:  # what is nested too deeply leaves nothing behind for the next
                     self._known, self._via = {}, ()
         return self._roots[run, known]
-
-    def slice(self, layer: Layer, skip: frozenset[int] = frozenset()) -> Slice:
-        """What counts of all graphs for one layer of events, without those to skip."""
-        if (layer, skip) not in self._slices:
-            self._slices[layer, skip] = Slice(self, layer, skip)
-        return self._slices[layer, skip]
 
     def noisy(self, run: Run) -> bool:
         """Whether a run may perform an event or end the process, through any calls."""
@@ -391,6 +298,8 @@ class Graphs:
         truth = condition.truthiness()
         if truth is None and self._known:
             truth = self._told(condition.key)
+        if truth is None:
+            truth = assumed.answer(condition.key)
         if truth is not None:
             return then if truth else orelse
         if condition.logic is None:
@@ -589,245 +498,4 @@ def _has_events(steps: list[Step]) -> bool:
     return False
 
 
-def is_local(value: Value) -> bool:
-    """Whether ranks may answer a condition differently, in a way that happens.
-
-    Tests of the file system are left out: ranks see one and the same shared file nearly always, and of 8
-    places in real packages none was a bug unless one class of ranks writes that file.
-    """
-    if "failure" in value.tags:
-        return True
-    return value.spread is Spread.LOCAL and (
-        value.origin is None or value.origin.kind not in _STABLE_KINDS
-    )
-
-
-def ways_on(node: Node) -> tuple[Node, ...]:
-    """The nodes that may follow in a function's own graph."""
-    match node:
-        case Act() | Call():
-            return (node.next,)
-        case If():
-            return node.then, node.orelse
-        case Head():
-            return (node.body,) if node.exit is None else (node.body, node.exit)
-    return ()
-
-
-def own_nodes(root: Node) -> list[Node]:
-    """The nodes of a function's own graph, not of the functions it calls."""
-    seen: dict[Node, None] = {}
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if node not in seen:
-            seen[node] = None
-            stack += reversed(ways_on(node))
-    return list(seen)
-
-
-class Slice:
-    """Graphs without what does not count: other layers' events, calls and decisions that change nothing.
-
-    Most of a training loop is of no interest to one comparison: rank 0 alone saves and logs there, under
-    conditions of its own. Where all ways from a node meet again before anything counts, the comparison goes
-    on from that meeting point at once.
-    """
-
-    def __init__(self, graphs: Graphs, layer: Layer, skip: frozenset[int]) -> None:
-        self.graphs = graphs
-        self.layer = layer
-        self.skip = skip
-        self._ahead: dict[Node, Node] = {}
-        self._quiet: dict[tuple[Run, Known], bool] = {}
-        self._quiet_functions: dict[Function, bool] = {}
-        self._asked: dict[
-            Node, tuple[frozenset[Hashable], dict[Hashable, frozenset[Hashable]]]
-        ] = {}
-
-    def counts(self, act: Act) -> bool:
-        """Whether an event is one of this layer's, among all ranks, and not one to skip."""
-        event = act.event
-        return event.layer <= self.layer and event.group is None and id(event.node) not in self.skip
-
-    def root(self, call: Call) -> Node:
-        """Where the graph of a called function begins to count."""
-        return self.ahead(self.graphs.root(call.run, call.known))
-
-    def ahead(self, node: Node) -> Node:
-        """The node itself where it counts, else the first that all ways from it come to."""
-        if node not in self._ahead:
-            self._ahead.update(self._meetings(node))
-        return self._ahead[node]
-
-    def _matters(self, node: Node) -> bool:
-        match node:
-            case Act():
-                return self.counts(node)
-            case Call():
-                return not self._quiet_call(node)
-            case End():
-                return True
-        return False
-
-    def _quiet_call(self, call: Call) -> bool:
-        """Whether nothing in a call counts, on no class of ranks: who calls it does not matter.
-
-        What one class alone does inside a function is reported there; its callers all call it.
-        """
-        function = call.run.function
-        if function not in self._quiet_functions:
-            self._quiet_functions[function] = all(
-                self._quiet_run(run, ()) for run in self.graphs.runs.get(function, ())
-            )
-        return self._quiet_functions[function] and self._quiet_run(call.run, call.known)
-
-    def _quiet_run(self, run: Run, known: Known) -> bool:
-        """Whether no event that counts and no end of the process can be reached, through any calls."""
-        key = run, known
-        if key in self._quiet:
-            return self._quiet[key]
-        seen: set[tuple[Run, Known]] = set()
-        stack = [key]
-        while stack:
-            current = stack.pop()
-            if current in seen:
-                continue
-            seen.add(current)
-            quiet = self._quiet.get(current)
-            if quiet is None:
-                for node in own_nodes(self.graphs.root(*current)):
-                    if node is STOP or (isinstance(node, Act) and self.counts(node)):
-                        quiet = False
-                        break
-                    if isinstance(node, Call):
-                        stack.append((node.run, node.known))
-            if quiet is False:
-                self._quiet[key] = self._quiet[current] = False
-                return False
-        self._quiet.update(dict.fromkeys(seen, True))
-        return True
-
-    def _meetings(self, root: Node) -> dict[Node, Node]:
-        """For every node below: the last node that all ways from it meet in before anything counts.
-
-        The post-dominators of the graph in which each node that counts is an end.
-        """
-        nodes = own_nodes(root)
-        ways = {n: () if n in self._ahead or self._matters(n) else ways_on(n) for n in nodes}
-        before: dict[Node, list[Node]] = {n: [] for n in nodes}
-        for node, following in ways.items():
-            for each in following:
-                before[each].append(node)
-        order = _from_the_ends([n for n in nodes if not ways[n]], before)
-        place = {node: index for index, node in enumerate(order)}
-        met: dict[Node, Node | None] = {n: None for n in order if not ways[n]}
-        changed = True
-        while changed:
-            changed = False
-            for node in order:
-                known = [n for n in ways[node] if n in met]
-                if not known:
-                    continue
-                meeting: Node | None = known[0]
-                for other in known[1:]:
-                    meeting = _meet(meeting, other, met, place)
-                if node not in met or met[node] is not meeting:
-                    met[node] = meeting
-                    changed = True
-        last: dict[Node, Node] = {}
-        for node in order:
-            further = met[node]
-            last[node] = self._ahead.get(node, node) if further is None else last[further]
-        # What never comes to an end, round and round without an event, is left as it stands.
-        return {node: last.get(node, node) for node in nodes}
-
-    def ways(self, node: Node) -> tuple[Node, ...]:
-        """The nodes that may follow, through calls."""
-        following = tuple(self.ahead(n) for n in ways_on(node))
-        return (self.root(node), *following) if isinstance(node, Call) else following
-
-    def nodes(self, root: Node) -> list[Node]:
-        """Every node that can be reached, through calls."""
-        seen: dict[Node, None] = {}
-        stack = [self.ahead(root)]
-        while stack:
-            node = stack.pop()
-            if node not in seen:
-                seen[node] = None
-                stack += self.ways(node)
-        return list(seen)
-
-    def symbols(self, root: Node) -> frozenset[Hashable]:
-        """Every symbol and loop that a graph may ask, through calls."""
-        return self._questions(root)[0]
-
-    def loops(self, root: Node) -> dict[Hashable, frozenset[Hashable]]:
-        """Every loop of a graph, through calls, with the symbols that it asks anew, by its key."""
-        return self._questions(root)[1]
-
-    def _questions(
-        self, root: Node
-    ) -> tuple[frozenset[Hashable], dict[Hashable, frozenset[Hashable]]]:
-        root = self.ahead(root)
-        if root not in self._asked:
-            symbols: set[Hashable] = set()
-            loops: dict[Hashable, frozenset[Hashable]] = {}
-            for node in self.nodes(root):
-                match node:
-                    case If():
-                        symbols.add(node.symbol)
-                    case Head(loop=loop):
-                        loops[loop.key] = loops.get(loop.key, frozenset()) | loop.volatile
-            self._asked[root] = frozenset(symbols | loops.keys()), loops
-        return self._asked[root]
-
-
-def _from_the_ends(ends: list[Node], before: dict[Node, list[Node]]) -> list[Node]:
-    """The nodes that come to an end, each after those that follow it where loops allow it."""
-    seen: set[Node] = set()
-    done: list[Node] = []
-    stack = [(node, False) for node in ends]
-    while stack:
-        node, left = stack.pop()
-        if left:
-            done.append(node)
-        elif node not in seen:
-            seen.add(node)
-            stack.append((node, True))
-            stack += [(each, False) for each in before[node] if each not in seen]
-    return done[::-1]
-
-
-def _meet(
-    first: Node | None, second: Node | None, met: dict[Node, Node | None], place: dict[Node, int]
-) -> Node | None:
-    """Where the ways from two nodes meet; None where they end apart."""
-    while first is not second:
-        if first is None or second is None:
-            return None
-        if place[first] > place[second]:
-            first = met[first]
-        else:
-            second = met[second]
-    return first
-
-
-__all__ = [
-    "OPAQUE",
-    "RAISE",
-    "RETURN",
-    "STOP",
-    "Act",
-    "Call",
-    "End",
-    "Failed",
-    "Graphs",
-    "Head",
-    "If",
-    "Node",
-    "Slice",
-    "is_local",
-    "own_nodes",
-    "ways_on",
-]
+__all__ = ["Graphs"]

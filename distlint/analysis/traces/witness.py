@@ -13,7 +13,8 @@ from distlint.analysis.interpreter.ranks import MAIN, OTHER, RankClass
 from distlint.analysis.program.definitions import Module, dotted_name
 from distlint.analysis.program.places import place_of, related
 from distlint.analysis.traces.divergence import Divergence
-from distlint.analysis.traces.graph import Act
+from distlint.analysis.traces.nodes import Act
+from distlint.analysis.traces.parting import Parting
 from distlint.findings import Place, Related, Witness, WitnessStep
 from distlint.nodes import walk
 
@@ -78,34 +79,62 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """How ranks leave from a branch: the words for it, the line, whether they always do."""
+    """How ranks leave from a branch: the words for it, the line, whether they always do, and the arm."""
 
     done: str
     word: str
     line: int
     always: bool
     node: ast.stmt | None = None
+    arm: bool = True
 
 
 def exit_of(divergence: Divergence, guard: Guard) -> Exit | None:
     """How ranks leave from the branch of a guard; None where the collective is what the branch holds."""
-    branch = next(
+    branch = _branch(guard)
+    if not isinstance(branch, ast.If) or any(n is divergence.anchor for n in walk(branch)):
+        return None
+    arms = ((branch.body, True), (branch.orelse, False))
+    for block, arm in arms:
+        if block and _leaves(block[-1]):
+            return Exit(*_WORDS[type(block[-1])], block[-1].lineno, True, block[-1], arm)
+    for block, arm in arms:
+        for node in (n for statement in block for n in walk(statement)):
+            if isinstance(node, ast.stmt) and _leaves(node):
+                return Exit(*_WORDS[type(node)], node.lineno, False, node, arm)
+    return None
+
+
+def _branch(guard: Guard) -> ast.If | ast.IfExp | None:
+    """What a condition decides; None for one of `and`, `or`, `while`, `assert` or a decorator."""
+    return next(
         (
             n
             for n in walk(guard.module.source.tree)
-            if isinstance(n, ast.If) and n.test is guard.node
+            if isinstance(n, (ast.If, ast.IfExp)) and n.test is guard.node
         ),
         None,
     )
-    if branch is None or any(n is divergence.anchor for n in walk(branch)):
-        return None
-    for block in (branch.body, branch.orelse):
-        if block and _leaves(block[-1]):
-            return Exit(*_WORDS[type(block[-1])], block[-1].lineno, True, block[-1])
-    for node in walk(branch):
-        if isinstance(node, ast.stmt) and _leaves(node):
-            return Exit(*_WORDS[type(node)], node.lineno, False, node)
-    return None
+
+
+def _answers(divergence: Divergence, parting: Parting) -> tuple[str, str]:
+    """What the waiting class and the other do at a condition, as their runs answer it."""
+    guard = parting.guard
+    left = exit_of(divergence, guard)
+    branch = _branch(guard)
+    if any(guard.node is decorator for decorator in divergence.function.decorators):
+        words = {True: f"runs {divergence.function.name}", False: "returns at once"}
+    elif left is not None:
+        words = {left.arm: left.word, not left.arm: "goes on"}
+    else:
+        words = {True: "enters", False: "else" if branch and branch.orelse else "passes by"}
+    # Where a class answers either way, it takes the way on which the two part.
+    waiting, absent = parting.waiting, parting.absent
+    if waiting is None:
+        waiting = not absent if absent is not None else left is None or not left.arm
+    if absent is None:
+        absent = not waiting
+    return words[waiting], words[absent]
 
 
 def _leaves(statement: ast.stmt) -> bool:
@@ -136,6 +165,8 @@ def absence(divergence: Divergence) -> str:
         if left.always:
             return f"{absent.name} {absent.verb('has', 'have')} {left.done} at {line}"
         return f"{absent.name} may have {left.done} at {line}"
+    if divergence.partings[-1].absent is True:
+        return f"{absent.name} {absent.verb('takes', 'take')} the branch `{text_of(guard.node)}` ({where(guard.module, guard.node, home)})"
     return f"{absent.name} {absent.verb('does', 'do')} not enter the branch `{text_of(guard.node)}` ({where(guard.module, guard.node, home)})"
 
 
@@ -205,16 +236,14 @@ def witness(divergence: Divergence) -> Witness:
         step = WitnessStep(_place(act.event), event_text(act.event))
         mine.append(step)
         theirs.append(step)
-    for guard in divergence.guards:
+    for parting in divergence.partings:
+        guard = parting.guard
         place = place_of(guard.module, guard.node)
-        left = exit_of(divergence, guard)
-        test = text_of(guard.node)
-        if any(guard.node is decorator for decorator in divergence.function.decorators):
-            mine.append(WitnessStep(place, f"@{test}  → runs {divergence.function.name}"))
-            theirs.append(WitnessStep(place, f"@{test}  → returns at once"))
-            continue
-        mine.append(WitnessStep(place, f"if {test}  → {'goes on' if left else 'enters'}"))
-        theirs.append(WitnessStep(place, f"if {test}  → {left.word if left else 'passes by'}"))
+        decorates = any(guard.node is each for each in divergence.function.decorators)
+        test = f"@{text_of(guard.node)} " if decorates else f"if {text_of(guard.node)} "
+        mine_does, theirs_do = _answers(divergence, parting)
+        mine.append(WitnessStep(place, f"{test} → {mine_does}"))
+        theirs.append(WitnessStep(place, f"{test} → {theirs_do}"))
     if divergence.condition is not None and divergence.node is not None:
         test_node = (
             getattr(divergence.node, "test", None)

@@ -1,0 +1,163 @@
+"""Which conditions of the rank divide two classes, and the arm that each class takes there."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from distlint.analysis.interpreter.ir import Guard, Run
+from distlint.analysis.interpreter.values import Spread
+from distlint.analysis.program.definitions import Function, dotted_name
+from distlint.analysis.traces.nodes import Act, Call
+from distlint.nodes import walk
+
+_EXITS = ("sys.exit", "exit", "quit", "os._exit")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parting:
+    """A condition of the rank, and how each class answers it.
+
+    None: the class does not come there, or may answer either way.
+    """
+
+    guard: Guard
+    waiting: bool | None
+    absent: bool | None
+
+    @property
+    def divides(self) -> bool:
+        """Whether the classes may go different ways here."""
+        return self.waiting is None or self.waiting is not self.absent
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reason:
+    """Why one class comes to a collective and the other does not.
+
+    left      whether the conditions are those of an exit above the collective, not of what encloses it
+    explained whether they are either; else they are all that is known to divide the classes
+    """
+
+    partings: tuple[Parting, ...]
+    left: bool
+    explained: bool
+
+
+def arm_of(run: Run, guard: Guard) -> bool | None:
+    """How a class of ranks answered a test; None where it did not come there, or not always alike."""
+    arms = {other.taken for other in run.divides if other.node is guard.node}
+    return arms.pop() if len(arms) == 1 else None
+
+
+def reason_of(
+    function: Function,
+    act: Act,
+    chain: tuple[Call, ...],
+    waiters: Run,
+    absent: Run,
+    ended: bool,
+) -> Reason:
+    """The conditions that let the waiting class come to an event and kept the other from it.
+
+    `ended`: the other class comes to no other event instead.
+    """
+    enclosing = _enclosing(act, chain, waiters)
+    for known in (True, False):
+        by_rank = tuple(
+            Parting(guard, guard.taken, arm_of(absent, guard))
+            for guard in enclosing
+            if guard.value.spread is Spread.RANK
+            and (arm_of(absent, guard) is (not guard.taken)) >= known
+        )
+        by_rank = tuple(parting for parting in by_rank if parting.divides)
+        if by_rank:
+            return Reason(by_rank, False, True)
+    leaving = [guard for guard in absent.divides if any(_leaves_by(guard, function, ended=ended))]
+    exits = _partings([g for g in leaving if g.exits], waiters, absent)
+    # An exit deeper inside: open_clip_torch 3.3.0, open_clip_train/main.py, where the master returns if
+    # the experiment exists; the other conditions on the rank keep nobody from what follows.
+    exits = exits or _partings(leaving, waiters, absent)
+    if act.event.op == "forward":
+        # A call that both classes make, of a model that only one is seen to have wrapped, is no
+        # absence (accelerate 1.15.0 test_utils/scripts/test_distributed_data_loop.py:173).
+        return Reason(exits, bool(exits), True)
+    partings = exits or _partings(absent.divides, waiters, absent)
+    partings = partings or _partings(waiters.divides, waiters, absent)
+    # The class that waits went on where the other may have left (accelerate 1.15.0 fsdp_utils.py:233).
+    explained = bool(exits) or any(guard.exits for guard in waiters.divides)
+    return Reason(partings, bool(exits), explained)
+
+
+def inside_calls(waiting: tuple[Call, ...], absent: tuple[Call, ...]) -> tuple[Parting, ...]:
+    """The conditions that divide the classes in the functions that they call on their ways."""
+    found: dict[Guard, Parting] = {}
+    for mine, theirs in ((waiting, absent), (absent, waiting)):
+        for call in mine:
+            other = next((c.run for c in theirs if c.run.function is call.run.function), None)
+            for guard in call.run.divides:
+                arms = guard.taken, None if other is None else arm_of(other, guard)
+                parting = Parting(guard, *(arms if mine is waiting else arms[::-1]))
+                if parting.divides:
+                    found.setdefault(guard, parting)
+    return tuple(found.values())
+
+
+def _partings(guards: list[Guard], waiters: Run, absent: Run) -> tuple[Parting, ...]:
+    """Those of some conditions at which the two classes may go different ways."""
+    found = (Parting(g, arm_of(waiters, g), arm_of(absent, g)) for g in guards)
+    return tuple(parting for parting in found if parting.divides)
+
+
+def _enclosing(act: Act, chain: tuple[Call, ...], waiters: Run) -> tuple[Guard, ...]:
+    """The conditions in force where the waiting class performs an event, or calls what leads to it."""
+    via = chain[0].via if chain else act.via
+    anchor = via[0] if via else chain[0].node if chain else act.event.node
+    nodes = {id(anchor)}
+    if isinstance(anchor, (ast.With, ast.AsyncWith)):
+        nodes |= {id(item.context_expr) for item in anchor.items}
+    site = next((s for s in waiters.calls if id(s.node) in nodes), act.event.site)
+    return site.guards if site is not None else ()
+
+
+def _leaves_by(guard: Guard, function: Function, *, ended: bool) -> Iterator[ast.stmt]:
+    """The statements by which the arm of an `if` that was taken may leave.
+
+    A rank that raises without a handler around comes to nothing else.
+    """
+    branch = next(
+        (
+            node
+            for node in walk(guard.module.source.tree)
+            if isinstance(node, (ast.If, ast.Assert)) and node.test is guard.node
+        ),
+        None,
+    )
+    if branch is None:
+        return
+    if isinstance(branch, ast.Assert):
+        if not guard.taken and (ended or _is_tried(branch, function)):
+            yield branch
+        return
+    for statement in branch.body if guard.taken else branch.orelse:
+        for node in walk(statement):
+            match node:
+                case ast.Raise():
+                    if ended or _is_tried(branch, function):
+                        yield node
+                case ast.Return() | ast.Break() | ast.Continue():
+                    yield node
+                case ast.Expr(value=ast.Call(func=called)) if dotted_name(called) in _EXITS:
+                    yield node
+
+
+def _is_tried(branch: ast.stmt, function: Function) -> bool:
+    """Whether an exception that is raised there may be caught in the function."""
+    return any(
+        isinstance(node, ast.Try) and any(inner is branch for inner in walk(node))
+        for node in walk(function.node)
+    )
+
+
+__all__ = ["Parting", "Reason", "arm_of", "inside_calls", "reason_of"]

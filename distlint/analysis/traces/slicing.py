@@ -1,0 +1,214 @@
+"""Graphs without what does not count: what the comparison of one layer of events goes through."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from distlint.analysis.interpreter.ir import Known, Layer, Run
+from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.memory import remembered
+from distlint.analysis.traces.graph import Graphs
+from distlint.analysis.traces.nodes import (
+    STOP,
+    Act,
+    Call,
+    End,
+    Head,
+    If,
+    Node,
+    own_nodes,
+    ways_on,
+)
+
+
+class Slice:
+    """Graphs without what does not count: other layers' events, calls and decisions that change nothing.
+
+    Most of a training loop is of no interest to one comparison: rank 0 alone saves and logs there, under
+    conditions of its own. Where all ways from a node meet again before anything counts, the comparison goes
+    on from that meeting point at once.
+    """
+
+    def __init__(self, graphs: Graphs, layer: Layer, skip: frozenset[int]) -> None:
+        self.graphs = graphs
+        self.layer = layer
+        self.skip = skip
+        self._ahead: dict[Node, Node] = {}
+        self._quiet: dict[tuple[Run, Known], bool] = {}
+        self._quiet_functions: dict[Function, bool] = {}
+        self._asked: dict[
+            Node, tuple[frozenset[Hashable], dict[Hashable, frozenset[Hashable]]]
+        ] = {}
+
+    def counts(self, act: Act) -> bool:
+        """Whether an event is one of this layer's, among all ranks, and not one to skip."""
+        event = act.event
+        return event.layer <= self.layer and event.group is None and id(event.node) not in self.skip
+
+    def root(self, call: Call) -> Node:
+        """Where the graph of a called function begins to count."""
+        return self.ahead(self.graphs.root(call.run, call.known))
+
+    def ahead(self, node: Node) -> Node:
+        """The node itself where it counts, else the first that all ways from it come to."""
+        if node not in self._ahead:
+            self._ahead.update(self._meetings(node))
+        return self._ahead[node]
+
+    def _matters(self, node: Node) -> bool:
+        match node:
+            case Act():
+                return self.counts(node)
+            case Call():
+                return not self._quiet_call(node)
+            case End():
+                return True
+        return False
+
+    def _quiet_call(self, call: Call) -> bool:
+        """Whether nothing in a call counts, on no class of ranks: who calls it does not matter.
+
+        What one class alone does inside a function is reported there; its callers all call it.
+        """
+        function = call.run.function
+        if function not in self._quiet_functions:
+            self._quiet_functions[function] = all(
+                self._quiet_run(run, ()) for run in self.graphs.runs.get(function, ())
+            )
+        return self._quiet_functions[function] and self._quiet_run(call.run, call.known)
+
+    def _quiet_run(self, run: Run, known: Known) -> bool:
+        """Whether no event that counts and no end of the process can be reached, through any calls."""
+        key = run, known
+        if key in self._quiet:
+            return self._quiet[key]
+        seen: set[tuple[Run, Known]] = set()
+        stack = [key]
+        while stack:
+            current = stack.pop()
+            if current in seen:
+                continue
+            seen.add(current)
+            quiet = self._quiet.get(current)
+            if quiet is None:
+                for node in own_nodes(self.graphs.root(*current)):
+                    if node is STOP or (isinstance(node, Act) and self.counts(node)):
+                        quiet = False
+                        break
+                    if isinstance(node, Call):
+                        stack.append((node.run, node.known))
+            if quiet is False:
+                self._quiet[key] = self._quiet[current] = False
+                return False
+        self._quiet.update(dict.fromkeys(seen, True))
+        return True
+
+    def _meetings(self, root: Node) -> dict[Node, Node]:
+        """For every node below: the last node that all ways from it meet in before anything counts.
+
+        The post-dominators of the graph in which each node that counts is an end.
+        """
+        nodes = own_nodes(root)
+        ways = {n: () if n in self._ahead or self._matters(n) else ways_on(n) for n in nodes}
+        before: dict[Node, list[Node]] = {n: [] for n in nodes}
+        for node, following in ways.items():
+            for each in following:
+                before[each].append(node)
+        order = _from_the_ends([n for n in nodes if not ways[n]], before)
+        place = {node: index for index, node in enumerate(order)}
+        met: dict[Node, Node | None] = {n: None for n in order if not ways[n]}
+        changed = True
+        while changed:
+            changed = False
+            for node in order:
+                known = [n for n in ways[node] if n in met]
+                if not known:
+                    continue
+                meeting: Node | None = known[0]
+                for other in known[1:]:
+                    meeting = _meet(meeting, other, met, place)
+                if node not in met or met[node] is not meeting:
+                    met[node] = meeting
+                    changed = True
+        last: dict[Node, Node] = {}
+        for node in order:
+            further = met[node]
+            last[node] = self._ahead.get(node, node) if further is None else last[further]
+        # What never comes to an end, round and round without an event, is left as it stands.
+        return {node: last.get(node, node) for node in nodes}
+
+    def ways(self, node: Node) -> tuple[Node, ...]:
+        """The nodes that may follow, through calls."""
+        following = tuple(self.ahead(n) for n in ways_on(node))
+        return (self.root(node), *following) if isinstance(node, Call) else following
+
+    def nodes(self, root: Node) -> list[Node]:
+        """Every node that can be reached, through calls."""
+        seen: dict[Node, None] = {}
+        stack = [self.ahead(root)]
+        while stack:
+            node = stack.pop()
+            if node not in seen:
+                seen[node] = None
+                stack += self.ways(node)
+        return list(seen)
+
+    def symbols(self, root: Node) -> frozenset[Hashable]:
+        """Every symbol and loop that a graph may ask, through calls."""
+        return self._questions(root)[0]
+
+    def loops(self, root: Node) -> dict[Hashable, frozenset[Hashable]]:
+        """Every loop of a graph, through calls, with the symbols that it asks anew, by its key."""
+        return self._questions(root)[1]
+
+    def _questions(
+        self, root: Node
+    ) -> tuple[frozenset[Hashable], dict[Hashable, frozenset[Hashable]]]:
+        root = self.ahead(root)
+        if root not in self._asked:
+            symbols: set[Hashable] = set()
+            loops: dict[Hashable, frozenset[Hashable]] = {}
+            for node in self.nodes(root):
+                match node:
+                    case If():
+                        symbols.add(node.symbol)
+                    case Head(loop=loop):
+                        loops[loop.key] = loops.get(loop.key, frozenset()) | loop.volatile
+            self._asked[root] = frozenset(symbols | loops.keys()), loops
+        return self._asked[root]
+
+
+def _from_the_ends(ends: list[Node], before: dict[Node, list[Node]]) -> list[Node]:
+    """The nodes that come to an end, each after those that follow it where loops allow it."""
+    seen: set[Node] = set()
+    done: list[Node] = []
+    stack = [(node, False) for node in ends]
+    while stack:
+        node, left = stack.pop()
+        if left:
+            done.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack += [(each, False) for each in before[node] if each not in seen]
+    return done[::-1]
+
+
+def _meet(
+    first: Node | None, second: Node | None, met: dict[Node, Node | None], place: dict[Node, int]
+) -> Node | None:
+    """Where the ways from two nodes meet; None where they end apart."""
+    while first is not second:
+        if first is None or second is None:
+            return None
+        if place[first] > place[second]:
+            first = met[first]
+        else:
+            second = met[second]
+    return first
+
+
+@remembered
+def slice_of(graphs: Graphs, layer: Layer, skip: frozenset[int]) -> Slice:
+    """What counts of all graphs for one layer of events, without those to skip."""
+    return Slice(graphs, layer, skip)
