@@ -461,7 +461,7 @@ WRAPS: dict[str, Wrap] = {
             keyword="",
             result="arguments",
             trainable=True,
-            note="asks for a parameter that requires grad at line 1888",
+            # asks for a parameter that requires grad at line 1888
         ),
         Wrap(
             "accelerate.Accelerator.prepare_model",

@@ -268,7 +268,9 @@ class LiveProgram:
                 continue
             for _, run in runs.runs():
                 asks = run.consulted & {"rank", "local", "last"} and not module.is_script
-                if asks or any(facts.forward_waits(a.receiver.wraps) for a in run.attributes):
+                if asks or any(
+                    facts.forward_waits(w.kind for w in a.receiver.wraps) for a in run.attributes
+                ):
                     return True
                 # `from_pretrained()` waits for other ranks where there are some.
                 waits = _needs_group if module.is_script else facts.is_collective
