@@ -13,6 +13,7 @@ from distlint.analysis.interpreter.engine import Engine
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.interpreter.values import Value
 from distlint.analysis.program.program import Program
+from distlint.knowledge.facts import Knowledge
 
 BINARY = ("+", "-", "*", "//", "/", "%", "&", "|", "^", "<<", ">>")
 COMPARE = ("==", "!=", "<", "<=", ">", ">=", "in", "not in", "is", "is not")
@@ -55,7 +56,7 @@ def value_of(expression: str, before: str = "pass") -> Value:
     text = f"def main():\n    {before}\n    return {expression}\n"
     program = Program([Source("m.py", "m", text, ast.parse(text))])
     main = next(f for f in program.functions() if f.name == "main")
-    returned = Engine(program).run(main, MAIN).returns
+    returned = Engine(program, Knowledge.default()).run(main, MAIN).returns
     assert returned is not None
     return returned
 

@@ -14,6 +14,7 @@ from distlint.analysis.interpreter.engine import Engine
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.interpreter.values import Value
 from distlint.analysis.program.program import Program
+from distlint.knowledge.facts import Knowledge
 
 PLAIN = (
     "x is None", "x is not None", "x", "y is None", "y is not None", "y", "x == 3", "other()",
@@ -40,7 +41,7 @@ def handed_over(text: str) -> dict[str, list[list[Value]]]:
     program = Program([Source("m.py", "m", text, ast.parse(text))])
     main = next(f for f in program.functions() if f.name == "main")
     found: dict[str, list[list[Value]]] = {}
-    for site in Engine(program).run(main, MAIN).calls:
+    for site in Engine(program, Knowledge.default()).run(main, MAIN).calls:
         found.setdefault(site.name.rpartition(".")[2], []).append(site.args)
     return found
 
