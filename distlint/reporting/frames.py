@@ -98,7 +98,7 @@ def _under(
         return [f"{margin}{' ' * lead}{underline} {paint(mark.label)}"]
     lines = [margin + " " * lead + underline]
     indent = min(lead, max(width - gutter - 3 - 40, 0))
-    for part in wrap(mark.label, width - gutter - 3 - indent):
+    for part in wrap(mark.label, width - gutter - 3 - indent, break_words=True):
         lines.append(margin + " " * indent + paint(part))
     return lines
 
@@ -142,14 +142,35 @@ def cells(text: str) -> int:
     )
 
 
-def wrap(text: str, width: int) -> list[str]:
-    """`text` in lines of at most `width` cells, broken at spaces; long words stay whole."""
+def wrap(text: str, width: int, *, break_words: bool = False) -> list[str]:
+    """`text` in lines of at most `width` cells, broken at spaces.
+
+    A word that is longer stays whole, to be copied, unless `break_words`: then it goes on in the next
+    line, as in a column that must not push the one beside it.
+    """
     lines: list[str] = []
     current = ""
-    for word in text.split():
+    words = text.split()
+    if break_words:
+        words = [part for word in words for part in _parts(word, width)]
+    for word in words:
         if current and cells(current) + 1 + cells(word) > width:
             lines.append(current)
             current = word
         else:
             current = f"{current} {word}" if current else word
     return [*lines, current] if current else lines
+
+
+def _parts(word: str, width: int) -> list[str]:
+    """`word` in pieces of at most `width` cells, cut behind a dot, slash or bracket where one is near."""
+    parts = []
+    while cells(word) > width:
+        end = min(width, len(word))
+        while end > 1 and cells(word[:end]) > width:
+            end -= 1
+        near = max(word.rfind(mark, end - width // 3, end) for mark in "./_([,")
+        end = near + 1 if near > 0 else end
+        parts.append(word[:end])
+        word = word[end:]
+    return [*parts, word]

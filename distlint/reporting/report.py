@@ -85,6 +85,14 @@ class Report:
     def count(self, severity: Severity) -> int:
         return sum(row.finding.severity is severity for row in self.findings)
 
+    def statistics(self) -> list[tuple[str, str, int]]:
+        """Code, name and number of findings of each rule that has any, most frequent first."""
+        counts = Counter((row.finding.code, row.finding.name) for row in self.findings)
+        return [
+            (code, name, count)
+            for (code, name), count in sorted(counts.items(), key=lambda row: (-row[1], row[0]))
+        ]
+
     def fixable(self) -> Counter[Applicability]:
         """How many findings have a fix, by its applicability."""
         return Counter(row.finding.fix.applicability for row in self.findings if row.finding.fix)

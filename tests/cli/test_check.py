@@ -21,11 +21,11 @@ def write(root: Path, **files: str) -> None:
 
 
 def codes(out: str) -> list[str]:
-    return [row["code"] for row in json.loads(out)]
+    return [row["code"] for row in rows(out)]
 
 
 def rows(out: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(out)
+    found: list[dict[str, Any]] = json.loads(out)["findings"]
     return found
 
 
@@ -264,3 +264,64 @@ def test_a_script_does_not_pull_in_its_whole_directory_tree(
     result = distlint("check", "a.py", "--verbose")
     assert result.err == ""
     assert "(1 file checked)" in result.out
+
+
+def test_concise_and_quiet_print_findings_alone(distlint: Program, tmp_path: Path) -> None:
+    write(tmp_path, a="wrong\nrisky\n")
+    concise = distlint("check", "--output-format", "concise", "--quiet")
+    assert concise.out == (
+        "a.py:1:1: error HOUSE001 wrong-name [fix]: All ranks see `wrong`.\n"
+        "a.py:2:1: warning HOUSE002 risky-name [unsafe fix]: All ranks see `risky`.\n"
+    )
+    assert (concise.code, concise.err) == (1, "")
+    assert "Found" not in distlint("check", "-q").out
+    write(tmp_path, a="x = 1\n")
+    assert distlint("check", "-q") == distlint("check", "-q", "--output-format", "concise")
+    assert distlint("check", "-q").out == ""
+
+
+def test_the_report_goes_into_a_file(distlint: Program, tmp_path: Path) -> None:
+    write(tmp_path, a="wrong\n")
+    result = distlint("check", "--output-format", "json", "--output-file", "report.json")
+    assert (result.code, result.out.split("\n")[0]) == (1, "Found 1 error (1 file checked).")
+    assert codes((tmp_path / "report.json").read_text()) == ["HOUSE001"]
+    quiet = distlint("check", "--output-file", "report.txt", "-q", env={"FORCE_COLOR": "1"})
+    assert quiet.out == ""
+    assert (tmp_path / "report.txt").read_text().startswith("a.py:1:1: error HOUSE001")
+    nowhere = distlint("check", "--output-file", "missing/report.txt")
+    assert nowhere.code == 2
+    assert "missing/report.txt: the report cannot be written: no such file" in nowhere.err
+
+
+def test_extend_select_adds_to_what_runs(distlint: Program, tmp_path: Path) -> None:
+    write(tmp_path, a="wrong, risky, advised, novel\n")
+    (tmp_path / "distlint.toml").write_text("ignore = ['HOUSE002']\n")
+    added = distlint("check", "--output-format", "json", "--extend-select", "HOUSE003,new-name")
+    assert codes(added.out) == ["HOUSE001", "HOUSE003", "HOUSE004"]
+    both = ("--select", "HOUSE002", "--extend-select", "HOUSE003")
+    assert codes(distlint("check", "--output-format", "json", *both).out) == [
+        "HOUSE002",
+        "HOUSE003",
+    ]
+    assert "--extend-select: no rule" in distlint("check", "--extend-select", "HOUSE00I").err
+
+
+def test_color_overrules_the_environment(distlint: Program, tmp_path: Path) -> None:
+    write(tmp_path, a="wrong\n")
+    assert "\x1b[" in distlint("check", "--color", "always", env={"NO_COLOR": "1"}).out
+    assert "\x1b[" not in distlint("check", "--color", "never", env={"FORCE_COLOR": "1"}).out
+    assert "\x1b[" in distlint("fix", "--color", "always").out
+    assert "\x1b[" in distlint("rules", "--color", "always").out
+
+
+def test_statistics_as_json(distlint: Program, tmp_path: Path) -> None:
+    write(tmp_path, a="wrong\nwrong\nrisky\n")
+    document = json.loads(distlint("check", "--statistics", "--output-format", "json").out)
+    assert document["version"] == 1
+    assert document["statistics"] == [
+        {"code": "HOUSE001", "name": "wrong-name", "count": 2},
+        {"code": "HOUSE002", "name": "risky-name", "count": 1},
+    ]
+    refused = distlint("check", "--statistics", "--output-format", "sarif")
+    assert refused.code == 2
+    assert "--statistics prints text or json, not sarif" in refused.err

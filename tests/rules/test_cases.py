@@ -43,7 +43,7 @@ def _run(*arguments: str) -> tuple[int, str]:
 
 def _findings(path: Path, code: str) -> list[dict[str, object]]:
     _, out = _run("check", "--no-cache", "--select", code, "--output-format", "json", str(path))
-    found: list[dict[str, object]] = json.loads(out)
+    found: list[dict[str, object]] = json.loads(out)["findings"]
     return found
 
 
