@@ -23,7 +23,7 @@ from distlint.project.columns import forget_lines
 from distlint.project.files import Problem, matches_patterns
 from distlint.project.fingerprints import BaselineError, fingerprints, read_baseline
 from distlint.project.loading import Entry, Progress, Survey, load, projects_of, survey
-from distlint.project.modules import module_name
+from distlint.project.modules import module_name, repository_root
 from distlint.project.prefilter import minimal_literals
 from distlint.project.selection import Selection, match
 from distlint.project.settings import Settings
@@ -75,7 +75,12 @@ def check(request: Request) -> Report:
         engine=content_digest(b"\0".join([engine.encode(), *literals])),
         progress=request.progress,
     )
-    report = Report(files=found.checked, problems=list(found.problems), notes=list(found.notes))
+    report = Report(
+        files=found.checked,
+        problems=list(found.problems),
+        notes=list(found.notes),
+        root=repository_root(Path(os.path.abspath(request.settings.root))),
+    )
     for path, data in request.overlays.items():
         for entry in found.entries:
             if entry.file.path == path:

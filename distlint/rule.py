@@ -32,6 +32,8 @@ from typing import TYPE_CHECKING
 from distlint.findings import Finding, Severity
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from distlint.analysis.model import Model
 
 ENTRY_POINT_GROUP = "distlint.rules"
@@ -56,6 +58,8 @@ class Rule:
     literals: tuple[bytes, ...]
     check: Callable[[Model], Iterator[Finding]]
     module: str
+    documentation: str = ""
+    """The URL of the pages, where the package that brings the rule names one in its metadata."""
 
     @property
     def family(self) -> str:
@@ -68,8 +72,8 @@ class Rule:
         return self.page.partition("\n")[0]
 
 
-def rule_from_module(module: ModuleType) -> Rule:
-    """The rule that a module defines. Raises AttributeError where a name is missing."""
+def rule_from_module(module: ModuleType, documentation: str = "") -> Rule:
+    """The rule that a module defines; `documentation` is where its pages are. Raises AttributeError where a name is missing."""
     return Rule(
         code=module.CODE,
         name=module.NAME,
@@ -79,6 +83,7 @@ def rule_from_module(module: ModuleType) -> Rule:
         literals=tuple(module.LITERALS),
         check=module.check,
         module=module.__name__,
+        documentation=documentation,
     )
 
 
@@ -88,14 +93,25 @@ def load_rules() -> dict[str, Rule]:
 
     rules: dict[str, Rule] = {}
     for entry in metadata.entry_points(group=ENTRY_POINT_GROUP):
+        documentation = _documentation(entry)
         for module in _rule_modules(entry.load()):
-            rule = rule_from_module(module)
+            rule = rule_from_module(module, documentation)
             if rule.code in rules and rules[rule.code].module != rule.module:
                 raise ValueError(
                     f"{rule.code} is defined by {rules[rule.code].module} and {rule.module}"
                 )
             rules[rule.code] = rule
     return dict(sorted(rules.items()))
+
+
+def _documentation(entry: EntryPoint) -> str:
+    """The `Documentation` URL among the project URLs of the package that registers `entry`."""
+    urls = (entry.dist.metadata.get_all("Project-URL") if entry.dist else None) or []
+    for line in urls:
+        label, _, url = line.partition(", ")
+        if label.lower() == "documentation":
+            return str(url)
+    return ""
 
 
 def _rule_modules(root: ModuleType) -> Iterator[ModuleType]:

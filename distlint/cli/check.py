@@ -66,9 +66,16 @@ def check(
     printing = Printing(output_format or request.settings.output_format, statistics, quiet)
     if write_baseline is not None:
         request.settings = dataclasses.replace(request.settings, baseline=None)
+    with_changes = printing.output_format == "sarif" and not statistics
+    if with_changes:  # stored findings hold no edits
+        request.cache = request.cache.disabled()
     with ProgressBar(sys.stderr, enabled=not quiet) as bar:
         request.progress = bar
         report = run_check(request)
+        if with_changes:
+            from distlint.repairing import each_alone
+
+            report.changes = each_alone(report, request)
     if write_baseline is not None:
         _write_baseline(report, Path(write_baseline))
     elif output_file is not None:

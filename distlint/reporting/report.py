@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from distlint.findings import Applicability, Finding, Place, Severity
+from distlint.fixing.replacements import Replacement
 from distlint.project.columns import display_column, split_lines
 from distlint.project.files import Problem
 from distlint.project.reading import Unreadable, decode
@@ -75,6 +77,15 @@ class Report:
     baselined: int = 0
     """How many findings the baseline accepts."""
     texts: Texts = field(default_factory=Texts)
+    root: Path = field(default_factory=Path.cwd)
+    """What code hosts take paths to be relative to."""
+    changes: Mapping[str, tuple[Replacement, ...]] = field(default_factory=dict)
+    """What the fix of a finding changes, by the finding's fingerprint, where that was asked for."""
+
+    def from_root(self, path: str) -> str:
+        """The path of a finding as seen from `root`; as it is where it lies elsewhere."""
+        inside = os.path.relpath(path, self.root).replace(os.sep, "/")
+        return path if inside.startswith("../") else inside
 
     def exit_code(self) -> int:
         """0 clean, 1 findings, 2 where something could not be done."""
