@@ -21,8 +21,8 @@ from distlint.cli.output import (
     write_report,
 )
 from distlint.cli.progress import ProgressBar
+from distlint.project.baseline import Accepted, baseline_text
 from distlint.project.files import Problem
-from distlint.project.fingerprints import baseline_text
 from distlint.project.settings import OUTPUT_FORMATS
 from distlint.reporting.report import Report
 
@@ -95,9 +95,12 @@ def check(
 
 def _write_baseline(report: Report, path: Path) -> None:
     """Write the accepted findings, or say in the report why not."""
-    text = baseline_text((row.finding, row.fingerprint) for row in report.findings)
+    rows = (
+        Accepted(row.fingerprint, row.finding.code, row.path, row.finding.place.line)
+        for row in report.findings
+    )
     try:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(baseline_text(rows), encoding="utf-8")
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         report.problems.append(Problem(str(path), f"the baseline cannot be written: {reason}"))

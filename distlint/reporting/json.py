@@ -30,7 +30,8 @@ def _document(content: dict[str, Any], report: Report) -> str:
     problems = [
         {"path": problem.path or None, "message": problem.reason} for problem in report.problems
     ]
-    document = {"version": VERSION, **content, "problems": problems, "notes": report.notes}
+    notes = [*report.notes, *([stale] if (stale := report.stale_note()) else [])]
+    document = {"version": VERSION, **content, "problems": problems, "notes": notes}
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 

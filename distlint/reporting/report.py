@@ -10,6 +10,7 @@ from pathlib import Path
 
 from distlint.findings import Applicability, Finding, Place, Severity
 from distlint.fixing.replacements import Replacement
+from distlint.project.baseline import Accepted
 from distlint.project.columns import display_column, split_lines
 from distlint.project.files import Problem
 from distlint.project.reading import Unreadable, decode
@@ -60,6 +61,8 @@ class Reported:
 
     finding: Finding
     fingerprint: str
+    path: str = ""
+    """The path below the root of the settings, where a baseline looks for it."""
 
 
 @dataclass(slots=True)
@@ -76,6 +79,8 @@ class Report:
     """How many files were checked."""
     baselined: int = 0
     """How many findings the baseline accepts."""
+    stale: list[Accepted] = field(default_factory=list)
+    """What the baseline accepts and is no longer there."""
     texts: Texts = field(default_factory=Texts)
     root: Path = field(default_factory=Path.cwd)
     """What code hosts take paths to be relative to."""
@@ -103,6 +108,17 @@ class Report:
             (code, name, count)
             for (code, name), count in sorted(counts.items(), key=lambda row: (-row[1], row[0]))
         ]
+
+    def stale_note(self) -> str:
+        """What is left over in the baseline, in one sentence; empty where nothing is."""
+        if not self.stale:
+            return ""
+        first = ", ".join(f"{row.path}:{row.line} {row.code}" for row in self.stale[:3])
+        more = f" and {len(self.stale) - 3:,} more" if len(self.stale) > 3 else ""
+        return (
+            f"The baseline accepts what is no longer there ({first}{more}): "
+            "`distlint check --write-baseline FILE` writes it anew."
+        )
 
     def fixable(self) -> Counter[Applicability]:
         """How many findings have a fix, by its applicability."""

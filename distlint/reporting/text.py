@@ -45,10 +45,13 @@ def summary(report: Report, style: Style) -> str:
     """How many findings, how many of them can be fixed, and how: a line for each."""
     checked = f"{_counted(report.files, 'file')} checked"
     accepted = f"; {report.baselined:,} in the baseline" if report.baselined else ""
+    stale = f"\n{note}" if (note := report.stale_note()) else ""
     if not report.findings:
         if report.problems:
-            return style.yellow(f"No findings in what could be checked ({checked}{accepted}).")
-        return style.green(f"No findings ({checked}{accepted}).")
+            return (
+                style.yellow(f"No findings in what could be checked ({checked}{accepted}).") + stale
+            )
+        return style.green(f"No findings ({checked}{accepted}).") + stale
     counts = [
         _counted(report.count(severity), word)
         for severity, word in (
@@ -67,7 +70,7 @@ def summary(report: Report, style: Style) -> str:
         line += f", {unsafe:,} more with `--unsafe-fixes`." if unsafe else "."
     elif unsafe:
         line += f"\n{unsafe:,} fixable with `distlint fix --apply --unsafe-fixes`."
-    return line
+    return line + stale
 
 
 def _counted(number: int, noun: str) -> str:

@@ -325,3 +325,66 @@ def test_statistics_as_json(distlint: Program, tmp_path: Path) -> None:
     refused = distlint("check", "--statistics", "--output-format", "sarif")
     assert refused.code == 2
     assert "--statistics prints text or json, not sarif" in refused.err
+
+
+def test_a_baseline_follows_renamed_files_and_says_what_is_stale(
+    distlint: Program, tmp_path: Path
+) -> None:
+    write(tmp_path, pkg__a="wrong\nrisky\n", b="risky\n")
+    (tmp_path / "distlint.toml").write_text("baseline = 'accepted.json'\n")
+    distlint("check", "--write-baseline", "accepted.json")
+    (tmp_path / "pkg/a.py").rename(tmp_path / "pkg/c.py")
+    moved = distlint("check")
+    assert (moved.code, moved.out) == (0, "No findings (2 files checked; 3 in the baseline).\n")
+    write(tmp_path, pkg__c="wrong\n", b="x = 1\n", pkg__d="risky\n")
+    changed = distlint("check")
+    assert "pkg/d.py:1:1: warning HOUSE002" in changed.out
+    assert "no longer there (b.py:1 HOUSE002, pkg/a.py:2 HOUSE002)" in changed.out
+    assert "no longer there" not in distlint("check", "pkg/c.py").out
+    assert "no longer there" not in distlint("check", "--select", "HOUSE001").out
+    (note,) = json.loads(distlint("check", "--output-format", "json").out)["notes"]
+    assert "b.py:1 HOUSE002" in note
+
+
+def test_a_baseline_names_files_from_the_root_wherever_it_is_written(
+    distlint: Program, tmp_path: Path
+) -> None:
+    (tmp_path / "distlint.toml").write_text("baseline = 'accepted.json'\n")
+    write(tmp_path, pkg__a="wrong\n")
+    distlint("check", "--write-baseline", "../accepted.json", cwd=tmp_path / "pkg")
+    (row,) = json.loads((tmp_path / "accepted.json").read_text())["findings"]
+    assert row["path"] == "pkg/a.py"
+    assert distlint("check").code == 0
+
+
+@pytest.mark.parametrize(
+    ("comment", "right"),
+    [
+        ("disable=HOUSE001", "ignore[HOUSE001]"),
+        ("disable-next=wrong-name, HOUSE002", "ignore[wrong-name, HOUSE002]"),
+        ("ignore=HOUSE001", "ignore[HOUSE001]"),
+        ("ignore: HOUSE001", "ignore[HOUSE001]"),
+        ("noqa(HOUSE001)", "ignore[HOUSE001]"),
+        ("ignore-file[HOUSE001]", "file-ignore[HOUSE001]"),
+    ],
+)
+def test_a_comment_in_the_words_of_other_linters_says_what_is_meant(
+    distlint: Program, tmp_path: Path, comment: str, right: str
+) -> None:
+    write(tmp_path, a=f"wrong  # distlint: {comment}\n")
+    found = rows(distlint("check", "--output-format", "json").out)
+    assert [row["code"] for row in found] == ["HOUSE001", "DL901"]
+    assert f"Write `# distlint: {right}`." in found[1]["message"]
+    distlint("fix", "--apply", "--unsafe-fixes", "--select", "DL901")
+    assert (tmp_path / "a.py").read_text() == f"wrong  # distlint: {right}\n"
+
+
+def test_a_comment_of_other_linters_without_a_known_rule_has_no_fix(
+    distlint: Program, tmp_path: Path
+) -> None:
+    write(tmp_path, a="wrong  # distlint: disable\n", b="wrong  # distlint: disable=W0611\n")
+    found = rows(distlint("check", "--output-format", "json", "--select", "DL901").out)
+    assert [row["fix"] for row in found] == [None, None]
+    assert all("Write `# distlint: ignore[CODE]`." in row["message"] for row in found)
+    write(tmp_path, a="x = 1  # distlint: this line is fine\n", b="")
+    assert distlint("check").code == 0
