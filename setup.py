@@ -8,11 +8,11 @@ from setuptools import find_packages, setup
 from setuptools.command.build_py import build_py
 
 
-class WithoutCases(build_py):
+class WithoutCases(build_py):  # type: ignore[misc]  # setuptools has no types
     """Copies modules, except the cases that lie beside a rule."""
 
     def find_package_modules(self, package: str, package_dir: str) -> list[tuple[str, str, str]]:
-        found = super().find_package_modules(package, package_dir)
+        found: list[tuple[str, str, str]] = super().find_package_modules(package, package_dir)
         return [row for row in found if row[1].partition(".")[0] != "cases"]
 
 

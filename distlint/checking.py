@@ -166,7 +166,7 @@ class _PartProgress:
     size: int
     total: int
 
-    def __call__(self, stage: str, done: int, of: int) -> None:
+    def __call__(self, stage: str, done: int, _total: int) -> None:
         # Files are counted one by one while they are parsed; what comes after concerns all of them.
         here = done if stage == "parsing" else self.size
         self.progress(f"{self.name}: {stage}", self.before + here, self.total)
@@ -293,14 +293,14 @@ def _run_rule(
         for finding in rule.check(model):
             findings.append(finding)
     except Exception as error:
-        path = _crashing_file(rule, request, sources)
+        path = _crashing_file(rule, sources)
         report.problems.append(
             Problem(path, f"rule {rule.code} ({rule.name}) failed: {_crash(error)}")
         )
     return findings
 
 
-def _crashing_file(rule: Rule, request: Request, sources: Sequence[Source]) -> str:
+def _crashing_file(rule: Rule, sources: Sequence[Source]) -> str:
     """The first file that makes `rule` fail by itself; empty where it takes several."""
     from distlint.analysis import build_model
 

@@ -119,7 +119,15 @@ def test_the_wheel_works_in_an_environment_of_its_own(
 ) -> None:
     run([sys.executable, "-m", "venv", tmp_path / "env"], tmp_path)
     python = tmp_path / "env/bin/python"
-    install = [python, "-m", "pip", "install", "--no-deps", "--no-index", distributions[0]]
+    install: list[str | Path] = [
+        python,
+        "-m",
+        "pip",
+        "install",
+        "--no-deps",
+        "--no-index",
+        distributions[0],
+    ]
     done = run(install, tmp_path)
     assert done.returncode == 0, done.stderr
     assert_works([python], tmp_path, dependencies)

@@ -147,7 +147,8 @@ def two_machines(folder: str) -> dict[str, Any]:
     from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
 
     loaded = []
-    for wrap in (FullyShardedDataParallel, fully_shard):
+    wraps: tuple[Any, ...] = (FullyShardedDataParallel, fully_shard)
+    for wrap in wraps:
         torch.manual_seed(0)
         options = {} if wrap is fully_shard else {"device_id": torch.device("cpu")}
         model = wrap(Stack(), **options)
