@@ -275,7 +275,7 @@ def _findings_of_rules(
     for number, rule in enumerate(rules):
         if request.progress:
             request.progress(f"checking {rule.code}", number, len(rules))
-        findings += _run_rule(rule, model, request, sources, report)
+        findings += _run_rule(rule, model, sources, report)
     wanted = [
         finding
         for finding in dict.fromkeys(findings)
@@ -284,9 +284,7 @@ def _findings_of_rules(
     return wanted, [f"{problem.path}: {problem.text}" for problem in model.problems]
 
 
-def _run_rule(
-    rule: Rule, model: Model, request: Request, sources: Sequence[Source], report: Report
-) -> list[Finding]:
+def _run_rule(rule: Rule, model: Model, sources: Sequence[Source], report: Report) -> list[Finding]:
     """The findings of one rule; what it found before it failed, where it fails."""
     findings: list[Finding] = []
     try:
