@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -10,8 +11,11 @@ from pathlib import Path
 import pytest
 
 from distlint.cli import COMMANDS, main
+from distlint.hardware import contracts
 from distlint.project.settings import Settings
+from distlint.proving.steps import bundled_proofs
 from distlint.rule import Rule, load_rules
+from tests.cli.conftest import Program
 
 yaml = pytest.importorskip("yaml")
 
@@ -84,3 +88,71 @@ def test_the_hooks_call_options_that_exist() -> None:
         assert known is not None
         names = {name for each in known.params for name in (*each.opts, *each.secondary_opts)}
         assert set(options) <= names
+
+
+def test_the_example_says_how_many_places_go_wrong(distlint: Program) -> None:
+    example = ROOT / "examples/train.py"
+    result = distlint("check", "--no-cache", "--preview", "--output-format", "json", str(example))
+    number = len(json.loads(result.out)["findings"])
+    words = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+    text = example.read_text(encoding="utf-8")
+    assert re.findall(r"(\w+) places go wrong", text) == [words[number - 1]]
+
+
+def test_the_readme_names_the_commands_that_execute_code() -> None:
+    executing = set()
+    for name in COMMANDS:
+        command = main.get_command(None, name)  # type: ignore[arg-type]
+        assert command is not None
+        told = [command.help, *(getattr(each, "help", None) for each in command.params)]
+        if any(re.search(r"runs your code|THIS EXECUTES", text or "") for text in told):
+            executing.add(name)
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    (sentence,) = re.findall(r"Two execute your code, and say so: (.+?)\. ", readme)
+    assert executing == set(re.findall(r"`distlint (\w+)", sentence)) == {"run", "plan"}
+
+
+def test_ruff_keeps_a_noqa_of_ours_when_told_as_the_readme_says(tmp_path: Path) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (settings,) = re.findall(r"```toml\n(\[tool\.ruff\.lint\]\n.*?)```", readme, re.DOTALL)
+    (tmp_path / "a.py").write_text("import torch\n\ntorch.save({}, 'x')  # noqa: DL301\n")
+    pyproject = tmp_path / "pyproject.toml"
+
+    def unused() -> int:
+        command = [
+            sys.executable,
+            "-m",
+            "ruff",
+            "check",
+            "--no-cache",
+            "--select",
+            "RUF100,RUF102",
+            ".",
+        ]
+        return subprocess.run(
+            command, cwd=tmp_path, capture_output=True, timeout=60, check=False
+        ).returncode
+
+    pyproject.write_text("[tool.ruff]\n")
+    assert unused() == 1
+    pyproject.write_text(settings)
+    assert unused() == 0
+
+
+def test_the_page_of_verify_counts_what_there_is() -> None:
+    page = (ROOT / "docs/commands/verify.md").read_text(encoding="utf-8")
+    (held, skipped), *_ = re.findall(r"on the CPU · (\d+) held, 0 failed, (\d+) not checked", page)
+    assert int(held) + int(skipped) == len(contracts.ALL)
+    (proofs,) = re.findall(r"proofs of the rules · (\d+) held", page)
+    assert int(proofs) == len(bundled_proofs())
+    names = {one.name for one in contracts.ALL} | {f"{rule.code} {rule.name}" for rule in RULES}
+    rows = re.findall(r"^  (?:held|–)  +(\S+(?: \S+)*?)  +[\d.]+ s$", page, re.MULTILINE)
+    assert set(rows) <= names
+    assert len(rows) > 10
+
+
+def test_the_page_of_vendor_counts_what_is_copied() -> None:
+    page = (ROOT / "docs/commands/vendor.md").read_text(encoding="utf-8")
+    files = sorted((ROOT / "distlint/runtime").glob("*.py"))
+    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
+    assert f"{round(lines, -2):,} lines in {len(files)} files" in page
