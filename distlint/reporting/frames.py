@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ NEAR = 4
 """Lines between two places up to which the lines between them are shown too."""
 
 _TAB = "    "
+
+_WORD = re.compile(r"[→←]\s+\S+|\S+")
+"""An arrow goes with the word that it points to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +154,7 @@ def wrap(text: str, width: int, *, break_words: bool = False) -> list[str]:
     """
     lines: list[str] = []
     current = ""
-    words = text.split()
+    words = [" ".join(word.split()) for word in _WORD.findall(text)]
     if break_words:
         words = [part for word in words for part in _parts(word, width)]
     for word in words:

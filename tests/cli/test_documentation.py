@@ -59,6 +59,15 @@ def test_the_readme_names_every_command_and_setting() -> None:
             assert field.replace("_", "-") in readme
 
 
+def test_the_readme_names_every_option_of_check_and_fix() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for name in ("check", "fix"):
+        command = main.get_command(None, name)  # type: ignore[arg-type]
+        assert command is not None
+        options = [option for each in command.params for option in each.opts if "--" in option]
+        assert [option for option in options if option not in readme] == []
+
+
 def test_the_tests_command_of_the_readme_is_what_ci_runs() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     script = (ROOT / ".ci/run").read_text(encoding="utf-8")

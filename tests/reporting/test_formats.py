@@ -218,6 +218,14 @@ def test_long_names_do_not_push_the_column_beside_them(witnessed: Report, width:
     assert all(line[start - 1 : start] in ("", " ") for line in table)
 
 
+@pytest.mark.parametrize("width", range(44, 80, 3))
+def test_an_arrow_stays_with_what_it_points_to(witnessed: Report, width: int) -> None:
+    text = render(witnessed, Layout(Style(), width))
+    assert "← waits" in text
+    assert "→ return" in text
+    assert "→ goes" in text
+
+
 def test_without_unicode_the_frame_is_ascii(report: Report) -> None:
     text = render(report, Layout(Style(unicode=False), 100))
     assert "|" in text
