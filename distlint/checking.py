@@ -169,7 +169,7 @@ class _PartProgress:
     def __call__(self, stage: str, done: int, _total: int) -> None:
         # Files are counted one by one while they are parsed; what comes after concerns all of them.
         here = done if stage == "parsing" else self.size
-        self.progress(f"{self.name}: {stage}", self.before + here, self.total)
+        self.progress(f"{self.name}: {stage:<14}", self.before + here, self.total)
 
 
 def _shared_progress(progress: Progress | None, parts: Sequence[Survey]) -> list[Progress | None]:
