@@ -92,14 +92,15 @@ def _finding(finding: Finding, texts: Texts, layout: Layout) -> str:
         f"{tag(finding, style)}"
     )
     lines = [head]
-    lines += ["  " + line for line in wrap(_said(finding), layout.width - 2)]
+    said = _said(finding)
+    lines += ["  " + line for line in wrap(said, layout.width - 2)]
     if finding.witness is not None:
         lines += ["  " + line for line in _witness(finding.witness, place.path, layout)]
     code = _frames(finding, texts, layout)
     if code and finding.witness is not None:
         lines.append("")
     lines += ["  " + line for line in code]
-    if finding.fix:
+    if finding.fix and finding.fix.message.rstrip(".") not in said:
         label = "fix: " if finding.fix.applicability in _TAGS else "to do: "
         parts = wrap(finding.fix.message, layout.width - 2 - len(label))
         lines += [

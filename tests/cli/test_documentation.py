@@ -171,3 +171,25 @@ def test_the_page_of_vendor_counts_what_is_copied() -> None:
     files = sorted((ROOT / "distlint/runtime").glob("*.py"))
     lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
     assert f"{round(lines, -2):,} lines in {len(files)} files" in page
+
+
+def test_nobody_is_told_to_install_a_name_from_the_index_that_is_not_ours() -> None:
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("distlint/**/*.py")]
+    advice = re.compile(r"pip install (?:-\S+ )*[\"']?distlint\b")
+    told = [path.name for path in pages if advice.search(path.read_text(encoding="utf-8"))]
+    assert told == []
+
+
+def test_no_finding_of_the_cases_says_a_sentence_twice(distlint: Program) -> None:
+    cases = [str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("rules/*/*/cases.py"))]
+    options = ("check", "--no-cache", "--preview", "--select", "ALL", "--quiet")
+    blocks = distlint(*options, *cases, cwd=ROOT, env={"COLUMNS": "160"}).out.split("\n\n")
+    seen = 0
+    for block in blocks:
+        before, label, advice = block.rpartition("\n  fix: ")
+        if not label:
+            before, label, advice = block.rpartition("\n  to do: ")
+        if label:
+            seen += 1
+            assert " ".join(advice.split()) not in " ".join(before.split()), block
+    assert seen > 100
