@@ -55,6 +55,7 @@ class BadSetting(Exception):
 def shared_options(command: Command) -> Command:
     """Add the options that choose files and rules."""
     for option in (
+        color_option,
         click.option("--no-cache", is_flag=True, help="Neither read nor write the cache."),
         click.option(
             "--stdin-filename",
@@ -74,15 +75,15 @@ def shared_options(command: Command) -> Command:
             metavar="PATTERN",
             help="Leave out what fits this .gitignore pattern, too.",
         ),
+        click.option("--preview/--no-preview", default=None, help="Run preview rules too."),
+        click.option(
+            "--ignore", multiple=True, metavar="CODES", help="Codes, prefixes or names not to run."
+        ),
         click.option(
             "--extend-select",
             multiple=True,
             metavar="CODES",
             help="Codes, prefixes or names to run beside those that would run.",
-        ),
-        click.option("--preview/--no-preview", default=None, help="Run preview rules too."),
-        click.option(
-            "--ignore", multiple=True, metavar="CODES", help="Codes, prefixes or names not to run."
         ),
         click.option(
             "--select",
@@ -90,7 +91,6 @@ def shared_options(command: Command) -> Command:
             metavar="CODES",
             help="Codes, prefixes or names to run, separated by commas; ALL for all.",
         ),
-        color_option,
         click.argument("paths", nargs=-1, metavar="[PATHS]..."),
     ):
         command = option(command)
