@@ -15,6 +15,7 @@ import statistics
 import subprocess
 import sys
 import time
+from typing import Any
 
 STRATEGIES = ("ddp", "fsdp2")
 
@@ -37,7 +38,7 @@ def train(strategy: str, steps: int) -> None:
         num_attention_heads=4,
         num_key_value_heads=4,
     )
-    model: torch.nn.Module = LlamaForCausalLM(config)
+    model: Any = LlamaForCausalLM(config)
     if strategy == "fsdp2":
         for layer in model.model.layers:
             fully_shard(layer)

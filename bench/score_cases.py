@@ -52,7 +52,7 @@ def findings_of(package: Path) -> list[dict[str, Any]]:
     done = subprocess.run(command, cwd=package, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         print(f"{package.name}: exit {done.returncode}: {done.stderr.strip()[-300:]}")
-    return json.loads(done.stdout) if done.stdout.startswith("[") else []
+    return json.loads(done.stdout)["findings"] if done.stdout.startswith("{") else []
 
 
 def folder_of(row: dict[str, Any]) -> str | None:

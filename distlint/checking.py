@@ -6,12 +6,13 @@ import gc
 import os
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from distlint.columns import forget_lines
 from distlint.findings import Finding, Place
+from distlint.project.baseline import Accepted, BaselineError, earlier_names, read_baseline
 from distlint.project.cache import (
     Cache,
     content_digest,
@@ -21,9 +22,9 @@ from distlint.project.cache import (
     run_key,
 )
 from distlint.project.files import Problem, matches_patterns
-from distlint.project.fingerprints import BaselineError, fingerprints, read_baseline
+from distlint.project.fingerprints import fingerprints
 from distlint.project.loading import Entry, Progress, Survey, load, projects_of, survey
-from distlint.project.modules import module_name
+from distlint.project.modules import module_name, repository_root
 from distlint.project.prefilter import minimal_literals
 from distlint.project.selection import Selection, match
 from distlint.project.settings import Settings
@@ -75,7 +76,12 @@ def check(request: Request) -> Report:
         engine=content_digest(b"\0".join([engine.encode(), *literals])),
         progress=request.progress,
     )
-    report = Report(files=found.checked, problems=list(found.problems), notes=list(found.notes))
+    report = Report(
+        files=found.checked,
+        problems=list(found.problems),
+        notes=list(found.notes),
+        root=repository_root(Path(os.path.abspath(request.settings.root))),
+    )
     for path, data in request.overlays.items():
         for entry in found.entries:
             if entry.file.path == path:
@@ -137,8 +143,10 @@ def _fresh(
     findings: list[Finding] = []
     notes: list[str] = []
     parts = projects_of(found, request.paths)
-    for part in parts:
-        of_part, notes_of_part = _of_project(request, part, literals, report)
+    for part, progress in zip(parts, _shared_progress(request.progress, parts), strict=True):
+        of_part, notes_of_part = _of_project(
+            replace(request, progress=progress), part, literals, report
+        )
         findings += of_part
         notes += notes_of_part
         if len(parts) > 1:
@@ -146,6 +154,33 @@ def _fresh(
     findings = _without_ignored_files(request, found, findings)
     findings.sort(key=_order)
     return findings, notes
+
+
+@dataclass(frozen=True, slots=True)
+class _PartProgress:
+    """The progress of one of several parts: files of all parts are counted together."""
+
+    progress: Progress
+    name: str
+    before: int
+    size: int
+    total: int
+
+    def __call__(self, stage: str, done: int, _total: int) -> None:
+        # Files are counted one by one while they are parsed; what comes after concerns all of them.
+        here = done if stage == "parsing" else self.size
+        self.progress(f"{self.name}: {stage:<14}", self.before + here, self.total)
+
+
+def _shared_progress(progress: Progress | None, parts: Sequence[Survey]) -> list[Progress | None]:
+    """What each of `parts` tells its progress to."""
+    if progress is None or len(parts) == 1:
+        return [progress] * len(parts)
+    sizes = [len(part.entries) for part in parts]
+    return [
+        _PartProgress(progress, f"project {n + 1}/{len(parts)}", sum(sizes[:n]), size, sum(sizes))
+        for n, size in enumerate(sizes)
+    ]
 
 
 def _let_go() -> None:
@@ -255,29 +290,27 @@ def _of_model(
     for number, rule in enumerate(rules):
         if request.progress:
             request.progress(f"checking {rule.code}", number, len(rules))
-        for finding in _run_rule(rule, model, request, sources, report):
+        for finding in _run_rule(rule, model, sources, report):
             place = finding.place.path
             if place in shown and request.selection.reports(finding.code, finding.severity):
                 yield finding
 
 
-def _run_rule(
-    rule: Rule, model: Model, request: Request, sources: Sequence[Source], report: Report
-) -> list[Finding]:
+def _run_rule(rule: Rule, model: Model, sources: Sequence[Source], report: Report) -> list[Finding]:
     """The findings of one rule; what it found before it failed, where it fails."""
     findings: list[Finding] = []
     try:
         for finding in rule.check(model):
             findings.append(finding)
     except Exception as error:
-        path = _crashing_file(rule, request, sources)
+        path = _crashing_file(rule, sources)
         report.problems.append(
             Problem(path, f"rule {rule.code} ({rule.name}) failed: {_crash(error)}")
         )
     return findings
 
 
-def _crashing_file(rule: Rule, request: Request, sources: Sequence[Source]) -> str:
+def _crashing_file(rule: Rule, sources: Sequence[Source]) -> str:
     """The first file that makes `rule` fail by itself; empty where it takes several."""
     from distlint.analysis import build_model
 
@@ -368,19 +401,37 @@ def _number(request: Request, found: Survey, findings: Sequence[Finding], report
     """Give each finding its fingerprint, and drop what the baseline accepts."""
     absolute = {entry.file.shown: entry.file.path for entry in found.entries}
     root = os.path.abspath(request.settings.root)
-    names = fingerprints(
-        findings,
-        [os.path.relpath(absolute[f.place.path], root).replace(os.sep, "/") for f in findings],
-        [report.texts.line(f.place.path, f.place.line) for f in findings],
-    )
-    accepted: frozenset[str] = frozenset()
+    paths = [os.path.relpath(absolute[f.place.path], root).replace(os.sep, "/") for f in findings]
+    lines = [report.texts.line(f.place.path, f.place.line) for f in findings]
+    names = fingerprints(findings, paths, lines)
+    accepted: tuple[Accepted, ...] = ()
     if request.settings.baseline is not None:
         try:
             accepted = read_baseline(request.settings.root / request.settings.baseline)
         except BaselineError as error:
             report.problems.append(Problem("", str(error)))
-    for finding, name in zip(findings, names, strict=True):
-        if name in accepted:
+
+    def exists(path: str) -> bool:
+        return os.path.exists(os.path.join(root, path))
+
+    earlier = earlier_names(accepted, findings, paths, lines, exists)
+    names_then = names if earlier == paths else fingerprints(findings, earlier, lines)
+    known = {row.fingerprint for row in accepted}
+    for finding, path, name, then in zip(findings, paths, names, names_then, strict=True):
+        if then in known:
             report.baselined += 1
         else:
-            report.findings.append(Reported(finding, name))
+            report.findings.append(Reported(finding, name, path))
+    left = [row for row in accepted if row.fingerprint not in names_then]
+    report.stale = [row for row in left if _judged(row, request, found, root)]
+
+
+def _judged(row: Accepted, request: Request, found: Survey, root: str) -> bool:
+    """Whether this run would have found what `row` accepts: its rule ran, and its file was looked at."""
+    if row.code not in request.selection.codes:
+        return False
+    path = os.path.join(root, row.path)
+    if os.path.exists(path):
+        return any(entry.file.path == path and entry.reported for entry in found.entries)
+    named = [os.path.abspath(each) for each in request.paths]
+    return any(path == each or path.startswith(each.rstrip(os.sep) + os.sep) for each in named)

@@ -11,7 +11,8 @@ from distlint.checking import Request, check
 from distlint.columns import split_lines
 from distlint.findings import Applicability, Finding
 from distlint.fixing.comments import apply_to_comments, only_comments
-from distlint.fixing.requests import FixRequest, SkipKind
+from distlint.fixing.replacements import Replacement, replacements
+from distlint.fixing.requests import FixRequest, FixResult, SkipKind
 from distlint.project.files import Problem
 from distlint.project.reading import decode
 from distlint.reporting.report import Report
@@ -93,6 +94,40 @@ def _offered(
             if (shown, fix) not in settled:
                 offered.setdefault(shown, []).append(fix)
     return offered
+
+
+def each_alone(report: Report, request: Request) -> dict[str, tuple[Replacement, ...]]:
+    """What the fix of each finding changes when it is the only one, by the finding's fingerprint.
+
+    Findings whose fix cannot be carried out are left out.
+    """
+    by_path: dict[str, list[tuple[str, FixRequest]]] = {}
+    for row in report.findings:
+        if applies(row.finding, unsafe=True):
+            wanted = by_path.setdefault(row.finding.place.path, [])
+            wanted.append((row.fingerprint, FixRequest.of(row.finding)))
+    changes: dict[str, tuple[Replacement, ...]] = {}
+    for shown, rows in by_path.items():
+        data = request.overlays.get(os.path.abspath(shown)) or _unchanged(shown, report)
+        if data is None:
+            continue
+        before = decode(data).removeprefix("\ufeff")
+        results = _results(data, [fix for _, fix in rows], request.settings.runtime_module)
+        for (name, _), result in zip(rows, results, strict=True):
+            if result.applied:
+                changes[name] = replacements(before, decode(result.data).removeprefix("\ufeff"))
+    return changes
+
+
+def _results(data: bytes, fixes: list[FixRequest], runtime_module: str) -> list[FixResult]:
+    """What comes of each of `fixes` alone; LibCST is loaded only where one changes code."""
+    if all(map(only_comments, fixes)):
+        return [apply_to_comments(data, [fix]) for fix in fixes]
+    from distlint.fixing.engine import apply_each
+
+    in_code = [fix for fix in fixes if not only_comments(fix)]
+    made = iter(apply_each(data, in_code, runtime_module=runtime_module))
+    return [apply_to_comments(data, [fix]) if only_comments(fix) else next(made) for fix in fixes]
 
 
 def applies(finding: Finding, unsafe: bool) -> bool:

@@ -6,6 +6,8 @@ import importlib
 
 import click
 
+import distlint
+
 COMMANDS = {
     "check": "Report what breaks when several processes run the code.",
     "fix": "Show the fixes as a diff; --apply writes them.",
@@ -44,6 +46,6 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="distlint")
+@click.version_option(distlint.__version__, prog_name="distlint")
 def main() -> None:
     """Find and repair what breaks in PyTorch training code only when several processes run it."""

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from distlint.cli.inputs import BadSetting, Inputs, prepare, shared_options
-from distlint.cli.output import print_notes, print_problems, print_report
+from distlint.cli.output import Printing, print_notes, print_problems, print_report, style_of
 from distlint.cli.progress import ProgressBar
 from distlint.findings import Applicability
 from distlint.fixing.diff import diff_text, unified_diff
@@ -16,7 +16,7 @@ from distlint.fixing.writing import WriteRefused, write_fixed
 from distlint.project.files import Problem
 from distlint.repairing import FixedFile, Repair, applies, repair
 from distlint.reporting.report import Report
-from distlint.reporting.style import Style, style_for
+from distlint.reporting.style import Style
 
 
 @click.command()
@@ -29,12 +29,14 @@ from distlint.reporting.style import Style, style_for
 )
 @click.option("--diff", is_flag=True, help="With --apply: show the diff as well.")
 @click.option("--exit-zero", is_flag=True, help="Exit 0 in spite of findings.")
+@click.option("-q", "--quiet", is_flag=True, help="Print the diff or what is left, nothing else.")
 @click.option("-v", "--verbose", is_flag=True, help="Say what was left out and why.")
 def fix(
     apply: bool,
     unsafe_fixes: bool | None,
     diff: bool,
     exit_zero: bool,
+    quiet: bool,
     verbose: bool,
     **values: Any,
 ) -> None:
@@ -47,12 +49,12 @@ def fix(
     try:
         request = prepare(Inputs(**values))
     except BadSetting as bad:
-        print_report(bad.report, "text")
+        print_report(bad.report, Printing())
         sys.exit(2)
     unsafe = request.settings.unsafe_fixes if unsafe_fixes is None else unsafe_fixes
     # Stored findings hold no edits.
     request.cache = request.cache.disabled()
-    with ProgressBar(sys.stderr) as bar:
+    with ProgressBar(sys.stderr, enabled=not quiet) as bar:
         request.progress = bar
         result = repair(request, unsafe=unsafe)
     from_stdin = bool(request.overlays)
@@ -66,13 +68,14 @@ def fix(
         sys.stdout.flush()
     elif apply:
         _write(result)
-        print_report(result.after, "text")
+        print_report(result.after, Printing(quiet=quiet))
     for note in result.notes:
         print(f"distlint: {note}", file=sys.stderr)
     if verbose:
         print_notes(result.after)
     print_problems(result.after)
-    print(_summary(result, apply, unsafe, style_for(sys.stderr)), file=sys.stderr)
+    if not quiet:
+        print(_summary(result, apply, unsafe, style_of(sys.stderr)), file=sys.stderr)
     code = (result.after if apply else _planned(result)).exit_code()
     sys.exit(0 if exit_zero and code == 1 else code)
 
@@ -84,7 +87,7 @@ def _planned(result: Repair) -> Report:
 
 
 def _print_diff(files: list[FixedFile]) -> None:
-    style = style_for(sys.stdout)
+    style = style_of(sys.stdout)
     for file in files:
         if sys.stdout.isatty() or style.color:
             for line in diff_text(file.shown, file.before, file.after).splitlines():

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import click
 
 from distlint.checking import Request
+from distlint.cli.output import color_option
 from distlint.findings import Finding, Place
 from distlint.project.cache import Cache, engine_stamp
 from distlint.project.catalogue import known_rules
@@ -31,6 +32,7 @@ class Inputs:
 
     paths: tuple[str, ...]
     select: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     preview: bool | None = None
     exclude: tuple[str, ...] = ()
@@ -53,6 +55,7 @@ class BadSetting(Exception):
 def shared_options(command: Command) -> Command:
     """Add the options that choose files and rules."""
     for option in (
+        color_option,
         click.option("--no-cache", is_flag=True, help="Neither read nor write the cache."),
         click.option(
             "--stdin-filename",
@@ -75,6 +78,12 @@ def shared_options(command: Command) -> Command:
         click.option("--preview/--no-preview", default=None, help="Run preview rules too."),
         click.option(
             "--ignore", multiple=True, metavar="CODES", help="Codes, prefixes or names not to run."
+        ),
+        click.option(
+            "--extend-select",
+            multiple=True,
+            metavar="CODES",
+            help="Codes, prefixes or names to run beside those that would run.",
         ),
         click.option(
             "--select",
@@ -116,7 +125,12 @@ def prepare(inputs: Inputs) -> Request:
     except SettingsError as error:
         raise BadSetting(_bad_setting(error, rules), None) from None
     select, ignore = split_codes(inputs.select), split_codes(inputs.ignore)
-    for option, selectors in (("--select", select), ("--ignore", ignore)):
+    extension = split_codes(inputs.extend_select)
+    for option, selectors in (
+        ("--select", select),
+        ("--extend-select", extension),
+        ("--ignore", ignore),
+    ):
         try:
             check_selectors(selectors, known)
         except UnknownSelector as error:
@@ -130,6 +144,7 @@ def prepare(inputs: Inputs) -> Request:
     selection = select_rules(
         known,
         select=select or settings.select,
+        extension=extension,
         ignore=ignore if select else (*ignore, *settings.ignore),
         overruled=settings.ignore if select else (),
         preview=settings.preview,

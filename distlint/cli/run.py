@@ -104,7 +104,7 @@ def _check(script: str, as_module: bool) -> None:
     import importlib.util
 
     if importlib.util.find_spec("torch") is None:
-        raise CannotRun("`distlint run` needs torch: pip install 'distlint[runtime]'")
+        raise CannotRun("`distlint run` needs torch: pip install 'torch>=2.4' accelerate")
     if sys.platform == "win32":
         raise CannotRun("`distlint run` works on Linux and macOS; here, use WSL")
     if not as_module and not Path(script).is_file():

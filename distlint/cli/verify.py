@@ -85,7 +85,7 @@ def verify(
 def _check(json_path: Path | None) -> None:
     """Say what is missing before minutes are spent."""
     if importlib.util.find_spec("torch") is None:
-        raise CannotRun("`distlint verify` needs torch: pip install 'distlint[runtime]'")
+        raise CannotRun("`distlint verify` needs torch: pip install 'torch>=2.4' accelerate")
     if sys.platform == "win32":
         raise CannotRun("`distlint verify` works on Linux and macOS; here, use WSL")
     if json_path is not None and str(json_path) != "-" and not json_path.parent.is_dir():

@@ -65,6 +65,17 @@ def project_root(path: Path) -> Path | None:
     return None
 
 
+def repository_root(directory: Path) -> Path:
+    """The nearest directory upwards that is under version control; `directory` itself where none is.
+
+    What code hosts call a path is relative to it.
+    """
+    for each in (directory, *directory.parents):
+        if (each / ".git").exists() or (each / ".hg").exists():
+            return each
+    return directory
+
+
 def neighbourhood(path: Path) -> list[Path]:
     """What else has to be known to understand the file or directory at the absolute `path`.
 

@@ -17,7 +17,7 @@ else:
 
 RANK_KINDS = ("rank", "local_rank", "is_main", "is_local_main", "is_last", "world_size")
 """What a rank test of a project's own may tell (kinds of `distlint.knowledge.ranks`)."""
-OUTPUT_FORMATS = ("text", "json", "sarif", "github", "gitlab", "junit")
+OUTPUT_FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit")
 
 
 class SettingsError(Exception):

@@ -58,7 +58,7 @@ def measure_torch(strategy: str, precision: str) -> dict[str, int]:
             else MixedPrecisionPolicy()
         )
         for layer in model.layers:  # type: ignore[union-attr]
-            fully_shard(layer, mp_policy=policy)  # type: ignore[arg-type]
+            fully_shard(layer, mp_policy=policy)
         fully_shard(model, mp_policy=policy)
     optimizer = torch.optim.Adam(model.parameters())
     for _ in range(3):  # DDP rebuilds its buckets after the first backward

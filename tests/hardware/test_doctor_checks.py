@@ -6,6 +6,7 @@ A machine is a value, so nothing is mocked: each test states what the probes wou
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -422,10 +423,10 @@ def test_storage() -> None:
     assert statuses(machine(storage=good), "checkpoints") == {"ok"}
     full = machine(storage=good, options=Options(parameters=7 * 10**9))
     assert statuses(full, "checkpoints") == {"error"}
-    for field in ("write_error", "rename_error"):
-        from dataclasses import replace
-
-        bad = replace(good, **{field: "Permission denied"})
+    for bad in (
+        replace(good, write_error="Permission denied"),
+        replace(good, rename_error="Permission denied"),
+    ):
         assert statuses(machine(storage=bad), "checkpoints") == {"error"}
     hung = Unknown("did not answer within 6 s", failed=True)
     assert statuses(machine(storage=hung), "checkpoints") == {"error"}

@@ -250,7 +250,7 @@ def test_temporary_attr_of_properties_and_slots() -> None:
     """Properties are set back through their setter; an empty slot is empty again."""
     thing = Slotted()
     with runtime.temporary_attr(thing, value=8, maybe=3):
-        assert (thing.value, thing.maybe) == (8, 3)
+        assert (thing.value, thing.maybe) == (8, 3)  # type: ignore[attr-defined]
     assert thing.value == 2
     assert not hasattr(thing, "maybe")
 
@@ -474,7 +474,7 @@ def test_deterministic() -> None:
 class Batch:
     """A container of the user's."""
 
-    tokens: torch.Tensor
+    tokens: Any
     name: str
 
 
@@ -489,7 +489,7 @@ def test_nests_keep_their_types() -> None:
     with FakeTensorMode():
         here = torch.empty(2, device="cuda:0")
         there = torch.empty(2, dtype=torch.int64, device="cuda:1")
-        nest = {
+        nest: dict[str, Any] = {
             "pair": Pair(there, 1),
             "batch": Batch(there, "name"),
             "encoding": BatchEncoding({"input_ids": there}),

@@ -255,7 +255,10 @@ def test_fifty_steps_of_a_correct_training_with_ddp_and_with_fsdp2(tmp_path: Pat
 
 
 def test_arguments_reach_the_script_and_text_goes_to_stderr(tmp_path: Path) -> None:
-    script = _script(tmp_path, "import sys\nprint(sys.argv[1:], r)\nif r: dist.barrier()\n")
+    script = _script(
+        tmp_path,
+        "import os, sys\nos.write(1, f'{sys.argv[1:]} {r}\\n'.encode())\nif r: dist.barrier()\n",
+    )
     command = [sys.executable, "-m", "distlint", "run", "-n", "2", str(script), "--lr", "1"]
     done = subprocess.run(
         command, cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False

@@ -71,7 +71,7 @@ def findings_at(stacks: Sequence[Stack]) -> tuple[list[RuleFinding], str | None]
     except subprocess.TimeoutExpired:
         return [], f"distlint check took longer than {_SECONDS:.0f} s"
     try:
-        reported = json.loads(done.stdout)
+        reported = json.loads(done.stdout)["findings"]
     except ValueError:
         said = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
         return [], f"distlint check could not do its work: {said}"

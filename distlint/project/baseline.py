@@ -1,0 +1,86 @@
+"""The baseline: findings that are accepted, under their fingerprints, also in files that were renamed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from distlint.findings import Finding
+from distlint.project.fingerprints import fingerprints
+
+VERSION = 1
+
+
+class BaselineError(Exception):
+    """A baseline file that cannot be used, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """One accepted finding: its name, and where it was (the path below the project's root)."""
+
+    fingerprint: str
+    code: str
+    path: str
+    line: int
+
+
+def read_baseline(path: Path) -> tuple[Accepted, ...]:
+    """The rows of the file at `path`. Raises BaselineError."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        return tuple(
+            Accepted(str(row["fingerprint"]), str(row["code"]), str(row["path"]), int(row["line"]))
+            for row in document["findings"]
+        )
+    except FileNotFoundError:
+        raise BaselineError(
+            f"{path}: no such baseline; `distlint check --write-baseline {path}` makes one"
+        ) from None
+    except OSError as error:
+        raise BaselineError(f"{path}: cannot be read: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError):
+        raise BaselineError(
+            f"{path}: not a baseline of distlint; `distlint check --write-baseline` makes one"
+        ) from None
+
+
+def baseline_text(rows: Iterable[Accepted]) -> str:
+    """The content of a baseline file that accepts `rows`."""
+    document = {"version": VERSION, "findings": [asdict(row) for row in rows]}
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def earlier_names(
+    accepted: Sequence[Accepted],
+    findings: Sequence[Finding],
+    paths: Sequence[str],
+    lines: Sequence[str],
+    exists: Callable[[str], bool],
+) -> list[str]:
+    """The paths of `findings` as the baseline knows them: old names where a file was renamed.
+
+    A file of the baseline that is gone and one that it does not know are the same file where accepted
+    findings of the first are found in the second; of several pairs the one with most of them.
+    """
+    known = {row.path for row in accepted}
+    names = {row.fingerprint for row in accepted}
+    gone = sorted(path for path in known if not exists(path))
+    pairs: list[tuple[int, str, str]] = []
+    for new in dict.fromkeys(paths) if gone else ():
+        if new in known:
+            continue
+        here = [index for index, path in enumerate(paths) if path == new]
+        of_file = [findings[index] for index in here]
+        texts = [lines[index] for index in here]
+        for old in gone:
+            same = names.intersection(fingerprints(of_file, [old] * len(here), texts))
+            if same:
+                pairs.append((-len(same), old, new))
+    renamed: dict[str, str] = {}
+    for _, old, new in sorted(pairs):
+        if new not in renamed and old not in renamed.values():
+            renamed[new] = old
+    return [renamed.get(path, path) for path in paths]
