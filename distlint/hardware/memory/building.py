@@ -250,7 +250,8 @@ _STYLES = {
 def _divided_parameters(model: Any) -> re.Pattern[str]:
     """Names of the parameters that transformers' tensor-parallel plan divides."""
     patterns = [
-        re.escape(place).replace(r"\*", r"\d+") + (r"(\.weight|\.bias)?" if _STYLES[style] else r"(\.weight)?")
+        re.escape(place).replace(r"\*", r"\d+")
+        + (r"(\.weight|\.bias)?" if _STYLES[style] else r"(\.weight)?")
         for place, style in model.tp_plan.items()
         if style in _STYLES
     ]

@@ -143,7 +143,8 @@ def _learned_positions(model: nn.Module) -> int | None:
     ) or next((p for n, p in model.named_modules() if n.endswith("vision_model")), None)
     of_images = set(vision.modules()) if vision is not None else set()
     sizes = [
-        module.num_embeddings - (2 if hasattr(module, "offset") else 0)
+        module.num_embeddings
+        - (2 if hasattr(module, "offset") else 0)
         - ((module.padding_idx or 0) + 1 if module.padding_idx is not None else 0)
         for name, module in model.named_modules()
         if isinstance(module, nn.Embedding)

@@ -62,6 +62,20 @@ class _Step:
     forward: int
     backward: int
 
+    def to(self, more: _Step) -> _Step:
+        """The difference."""
+        return _Step(
+            more.saved - self.saved, more.forward - self.forward, more.backward - self.backward
+        )
+
+    def plus(self, each: _Step, times: int) -> _Step:
+        """With so many times `each`."""
+        return _Step(
+            self.saved + times * each.saved,
+            self.forward + times * each.forward,
+            self.backward + times * each.backward,
+        )
+
 
 class Tracer:
     """A model that can be run on fake tensors at any batch and length.
@@ -77,7 +91,7 @@ class Tracer:
         self._lists = {
             (run.owner, run.name): list(getattr(run.owner, run.name)) for run in self._runs
         }
-        self._known: dict[tuple[Compute, bool, int, int], Kept] = {}
+        self._known: dict[tuple[Compute, bool, int, int], _Step] = {}
 
     def kept(self, compute: Compute, *, checkpointing: bool, batch: int, sequence: int) -> Kept:
         """Bytes for one step.
@@ -85,12 +99,22 @@ class Tracer:
         Raises:
             TraceError: the model cannot be run in this way.
         """
+        step = self._step(compute, checkpointing, batch, sequence)
+        return Kept(step.saved, max(step.saved, step.forward, step.backward))
+
+    def _step(self, compute: Compute, checkpointing: bool, batch: int, sequence: int) -> _Step:
+        """Every sample adds the same: more than three are reckoned from two and three."""
+        if batch > _FEW:
+            two, three = (
+                self._step(compute, checkpointing, few, sequence) for few in (_FEW - 1, _FEW)
+            )
+            return two.plus(two.to(three), batch - (_FEW - 1))
         key = (compute, checkpointing, batch, sequence)
         if key not in self._known:
             self._known[key] = self._measure(*key)
         return self._known[key]
 
-    def _measure(self, compute: Compute, checkpointing: bool, batch: int, sequence: int) -> Kept:
+    def _measure(self, compute: Compute, checkpointing: bool, batch: int, sequence: int) -> _Step:
         if checkpointing:
             _recompute_blocks(self._model)
         elif getattr(self._model, "is_gradient_checkpointing", False):
@@ -101,15 +125,11 @@ class Tracer:
                 return _run(self._model, self._inputs(batch, sequence), compute)
 
         shallow = dict.fromkeys(self._runs, _FEW - 1)
-        base = at_depth(shallow)
-        saved, forward, backward = base.saved, base.forward, base.backward
+        base = total = at_depth(shallow)
         for run in self._runs:
             more = at_depth({**shallow, run: _FEW})
-            rest = len(run.equal) - (_FEW - 1)
-            saved += rest * (more.saved - base.saved)
-            forward += rest * (more.forward - base.forward)
-            backward += rest * (more.backward - base.backward)
-        return Kept(saved, max(saved, forward, backward))
+            total = total.plus(base.to(more), len(run.equal) - (_FEW - 1))
+        return total
 
     @contextlib.contextmanager
     def _depth(self, depths: dict[_Run, int]) -> Iterator[None]:
@@ -142,9 +162,7 @@ def _equal_blocks(model: nn.Module) -> tuple[_Run, ...]:
             for index, block in enumerate(child):
                 equals.setdefault(_signature(block), []).append(index)
             runs += [
-                _Run(owner, name, tuple(equal))
-                for equal in equals.values()
-                if len(equal) > _FEW
+                _Run(owner, name, tuple(equal)) for equal in equals.values() if len(equal) > _FEW
             ]
     return tuple(runs)
 
@@ -189,7 +207,7 @@ def _run(model: nn.Module, attempts: Iterator[dict[str, Any]], compute: Compute)
         with fake:
             while (arguments := next(attempts, None)) is not None:
                 try:
-                    return _step(model, arguments, compute)
+                    return _train(model, arguments, compute)
                 except Exception as error:  # whatever a model raises about its own arguments
                     failure = failure or error
     assert failure is not None
@@ -246,7 +264,7 @@ def _parameter_dtype(compute: Compute, trained: bool) -> torch.dtype:
             return torch.bfloat16
 
 
-def _step(model: nn.Module, arguments: dict[str, Any], compute: Compute) -> _Step:
+def _train(model: nn.Module, arguments: dict[str, Any], compute: Compute) -> _Step:
     """Forward and backward of one batch, with every storage accounted for."""
     if compute is Compute.BF16:
         arguments = {
@@ -352,9 +370,7 @@ class _Ledger(TorchDispatchMode):
     def _gone(self, address: int) -> None:
         self._events.append(-self._serials.pop(address) - 1)
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         for leaf in tree_leaves(result):
             if isinstance(leaf, torch.Tensor):
@@ -376,7 +392,10 @@ class _GpuKernels(TorchFunctionMode):
 
 _GROUPED_PRODUCTS = tuple(
     function
-    for function in (getattr(nn.functional, "grouped_mm", None), getattr(torch, "_grouped_mm", None))
+    for function in (
+        getattr(nn.functional, "grouped_mm", None),
+        getattr(torch, "_grouped_mm", None),
+    )
     if function is not None
 )
 
