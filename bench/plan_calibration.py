@@ -5,8 +5,8 @@ step for real: bytes that autograd saves (distinct storages that are no paramete
 saved_tensors_hooks), and the peak of what the allocator hands out (by the profiler). The plan only
 sees the config.json.
 
-    python bench/plan_calibration.py            # the table
-    python bench/plan_calibration.py --formula  # the numbers of the formula for --params
+    python bench/plan_calibration.py                     # all of it
+    python bench/plan_calibration.py BertForMaskedLM     # one class
 
 The CPU's fused attention has neither dropout nor a bias that learns, and a GPU's has both. With
 sdpa the dropout of attention is therefore 0 here and T5's bias is frozen; with eager attention both
@@ -22,6 +22,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,20 +31,20 @@ import transformers
 from torch import nn
 
 from distlint.hardware.memory.activations import Compute, Kept
-from distlint.hardware.memory.model_size import Adaptation, size_from_config
+from distlint.hardware.memory.model_size import Adaptation, ModelSize, size_from_config
 
 TOLERANCE = 0.2
-BATCH, SEQUENCE = 2, 384
+BATCH, SEQUENCE = 2, 128
 
-_TEXT = {"hidden_size": 256, "num_hidden_layers": 6, "num_attention_heads": 8, "vocab_size": 1000}
-_GROUPED = {**_TEXT, "num_key_value_heads": 4, "intermediate_size": 688}
+_TEXT = {"hidden_size": 64, "num_hidden_layers": 5, "num_attention_heads": 4, "vocab_size": 500}
+_GROUPED = {**_TEXT, "num_key_value_heads": 2, "intermediate_size": 172}
 # Few experts: the real peak contains the gradient of one parameter, which the plan has elsewhere.
 _EXPERTS = {**_GROUPED, "num_local_experts": 4}
 _SEEN = {
-    "hidden_size": 128,
-    "num_hidden_layers": 4,
+    "hidden_size": 64,
+    "num_hidden_layers": 5,
     "num_attention_heads": 4,
-    "intermediate_size": 512,
+    "intermediate_size": 256,
     "image_size": 112,
     "patch_size": 14,
 }
@@ -66,34 +67,34 @@ ARCHITECTURES = (
     Architecture(
         "T5ForConditionalGeneration",
         lambda: transformers.T5Config(
-            d_model=256,
-            d_kv=32,
-            d_ff=1024,
+            d_model=64,
+            d_kv=16,
+            d_ff=256,
             num_layers=5,
-            num_heads=8,
-            vocab_size=1000,
+            num_heads=4,
+            vocab_size=500,
             decoder_start_token_id=0,
         ),
     ),
     Architecture(
         "GPT2LMHeadModel",
-        lambda: transformers.GPT2Config(n_embd=256, n_layer=6, n_head=8, vocab_size=1000),
+        lambda: transformers.GPT2Config(n_embd=64, n_layer=5, n_head=4, vocab_size=500),
     ),
     Architecture(
         "ViTForImageClassification",
         lambda: transformers.ViTConfig(
-            hidden_size=256, num_hidden_layers=6, num_attention_heads=8, intermediate_size=1024
+            hidden_size=64, num_hidden_layers=5, num_attention_heads=4, intermediate_size=256
         ),
     ),
     Architecture(
-        "BertForMaskedLM", lambda: transformers.BertConfig(**_TEXT, intermediate_size=1024)
+        "BertForMaskedLM", lambda: transformers.BertConfig(**_TEXT, intermediate_size=256)
     ),
     Architecture(
         "LlavaForConditionalGeneration",
         lambda: transformers.LlavaConfig(
             text_config=transformers.LlamaConfig(**_GROUPED),
             vision_config=transformers.CLIPVisionConfig(**_SEEN),
-            image_token_index=999,
+            image_token_index=499,
         ),
     ),
 )
@@ -125,18 +126,21 @@ def cases(names: set[str]) -> Iterator[Case]:
 
 def planned(case: Case) -> Kept:
     """What the plan says, of nothing but the configuration file."""
+    return _size(case.architecture, case.attention).activations.kept(
+        case.compute,
+        checkpointing=case.checkpointing,
+        batch=BATCH,
+        sequence=case.architecture.sequence,
+    )
+
+
+@cache
+def _size(architecture: Architecture, attention: str) -> ModelSize:
     with tempfile.TemporaryDirectory() as folder:
-        config = _config(case)
-        config.architectures = [case.architecture.name]
+        config = _config(architecture, attention)
+        config.architectures = [architecture.name]
         config.save_pretrained(folder)
-        adaptation = Adaptation(eager_attention=case.attention == "eager")
-        size = size_from_config(Path(folder), adaptation)
-        return size.activations.kept(
-            case.compute,
-            checkpointing=case.checkpointing,
-            batch=BATCH,
-            sequence=case.architecture.sequence,
-        )
+        return size_from_config(Path(folder), Adaptation(eager_attention=attention == "eager"))
 
 
 def measured(case: Case) -> Kept:
@@ -183,10 +187,10 @@ def measured(case: Case) -> Kept:
     return Kept(sum(saved.values()), peak)
 
 
-def _config(case: Case) -> Any:
+def _config(architecture: Architecture, attention: str) -> Any:
     """The configuration; with sdpa the dropout of attention is 0."""
-    config = case.architecture.config()
-    if case.attention == "sdpa":
+    config = architecture.config()
+    if attention == "sdpa":
         for each in (config, config.get_text_config()):
             for name in _DROPOUTS:
                 if hasattr(each, name):
@@ -195,7 +199,7 @@ def _config(case: Case) -> Any:
 
 
 def _real_model(case: Case) -> tuple[nn.Module, dict[str, torch.Tensor]]:
-    config = _config(case)
+    config = _config(case.architecture, case.attention)
     config._attn_implementation = case.attention
     torch.manual_seed(0)
     model = getattr(transformers, case.architecture.name)(config).train()
@@ -207,7 +211,7 @@ def _real_model(case: Case) -> tuple[nn.Module, dict[str, torch.Tensor]]:
     if case.checkpointing:
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     sequence = case.architecture.sequence
-    tokens = torch.randint(3, 900, (BATCH, sequence))
+    tokens = torch.randint(3, 400, (BATCH, sequence))
     if case.architecture.name.startswith("ViT"):
         return model, {
             "pixel_values": torch.randn(BATCH, 3, 224, 224, dtype=dtype),
@@ -216,7 +220,7 @@ def _real_model(case: Case) -> tuple[nn.Module, dict[str, torch.Tensor]]:
     inputs = {"input_ids": tokens, "labels": tokens.clone()}
     if case.architecture.name.startswith("Llava"):
         patches = (_SEEN["image_size"] // _SEEN["patch_size"]) ** 2
-        tokens[:, :patches] = 999
+        tokens[:, :patches] = 499
         inputs["pixel_values"] = torch.randn(BATCH, 3, 112, 112, dtype=dtype)
     if "use_cache" in config.to_dict():
         inputs["use_cache"] = False  # type: ignore[assignment]
@@ -226,7 +230,6 @@ def _real_model(case: Case) -> tuple[nn.Module, dict[str, torch.Tensor]]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help="classes to measure; default: all")
-    parser.add_argument("--formula", action="store_true", help="fit the formula of --params")
     parser.add_argument("--json", action="store_true", help="print the ratios as JSON")
     options = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -123,6 +123,11 @@ class _PerToken:
 
 # Counted on fake tensors for blocks of 2048 with 16 heads and an MLP of 8/3 h (transformers 5.23.0);
 # tests/hardware/test_plan_activations.py holds the formula to 5 % of what a Llama 7B is counted to.
+_ADAPTED_BLOCK = {
+    Compute.FP32: _PerToken(stream=12.1, inner=48, matrix=3.5, stored=4, transient=34.9),
+    Compute.AUTOCAST: _PerToken(stream=12.1, inner=24.1, matrix=5.75, stored=2, transient=19.7),
+    Compute.BF16: _PerToken(stream=10, inner=24, matrix=5.75, stored=2, transient=19.7),
+}
 _LLAMA_BLOCK = {
     Compute.FP32: _PerToken(stream=24, inner=58.7, matrix=4, stored=4, transient=24.3),
     Compute.AUTOCAST: _PerToken(stream=26, inner=29.35, matrix=6, stored=4, transient=24.3),
@@ -149,7 +154,9 @@ class DecoderFormula:
 
     def kept(self, compute: Compute, *, checkpointing: bool, batch: int, sequence: int) -> Kept:
         """Bytes for one step."""
-        shape, per = self.shape, _LLAMA_BLOCK[compute]
+        shape, total = self.shape, self.units.total
+        # With adapters (of peft, on queries and values) frozen layers keep no input.
+        per = (_ADAPTED_BLOCK if total.trained < total.count / 2 else _LLAMA_BLOCK)[compute]
         tokens = batch * sequence
         wide = tokens * shape.hidden
         block = wide * (per.stream + per.inner / self.tensor_parallel)
@@ -159,7 +166,7 @@ class DecoderFormula:
         saved_logits, peak_logits = (tokens * shape.vocabulary * b for b in _LOGITS[compute])
         transient = wide * per.transient
         # autocast keeps a bf16 copy of every weight of a matrix product until backward is over
-        casts = 2 * (self.units.total.trained - shape.vocabulary * shape.hidden)
+        casts = 2 * (total.trained - shape.vocabulary * shape.hidden)
         casts = max(0, casts) if compute is Compute.AUTOCAST else 0
         if checkpointing:
             stored = shape.layers * wide * per.stored

@@ -43,7 +43,7 @@ def build(described: dict[str, Any], *, eager_attention: bool, tensor_parallel: 
     """
     import transformers
 
-    transformers.logging.set_verbosity_error()
+    transformers.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     kind = described["model_type"]
     known = transformers.CONFIG_MAPPING
     if kind not in known:
@@ -62,7 +62,8 @@ def build(described: dict[str, Any], *, eager_attention: bool, tensor_parallel: 
             architecture, transformers.PreTrainedModel
         ):
             return architecture(config)
-    return transformers.AutoModel.from_config(config, trust_remote_code=False)
+    from_config: Any = transformers.AutoModel.from_config
+    return from_config(config, trust_remote_code=False)
 
 
 # What each GPU of a tensor-parallel group has its share of; the width of a head stays.
@@ -154,7 +155,8 @@ def _traced(
         return tracer, ()
     if not hasattr(model, "get_image_features"):
         return tracer, ()
-    images = Tracer(ImageTower(model), lambda b, s: image_inputs(fed, b))
+    # Which block's output is taken is an index: none may be missing.
+    images = Tracer(ImageTower(model), lambda b, s: image_inputs(fed, b), whole=True)
     try:
         images.kept(Compute.BF16, checkpointing=False, batch=1, sequence=sequence)
     except TraceError as error:
@@ -191,7 +193,7 @@ def _add_adapters(model: nn.Module, rank: int, targets: tuple[str, ...]) -> None
             "--lora puts adapters into the model and needs peft: pip install peft"
         ) from None
     chosen: str | list[str] | None = list(targets) or None
-    if targets == ("all-linear",):
+    if list(targets) == ["all-linear"]:
         chosen = "all-linear"
     try:
         with torch.device("meta"):

@@ -95,11 +95,6 @@ class ImageTower(nn.Module):
         """As transformers does."""
         self.model.gradient_checkpointing_disable()  # type: ignore[operator]
 
-    @property
-    def is_gradient_checkpointing(self) -> bool:
-        """As transformers does."""
-        return bool(self.model.is_gradient_checkpointing)
-
 
 def image_inputs(fed: Fed, batch: int) -> Iterator[dict[str, Any]]:
     """One image for each sample."""

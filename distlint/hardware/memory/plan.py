@@ -211,7 +211,7 @@ def _unsharded(strategy: Strategy, units: Units, compute: int) -> int:
     else:
         block = 0
     in_a_block = stays + block + gradients + compute * units.head.trained
-    at_the_end = stays + compute * units.root.trained
+    at_the_end = root + compute * units.root.trained  # every block is resharded by then
     return max(in_a_block, at_the_end)
 
 

@@ -83,11 +83,14 @@ class Tracer:
     The model's parameters are replaced: it is of no other use afterwards.
     """
 
-    def __init__(self, model: nn.Module, inputs: Inputs) -> None:
-        """Takes `model`, on any device, with requires_grad as it will be trained."""
+    def __init__(self, model: nn.Module, inputs: Inputs, *, whole: bool = False) -> None:
+        """Takes `model`, on any device, with requires_grad as it will be trained.
+
+        `whole` runs all of its blocks: for models that name a block by its index.
+        """
         self._model = model
         self._inputs = inputs
-        self._runs = _equal_blocks(model)
+        self._runs = () if whole else _equal_blocks(model)
         self._lists = {
             (run.owner, run.name): list(getattr(run.owner, run.name)) for run in self._runs
         }
@@ -117,7 +120,7 @@ class Tracer:
     def _measure(self, compute: Compute, checkpointing: bool, batch: int, sequence: int) -> _Step:
         if checkpointing:
             _recompute_blocks(self._model)
-        elif getattr(self._model, "is_gradient_checkpointing", False):
+        elif hasattr(self._model, "gradient_checkpointing_disable"):
             self._model.gradient_checkpointing_disable()  # type: ignore[operator]
 
         def at_depth(depths: dict[_Run, int]) -> _Step:
@@ -139,7 +142,8 @@ class Tracer:
             dropped.setdefault((run.owner, run.name), set()).update(run.equal[depth:])
         try:
             for place, blocks in self._lists.items():
-                kept = (b for i, b in enumerate(blocks) if i not in dropped[place])
+                gone = dropped[place]
+                kept = (block for index, block in enumerate(blocks) if index not in gone)
                 setattr(*place, nn.ModuleList(kept))
             yield
         finally:
@@ -279,7 +283,7 @@ def _train(model: nn.Module, arguments: dict[str, Any], compute: Compute) -> _St
         if isinstance(tensor, torch.Tensor):
             ledger.ignore(tensor)
     hooks = [
-        p.register_post_accumulate_grad_hook(ledger.take_gradient)
+        p.register_post_accumulate_grad_hook(ledger.take_gradient)  # type: ignore[no-untyped-call]
         for p in model.parameters()
         if p.requires_grad
     ]
@@ -293,7 +297,7 @@ def _train(model: nn.Module, arguments: dict[str, Any], compute: Compute) -> _St
             loss = _loss(output)
             half = ledger.now()
             if loss.requires_grad:
-                loss.backward()
+                loss.backward()  # type: ignore[no-untyped-call]
     finally:
         for hook in hooks:
             hook.remove()
@@ -311,14 +315,14 @@ def _loss(output: Any) -> torch.Tensor:
     raise TraceError("the model returns no tensor of numbers")
 
 
-class _Ledger(TorchDispatchMode):
+class _Ledger(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Every storage that comes and goes while it is active, in order.
 
     Gradients of parameters are left out: the plan counts them with the states.
     """
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.saved_bytes = 0
         self._serials: dict[int, int] = {}  # address of a living storage -> its serial
         self._sizes: list[int] = []  # by serial; 0 where it is not to be counted
@@ -386,7 +390,7 @@ class _GpuKernels(TorchFunctionMode):
         if func is nn.functional.scaled_dot_product_attention:
             return _attention(*args, **kwargs)
         if func in _GROUPED_PRODUCTS:
-            return _GroupedProduct.apply(args[0], args[1])
+            return _GroupedProduct.apply(args[0], args[1])  # type: ignore[no-untyped-call]
         return func(*args, **kwargs)
 
 
