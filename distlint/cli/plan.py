@@ -39,7 +39,7 @@ _MOST_TOKENS = 100_000_000
 _LEAST_MEMORY = 64 << 20
 
 
-class _Parsed(click.ParamType):
+class _Parsed(click.ParamType):  # type: ignore[type-arg]  # not generic at run time before click 8.3
     """An option's text as a function reads it; what it does not take is one line and exit code 2."""
 
     def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
