@@ -143,6 +143,10 @@ _LOGITS = {
 }
 
 
+# The last norm keeps its input, what it makes of it, and that in bf16 for the head.
+_LAST_NORM = 10
+
+
 @dataclass(frozen=True, slots=True)
 class DecoderFormula:
     """Activations of a Llama of a given shape, without running one."""
@@ -166,11 +170,13 @@ class DecoderFormula:
         saved_logits, peak_logits = (tokens * shape.vocabulary * b for b in _LOGITS[compute])
         transient = wide * per.transient
         # autocast keeps a bf16 copy of every weight of a matrix product until backward is over
-        casts = 2 * (total.trained - shape.vocabulary * shape.hidden)
+        table = shape.vocabulary * shape.hidden
+        casts = 2 * (total.trained - table)
         casts = max(0, casts) if compute is Compute.AUTOCAST else 0
         if checkpointing:
             stored = shape.layers * wide * per.stored
-            saved = stored + saved_logits
+            head = min(casts, 2 * table) + wide * _LAST_NORM
+            saved = stored + saved_logits + head
             peak = max(stored + block + transient, stored + peak_logits + casts)
         else:
             saved = shape.layers * block + saved_logits + casts

@@ -37,33 +37,55 @@ def largest_that_fits(plan: Plan, size: ModelSize) -> Largest:
     request = plan.request
     row = plan.fitting or min(plan.rows, key=lambda row: row.usage.total)
 
-    def fits_batch(batch: int) -> bool:
-        return usage_of(row.strategy, replace(request, batch=batch)).total <= request.memory
+    def of_batch(batch: int) -> int:
+        return usage_of(row.strategy, replace(request, batch=batch)).total
 
-    def fits_steps(steps: int) -> bool:
-        changed = replace(request, sequence=steps * _STEP)
-        return usage_of(row.strategy, changed).total <= request.memory
+    def of_steps(steps: int) -> int:
+        return usage_of(row.strategy, replace(request, sequence=steps * _STEP)).total
 
-    batch = _largest(fits_batch, _MOST_SAMPLES)
+    batch = _largest(of_batch, request.memory, _MOST_SAMPLES, request.batch)
     if size.sequence is None:
         return Largest(row, batch, None, ends=False)
     end = size.most_tokens or _MOST_TOKENS
     longest = replace(request, sequence=end)
     if size.most_tokens and usage_of(row.strategy, longest).total <= request.memory:
         return Largest(row, batch, end, ends=True)
-    return Largest(row, batch, _STEP * _largest(fits_steps, end // _STEP), ends=False)
+    start = max(1, request.sequence // _STEP)
+    steps = _largest(of_steps, request.memory, end // _STEP, start)
+    return Largest(row, batch, _STEP * steps, ends=False)
 
 
-def _largest(fits: Callable[[int], bool], most: int) -> int:
-    """The largest number up to `most` that fits, where all smaller ones do; 0 if none does."""
-    good, bad = 0, 1
-    while bad <= most and fits(bad):
+def _largest(total: Callable[[int], int], limit: int, most: int, start: int) -> int:
+    """The largest number up to `most` whose total is within the limit; 0 if that of 1 is not.
+
+    Totals grow a little faster than in proportion, so a straight line between the best known to fit
+    and the least known not to comes close at once; every other guess halves what is left.
+    """
+    known: dict[int, int] = {}
+
+    def of(number: int) -> int:
+        if number not in known:
+            known[number] = total(number)
+        return known[number]
+
+    good, bad = 0, min(start, most)
+    while bad <= most and of(bad) <= limit:
         good, bad = bad, 2 * bad
-    bad = min(bad, most + 1)
+    if bad > most:
+        if good == most or of(most) <= limit:
+            return most
+        bad = most
+    halve = good == 0
     while bad - good > 1:
-        middle = (good + bad) // 2
-        if fits(middle):
-            good = middle
+        if halve:
+            guess = (good + bad) // 2
         else:
-            bad = middle
+            guess = good + (bad - good) * (limit - of(good)) // (of(bad) - of(good))
+        guess = min(max(guess, good + 1), bad - 1)
+        if of(guess) <= limit:
+            good = guess
+            halve = of(good + 1) <= limit
+        else:
+            bad = guess
+            halve = good == 0 or not halve
     return good

@@ -118,10 +118,12 @@ class Tracer:
         return self._known[key]
 
     def _measure(self, compute: Compute, checkpointing: bool, batch: int, sequence: int) -> _Step:
-        if checkpointing:
-            _recompute_blocks(self._model)
-        elif hasattr(self._model, "gradient_checkpointing_disable"):
-            self._model.gradient_checkpointing_disable()  # type: ignore[operator]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if checkpointing:
+                _recompute_blocks(self._model)
+            elif hasattr(self._model, "gradient_checkpointing_disable"):
+                self._model.gradient_checkpointing_disable()  # type: ignore[operator]
 
         def at_depth(depths: dict[_Run, int]) -> _Step:
             with self._depth(depths):
