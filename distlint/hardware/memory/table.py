@@ -131,7 +131,8 @@ def _largest(largest: Largest, plan: Plan, model: ModelSize) -> str:
     if not largest.batch:
         batch = f"not even one sample of {sample} fits"
     else:
-        batch = f"the largest batch is {largest.batch:,} samples of {sample}"
+        plural = "s" * (largest.batch > 1)
+        batch = f"the largest batch is {largest.batch:,} sample{plural} of {sample}"
     if largest.sequence is None:
         return f"With {title} {batch}."
     longest = (
