@@ -122,6 +122,7 @@ def measure(
         tensor_parallel=adaptation.tensor_parallel,
     )
     activations: Activations = formula
+    notes: tuple[str, ...]
     if not hasattr(local, "config"):
         notes = (f"Activations are a Llama's of this size: {name} is no transformers model.",)
     else:

@@ -281,9 +281,11 @@ def _train(model: nn.Module, arguments: dict[str, Any], compute: Compute) -> _St
         }
     model.train()
     ledger = _Ledger()
-    for tensor in tree_leaves([list(model.parameters()), list(model.buffers()), arguments]):
-        if isinstance(tensor, torch.Tensor):
-            ledger.ignore(tensor)
+    for tensor in (*model.parameters(), *model.buffers()):
+        ledger.ignore(tensor)
+    for value in arguments.values():
+        if isinstance(value, torch.Tensor):
+            ledger.hold(value)
     hooks = [
         p.register_post_accumulate_grad_hook(ledger.take_gradient)  # type: ignore[no-untyped-call]
         for p in model.parameters()
@@ -334,6 +336,10 @@ class _Ledger(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def ignore(self, tensor: torch.Tensor) -> None:
         """This tensor's storage is no activation."""
         self._sizes[self._serial(tensor)] = 0
+
+    def hold(self, tensor: torch.Tensor) -> None:
+        """This tensor is there already, and counts."""
+        self._serial(tensor)
 
     def saved(self, tensor: torch.Tensor) -> torch.Tensor:
         """A pack hook of autograd: each storage once."""
