@@ -13,6 +13,8 @@ class WithoutCases(build_py):  # type: ignore[misc]  # setuptools has no types
 
     def find_package_modules(self, package: str, package_dir: str) -> list[tuple[str, str, str]]:
         found: list[tuple[str, str, str]] = super().find_package_modules(package, package_dir)
+        if not package.startswith("distlint.rules."):
+            return found
         return [row for row in found if row[1].partition(".")[0] != "cases"]
 
 

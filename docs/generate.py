@@ -33,21 +33,24 @@ FOLDER = ROOT / "docs/rules"
 WIDTH = 96
 BLOCK = re.compile(r"(<!-- output: distlint (.+?) -->\n```\w*\n).*?(```\n)", re.DOTALL)
 SESSION = re.compile(r"(<!-- session: ([\w-]+) -->\n```\w*\n)(.*?)(```\n)", re.DOTALL)
+COMMAND = re.compile(r"^\$ distlint (?:.*\\\n)*.*", re.MULTILINE)
+"""A command of a session; a backslash at the end of a line continues it."""
 BUNDLED = "distlint.rules."
-LLAMA_7B = {
+LLAMA_3_8B = {
     "architectures": ["LlamaForCausalLM"],
     "model_type": "llama",
     "hidden_size": 4096,
-    "intermediate_size": 11008,
+    "intermediate_size": 14336,
     "num_attention_heads": 32,
     "num_hidden_layers": 32,
-    "vocab_size": 32000,
+    "num_key_value_heads": 8,
+    "vocab_size": 128256,
     "tie_word_embeddings": False,
 }
 SCENES = {
     "any-folder": {},
     "a-package": {"mypackage/__init__.py": "", "mypackage/models/__init__.py": ""},
-    "a-llama-configuration": {"llama-7b/config.json": json.dumps(LLAMA_7B)},
+    "a-llama-configuration": {"llama-3-8b/config.json": json.dumps(LLAMA_3_8B)},
 }
 """Names of sessions, and the files that are there when they begin."""
 
@@ -126,10 +129,9 @@ def output(arguments: str) -> str:
 def session(block: str, folder: Path) -> str:
     """The commands of `block`, each with all that it prints in `folder` now."""
     lines: list[str] = []
-    for line in block.splitlines():
-        if line.startswith("$ distlint "):
-            done = distlint(line.removeprefix("$ distlint ").split(), folder)
-            lines += [line, *(done.stdout + done.stderr).splitlines()]
+    for command in COMMAND.findall(block):
+        done = distlint(command.removeprefix("$ distlint ").replace("\\\n", " ").split(), folder)
+        lines += [*command.splitlines(), *(done.stdout + done.stderr).splitlines()]
     return "\n".join(lines) + "\n"
 
 

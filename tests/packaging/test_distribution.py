@@ -94,7 +94,10 @@ def test_the_wheel_holds_what_runs_and_no_tests(distributions: tuple[Path, Path]
         names = wheel.namelist()
     assert "distlint/py.typed" in names
     assert "distlint/rules/files/unguarded_save/proof.py" in names
-    assert not [name for name in names if Path(name).name.startswith("cases")]
+    rules = [name for name in names if name.startswith("distlint/rules/")]
+    assert not [name for name in rules if Path(name).name.startswith("cases")]
+    modules = {str(path.relative_to(ROOT)) for path in ROOT.glob("distlint/**/*.py")}
+    assert modules <= set(names)
     assert {name.partition("/")[0] for name in names if not name.startswith("distlint-")} == {
         "distlint"
     }
