@@ -330,6 +330,14 @@ GOOD = {"distributed_type": "MULTI_GPU", "num_processes": 2, "mixed_precision": 
         ({**GOOD, "num_processes": 3, "num_machines": 2}, "3 processes on 2 machines"),
         ({**GOOD, "num_machines": 2, "machine_rank": 2, "main_process_ip": "a"}, "machine_rank 2"),
         ({**GOOD, "num_machines": 2}, "no main_process_ip"),
+        ({**GOOD, "num_machines": 2, "machine_rank": "a"}, "machine_rank a of 2"),
+        ({**GOOD, "num_machines": 2, "main_process_ip": "127.0.0.1"}, "is 127.0.0.1 for 2"),
+        (
+            {**GOOD, "num_machines": 2, "main_process_ip": "a", "main_process_port": 0},
+            "main_process_port is 0 for 2 machines",
+        ),
+        ({**GOOD, "num_processes": -3}, "num_processes is -3"),
+        ({**GOOD, "num_processes": 0}, "num_processes is 0"),
     ],
 )
 def test_configurations_that_accelerate_refuses(values: dict[str, Any], words: str) -> None:
@@ -345,7 +353,12 @@ def test_configurations_that_accelerate_refuses(values: dict[str, Any], words: s
         ({**GOOD, "distributed_type": "NO"}, "'NO' with 2 processes"),
         ({**GOOD, "use_cpu": True}, "use_cpu: true with MULTI_GPU"),
         ({**GOOD, "gpu_ids": "0"}, "gpu_ids is 0 with MULTI_GPU"),
-        ({**GOOD, "gpu_ids": 0}, "is a number in YAML"),
+        ({**GOOD, "gpu_ids": 0}, "gpu_ids is 0, not text"),
+        ({**GOOD, "gpu_ids": [0, 1]}, "gpu_ids is [0, 1], not text"),
+        ({**GOOD, "gpu_ids": "0,7"}, "gpu_ids is 0,7 and names 7; 2 GPUs are installed"),
+        ({**GOOD, "gpu_ids": "0,0"}, "gpu_ids is '0,0'"),
+        ({**GOOD, "gpu_ids": "0;1"}, "gpu_ids is '0;1'"),
+        ({**GOOD, "distributed_type": "FSDP", "gpu_ids": "1,2"}, "names 2; 2 GPUs are installed"),
     ],
 )
 def test_configurations_for_another_machine(values: dict[str, Any], words: str) -> None:

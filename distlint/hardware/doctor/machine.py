@@ -220,7 +220,13 @@ class Machine:
         """Processes that are to run on this machine; None where nothing says."""
         if self.options.num_processes is not None:
             return self.options.num_processes
-        total, machines = (self.accelerate.get(k) for k in ("num_processes", "num_machines"))
+        total = self.accelerate.get("num_processes")
         if isinstance(total, int) and total > 0:
-            return max(1, total // (machines if isinstance(machines, int) and machines > 0 else 1))
+            return max(1, total // self.machines)
         return None
+
+    @property
+    def machines(self) -> int:
+        """Machines that the configuration is for; 1 where nothing says."""
+        machines = self.accelerate.get("num_machines")
+        return machines if isinstance(machines, int) and machines > 0 else 1

@@ -6,6 +6,7 @@ from distlint.hardware.doctor.check import Check
 from distlint.hardware.doctor.checks import (
     accelerate,
     collectives,
+    config_sections,
     deepspeed,
     devices,
     launcher,
@@ -20,6 +21,7 @@ CHECKS: tuple[Check, ...] = (
     *devices.CHECKS,
     *launcher.CHECKS,
     *accelerate.CHECKS,
+    *config_sections.CHECKS,
     *deepspeed.CHECKS,
     *collectives.CHECKS,
     *settings.CHECKS,
