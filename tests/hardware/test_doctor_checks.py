@@ -415,6 +415,23 @@ DEEPSPEED = (Package("deepspeed", "0.19.8", ()),)
         ({"zero_optimization": {"stage": 3, "offload_param": {"device": "nvme"}}}, {}, "error"),
         ({**ZERO2, "train_batch_size": 5, "train_micro_batch_size_per_gpu": 2}, {}, "error"),
         ({**ZERO2, "train_batch_size": 4, "train_micro_batch_size_per_gpu": 2}, {}, "ok"),
+        ({**ZERO2, "train_batch_size": 3}, {}, "error"),
+        ({**ZERO2, "train_batch_size": 6, "gradient_accumulation_steps": 2}, {}, "error"),
+        ({**ZERO2, "train_batch_size": 8, "train_micro_batch_size_per_gpu": "auto"}, {}, "ok"),
+        ({"zero_optimization": {"stage": 5}}, {}, "error"),
+        ({"zero_optimization": {"stage": 3, "offload_param": {"device": "gpu"}}}, {}, "error"),
+        ({"zero_optimization": {"stage": 3, "overlap_com": True}}, {}, "error"),
+        ({"zero_optimization": {"stage": 3, "offload_param": {"pin_mem": True}}}, {}, "error"),
+        ({"zero_optimization": {"stage": "auto", "reduce_bucket_size": 5e8}}, {}, "ok"),
+        ({"zero_optimization": {"stage": 2, "reduce_bucket_size": 0}}, {}, "error"),
+        ({**ZERO2, "fp16": {"enabled": "auto", "initial_scale_power": 16}}, {}, "ok"),
+        ({**ZERO2, "bf16": {"enable": True}}, {}, "error"),
+        ({**ZERO2, "gradient_cliping": 1.0}, {}, "warn"),
+        ({**ZERO2, "gradient_accumulation_steps": 0}, {}, "error"),
+        ({**ZERO2, "fp16": {"enabled": True}, "amp": {"enabled": True}}, {}, "error"),
+        ({**ZERO2, "fp16": {"enabled": True}, "torch_autocast": {"enabled": True}}, {}, "error"),
+        ({**ZERO2, "nebula": {"enabled": True}}, {}, "error"),
+        ({**ZERO2, "_comment": "by hand", "steps_per_print": 100}, {}, "ok"),
         (ZERO2, {"zero_stage": 2}, "error"),
         (ZERO2, {"zero3_init_flag": True}, "warn"),
     ],
@@ -428,6 +445,28 @@ def test_deepspeed_json(json_values: Any, extra: dict[str, Any], status: str) ->
     on = with_config(values, json_values, packages=DEEPSPEED)
     assert statuses(on, "deepspeed-json") == {status}
     assert "error" in statuses(with_config(values, json_values, packages=()), "deepspeed-json")
+
+
+def test_batches_are_of_all_machines() -> None:
+    """train_batch_size counts the processes of every machine, not those of this one."""
+    values = {
+        "distributed_type": "DEEPSPEED",
+        "num_processes": 4,
+        "num_machines": 2,
+        "deepspeed_config": {"deepspeed_config_file": "ds.json"},
+    }
+    batch = {**ZERO2, "train_batch_size": 8, "train_micro_batch_size_per_gpu": 2}
+    assert statuses(with_config(values, batch, packages=DEEPSPEED), "deepspeed-json") == {"ok"}
+
+
+def test_an_older_deepspeed_still_has_what_a_newer_one_removed() -> None:
+    values = {"distributed_type": "DEEPSPEED", "num_processes": 2}
+    old = (Package("deepspeed", "0.15.0", ()),)
+    amp = {**ZERO2, "amp": {"enabled": True}}
+    assert statuses(with_config(values, amp, packages=old), "deepspeed-json") == {"ok"}
+    both = {**amp, "fp16": {"enabled": True}}
+    assert statuses(with_config(values, both, packages=old), "deepspeed-json") == {"error"}
+    assert statuses(with_config(values, amp, packages=DEEPSPEED), "deepspeed-json") == {"error"}
 
 
 def test_storage() -> None:

@@ -226,6 +226,11 @@ class Machine:
         return None
 
     @property
+    def world_size(self) -> int | None:
+        """Processes on all machines together; None where nothing says."""
+        return None if self.processes is None else self.processes * self.machines
+
+    @property
     def machines(self) -> int:
         """Machines that the configuration is for; 1 where nothing says."""
         machines = self.accelerate.get("num_machines")
