@@ -5,6 +5,7 @@ from __future__ import annotations
 from distlint.hardware.doctor.check import Check
 from distlint.hardware.doctor.checks import (
     accelerate,
+    allocator,
     collectives,
     config_sections,
     deepspeed,
@@ -14,17 +15,20 @@ from distlint.hardware.doctor.checks import (
     settings,
     storage,
     strategy,
+    variable_names,
     versions,
 )
 
 CHECKS: tuple[Check, ...] = (
     *devices.CHECKS,
+    *allocator.CHECKS,
     *launcher.CHECKS,
     *accelerate.CHECKS,
     *config_sections.CHECKS,
     *deepspeed.CHECKS,
     *collectives.CHECKS,
     *settings.CHECKS,
+    *variable_names.CHECKS,
     *limits.CHECKS,
     *storage.CHECKS,
     *versions.CHECKS,
