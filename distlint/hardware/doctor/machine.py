@@ -111,6 +111,22 @@ class HostFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Rendezvous:
+    """Where accelerate's configuration sends the ranks: main_process_ip and main_process_port.
+
+    `error` says why the host does not resolve, `port_error` why the port cannot be listened on,
+    `holder` who listens there; each is empty where there is nothing to say.
+    """
+
+    host: str
+    error: str
+    is_here: bool
+    port: int
+    port_error: str
+    holder: str
+
+
+@dataclass(frozen=True, slots=True)
 class NetworkFacts:
     """Names and the port of the rendezvous.
 
@@ -121,6 +137,9 @@ class NetworkFacts:
         master_is_here: one of the addresses belongs to this machine.
         port: that was tried.
         port_error: why it cannot be listened on; empty where it can.
+        holder: the process that listens there, by name; empty where there is none, or another
+            user's.
+        configured: the configuration's; None where it names neither host nor port.
     """
 
     own_addresses: tuple[str, ...]
@@ -130,6 +149,8 @@ class NetworkFacts:
     master_is_here: bool
     port: int
     port_error: str
+    holder: str = ""
+    configured: Rendezvous | None = None
 
 
 @dataclass(frozen=True, slots=True)
