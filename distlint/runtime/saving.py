@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import secrets
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .channel import DEFAULT_TIMEOUT, forbid_ahead, machines, open_meeting
+from .channel import DEFAULT_TIMEOUT, forbid_ahead, machines, shared_fate
 from .identity import rank, world_size
 from .state import collect_state, gather_tensors
 
@@ -86,12 +85,12 @@ def save(
     writes = rank() in writers
     destination = Path(os.path.realpath(target))
 
-    with _shared_fate(timeout):
+    with shared_fate("save()", timeout):
         if writes:
             _check_destination(destination)
-    with _shared_fate(timeout):
+    with shared_fate("save()", timeout):
         state = _state_of(obj, writers, per_rank)
-    with _shared_fate(timeout):
+    with shared_fate("save()", timeout):
         if writes:
             _write_atomically(state, destination, save_fn)
 
@@ -102,21 +101,6 @@ def _writers(per_rank: bool, on_each_node: bool, timeout: float) -> tuple[int, .
     if on_each_node:
         return tuple(group[0] for group in machines("save(on_each_node=True)", timeout))
     return (0,)
-
-
-@contextlib.contextmanager
-def _shared_fate(timeout: float) -> Iterator[None]:
-    """Runs the body; then all ranks go on together, or, where some rank's body raised, none does."""
-    try:
-        yield
-    except BaseException as error:
-        meeting = open_meeting("save()", of_all=True, timeout=timeout)
-        if meeting is not None:
-            meeting.withdraw(error)
-        raise
-    meeting = open_meeting("save()", of_all=True, timeout=timeout)
-    if meeting is not None:
-        meeting.call_roll()
 
 
 def _state_of(obj: Any, writers: tuple[int, ...], per_rank: bool) -> Any:
