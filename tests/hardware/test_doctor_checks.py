@@ -41,7 +41,7 @@ def test_a_machine_without_faults_has_none() -> None:
 @given(st.sampled_from([check.name for check in CHECKS]))
 def test_no_check_crashes_where_nothing_was_seen(name: str) -> None:
     hung = Unknown("it hung", failed=True)
-    blind = Machine(Options(), {}, hung, hung, hung, hung, hung, hung, hung, hung, hung)
+    blind = Machine(Options(), {}, *[hung] * 11)
     assert said(blind, name)
     assert said(Machine(Options(), {}), name)
 

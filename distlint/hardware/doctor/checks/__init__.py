@@ -10,6 +10,7 @@ from distlint.hardware.doctor.checks import (
     config_sections,
     deepspeed,
     devices,
+    job,
     launcher,
     limits,
     scheduler,
@@ -34,5 +35,6 @@ CHECKS: tuple[Check, ...] = (
     *limits.CHECKS,
     *storage.CHECKS,
     *versions.CHECKS,
+    *job.CHECKS,
     *strategy.CHECKS,
 )
