@@ -292,6 +292,8 @@ def test_configurations_for_another_machine(values: dict[str, Any], words: str) 
 
 
 def test_a_configuration_that_goes_with_the_machine() -> None:
+    # accelerate lowers the name of the precision.
+    assert statuses(with_config({**GOOD, "mixed_precision": "BF16"}), "accelerate-config") == {"ok"}
     for check in ("accelerate-config", "config-on-this-machine", "config-sections"):
         assert statuses(with_config(GOOD), check) == {"ok"}
     old = (gpu(0, (7, 5)), gpu(1))

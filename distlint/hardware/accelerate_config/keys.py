@@ -189,6 +189,11 @@ MEGATRON_KEYS = frozenset(
 MPIRUN_KEYS = frozenset({"mpirun_hostfile"})
 
 
+def is_one_of(value: object, names: frozenset[str]) -> bool:
+    """Whether a value, of whatever type it came out of the file, is one of these names."""
+    return isinstance(value, str) and value in names
+
+
 @dataclass(frozen=True, slots=True)
 class Section:
     """A section, its keys, and the distributed types under which they are read.
@@ -216,7 +221,7 @@ SECTIONS = (
 
 def sections_read(distributed: object) -> frozenset[str]:
     """The sections that are read under this distributed_type."""
-    return frozenset(section.key for section in SECTIONS if distributed in section.types)
+    return frozenset(s.key for s in SECTIONS if is_one_of(distributed, s.types))
 
 
 FSDP_SHARDING_STRATEGIES = (

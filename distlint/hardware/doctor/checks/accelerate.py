@@ -74,7 +74,7 @@ def _values(path: str, values: Mapping[str, Any]) -> Iterator[Result]:
             "accelerate finds no type that matches it and starts one process, by luck.",
             "quote it: distributed_type: 'NO'",
         )
-    elif distributed not in keys.DISTRIBUTED_TYPES:
+    elif not keys.is_one_of(distributed, keys.DISTRIBUTED_TYPES):
         yield error(
             f"{path}: distributed_type is {distributed!r}",
             "accelerate fails on the value.",
@@ -87,7 +87,7 @@ def _values(path: str, values: Mapping[str, Any]) -> Iterator[Result]:
             "accelerate calls .lower() on it and fails.",
             "quote it: mixed_precision: 'no'",
         )
-    elif precision is not None and precision not in keys.MIXED_PRECISIONS:
+    elif precision is not None and not keys.is_one_of(_lower(precision), keys.MIXED_PRECISIONS):
         yield error(
             f"{path}: mixed_precision is {precision!r}",
             "accelerate launch raises ValueError.",
@@ -110,7 +110,7 @@ def _numbers(path: str, values: Mapping[str, Any]) -> Iterator[Result]:
             "accelerate launch stops unless --num_processes is given.",
             "add num_processes.",
         )
-    elif processes < 1 and values.get("distributed_type") in keys.STARTS_SEVERAL:
+    elif processes < 1 and keys.is_one_of(values.get("distributed_type"), keys.STARTS_SEVERAL):
         yield error(
             f"{path}: num_processes is {processes}",
             "torchrun, which accelerate launch calls, fails on it (AssertionError).",
@@ -161,7 +161,8 @@ def on_this_hardware(machine: Machine) -> Iterator[Result]:
     file = _file(machine)
     values = machine.accelerate
     distributed = values.get("distributed_type")
-    if isinstance(file, Unknown) or not values or distributed not in keys.DISTRIBUTED_TYPES:
+    valid = keys.is_one_of(distributed, keys.DISTRIBUTED_TYPES)
+    if isinstance(file, Unknown) or not values or not valid:
         yield skipped("no valid configuration")
         return
     found = list(_against_hardware(machine, file.path, values, str(distributed)))
@@ -211,7 +212,7 @@ def _against_hardware(
         )
     yield from _gpu_ids(machine, path, ids, distributed, processes)
     oldest = min((gpu.compute for gpu in machine.visible if gpu.compute > (0, 0)), default=None)
-    precision = values.get("mixed_precision")
+    precision = _lower(values.get("mixed_precision"))
     if oldest is not None and precision == "bf16" and oldest < (8, 0):
         yield warning(
             f"{path}: bf16 on a GPU of compute capability {oldest[0]}.{oldest[1]}",
@@ -287,6 +288,11 @@ def _gpu_ids(
             "your scheduler) chose.",
             "gpu_ids: all",
         )
+
+
+def _lower(value: object) -> object:
+    """utils/launch.py: PrecisionType(args.mixed_precision.lower())."""
+    return value.lower() if isinstance(value, str) else value
 
 
 def _file(machine: Machine) -> ConfigFile | Unknown:

@@ -39,7 +39,7 @@ def _read_at_all(path: str, values: Mapping[str, Any]) -> Iterator[Result]:
     distributed = values.get("distributed_type")
     for section in keys.SECTIONS:
         inner = values.get(section.key)
-        if inner and distributed not in section.types:
+        if inner and not keys.is_one_of(distributed, section.types):
             yield warning(
                 f"{path}: {section.key} with distributed_type {distributed}",
                 "the section is not read: what it asks for does not happen.",
