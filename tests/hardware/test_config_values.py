@@ -111,7 +111,7 @@ def test_values_that_fail_when_the_job_starts(values: dict[str, Any], words: str
         (config("DEEPSPEED", dynamo_config={"backend": "EAGER"}), "dynamo_config with"),
         (
             config("FSDP", fsdp_config={**FSDP2, "fsdp_sharding_strategy": "SHARD_GRAD_OP"}),
-            "fsdp_sharding_strategy with fsdp_version 2",
+            "fsdp_sharding_strategy SHARD_GRAD_OP with fsdp_version 2",
         ),
         (
             config(
@@ -154,6 +154,7 @@ def test_parallel_sizes_that_do_not_go_together(
     [
         config("FSDP", fsdp_config={**FSDP2, "fsdp_version": "2", "offload_params": "yes"}),
         config("FSDP", fsdp_config={**FSDP1, "fsdp_sharding_strategy": 1}),
+        config("FSDP", fsdp_config={**FSDP2, "fsdp_sharding_strategy": "FULL_SHARD"}),
         config("FSDP", fsdp_config={**FSDP1, "fsdp_sharding_strategy": "shard_grad_op"}),
         config(
             "FSDP",

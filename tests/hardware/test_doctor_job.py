@@ -246,6 +246,9 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     unknown = model_probe.look(Options(model=str(tmp_path)))
     assert "no model_type" in the("error", machine(model=unknown), "script-and-model")
+    (tmp_path / "config.json").unlink()
+    absent = model_probe.look(Options(model=str(tmp_path)))
+    assert "config.json: No such file" in the("error", machine(model=absent), "script-and-model")
     for option in ("--script", "--model"):
         result = CliRunner().invoke(doctor, [option, str(tmp_path / "absent")])
         assert result.exit_code == 2 and len(result.output.strip().splitlines()) == 1

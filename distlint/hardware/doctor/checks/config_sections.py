@@ -101,7 +101,7 @@ def _fsdp(path: str, values: Mapping[str, Any]) -> Iterator[Result]:
         )
     if version == 2:
         yield from _dropped_by_version_2(path, fsdp)
-    yield from _wrapping(path, fsdp)
+    yield from _wrapping(path, fsdp, version)
     yield from _loading(path, fsdp)
     if _true(fsdp.get("fsdp_activation_checkpointing_offload")) and (
         version == 1 or not _true(fsdp.get("fsdp_activation_checkpointing"))
@@ -123,9 +123,10 @@ def _dropped_by_version_2(path: str, fsdp: Mapping[str, Any]) -> Iterator[Result
             "remove them.",
         )
     # utils/launch.py hands it on, the plugin reads it under version 1 only.
-    if "fsdp_sharding_strategy" in fsdp and "fsdp_reshard_after_forward" not in fsdp:
+    strategy = str(fsdp.get("fsdp_sharding_strategy", "FULL_SHARD")).upper()
+    if strategy not in ("FULL_SHARD", "1") and "fsdp_reshard_after_forward" not in fsdp:
         yield warning(
-            f"{path}: fsdp_sharding_strategy with fsdp_version 2",
+            f"{path}: fsdp_sharding_strategy {strategy} with fsdp_version 2",
             "it is not read there: the weights are freed after each forward (FULL_SHARD).",
             "fsdp_reshard_after_forward: true for FULL_SHARD, false for SHARD_GRAD_OP.",
         )
@@ -137,7 +138,7 @@ def _dropped_by_version_2(path: str, fsdp: Mapping[str, Any]) -> Iterator[Result
         )
 
 
-def _wrapping(path: str, fsdp: Mapping[str, Any]) -> Iterator[Result]:
+def _wrapping(path: str, fsdp: Mapping[str, Any], version: int) -> Iterator[Result]:
     policy = fsdp.get("fsdp_auto_wrap_policy")
     if policy is None or str(policy).upper() == "NO_WRAP":
         yield warning(
@@ -147,7 +148,8 @@ def _wrapping(path: str, fsdp: Mapping[str, Any]) -> Iterator[Result]:
             "fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP",
         )
     elif (
-        isinstance(least := fsdp.get("fsdp_min_num_params"), int)
+        version == 1
+        and isinstance(least := fsdp.get("fsdp_min_num_params"), int)
         and least <= 0
         and str(policy).upper() == "SIZE_BASED_WRAP"
     ):

@@ -25,7 +25,7 @@ def look(options: Options) -> ModelFacts | Unknown:
     try:
         described = json.loads(file.read_text(encoding="utf-8"))
     except OSError as problem:
-        return ModelFacts(options.model, problem=f"{problem.strerror or problem}")
+        return ModelFacts(options.model, problem=f"{file.name}: {problem.strerror or problem}")
     except ValueError as problem:
         return ModelFacts(options.model, problem=f"not JSON: {problem}")
     if not isinstance(described, dict) or "model_type" not in described:
