@@ -144,7 +144,15 @@ def test_loopback_only_with_rank_0_elsewhere(variable: str) -> None:
 
 @pytest.mark.parametrize(
     ("environ", "status"),
-    [({"NCCL_DEBUG": "DEBUG"}, "warn"), ({"NCCL_DEBUG": "info"}, "ok")],
+    [
+        ({"NCCL_DEBUG": "DEBUG"}, "warn"),
+        ({"NCCL_DEBUG": "info"}, "ok"),
+        ({"NCCL_P2P_LEVEL": "nvl"}, "warn"),
+        ({"NCCL_P2P_LEVEL": "NVLINK"}, "warn"),
+        ({"NCCL_P2P_LEVEL": "NVL"}, "ok"),
+        ({"NCCL_P2P_LEVEL": "4"}, "ok"),
+        ({"NCCL_NET_GDR_LEVEL": "SYSTEM"}, "warn"),
+    ],
 )
 def test_levels_of_nccl(environ: dict[str, str], status: str) -> None:
     assert statuses(machine(environ=environ), "communication-settings") == {status}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from distlint.hardware.doctor.check import Check, Result, Status, ok
 from distlint.hardware.doctor.machine import Machine, Unknown
@@ -47,6 +48,15 @@ def _off(environ: Environ, name: str) -> bool:
 _HPP = "torch 2.13.0 ProcessGroupNCCL.hpp"
 _NCCL = "NCCL user guide, Environment Variables"
 
+# NCCL 2.30.7 src/graph/topo.cc: topoPathTypeStr
+_LEVELS = ("LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS")
+
+
+def _has_unknown_level(name: str, environ: Environ) -> bool:
+    text = environ.get(name, "LOC")
+    return text not in (*_LEVELS, "NET") and not text.strip().isdecimal()
+
+
 CONTRADICTIONS: tuple[Contradiction, ...] = (
     Contradiction(
         ("NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL"),
@@ -55,6 +65,20 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
         "the level has no effect: peer access between GPUs is off.",
         "unset one of them.",
         f"{_NCCL}: NCCL_P2P_DISABLE, NCCL_P2P_LEVEL",
+    ),
+    *(
+        Contradiction(
+            (name,),
+            partial(_has_unknown_level, name),
+            Status.WARNING,
+            f"NCCL reads a level that it does not know as 0, LOC: {what} is off.",
+            f"one of {', '.join(_LEVELS)}, in capitals.",
+            "NCCL 2.30.7 src/graph/paths.cc: ncclGetLevel",
+        )
+        for name, what in (
+            ("NCCL_P2P_LEVEL", "peer access between GPUs"),
+            ("NCCL_NET_GDR_LEVEL", "the network cards' access to GPU memory"),
+        )
     ),
     Contradiction(
         ("NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE"),
