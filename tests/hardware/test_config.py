@@ -87,7 +87,7 @@ def as_accelerate_writes(choice: Choice) -> dict[str, Any]:
         num_processes=choice.processes,
         gpu_ids="all" if choice.strategy is Strategy.DDP else None,
         mixed_precision=choice.mixed_precision,
-        downcast_bf16="no",  # type: ignore[arg-type]  # what the questions leave there
+        downcast_bf16="no",  # what the questions leave there
         machine_rank=choice.machines.rank,
         num_machines=choice.machines.count,
         main_process_ip=choice.machines.ip if choice.machines.count > 1 else None,
@@ -102,11 +102,11 @@ def as_accelerate_writes(choice: Choice) -> dict[str, Any]:
         use_cpu=choice.strategy is Strategy.CPU,
         rdzv_backend="static",
         same_network=True,
-        commands=None,  # type: ignore[arg-type]
+        commands=None,
         command_file=None,
         tpu_env=[],
         tpu_name=None,
-        tpu_vm=None,  # type: ignore[arg-type]
+        tpu_vm=None,
         tpu_zone=None,
         tpu_use_sudo=False,
         tpu_use_cluster=False,

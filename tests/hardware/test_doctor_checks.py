@@ -5,6 +5,7 @@ A machine is a value, so nothing is mocked: each test states what the probes wou
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -71,8 +72,6 @@ def test_builds_that_do_not_run_on_the_driver(changes: dict[str, Any], words: st
 
 
 def test_a_cpu_build_on_a_machine_with_gpus() -> None:
-    from dataclasses import replace
-
     cpu = replace(TORCH, cuda_build=None, cuda_available=False, nccl=None, device_count=0)
     assert statuses(machine(torch=cpu), "torch-build") == {"error"}
     assert statuses(machine(torch=cpu), "backends") == {"error"}
@@ -134,8 +133,6 @@ def test_processes_against_gpus(processes: int, status: str) -> None:
     [(None, "warn"), (64 << 20, "error"), (512 << 20, "warn"), (8 * GIB, "ok")],
 )
 def test_shared_memory_by_size(shm: int | None, status: str) -> None:
-    from dataclasses import replace
-
     seen = None if shm is None else SharedMemory("/dev/shm", shm, shm)
     assert statuses(machine(host=replace(HOST, shared_memory=seen)), "shared-memory") == {status}
 
@@ -157,8 +154,6 @@ def test_the_probe_of_shared_memory_takes_its_mount(tmp_path: Any) -> None:
     ],
 )
 def test_ulimits(changes: dict[str, Any], status: str) -> None:
-    from dataclasses import replace
-
     assert statuses(machine(host=replace(HOST, **changes)), "ulimits") == {status}
 
 
@@ -173,8 +168,6 @@ def test_threads_against_cores(threads: str | None, processes: int, status: str)
 
 
 def test_launcher_variables_are_right_under_a_launcher() -> None:
-    from dataclasses import replace
-
     environ = {"RANK": "0", "WORLD_SIZE": "2"}
     assert statuses(machine(environ=environ), "launcher-variables") == {"error"}
     under = replace(HOST, launcher="torchrun")
@@ -194,15 +187,11 @@ def test_launcher_variables_are_right_under_a_launcher() -> None:
     ],
 )
 def test_master_port(environ: dict[str, str], changes: dict[str, Any], status: str) -> None:
-    from dataclasses import replace
-
     on = machine(environ=environ, network=replace(NETWORK, **changes))
     assert statuses(on, "master-port") == {status}
 
 
 def test_names_that_do_not_resolve() -> None:
-    from dataclasses import replace
-
     gone = replace(NETWORK, master=(), master_error="Name or service not known")
     on = machine(environ={"MASTER_ADDR": "node-zero"}, network=gone)
     ((status, saw),) = said(on, "host-names")
@@ -401,10 +390,10 @@ def test_storage() -> None:
     assert statuses(machine(storage=good), "checkpoints") == {"ok"}
     full = machine(storage=good, options=Options(parameters=7 * 10**9))
     assert statuses(full, "checkpoints") == {"error"}
-    for field in ("write_error", "rename_error"):
-        from dataclasses import replace
-
-        bad = replace(good, **{field: "Permission denied"})
+    for bad in (
+        replace(good, write_error="Permission denied"),
+        replace(good, rename_error="Permission denied"),
+    ):
         assert statuses(machine(storage=bad), "checkpoints") == {"error"}
     hung = Unknown("did not answer within 6 s", failed=True)
     assert statuses(machine(storage=hung), "checkpoints") == {"error"}
