@@ -28,6 +28,11 @@ class RankProcess:
     output: Path | None
 
 
+# Started and not yet ended, for whoever has to leave early: ranks run in sessions of their own and
+# hear no Ctrl-C.
+_live: dict[int, RankProcess] = {}
+
+
 def free_port() -> int:
     """A TCP port of this machine that nothing listens on."""
     for port in random.SystemRandom().sample(range(_FIRST_PORT, _LAST_PORT), 200):
@@ -110,7 +115,9 @@ def start(
             start_new_session=True,
             pass_fds=tuple(pass_fds),
         )
-    return RankProcess(rank, process, output if isinstance(output, Path) else None)
+    started = RankProcess(rank, process, output if isinstance(output, Path) else None)
+    _live[process.pid] = started
+    return started
 
 
 def end(processes: Sequence[RankProcess], grace: float = 0.0) -> None:
@@ -130,6 +137,12 @@ def end(processes: Sequence[RankProcess], grace: float = 0.0) -> None:
         _signal_session(one.process, signal.SIGKILL)
     for one in processes:
         one.process.wait()
+        _live.pop(one.process.pid, None)
+
+
+def end_all() -> None:
+    """End every process that `start` started and nobody has ended, from whatever thread."""
+    end(list(_live.values()))
 
 
 def _signal_session(process: subprocess.Popen[bytes], number: signal.Signals) -> None:

@@ -172,7 +172,24 @@ def two_machines(folder: str) -> dict[str, Any]:
         torch.save(value, path)
 
     failed = _caught(lambda: runtime.save({}, path, on_each_node=True, save_fn=fail))
-    return {"alone": alone, "met": met, "loaded": loaded, "failed": failed}
+
+    def full() -> None:
+        if rank == 1:
+            raise OSError("this machine's disk")
+
+    def first() -> None:
+        with runtime.main_process_first(local=True):
+            full()
+
+    values = runtime.run_on_main(lambda: rank, local=True, broadcast=True)
+    return {
+        "alone": alone,
+        "met": met,
+        "loaded": loaded,
+        "failed": failed,
+        "value": values,
+        "full": [_caught(lambda: runtime.run_on_main(full, local=True)), _caught(first)],
+    }
 
 
 def without_group() -> dict[str, Any]:

@@ -7,6 +7,7 @@ import collections
 import dataclasses
 import os
 import random
+import shutil
 import subprocess
 import sys
 import warnings
@@ -155,6 +156,31 @@ def test_full_disk(tmp_path: Path) -> None:
         runtime.save({}, tmp_path / "a.pt", save_fn=to_full_device)
     assert (tmp_path / "a.pt").read_text() == "old"
     assert _names(tmp_path) == ["a.pt"]
+
+
+def test_torch_save_on_a_full_disk(tmp_path: Path) -> None:
+    """A real tmpfs of one megabyte; torch itself says "unexpected pos" there."""
+    script = f'mount -t tmpfs -o size=1m tmpfs {tmp_path} && exec "$@"'
+    prefix = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"]
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run([*prefix, "true"], capture_output=True).returncode
+    ):
+        pytest.skip("this kernel allows no mount namespaces")
+    program = (
+        "import pathlib, torch; from distlint import runtime\n"
+        f"folder = pathlib.Path({str(tmp_path)!r})\n"
+        "runtime.save(torch.ones(3), folder / 'a.pt')\n"
+        "try:\n    runtime.save(torch.zeros(500_000), folder / 'a.pt')\n"
+        "except OSError as error:\n    print(error.errno, error)\n"
+        "print(*[p.name for p in folder.iterdir()], torch.load(folder / 'a.pt').sum().item())\n"
+    )
+    done = subprocess.run(
+        [*prefix, sys.executable, "-c", program], capture_output=True, text=True, timeout=120
+    )
+    said, left = done.stdout.splitlines()
+    assert said.startswith("28 ") and "no space left on device" in said
+    assert left == "a.pt 3.0"
 
 
 def test_full_state_dict_refuses_other_objects() -> None:

@@ -87,6 +87,11 @@ def test_two_machines(tmp_path: Path) -> None:
     assert second["failed"]["kind"] == "OSError"
     assert first["failed"]["kind"] == "RankError"
     assert "rank 1 failed" in first["failed"]["text"]
+    assert (first["value"], second["value"]) == (0, 1)
+    # Another machine's failure reaches this one, where the same call went well.
+    assert [one["kind"] for one in second["full"]] == ["OSError", "OSError"]
+    for one in first["full"]:
+        assert one["kind"] == "RankError" and "this machine's disk" in one["text"]
 
 
 def test_world_size_without_a_group(tmp_path: Path) -> None:
