@@ -44,6 +44,11 @@ DIVERGED = 3
     help="The same where some rank computes, sleeps or reads while others wait.",
 )
 @click.option(
+    "--log-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Keep what each rank prints in this folder, as rank0.log, rank1.log, …",
+)
+@click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object; the script prints to stderr."
 )
 @click.argument("script")
@@ -54,6 +59,7 @@ def run(
     as_module: bool,
     stall_timeout: float,
     patience: float,
+    log_dir: Path | None,
     as_json: bool,
     script: str,
     arguments: tuple[str, ...],
@@ -72,6 +78,7 @@ def run(
         stall=stall_timeout,
         patience=patience,
         output_to_stderr=as_json,
+        logs=log_dir,
     )
     signal.signal(signal.SIGTERM, _terminated)
     try:
@@ -81,6 +88,9 @@ def run(
         sys.exit(130)
     except OSError as error:
         raise CannotRun(f"the ranks could not be started: {error}") from error
+    for state in result.ranks:
+        if state.torn_down:
+            click.echo(f"distlint run: {report.torn_down(state)}", err=True)
     status = _status(result)
     found: list[findings.RuleFinding] = []
     if result.divergence is not None:

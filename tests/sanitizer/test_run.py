@@ -32,13 +32,17 @@ def _script(folder: Path, body: str) -> Path:
     return path
 
 
+def _distlint(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "distlint", *arguments]
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=240, check=False
+    )
+
+
 def _run(folder: Path, body: str, *options: str, nproc: int = 2) -> tuple[int, dict[str, Any]]:
     script = _script(folder, body)
     own = ["-n", str(nproc), "--stall-timeout", "3", "--json", *options]
-    command = [sys.executable, "-m", "distlint", "run", *own, str(script)]
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=240, check=False
-    )
+    done = _distlint(folder, "run", *own, str(script))
     assert done.stdout, done.stderr
     assert "Dynamo does not know" not in done.stderr
     return done.returncode, json.loads(done.stdout)
@@ -98,6 +102,65 @@ def test_gather_of_fsdp1_on_one_rank_in_inference_mode(tmp_path: Path) -> None:
     status, report = _run(tmp_path, body)
     assert (status, report["divergence"]["kind"]) == (3, "missing")
     assert _places(report)[0] is None and report["ranks"][0]["ended"]
+
+
+def test_an_abort_after_the_end_of_the_script_is_not_blamed(tmp_path: Path) -> None:
+    """Threads of gloo abort a process now and then whose script has ended with its groups open."""
+    body = """\
+    import atexit, os
+    pair = dist.new_group([0, 1])
+    if r < 2:
+        dist.all_reduce(torch.ones(4), group=pair)
+    if r == 0:
+        dist.all_reduce(torch.ones(4), group=pair)
+    atexit.register(os.abort)
+    """
+    status, report = _run(tmp_path, body, nproc=3)
+    assert (status, report["divergence"]["kind"]) == (3, "missing")
+    assert report["divergence"]["group"]["ranks"] == [0, 1]
+    assert _places(report)[0] == ("all_reduce", 5)
+    script = _script(tmp_path, "import atexit, os\natexit.register(os.abort)\n")
+    done = _distlint(tmp_path, "run", "-n", "2", str(script))
+    assert done.returncode == 0
+    assert "the script had ended on rank 1 when its process aborted (signal 6)" in done.stderr
+    script.write_text(script.read_text().replace("os.abort", "os._exit, 7"))
+    done = _distlint(tmp_path, "run", "-n", "2", str(script))
+    assert done.returncode == 7
+    assert "failed after its script had ended: exit status 7" in done.stderr
+
+
+def test_lines_of_the_ranks_stay_whole_and_are_kept(tmp_path: Path) -> None:
+    body = """\
+    import sys
+    for number in range(200):
+        for part in ("line ", str(number), " of rank ", str(r), "\\n"):
+            sys.stdout.write(part)
+            sys.stdout.flush()
+    sys.stderr.write("10%\\r20%\\rdone\\r\\n")
+    sys.stdout.write("no end")
+    """
+    done = _distlint(tmp_path, "run", "-n", "2", "--log-dir", "logs", str(_script(tmp_path, body)))
+    lines = done.stdout.splitlines()
+    for rank in range(2):
+        own = [line for line in lines if line.startswith(f"[rank {rank}] ")]
+        expected = [f"line {number} of rank {rank}" for number in range(200)]
+        assert own == [f"[rank {rank}] {line}" for line in [*expected, "no end"]]
+        assert f"[rank {rank}] 10%\n[rank {rank}] 20%\n[rank {rank}] done\n" in done.stderr
+        kept = (tmp_path / "logs" / f"rank{rank}.log").read_text().splitlines()
+        assert [line for line in kept if line.startswith("line")] == expected
+    assert len(lines) == 402
+
+
+def test_a_reader_that_leaves_does_not_end_the_run(tmp_path: Path) -> None:
+    body = "import time\nprint('first')\ntime.sleep(2)\nprint('x' * 100_000)\ndist.barrier()\n"
+    script = _script(tmp_path, body + "open(f'{r}.end', 'w')\n")
+    command = [sys.executable, "-m", "distlint", "run", "-n", "2", str(script)]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        parent.stdout.readline()
+        parent.stdout.close()
+        assert parent.wait(120) == 0
+    assert all((tmp_path / f"{rank}.end").exists() for rank in range(2))
 
 
 def test_swapped_collectives_that_look_alike(tmp_path: Path) -> None:
@@ -212,8 +275,7 @@ def test_the_backend_can_be_replaced(tmp_path: Path) -> None:
         "import torch.distributed as dist\n"
         "dist.init_process_group('nccl')\nassert dist.get_backend() == 'gloo'\ndist.barrier()\n"
     )
-    command = [sys.executable, "-m", "distlint", "run", "-n", "2", "--backend", "gloo", str(script)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    done = _distlint(tmp_path, "run", "-n", "2", "--backend", "gloo", str(script))
     assert done.returncode == 0, done.stderr
 
 
@@ -256,12 +318,12 @@ def test_fifty_steps_of_a_correct_training_with_ddp_and_with_fsdp2(tmp_path: Pat
 
 def test_arguments_reach_the_script_and_text_goes_to_stderr(tmp_path: Path) -> None:
     script = _script(tmp_path, "import sys\nprint(sys.argv[1:], r)\nif r: dist.barrier()\n")
-    command = [sys.executable, "-m", "distlint", "run", "-n", "2", str(script), "--lr", "1"]
-    done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False
-    )
+    done = _distlint(tmp_path, "run", "-n", "2", str(script), "--lr", "1")
     assert done.returncode == 3
-    assert sorted(done.stdout.splitlines()) == ["['--lr', '1'] 0", "['--lr', '1'] 1"]
+    assert sorted(done.stdout.splitlines()) == [
+        "[rank 0] ['--lr', '1'] 0",
+        "[rank 1] ['--lr', '1'] 1",
+    ]
     assert f"rank 1 in barrier() at train.py:{FIRST + 2}" in done.stderr
     assert "rank 0 has ended" in done.stderr
 
@@ -295,10 +357,7 @@ def test_no_rank_is_left_behind(number: signal.Signals, tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_is_one_line(arguments: list[str], says: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "distlint", "run", *arguments]
-    done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
-    )
+    done = _distlint(tmp_path, "run", *arguments)
     assert done.returncode == 2
     assert says in done.stderr and "Traceback" not in done.stderr
 

@@ -38,6 +38,14 @@ def as_text(result: Result, findings: Iterable[RuleFinding]) -> str:
     return "\n".join(lines)
 
 
+def torn_down(state: RankState) -> str:
+    """Two sentences about a rank that aborted after its script had ended."""
+    return (
+        f"the script had ended on rank {state.rank} when its process aborted (signal 6): threads of "
+        "gloo met the end of the interpreter. Let the script end with `dist.destroy_process_group()`."
+    )
+
+
 def as_object(result: Result, findings: Iterable[RuleFinding], status: int) -> dict[str, Any]:
     """The same for machines; also on a run without a report."""
     found = result.divergence
@@ -70,6 +78,8 @@ def _headline(result: Result) -> str:
     found = result.divergence
     if found is None:
         state = result.ranks[result.failed or 0]
+        if state.finished:
+            return f"distlint run: rank {state.rank} failed after its script had ended: {_failure(state)}"
         return f"distlint run: rank {state.rank} failed by itself: {_failure(state)}"
     if found.group is None:
         return "distlint run: the ranks stalled: each has entered the same collectives, all wait"

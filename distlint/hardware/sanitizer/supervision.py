@@ -10,6 +10,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from distlint.hardware.sanitizer.branches import are_alternatives
 from distlint.hardware.sanitizer.comparison import Comparison, Divergence, Kind
@@ -22,6 +23,7 @@ from distlint.hardware.sanitizer.events import (
     Stack,
     Whereabouts,
 )
+from distlint.hardware.sanitizer.output import Logs, RankOutput
 from distlint.proving import launch
 from distlint.proving.waiting import PARTNER_LOST, IdleWatch
 
@@ -43,6 +45,8 @@ class Plan:
     stall: float
     patience: float
     output_to_stderr: bool
+    logs: Path | None = None
+    """A folder that receives what each rank prints, one file a rank."""
 
 
 @dataclass(slots=True)
@@ -63,6 +67,22 @@ class RankState:
         if self.end is not None:
             return self.end.stack
         return self.where.stack if self.where is not None else ()
+
+    @property
+    def finished(self) -> bool:
+        """Whether the process is gone, and its script had come to its regular end before.
+
+        How the process ended then is another matter: threads of gloo that meet the end of the
+        interpreter abort it now and then (torch 2.13, "terminate called without an active exception").
+        """
+        if self.status is None:
+            return False
+        return self.end.exception is None if self.end is not None else self.status == 0
+
+    @property
+    def torn_down(self) -> bool:
+        """Whether the process aborted after its script's regular end."""
+        return self.finished and self.status == -signal.SIGABRT
 
     @property
     def aborted(self) -> bool:
@@ -95,6 +115,7 @@ class _Child:
     events: int
     questions: int
     decoder: Decoder
+    outputs: tuple[RankOutput, RankOutput]
     rest: bytes = b""
     open: bool = True
 
@@ -111,17 +132,18 @@ def run(plan: Plan) -> Result:
         KeyboardInterrupt: as received; the ranks are gone by then.
     """
     began = time.monotonic()
-    children = _start(plan)
-    supervision = _Supervision(plan, children)
-    try:
-        divergence, failed = supervision.watch()
-    finally:
-        _end(children)
+    with contextlib.closing(Logs(plan.logs, plan.ranks)) as logs:
+        children = _start(plan, logs)
+        supervision = _Supervision(plan, children)
+        try:
+            divergence, failed = supervision.watch()
+        finally:
+            _end(children)
     states = tuple(child.state for child in children)
     return Result(divergence, failed, states, time.monotonic() - began)
 
 
-def _start(plan: Plan) -> list[_Child]:
+def _start(plan: Plan, logs: Logs) -> list[_Child]:
     base = launch.one_machine_environment(os.environ)
     base.setdefault("PYTHONUNBUFFERED", "1")
     port = launch.free_port()
@@ -129,35 +151,49 @@ def _start(plan: Plan) -> list[_Child]:
     children: list[_Child] = []
     try:
         for rank in range(plan.ranks):
-            events, tell = os.pipe()
-            listen, questions = os.pipe()
-            main = [sys.executable, "-m", "distlint.hardware.sanitizer.rank_main"]
-            command = [*main, str(tell), str(listen), plan.backend or "-", *plan.command]
             env = launch.rank_environment(base, rank, plan.ranks, port)
-            try:
-                process = launch.start(
-                    command,
-                    rank,
-                    env,
-                    Path.cwd(),
-                    output=sys.stderr.fileno() if plan.output_to_stderr else None,
-                    pass_fds=(tell, listen),
-                )
-            finally:
-                os.close(tell)
-                os.close(listen)
-            os.set_blocking(events, False)
-            state = RankState(rank, process.process.pid)
-            children.append(_Child(process, state, events, questions, Decoder(shared)))
+            children.append(_start_rank(plan, rank, env, logs.of(rank), shared))
     except OSError:
         _end(children)
         raise
     return children
 
 
+def _start_rank(
+    plan: Plan, rank: int, env: dict[str, str], log: BinaryIO | None, shared: dict[Stack, Stack]
+) -> _Child:
+    events, tell = os.pipe()
+    listen, questions = os.pipe()
+    out, to_out = os.pipe()
+    err, to_err = os.pipe()
+    main = [sys.executable, "-m", "distlint.hardware.sanitizer.rank_main"]
+    command = [*main, str(tell), str(listen), plan.backend or "-", *plan.command]
+    try:
+        process = launch.start(
+            command, rank, env, Path.cwd(), output=(to_out, to_err), pass_fds=(tell, listen)
+        )
+    except OSError:
+        for descriptor in (events, questions, out, err):
+            os.close(descriptor)
+        raise
+    finally:
+        for descriptor in (tell, listen, to_out, to_err):
+            os.close(descriptor)
+    os.set_blocking(events, False)
+    printed = sys.stderr if plan.output_to_stderr else sys.stdout
+    outputs = (
+        RankOutput(out, rank, printed.buffer, log),
+        RankOutput(err, rank, sys.stderr.buffer, log),
+    )
+    state = RankState(rank, process.process.pid)
+    return _Child(process, state, events, questions, Decoder(shared), outputs)
+
+
 def _end(children: list[_Child]) -> None:
     launch.end([child.process for child in children], grace=_GRACE)
     for child in children:
+        for output in child.outputs:
+            output.close()
         os.close(child.events)
         os.close(child.questions)
 
@@ -175,6 +211,8 @@ class _Supervision:
         self._found: Divergence | None = None
         for child in children:
             self._selector.register(child.events, selectors.EVENT_READ, child)
+            for output in child.outputs:
+                self._selector.register(output.pipe, selectors.EVENT_READ, output)
 
     def watch(self) -> tuple[Divergence | None, int | None]:
         """Read until the run is over; the divergence, or the rank that failed, or neither."""
@@ -198,14 +236,14 @@ class _Supervision:
             running = self._poll()
             if self._found is not None:
                 return self._found, None
-            if any(child.state.status for child in self._children):
+            if any(child.state.status and not child.state.finished for child in self._children):
                 return self._after_failure()
             # Ended regularly: whatever the others have entered beyond that, they wait in vain.
-            ended = {c.state.rank for c in self._children if c.state.status == 0}
+            ended = self._finished()
             if ended and (found := self._comparison.missing(ended, ended)):
                 return found, None
             if not running:
-                return None, None
+                return None, self._failed_after_the_end()
             if found := self._stalled(running):
                 return found, None
 
@@ -217,7 +255,11 @@ class _Supervision:
         self._read(0)
         if self._found is not None:
             return self._found, None
-        failed = [child.state for child in self._children if child.state.status]
+        failed = [
+            child.state
+            for child in self._children
+            if child.state.status and not child.state.finished
+        ]
         by_itself = [state for state in failed if not state.lost_partner]
         if by_itself and not all(state.aborted for state in by_itself):
             return None, by_itself[0].rank
@@ -228,8 +270,16 @@ class _Supervision:
 
     def _missing_or_stall(self) -> Divergence:
         everybody = {child.state.rank for child in self._children}
-        ended = {c.state.rank for c in self._children if c.state.status == 0}
-        return self._comparison.missing(everybody, ended) or Divergence(Kind.STALL, None, 0, {})
+        missing = self._comparison.missing(everybody, self._finished())
+        return missing or Divergence(Kind.STALL, None, 0, {})
+
+    def _finished(self) -> set[int]:
+        return {child.state.rank for child in self._children if child.state.finished}
+
+    def _failed_after_the_end(self) -> int | None:
+        """The first rank whose process failed after its script's end, but for gloo's abort."""
+        states = [child.state for child in self._children]
+        return next((s.rank for s in states if s.status and not s.torn_down), None)
 
     def _stalled(self, running: list[_Child]) -> Divergence | None:
         idle = self._idle.idle([child.state.pid for child in running])
@@ -265,7 +315,12 @@ class _Supervision:
 
     def _read(self, timeout: float) -> None:
         for key, _ in self._selector.select(timeout):
-            self._drain(key.data)
+            if isinstance(key.data, RankOutput):
+                key.data.drain()
+                if not key.data.open:
+                    self._selector.unregister(key.data.pipe)
+            else:
+                self._drain(key.data)
 
     def _drain(self, child: _Child) -> None:
         """Take what the pipe holds."""
