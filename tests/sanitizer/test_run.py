@@ -174,8 +174,21 @@ def test_swapped_collectives_that_look_alike(tmp_path: Path) -> None:
     dist.barrier()
     """
     status, report = _run(tmp_path, body)
-    # Lines 3 and 6 are one collective to the eye, three places to the program: never swapped back.
-    assert status == 0, report
+    # Lines 3 and 6 make one call: three places to the program, two to the eye.
+    assert (status, report["divergence"]["kind"]) == (3, "swapped")
+    assert _places(report) == [("all_reduce", 2), ("all_reduce", 3)]
+    arms = """\
+    loss, norm = torch.ones(1), torch.ones(1)
+    if r == 0:
+        dist.all_reduce(loss)
+        dist.all_reduce(norm)
+    else:
+        dist.all_reduce(norm)
+        dist.all_reduce(loss)
+    """
+    status, report = _run(tmp_path, arms)
+    assert (status, report["divergence"]["kind"]) == (3, "swapped")
+    assert _places(report) == [("all_reduce", 2), ("all_reduce", 5)]
     swapped = """\
     def loss(): dist.all_reduce(torch.ones(1))
     def norm(): dist.all_reduce(torch.ones(1))
@@ -185,6 +198,36 @@ def test_swapped_collectives_that_look_alike(tmp_path: Path) -> None:
     status, report = _run(tmp_path, swapped)
     assert (status, report["divergence"]["kind"]) == (3, "swapped")
     assert _places(report) == [("all_reduce", 0), ("all_reduce", 1)]
+
+
+@pytest.mark.parametrize(
+    ("call", "difference"),
+    [
+        ("dist.broadcast(x, src=r)", "root: rank 0 on rank 0; rank 1 on rank 1"),
+        (
+            "dist.all_reduce(x, op=dist.ReduceOp.MAX if r else dist.ReduceOp.SUM)",
+            "reduce op: sum on rank 0; max on rank 1",
+        ),
+        ("dist.all_reduce(x if r else x.t().clone())", "shape: [3, 2] on rank 0; [2, 3] on rank 1"),
+        ("dist.all_reduce(x if r else x.double())", "dtype: float64 on rank 0; float32 on rank 1"),
+        (
+            "dist.all_to_all_single(torch.empty(3), torch.ones(3), [1, 2], [2 - (not r), 1 + (not r)])",
+            "splits: rank 0 sends 2 elements to rank 1, which expects 1",
+        ),
+        (
+            "dist.all_to_all([torch.empty(1)] * 2, [torch.ones(1), torch.ones(1 + 2 * (not r))])",
+            "splits: rank 0 sends 3 elements to rank 1, which expects 1",
+        ),
+        (
+            "dist.send(x, 0, tag=7) if r else dist.recv(x, 1, tag=3)",
+            "tag: 3 on rank 0; 7 on rank 1",
+        ),
+    ],
+    ids=["root", "reduce op", "shape", "dtype", "splits", "lists", "tag"],
+)
+def test_what_differs_is_named(call: str, difference: str, tmp_path: Path) -> None:
+    status, report = _run(tmp_path, f"x = torch.ones(2, 3)\n{call}\n")
+    assert (status, report["divergence"]["differences"]) == (3, [difference])
 
 
 def test_object_collectives_and_three_ranks(tmp_path: Path) -> None:
@@ -261,6 +304,11 @@ def test_the_right_program_is_left_alone(tmp_path: Path) -> None:
         else:
             dist.recv(batch)
         assert both(torch.ones(1)).item() == 5
+    dist.all_reduce(batch, op=dist.ReduceOp.MAX)
+    dist.broadcast(torch.ones(2, 3) if r == 0 else torch.ones(6), 0)
+    whole = torch.empty(4) if r == 0 else torch.empty(2, 2)
+    dist.all_gather_into_tensor(whole, torch.ones(2))
+    dist.all_to_all_single(torch.empty(2 + r, 2), torch.ones(2 + r, 2), [1, 1 + r], [1, 1 + r])
     gathered = [None, None] if r == 0 else None
     dist.gather_object("x" * (1 + r), gathered)
     dist.destroy_process_group()

@@ -2,11 +2,11 @@
 
 The k-th collective of a group on one rank belongs to the k-th on every other. What is a divergence:
 
-- *mismatch*: their kind, element counts, dtypes or roots differ;
+- *mismatch*: their kind, dtypes, element counts, shapes, roots, reduce ops or splits differ;
 - *missing*: a rank has ended, or waits elsewhere, with fewer than another has entered;
-- *swapped*: they look alike, but come from different places of the program, and soon after the same
-  two places come the other way round. (Different places alone are no error: ranks that broadcast
-  and ranks that receive often stand in different arms of an `if`.)
+- *swapped*: they look alike, but come from different places of the program, or from calls of
+  different text, and soon after the same two come the other way round. (Different places alone are
+  no error: ranks that broadcast and ranks that receive often stand in different arms of an `if`.)
 
 Where ranks were apart before it showed (an extra all_reduce pairs with the next one of the others),
 the first divergence is found by aligning the two sequences by place: `alignment.first_gap`.
@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import enum
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
 from distlint.hardware.sanitizer.alignment import Side, first_gap
+from distlint.hardware.sanitizer.disagreement import disagree
 from distlint.hardware.sanitizer.events import Collective, Group, PointToPoint, Stack
 
 KEPT = 512
@@ -73,9 +74,19 @@ class _Sequence:
 class Comparison:
     """The sequences of all ranks of one run."""
 
-    def __init__(self, are_alternatives: Callable[[Stack, Stack], bool]) -> None:
-        """`are_alternatives` tells whether two stacks part in exclusive arms of one branch."""
+    def __init__(
+        self,
+        are_alternatives: Callable[[Stack, Stack], bool],
+        calls_of: Callable[[Stack], Hashable],
+    ) -> None:
+        """`are_alternatives` tells whether two stacks part in exclusive arms of one branch.
+
+        `calls_of` gives what two stacks have in common that make the same calls in different lines.
+        """
         self._are_alternatives = are_alternatives
+        self._calls_of = calls_of
+        # By the id of the stack, which is kept: to hash a stack costs more than all the rest.
+        self._calls: dict[int, tuple[Stack, Hashable]] = {}
         self._groups: dict[str, Group] = {}
         self._sequences: dict[str, dict[int, _Sequence]] = {}
         self._pairs: dict[tuple[str, int, int, int], dict[str, deque[PointToPoint]]] = {}
@@ -101,11 +112,11 @@ class Comparison:
             partner = sequence.at(index)
             if other == rank or partner is None:
                 continue
-            if partner.signature != operation.signature:
+            group = self._groups[operation.group]
+            if disagree(group, (rank, operation), (other, partner)):
                 return self._at(Kind.MISMATCH, operation.group, index, rank, other, set())
             earlier = self._earlier_swap(rank, other, operation, partner, index)
             if earlier is not None:
-                group = self._groups[operation.group]
                 there = {r: sequence.at(earlier) for r, sequence in sequences.items()}
                 return Divergence(Kind.SWAPPED, group, earlier + 1, {**there}, index + 1)
         return None
@@ -147,17 +158,29 @@ class Comparison:
         for (name, source, destination, _), sides in self._pairs.items():
             if (name, destination) in self._any_source:
                 continue
-            for waiting, partner in ((sides["send"], destination), (sides["recv"], source)):
-                if waiting and partner in behind:
+            for side, partner in (("send", destination), ("recv", source)):
+                if sides[side] and partner in behind:
                     one = source if partner == destination else destination
-                    group = self._groups[name]
-                    return Divergence(Kind.MISSING, group, 0, {one: waiting[0], partner: None})
+                    operations = {
+                        one: sides[side][0],
+                        partner: self._other_tag(side, sides[side][0]),
+                    }
+                    return Divergence(Kind.MISSING, self._groups[name], 0, {**operations})
+        return None
+
+    def _other_tag(self, side: str, waiting: PointToPoint) -> PointToPoint | None:
+        """What the partner of a send or receive waits in, that would belong to it but for the tag."""
+        opposite = "recv" if side == "send" else "send"
+        same = (waiting.group, waiting.source, waiting.destination)
+        for (*pair, _), sides in self._pairs.items():
+            if tuple(pair) == same and sides[opposite]:
+                return sides[opposite][0]
         return None
 
     def _earlier_swap(
         self, rank: int, other: int, mine: Collective, partner: Collective, index: int
     ) -> int | None:
-        """The index at which the same two places came the other way round; None where they did not."""
+        """The index at which the same two came the other way round; None where they did not."""
         if mine.stack == partner.stack:
             return None
         sequences = self._sequences[mine.group]
@@ -165,11 +188,27 @@ class Comparison:
             one, two = sequences[rank].at(earlier), sequences[other].at(earlier)
             if one is None or two is None or one.stack == two.stack:
                 continue
-            crossed = one.stack == partner.stack and two.stack == mine.stack
             # A root that changes between them is a rotation of roles, not a swap.
-            if crossed and one.signature == mine.signature:
+            if one.signature != mine.signature:
+                continue
+            if one.stack == partner.stack and two.stack == mine.stack:
                 return None if self._are_alternatives(mine.stack, partner.stack) else earlier
+            if self._crossed(one, two, mine, partner):
+                return earlier
         return None
+
+    def _crossed(self, one: Collective, two: Collective, *later: Collective) -> bool:
+        """Whether two ranks make two calls in opposite orders, each in lines of its own."""
+        first, second = (self._call(operation.stack) for operation in (one, two))
+        if first == second:
+            return False
+        return [second, first] == [self._call(operation.stack) for operation in later]
+
+    def _call(self, stack: Stack) -> Hashable:
+        known = self._calls.get(id(stack))
+        if known is None:
+            known = self._calls[id(stack)] = (stack, self._calls_of(stack))
+        return known[1]
 
     def _at(
         self, kind: Kind, name: str, index: int, rank: int, other: int, ended: set[int]

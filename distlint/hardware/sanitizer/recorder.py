@@ -27,7 +27,8 @@ import torch
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
-from distlint.hardware.sanitizer.operators import OPERATORS, Operator, flat
+from distlint.hardware.sanitizer import operators
+from distlint.hardware.sanitizer.operators import OPERATORS, Operator, dtype_text
 
 _TORCH = str(Path(torch.__file__).parent) + os.sep
 _OWN = str(Path(__file__).parent) + os.sep
@@ -108,9 +109,13 @@ class Recorder:
             "kind": "collective",
             "name": row.name,
             "group": group.group_name,
-            "agreed": row.agreed(arguments),
+            "agreed": row.agreed(arguments, ranks),
             "shown": _shown(tensors),
         }
+        if row.shapes:
+            event["shapes"] = [list(tensor.shape) for tensor in tensors]
+        if row.exchange:
+            event["exchange"] = row.exchanged(arguments, len(ranks))
         if row.partner is not None:
             own, other = ranks[group.rank()], None
             if row.partner in arguments:
@@ -152,7 +157,7 @@ class Recorder:
                 ranks = given.get("ranks")
                 members = "all" if ranks is None else str(sorted(ranks))
                 event = {"kind": "collective", "name": "new_group", "group": world.group_name}
-                told = {"agreed": [members], "shown": f"ranks={members}"}
+                told = {"agreed": [("ranks", members)], "shown": f"ranks={members}"}
                 self._tell(event | told, self._stack(sys._getframe()))
             return original(*args, **kwargs)
 
@@ -176,7 +181,12 @@ class Recorder:
         So it is done when the program first compiles something.
         """
         original = torch.compile
-        members = (*vars(Recorder).values(), *vars(Operator).values(), _shown, flat)
+        members = (
+            *vars(Recorder).values(),
+            *vars(Operator).values(),
+            _shown,
+            *vars(operators).values(),
+        )
         self._hidden += [member for member in members if isinstance(member, FunctionType)]
 
         @functools.wraps(original)
@@ -234,5 +244,5 @@ class Recorder:
 def _shown(tensors: Iterable[torch.Tensor]) -> str:
     """Dtypes and shapes, at most four: ``float32[4, 8], …``."""
     listed = list(tensors)
-    parts = [f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in listed[:4]]
+    parts = [f"{dtype_text(t)}{list(t.shape)}" for t in listed[:4]]
     return ", ".join([*parts, f"… {len(listed)} tensors"] if len(listed) > 4 else parts)

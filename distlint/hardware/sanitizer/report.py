@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from distlint.hardware.sanitizer.comparison import Divergence, Kind
+from distlint.hardware.sanitizer.disagreement import differences, ranks_text
 from distlint.hardware.sanitizer.events import Collective, Group, PointToPoint, Stack
 from distlint.hardware.sanitizer.findings import RuleFinding
 from distlint.hardware.sanitizer.supervision import RankState, Result
@@ -29,6 +30,8 @@ def as_text(result: Result, findings: Iterable[RuleFinding]) -> str:
     """The report on a run that diverged or failed."""
     found = result.divergence
     lines = [_headline(result)]
+    if found is not None:
+        lines += [f"  They differ in {difference}." for difference in _differences(found)]
     for state in result.ranks:
         if found is not None and found.group is not None and state.rank not in found.group.ranks:
             continue
@@ -66,6 +69,7 @@ def as_object(result: Result, findings: Iterable[RuleFinding], status: int) -> d
                 "ranks": list(found.group.ranks),
             },
             "index": found.index,
+            "differences": _differences(found),
             "shown_at": found.later,
         },
         "ranks": [_rank_object(state, found) for state in result.ranks],
@@ -84,6 +88,13 @@ def _headline(result: Result) -> str:
     if found.group is None:
         return "distlint run: the ranks stalled: each has entered the same collectives, all wait"
     return f"distlint run: {_what_happened(found, found.group)}: {_who_does_what(result, found)}"
+
+
+def _differences(found: Divergence) -> list[str]:
+    """In what the operations differ, by name; nothing where the ranks had parted before it showed."""
+    if found.group is None or found.kind is Kind.SWAPPED or found.later is not None:
+        return []
+    return differences(found.group, found.operations)
 
 
 def _what_happened(found: Divergence, group: Group) -> str:
@@ -110,21 +121,14 @@ def _who_does_what(result: Result, found: Divergence) -> str:
         at = f" at {shown_path(stack[0].path)}:{stack[0].line}" if stack else ""
         does = f"in {operation.text}" if operation else _condition(state)
         parts.setdefault(f"{does}{at}", []).append(state.rank)
-    return "; ".join(f"{_ranks_text(ranks)} {does}" for does, ranks in parts.items())
-
-
-def _ranks_text(ranks: list[int]) -> str:
-    if len(ranks) == 1:
-        return f"rank {ranks[0]}"
-    return "ranks " + ", ".join(str(rank) for rank in ranks)
+    return "; ".join(f"{ranks_text(ranks)} {does}" for does, ranks in parts.items())
 
 
 def _group_text(group: Group) -> str:
-    ranks = ", ".join(str(rank) for rank in group.ranks)
     kind = (
         "the default group" if group.description == "default_pg" else f"group {group.description}"
     )
-    return f"{kind} (ranks {ranks})"
+    return f"{kind} ({ranks_text(list(group.ranks))})"
 
 
 def _rank_lines(state: RankState, found: Divergence | None) -> list[str]:
@@ -197,7 +201,7 @@ def _operation_object(operation: Collective | PointToPoint | None) -> dict[str, 
         "name": operation.name,
         "call": operation.text,
         "group": operation.group,
-        "agreed": list(operation.agreed),
+        "agreed": dict(operation.agreed),
         "stack": _stack_object(operation.stack),
     }
 

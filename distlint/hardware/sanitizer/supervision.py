@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from distlint.hardware.sanitizer.branches import are_alternatives
+from distlint.hardware.sanitizer.branches import are_alternatives, calls_of
 from distlint.hardware.sanitizer.comparison import Comparison, Divergence, Kind
 from distlint.hardware.sanitizer.events import (
     Collective,
@@ -204,7 +204,7 @@ class _Supervision:
     def __init__(self, plan: Plan, children: list[_Child]) -> None:
         self._plan = plan
         self._children = children
-        self._comparison = Comparison(are_alternatives)
+        self._comparison = Comparison(are_alternatives, calls_of)
         self._selector = selectors.DefaultSelector()
         self._idle = IdleWatch()
         self._heard = time.monotonic()
