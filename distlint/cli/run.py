@@ -44,6 +44,13 @@ DIVERGED = 3
     help="The same where some rank computes, sleeps or reads while others wait.",
 )
 @click.option(
+    "--notice",
+    type=click.FloatRange(min=0.5),
+    default=5.0,
+    show_default=True,
+    help="Seconds of waiting after which a line says who waits where.",
+)
+@click.option(
     "--log-dir",
     type=click.Path(file_okay=False, path_type=Path),
     help="Keep what each rank prints in this folder, as rank0.log, rank1.log, …",
@@ -59,6 +66,7 @@ def run(
     as_module: bool,
     stall_timeout: float,
     patience: float,
+    notice: float,
     log_dir: Path | None,
     as_json: bool,
     script: str,
@@ -78,11 +86,11 @@ def run(
         stall=stall_timeout,
         patience=patience,
         output_to_stderr=as_json,
+        notice=notice,
         logs=log_dir,
     )
-    signal.signal(signal.SIGTERM, _terminated)
     try:
-        result = supervision.run(plan)
+        result = supervision.run(plan, _listener())
     except KeyboardInterrupt:
         click.echo("distlint run: interrupted; all ranks are ended", err=True)
         sys.exit(130)
@@ -93,6 +101,7 @@ def run(
             click.echo(f"distlint run: {report.torn_down(state)}", err=True)
     status = _status(result)
     found: list[findings.RuleFinding] = []
+    why_not: str | None = None
     if result.divergence is not None:
         found, why_not = findings.findings_at(report.stacks_of(result))
         if why_not is not None:
@@ -101,7 +110,24 @@ def run(
         click.echo(json.dumps(report.as_object(result, found, status), indent=2))
     elif result.divergence is not None or result.failed is not None:
         click.echo(report.as_text(result, found), err=True)
+        if result.divergence is not None and why_not is None and not found:
+            click.echo("\n" + report.SILENT, err=True)
     sys.exit(status)
+
+
+def _listener() -> supervision.Listener:
+    """Tells on standard error, SIGUSR1 asks; SIGTERM leaves through the regular way out."""
+    listener = supervision.Listener(
+        waiting=lambda states, seconds: click.echo(report.waiting_text(states, seconds), err=True),
+        stacks=lambda states: click.echo(report.stacks_text(states), err=True),
+    )
+
+    def asked(number: int, frame: FrameType | None) -> None:
+        listener.wants_stacks = True
+
+    signal.signal(signal.SIGTERM, _terminated)
+    signal.signal(signal.SIGUSR1, asked)
+    return listener
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:

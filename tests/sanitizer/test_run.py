@@ -285,6 +285,83 @@ def test_waiting_for_a_rank_that_sleeps_is_no_stall(tmp_path: Path) -> None:
     assert (status, report["ranks"][0]["stack"][0]["line"]) == (3, FIRST + 1)
 
 
+SLEEPER = """\
+import time
+def load():
+    while not Path("go").exists():
+        time.sleep(0.1)
+from pathlib import Path
+if r == 0:
+    load()
+dist.all_reduce(torch.ones(4))
+dist.destroy_process_group()
+"""
+
+
+def test_who_waits_where_is_told_meanwhile_and_on_request(tmp_path: Path) -> None:
+    script = _script(tmp_path, SLEEPER)
+    command = [sys.executable, "-m", "distlint", "run", "-n", "3", "--notice", "2", str(script)]
+    notes = tmp_path / "notes"
+    with (
+        notes.open("w") as stream,
+        subprocess.Popen(command, cwd=tmp_path, stdout=stream, stderr=stream) as parent,
+    ):
+        waiting = f"ranks 1, 2 wait in all_reduce(float32[4]) at train.py:{FIRST + 7}"
+        sleeping = f"rank 0 sleeps or reads at train.py:{FIRST + 3} in load"
+        _until(lambda: f"{waiting}; {sleeping}\n" in notes.read_text())
+        parent.send_signal(signal.SIGUSR1)
+        stacks = f"  ranks 1, 2  wait\n    train.py:{FIRST + 7} in <module>\n"
+        _until(lambda: stacks in notes.read_text())
+        (tmp_path / "go").touch()
+        assert parent.wait(120) == 0
+
+
+def test_ctrl_c_shows_the_stacks_of_all_ranks(tmp_path: Path) -> None:
+    script = _script(tmp_path, SLEEPER)
+    command = [sys.executable, "-m", "distlint", "run", "-n", "2", "--notice", "2", str(script)]
+    notes = tmp_path / "notes"
+    with (
+        notes.open("w") as stream,
+        subprocess.Popen(command, cwd=tmp_path, stdout=stream, stderr=stream) as parent,
+    ):
+        _until(lambda: "rank 0 sleeps or reads at" in notes.read_text())
+        parent.send_signal(signal.SIGINT)
+        assert parent.wait(60) == 130
+    told = notes.read_text()
+    assert f"  rank 0  sleeps or reads\n    train.py:{FIRST + 3} in load\n" in told
+    assert f"  rank 1  waits\n    train.py:{FIRST + 7} in <module>\n" in told
+
+
+def test_ranks_that_do_the_same_are_told_once(tmp_path: Path) -> None:
+    body = """\
+    for step in range(3):
+        if r != 2 or step != 1:
+            dist.all_reduce(torch.ones(1))
+    dist.barrier()
+    """
+    done = _distlint(tmp_path, "run", "-n", "4", str(_script(tmp_path, body)))
+    assert done.returncode == 3
+    call = f"train.py:{FIRST + 2}"
+    assert (
+        f": ranks 0, 1, 3 in all_reduce(float32[1]) at {call}; rank 2 in barrier()" in done.stderr
+    )
+    assert f"\n  ranks 0, 1, 3  all_reduce(float32[1])\n    {call} in <module>\n" in done.stderr
+    assert done.stderr.count("all_reduce(float32[1])") == 2
+
+
+def test_the_headline_names_the_line_of_the_user(tmp_path: Path) -> None:
+    """The collective itself stands in an installed package."""
+    body = """\
+    from accelerate import Accelerator
+    accelerator = Accelerator(cpu=True)
+    if r == 0:
+        accelerator.reduce(torch.ones(2))
+    dist.barrier()
+    """
+    _, report = _run(tmp_path, body)
+    assert f"rank 0 in all_reduce(float32[2]) at train.py:{FIRST + 3};" in report["headline"]
+
+
 def test_the_right_program_is_left_alone(tmp_path: Path) -> None:
     """Matched arms, rotating roots, workers, subgroups, functional and compiled collectives."""
     body = """\

@@ -14,6 +14,7 @@ the first divergence is found by aligning the two sequences by place: `alignment
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 from collections import deque
 from collections.abc import Callable, Hashable
@@ -130,8 +131,7 @@ class Comparison:
         if (operation.group, operation.destination) in self._any_source:
             return None  # Which send a receive from any rank takes is not known.
         assert operation.source is not None
-        key = (operation.group, operation.source, operation.destination, operation.tag)
-        sides = self._pairs.setdefault(key, {"send": deque(), "recv": deque()})
+        sides = self._pairs.setdefault(operation.pair, {"send": deque(), "recv": deque()})
         sides[operation.name].append(operation)
         if not (sides["send"] and sides["recv"]):
             return None
@@ -144,6 +144,27 @@ class Comparison:
         }
         group = self._groups[operation.group]
         return Divergence(Kind.MISMATCH, group, 0, operations)
+
+    def complete(self, found: Divergence) -> Divergence:
+        """The same divergence with what other ranks have entered there since it showed."""
+        if found.group is None or found.index == 0:
+            return found
+        sequences = self._sequences[found.group.name]
+        there = {r: found.operations[r] or sequences[r].at(found.index - 1) for r in sequences}
+        return dataclasses.replace(found, operations={**there})
+
+    def lacks(self, rank: int) -> bool:
+        """Whether a rank's latest operation has not been entered by all that belong to it."""
+        latest = self.latest.get(rank)
+        match latest:
+            case None:
+                return False
+            case Collective():
+                sequences = self._sequences[latest.group]
+                return any(s.count < sequences[rank].count for s in sequences.values())
+            case PointToPoint():
+                sides = self._pairs.get(latest.pair)
+                return sides is not None and latest in sides[latest.name]
 
     def missing(self, behind: set[int], ended: set[int]) -> Divergence | None:
         """What another rank has entered and a rank of `behind`, which will not come, has not.
@@ -171,9 +192,9 @@ class Comparison:
     def _other_tag(self, side: str, waiting: PointToPoint) -> PointToPoint | None:
         """What the partner of a send or receive waits in, that would belong to it but for the tag."""
         opposite = "recv" if side == "send" else "send"
-        same = (waiting.group, waiting.source, waiting.destination)
+        same = waiting.pair[:3]
         for (*pair, _), sides in self._pairs.items():
-            if tuple(pair) == same and sides[opposite]:
+            if (*pair,) == same and sides[opposite]:
                 return sides[opposite][0]
         return None
 

@@ -85,6 +85,12 @@ class PointToPoint:
     stack: Stack
 
     @property
+    def pair(self) -> tuple[str, int, int, int]:
+        """What a send and its receive have alike; -1 stands for any source."""
+        source = -1 if self.source is None else self.source
+        return (self.group, source, self.destination, self.tag)
+
+    @property
     def text(self) -> str:
         """As a call, with the partner: ``send(float32[4], to rank 1, tag 0)``."""
         if self.name == "send":

@@ -29,13 +29,13 @@ from torch.distributed import distributed_c10d as c10d
 
 from distlint.hardware.sanitizer import operators
 from distlint.hardware.sanitizer.operators import OPERATORS, Operator, dtype_text
+from distlint.hardware.sanitizer.places import INSTALLED
 
 _TORCH = str(Path(torch.__file__).parent) + os.sep
 _OWN = str(Path(__file__).parent) + os.sep
 _RUNTIME = str(Path(__file__).parents[2] / "runtime") + os.sep
 _PROVING = str(Path(__file__).parents[2] / "proving") + os.sep
 _STANDARD = sysconfig.get_paths()["stdlib"] + os.sep
-_PACKAGES = tuple(sysconfig.get_paths()[key] + os.sep for key in ("purelib", "platlib"))
 _COMPILED = f"{os.sep}torchinductor_"
 """Part of the folder names that Inductor writes its generated code under."""
 _DEPTH = 24
@@ -221,7 +221,7 @@ class Recorder:
         known = self._internal.get(filename)
         if known is None:
             known = filename.startswith((_TORCH, _OWN, _RUNTIME, _PROVING, "<frozen"))
-            standard = filename.startswith(_STANDARD) and not filename.startswith(_PACKAGES)
+            standard = filename.startswith(_STANDARD) and INSTALLED.isdisjoint(Path(filename).parts)
             self._internal[filename] = known = known or standard or _COMPILED in filename
         return known
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from distlint.hardware.sanitizer.comparison import Divergence, Kind
 from distlint.hardware.sanitizer.disagreement import differences, ranks_text
 from distlint.hardware.sanitizer.events import Collective, Group, PointToPoint, Stack
 from distlint.hardware.sanitizer.findings import RuleFinding
+from distlint.hardware.sanitizer.places import at_text, is_users, shown_path, users_frame
 from distlint.hardware.sanitizer.supervision import RankState, Result
 
 _FRAMES = 6
+
+
+SILENT = (
+    "`distlint check` is silent at these lines: no rule sees this divergence before the program runs."
+)
 
 
 def stacks_of(result: Result) -> list[Stack]:
@@ -32,13 +36,73 @@ def as_text(result: Result, findings: Iterable[RuleFinding]) -> str:
     lines = [_headline(result)]
     if found is not None:
         lines += [f"  They differ in {difference}." for difference in _differences(found)]
-    for state in result.ranks:
-        if found is not None and found.group is not None and state.rank not in found.group.ranks:
-            continue
-        lines += ["", *_rank_lines(state, found)]
+    members = None if found is None or found.group is None else found.group.ranks
+    shown = [state for state in result.ranks if members is None or state.rank in members]
+    lines += _grouped({state.rank: _rank_lines(state, found) for state in shown})
     for finding in findings:
         lines += ["", f"{finding.at} {finding.code} {finding.name}", f"  {finding.message}"]
     return "\n".join(lines)
+
+
+def stacks_text(states: Iterable[RankState]) -> str:
+    """Where each rank is, as an answer to Ctrl-C or SIGUSR1."""
+    return "\n".join(_grouped({state.rank: _rank_lines(state, None) for state in states})).strip(
+        "\n"
+    )
+
+
+def waiting_text(states: Iterable[RankState], seconds: float) -> str:
+    """One line: which ranks wait where, and what the others do meanwhile."""
+    parts: dict[str, list[int]] = {}
+    for state in states:
+        parts.setdefault(_meanwhile(state), []).append(state.rank)
+    # Those that wait first.
+    ordered = sorted(parts.items(), key=lambda part: not part[0].startswith("waits"))
+    told = "; ".join(f"{ranks_text(ranks)} {_number(does, ranks)}" for does, ranks in ordered)
+    return f"distlint run: for {seconds:.0f} s: {told}"
+
+
+def _meanwhile(state: RankState) -> str:
+    if state.where is None or state.status is not None:
+        return f"{_condition(state)}{at_text(state.stack)}"
+    if state.waits:
+        lacking = f" in {state.latest.text}" if state.lacks and state.latest is not None else ""
+        return f"waits{lacking}{at_text(state.stack)}"
+    frame = users_frame(state.stack)
+    does = "sleeps or reads" if state.idle else "computes"
+    does = f"{does}{at_text(state.stack)}{f' in {frame.function}' if frame else ''}"
+    if state.lacks and state.latest is not None:
+        return f"has entered {state.latest.text}{at_text(state.latest.stack)} and {does}"
+    return does
+
+
+_PLURAL = {
+    "waits": "wait",
+    "has": "have",
+    "does": "do",
+    "is": "are",
+    "sleeps or reads": "sleep or read",
+    "computes": "compute",
+}
+
+
+def _number(does: str, ranks: list[int]) -> str:
+    """The words on one rank, made to fit several."""
+    for one, many in _PLURAL.items():
+        if len(ranks) > 1 and f"{does} ".startswith(f"{one} "):
+            return many + does.removeprefix(one)
+    return does
+
+
+def _grouped(told: dict[int, list[str]]) -> list[str]:
+    """What is told of each rank, once for all ranks of which the same is told."""
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for rank, lines in told.items():
+        groups.setdefault(tuple(lines), []).append(rank)
+    text = []
+    for (head, *rest), ranks in groups.items():
+        text += ["", f"  {ranks_text(ranks)}  {_number(head, ranks)}", *rest]
+    return text
 
 
 def torn_down(state: RankState) -> str:
@@ -118,10 +182,9 @@ def _who_does_what(result: Result, found: Divergence) -> str:
             continue
         operation = found.operations[state.rank]
         stack = operation.stack if operation else state.stack
-        at = f" at {shown_path(stack[0].path)}:{stack[0].line}" if stack else ""
         does = f"in {operation.text}" if operation else _condition(state)
-        parts.setdefault(f"{does}{at}", []).append(state.rank)
-    return "; ".join(f"{ranks_text(ranks)} {does}" for does, ranks in parts.items())
+        parts.setdefault(f"{does}{at_text(stack)}", []).append(state.rank)
+    return "; ".join(f"{ranks_text(ranks)} {_number(does, ranks)}" for does, ranks in parts.items())
 
 
 def _group_text(group: Group) -> str:
@@ -132,19 +195,18 @@ def _group_text(group: Group) -> str:
 
 
 def _rank_lines(state: RankState, found: Divergence | None) -> list[str]:
+    """What is told of a rank: its part in the divergence, else where it is and what it did last."""
     operation = found.operations.get(state.rank) if found is not None else None
-    head = f"  rank {state.rank}  "
     if operation is not None:
-        entered = f"{head}{operation.text}"
-        return [entered, *_stack_lines(operation.stack)]
+        return [operation.text, *_stack_lines(operation.stack)]
     failed = state.end is not None and state.end.exception is not None
-    lines = [f"{head}{_condition(state)}{': ' + _failure(state) if failed else ''}"]
+    lines = [f"{_condition(state)}{': ' + _failure(state) if failed else ''}"]
     lines += _stack_lines(state.stack)
     if state.latest is None:
         return [*lines, "    has entered no collective before"]
     last = state.latest
-    at = f" at {shown_path(last.stack[0].path)}:{last.stack[0].line}" if last.stack else ""
-    return [*lines, f"    last collective, number {state.operations} of all: {last.text}{at}"]
+    told = f"{last.text}{at_text(last.stack)}"
+    return [*lines, f"    last collective, number {state.operations} of all: {told}"]
 
 
 def _condition(state: RankState) -> str:
@@ -154,7 +216,9 @@ def _condition(state: RankState) -> str:
         return "has ended"
     if state.where is None:
         return "does not answer"
-    return "waits" if state.where.waits else "is"
+    if state.where.waits:
+        return "waits"
+    return "sleeps or reads" if state.idle else "is"
 
 
 def _failure(state: RankState) -> str:
@@ -166,16 +230,20 @@ def _failure(state: RankState) -> str:
 
 
 def _stack_lines(stack: Stack) -> list[str]:
-    lines = [f"    {shown_path(f.path)}:{f.line} in {f.function}" for f in stack[:_FRAMES]]
-    if len(stack) > _FRAMES:
-        lines.append(f"    … {len(stack) - _FRAMES} more")
+    """The innermost calls; where they are all of installed packages, the user's own after them."""
+    own = next((i for i, frame in enumerate(stack) if is_users(frame.path)), 0)
+    half = _FRAMES // 2
+    kept = [range(_FRAMES)] if own < _FRAMES else [range(half), range(own, own + half)]
+    lines, after = [], 0
+    for part in kept:
+        if part.start > after:
+            lines.append(f"    … {part.start - after} more")
+        for frame in stack[part.start : part.stop]:
+            lines.append(f"    {shown_path(frame.path)}:{frame.line} in {frame.function}")
+        after = part.stop
+    if len(stack) > after:
+        lines.append(f"    … {len(stack) - after} more")
     return lines
-
-
-def shown_path(path: str) -> str:
-    """Relative to the working directory where the file is below it."""
-    relative = os.path.relpath(path)
-    return path if relative.startswith("..") else Path(relative).as_posix()
 
 
 def _rank_object(state: RankState, found: Divergence | None) -> dict[str, Any]:

@@ -8,7 +8,8 @@ import selectors
 import signal
 import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
@@ -30,6 +31,11 @@ from distlint.proving.waiting import PARTNER_LOST, IdleWatch
 _LOOK = 0.2
 _LAST_WORDS = 2.0
 """Seconds that the other ranks get after one has failed, to tell what they saw."""
+_LAST_STEPS = 1.0
+"""Seconds that the other ranks get after a divergence, to come to where it is."""
+_ANSWER = 5.0
+"""Seconds that a rank has to say where it is."""
+_SEES_IDLE = Path("/proc/self/stat").exists()
 _GRACE = 5.0
 """Seconds between SIGTERM and SIGKILL."""
 
@@ -45,8 +51,23 @@ class Plan:
     stall: float
     patience: float
     output_to_stderr: bool
+    notice: float = 5.0
+    """Seconds of waiting after which `tell` hears of it; then after twice as many, and so on."""
     logs: Path | None = None
     """A folder that receives what each rank prints, one file a rank."""
+
+
+@dataclass(slots=True)
+class Listener:
+    """Whom a run tells what it sees meanwhile, and who may ask it for the stacks of all ranks.
+
+    `waiting` hears after how many seconds some rank waits, `stacks` where all ranks are when
+    `wants_stacks` has been set.
+    """
+
+    waiting: Callable[[Sequence[RankState], float], None]
+    stacks: Callable[[Sequence[RankState]], None]
+    wants_stacks: bool = False
 
 
 @dataclass(slots=True)
@@ -60,6 +81,9 @@ class RankState:
     where: Whereabouts | None = None
     operations: int = 0
     latest: Collective | PointToPoint | None = None
+    lacks: bool = False
+    """Whether others have not entered its latest operation."""
+    idle: bool = False
 
     @property
     def stack(self) -> Stack:
@@ -67,6 +91,11 @@ class RankState:
         if self.end is not None:
             return self.end.stack
         return self.where.stack if self.where is not None else ()
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits inside torch or the runtime, and does not compute there."""
+        return self.where is not None and self.where.waits and (self.idle or not _SEES_IDLE)
 
     @property
     def finished(self) -> bool:
@@ -116,11 +145,14 @@ class _Child:
     questions: int
     decoder: Decoder
     outputs: tuple[RankOutput, RankOutput]
+    heard: float
+    """When it last told an event by itself."""
+    idle: IdleWatch = field(default_factory=IdleWatch)
     rest: bytes = b""
     open: bool = True
 
 
-def run(plan: Plan) -> Result:
+def run(plan: Plan, listener: Listener) -> Result:
     """Run the script on all ranks until they end, diverge, stall or fail. None is left behind.
 
     A stall is: no rank has entered a collective for `plan.stall` seconds, all that run are idle, and
@@ -129,14 +161,17 @@ def run(plan: Plan) -> Result:
 
     Raises:
         OSError: a process could not be started.
-        KeyboardInterrupt: as received; the ranks are gone by then.
+        KeyboardInterrupt: as received; `listener` has heard the stacks, the ranks are gone by then.
     """
     began = time.monotonic()
     with contextlib.closing(Logs(plan.logs, plan.ranks)) as logs:
         children = _start(plan, logs)
-        supervision = _Supervision(plan, children)
+        supervision = _Supervision(plan, children, listener)
         try:
             divergence, failed = supervision.watch()
+        except KeyboardInterrupt:
+            listener.stacks(supervision.whereabouts())
+            raise
         finally:
             _end(children)
     states = tuple(child.state for child in children)
@@ -186,7 +221,8 @@ def _start_rank(
         RankOutput(err, rank, sys.stderr.buffer, log),
     )
     state = RankState(rank, process.process.pid)
-    return _Child(process, state, events, questions, Decoder(shared), outputs)
+    decoder = Decoder(shared)
+    return _Child(process, state, events, questions, decoder, outputs, time.monotonic())
 
 
 def _end(children: list[_Child]) -> None:
@@ -201,12 +237,14 @@ def _end(children: list[_Child]) -> None:
 class _Supervision:
     """The loop over one run."""
 
-    def __init__(self, plan: Plan, children: list[_Child]) -> None:
+    def __init__(self, plan: Plan, children: list[_Child], listener: Listener) -> None:
         self._plan = plan
+        self._listener = listener
+        self._pause = plan.notice
+        self._next_notice = 0.0
         self._children = children
         self._comparison = Comparison(are_alternatives, calls_of)
         self._selector = selectors.DefaultSelector()
-        self._idle = IdleWatch()
         self._heard = time.monotonic()
         self._found: Divergence | None = None
         for child in children:
@@ -217,13 +255,36 @@ class _Supervision:
     def watch(self) -> tuple[Divergence | None, int | None]:
         """Read until the run is over; the divergence, or the rank that failed, or neither."""
         divergence, failed = self._watch()
+        if divergence is not None:
+            divergence = self._completed(divergence)
         if divergence is not None or failed is not None:
-            self._ask()
+            self.whereabouts()
+        self._note_latest()
+        return divergence, failed
+
+    def whereabouts(self) -> list[RankState]:
+        """Where each rank is, as it says now, and what it did last."""
+        self._ask()
+        self._note_latest()
+        return [child.state for child in self._children]
+
+    def _note_latest(self) -> None:
         for child in self._children:
             rank = child.state.rank
             child.state.operations = self._comparison.counts.get(rank, 0)
             child.state.latest = self._comparison.latest.get(rank)
-        return divergence, failed
+            child.state.lacks = self._comparison.lacks(rank)
+
+    def _completed(self, found: Divergence) -> Divergence:
+        """The divergence with what those do there that had not come when it showed."""
+        deadline = time.monotonic() + _LAST_STEPS
+        while True:
+            found = self._comparison.complete(found)
+            absent = {rank for rank, operation in found.operations.items() if operation is None}
+            running = {child.state.rank for child in self._poll()}
+            if found.kind is Kind.MISSING or not absent & running or time.monotonic() > deadline:
+                return found
+            self._read(_LOOK)
 
     def _watch(self) -> tuple[Divergence | None, int | None]:
         looked = 0.0
@@ -246,6 +307,26 @@ class _Supervision:
                 return None, self._failed_after_the_end()
             if found := self._stalled(running):
                 return found, None
+            self._notice(running)
+            if self._listener.wants_stacks:
+                self._listener.wants_stacks = False
+                self._listener.stacks(self.whereabouts())
+
+    def _notice(self, running: list[_Child]) -> None:
+        """Tell who waits where, once some rank has for long enough; then ever more rarely."""
+        now = time.monotonic()
+        silent = [c for c in running if now - c.heard >= self._plan.notice]
+        silent = [c for c in silent if c.state.idle or self._comparison.lacks(c.state.rank)]
+        if not silent:
+            self._pause, self._next_notice = self._plan.notice, 0.0
+            return
+        if now < self._next_notice:
+            return
+        states = self.whereabouts()
+        if any(child.state.lacks or child.state.waits for child in silent):
+            self._listener.waiting(states, now - min(child.heard for child in silent))
+        self._pause *= 2
+        self._next_notice = now + self._pause
 
     def _after_failure(self) -> tuple[Divergence | None, int | None]:
         """A rank has failed: by itself, or because the others did something else?"""
@@ -282,7 +363,9 @@ class _Supervision:
         return next((s.rank for s in states if s.status and not s.torn_down), None)
 
     def _stalled(self, running: list[_Child]) -> Divergence | None:
-        idle = self._idle.idle([child.state.pid for child in running])
+        for child in running:
+            child.state.idle = child.idle.idle([child.state.pid])
+        idle = all(child.state.idle for child in running)
         silence = time.monotonic() - self._heard
         if silence < self._plan.stall or not (idle or silence >= self._plan.patience):
             return None
@@ -299,7 +382,7 @@ class _Supervision:
             child.state.where = None
             with contextlib.suppress(BrokenPipeError):
                 os.write(child.questions, b"?")
-        deadline = time.monotonic() + 2.0
+        deadline = time.monotonic() + _ANSWER
         while time.monotonic() < deadline and any(c.open and c.state.where is None for c in asked):
             self._read(0.05)
 
@@ -354,5 +437,5 @@ class _Supervision:
             case Whereabouts():
                 child.state.where = event
         if not isinstance(event, Whereabouts):
-            self._heard = time.monotonic()
+            self._heard = child.heard = time.monotonic()
         self._found = self._found or found
