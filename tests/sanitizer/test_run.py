@@ -72,6 +72,46 @@ def test_collective_of_one_rank_beside_the_buckets_of_ddp(tmp_path: Path) -> Non
     assert _places(report) == [("all_reduce", 4), ("all_reduce", 5)]
 
 
+SKIPPED = """\
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 4))
+for step in range(6):
+    loss = model(torch.ones(2, 4)).sum()
+    with torch.no_grad():
+        if r == 0: model(torch.ones(2, 4))
+    if (step, r) in SKIP:
+        continue
+    loss.backward()
+dist.destroy_process_group()
+"""
+
+
+@pytest.mark.parametrize("skip", ["[(2, 1)]", "[(2, 1), (4, 0)]"], ids=["hangs", "is silent"])
+def test_a_skipped_backward_is_named_where_it_is_skipped(skip: str, tmp_path: Path) -> None:
+    """The gradients of one step are added to those of the next, until the end at least."""
+    status, report = _run(tmp_path, SKIPPED.replace("SKIP", skip))
+    assert (status, report["divergence"]["kind"]) == (3, "mismatch")
+    assert report["divergence"]["differences"] == [
+        "the forward pass whose gradients are reduced: number 3 on rank 0; number 4 on rank 1"
+    ]
+    assert _run(tmp_path, SKIPPED.replace("SKIP", "[(2, 0), (2, 1)]"))[0] == 0
+
+
+def test_ranks_that_join_early_are_no_divergence(tmp_path: Path) -> None:
+    body = """\
+    from torch.distributed.algorithms.join import Join
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 4))
+    with Join([model]):
+        for step in range(3 + r):
+            model(torch.ones(2, 4)).sum().backward()
+    compiled = torch.compile(model, backend="eager")
+    for step in range(2):
+        compiled(torch.ones(2, 4)).sum().backward()
+    dist.destroy_process_group()
+    """
+    status, report = _run(tmp_path, body)
+    assert (status, report["outcome"]) == (0, "right"), report
+
+
 def test_full_tensor_on_one_rank_of_fsdp2(tmp_path: Path) -> None:
     body = """\
     from torch.distributed.fsdp import fully_shard

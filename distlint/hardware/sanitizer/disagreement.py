@@ -14,6 +14,9 @@ def disagree(group: Group, one: tuple[int, Collective], two: tuple[int, Collecti
     (rank, left), (other, right) = one, two
     if left.signature != right.signature or not _compatible(left.shapes, right.shapes):
         return True
+    # Where one of them is not the reducer's, as with a rank that has joined early, there is none.
+    if left.forward and right.forward and left.forward != right.forward:
+        return True
     return any(_unequal_parts(group, rank, left, other, right))
 
 
@@ -32,6 +35,8 @@ def differences(
         values = [("shape", {rank: _shapes_text(o.shapes) for rank, o in collectives.items()})]
         if _all_compatible([operation.shapes for operation in collectives.values()]):
             values = []
+        forwards = {rank: f"number {o.forward}" for rank, o in collectives.items() if o.forward}
+        values.append(("the forward pass whose gradients are reduced", forwards))
     names = dict.fromkeys(name for operation in present.values() for name, _ in operation.agreed)
     for name in names:
         found = {rank: dict(operation.agreed).get(name, "") for rank, operation in present.items()}

@@ -40,7 +40,8 @@ class Collective:
     `agreed` is what must be the same on all members, each with its name: element counts and dtypes
     where the collective wants them equal, the root, the reduce op, the ranks of a new group. `shapes`
     are those of its tensors where they should be alike too, `exchange` the element counts that an
-    all_to_all sends to each member and expects from it. `shown` is for people: shapes and dtypes.
+    all_to_all sends to each member and expects from it, `forward` the number of the forward pass whose
+    gradients DDP reduces. `shown` is for people: shapes and dtypes.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Collective:
     stack: Stack
     shapes: tuple[tuple[int, ...], ...] = field(default=(), compare=False)
     exchange: tuple[tuple[int, ...], tuple[int, ...]] | None = field(default=None, compare=False)
+    forward: int | None = field(default=None, compare=False)
 
     @property
     def signature(self) -> tuple[str, Agreed]:
@@ -156,6 +158,7 @@ class Decoder:
                     stack,
                     shapes,
                     (tuple(exchange[0]), tuple(exchange[1])) if exchange else None,
+                    data.get("forward"),
                 )
             case "point-to-point":
                 return PointToPoint(

@@ -32,6 +32,7 @@ from distlint.hardware.sanitizer.operators import OPERATORS, Operator, dtype_tex
 from distlint.hardware.sanitizer.places import INSTALLED
 
 _TORCH = str(Path(torch.__file__).parent) + os.sep
+_ENGINE = torch.autograd.graph.__file__
 _OWN = str(Path(__file__).parent) + os.sep
 _RUNTIME = str(Path(__file__).parents[2] / "runtime") + os.sep
 _PROVING = str(Path(__file__).parents[2] / "proving") + os.sep
@@ -52,6 +53,7 @@ class Recorder:
         self._groups: dict[str, tuple[int, ...]] = {}
         self._internal: dict[str, bool] = {}
         self._hidden: list[Any] = []
+        self._forwards = 0
         self._library = torch.library.Library("c10d", "IMPL")  # type: ignore[no-untyped-call]
 
     def install(self) -> None:
@@ -66,6 +68,7 @@ class Recorder:
                 impl(name, kernel, "BackendSelect", with_keyset=True)
         self._watch_new_groups()
         self._watch_waits()
+        self._watch_forwards()
         self._hide_from_compiler()
 
     def end(self, error: BaseException | None) -> None:
@@ -127,6 +130,8 @@ class Recorder:
                 "destination": other if sends else own,
                 "tag": arguments["tag"],
             }
+        if self._forwards and _called_by_autograd(sys._getframe(2)):
+            event["forward"] = self._forwards
         self._tell(event, self._stack(sys._getframe()))
 
     def _group_ranks(self, group: Any) -> tuple[int, ...]:
@@ -173,6 +178,30 @@ class Recorder:
         self._hidden.append(wait)
 
         setattr(dist.Work, "wait", wait)  # noqa: B010 - the stub declares a method
+
+    def _watch_forwards(self) -> None:
+        """Count the forward passes of DDP after which it will reduce gradients.
+
+        The gradients of one pass on one rank belong to those of the same pass on the others. A rank
+        that skips a backward hands in the next ones instead: nothing else shows that.
+        """
+        ddp: Any = torch.nn.parallel.DistributedDataParallel
+        original = ddp.forward
+
+        def forward(module: Any, *args: Any, **kwargs: Any) -> Any:
+            if module.training and module.require_backward_grad_sync and torch.is_grad_enabled():
+                self._forwards += 1
+            return original(module, *args, **kwargs)
+
+        # A rank that has joined early (torch.distributed.algorithms.join) takes part without one.
+        shadow = ddp._match_all_reduce_for_bwd_pass
+
+        def match(module: Any) -> Any:
+            self._forwards += 1
+            return shadow(module)
+
+        self._hidden.append(forward)
+        ddp.forward, ddp._match_all_reduce_for_bwd_pass = forward, match
 
     def _hide_from_compiler(self) -> None:
         """Inside compiled code Dynamo would compile our kernels too: have it leave them alone.
@@ -239,6 +268,14 @@ class Recorder:
             data = (text + json.dumps(event) + "\n").encode()
             while data:
                 data = data[os.write(self._pipe, data) :]
+
+
+def _called_by_autograd(frame: FrameType | None) -> bool:
+    """Whether the caller of an operator is autograd's engine, as with the reducer of DDP.
+
+    Its threads have no Python frames. Hooks in Python (of FSDP, of a communication hook) have.
+    """
+    return frame is None or frame.f_code.co_filename == _ENGINE
 
 
 def _shown(tensors: Iterable[torch.Tensor]) -> str:

@@ -15,9 +15,7 @@ from distlint.hardware.sanitizer.supervision import RankState, Result
 _FRAMES = 6
 
 
-SILENT = (
-    "`distlint check` is silent at these lines: no rule sees this divergence before the program runs."
-)
+SILENT = "`distlint check` is silent at these lines: no rule sees this divergence before the program runs."
 
 
 def stacks_of(result: Result) -> list[Stack]:
