@@ -11,7 +11,7 @@ from types import FrameType
 import click
 
 from distlint.cli.failure import CannotRun
-from distlint.hardware.sanitizer import findings, report, supervision
+from distlint.hardware.sanitizer import findings, flight_recorder, report, supervision
 
 DIVERGED = 3
 """Exit status when the ranks diverged or stalled."""
@@ -21,7 +21,7 @@ DIVERGED = 3
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
     short_help="Run a script on several processes and name the first divergence.",
 )
-@click.option("-n", "--nproc", required=True, type=click.IntRange(1, 256), help="How many ranks.")
+@click.option("-n", "--nproc", type=click.IntRange(1, 256), help="How many ranks.")
 @click.option(
     "--backend",
     type=click.Choice(["gloo", "nccl"]),
@@ -56,20 +56,27 @@ DIVERGED = 3
     help="Keep what each rank prints in this folder, as rank0.log, rank1.log, …",
 )
 @click.option(
+    "--read",
+    "dumps",
+    type=click.Path(exists=True, path_type=Path),
+    help="Run nothing: read the dumps of torch's flight recorder in this folder.",
+)
+@click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object; the script prints to stderr."
 )
-@click.argument("script")
+@click.argument("script", required=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def run(
-    nproc: int,
+    nproc: int | None,
     backend: str | None,
     as_module: bool,
     stall_timeout: float,
     patience: float,
     notice: float,
     log_dir: Path | None,
+    dumps: Path | None,
     as_json: bool,
-    script: str,
+    script: str | None,
     arguments: tuple[str, ...],
 ) -> None:
     """Run SCRIPT on several processes of this machine and name the first divergence of the ranks.
@@ -78,6 +85,17 @@ def run(
 
     Exit status: 3 when the ranks diverged or stalled, else the script's own.
     """
+    if dumps is not None:
+        if script is not None or nproc is not None:
+            raise click.UsageError("--read runs nothing: leave out the script and -n")
+        result = _compared(dumps)
+        if result.divergence is None and not as_json:
+            click.echo(report.no_divergence(result))
+        _say(result, as_json)
+    if nproc is None:
+        raise click.UsageError("Missing option '-n' / '--nproc'.")
+    if script is None:
+        raise click.UsageError("Missing argument 'SCRIPT'.")
     _check(script, as_module)
     plan = supervision.Plan(
         command=("module" if as_module else "script", script, *arguments),
@@ -99,6 +117,20 @@ def run(
     for state in result.ranks:
         if state.torn_down:
             click.echo(f"distlint run: {report.torn_down(state)}", err=True)
+    _say(result, as_json)
+
+
+def _compared(path: Path) -> supervision.Result:
+    try:
+        return flight_recorder.compare_dumps(flight_recorder.dump_files(path))
+    except flight_recorder.NotADump as error:
+        raise CannotRun(f"{error}") from error
+    except OSError as error:
+        raise CannotRun(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _say(result: supervision.Result, as_json: bool) -> None:
+    """Report on a run, with what `distlint check` says there; exits."""
     status = _status(result)
     found: list[findings.RuleFinding] = []
     why_not: str | None = None

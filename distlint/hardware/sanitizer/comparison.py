@@ -95,12 +95,12 @@ class Comparison:
         self.latest: dict[int, Collective | PointToPoint] = {}
         self.counts: dict[int, int] = {}
 
-    def add_group(self, group: Group) -> None:
-        """Learn, or learn anew, who is in a group."""
+    def add_group(self, group: Group, begun: int = 0) -> None:
+        """Learn, or learn anew, who is in a group; `begun` of its collectives are past and alike."""
         self._groups[group.name] = group
         self._sequences.setdefault(group.name, {})
         for rank in group.ranks:
-            self._sequences[group.name].setdefault(rank, _Sequence())
+            self._sequences[group.name].setdefault(rank, _Sequence(begun))
 
     def add(self, rank: int, operation: Collective) -> Divergence | None:
         """Take the next collective of a rank; the divergence that it shows, if any."""

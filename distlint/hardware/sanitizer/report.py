@@ -42,6 +42,13 @@ def as_text(result: Result, findings: Iterable[RuleFinding]) -> str:
     return "\n".join(lines)
 
 
+def no_divergence(result: Result) -> str:
+    """One line on dumps in which all ranks have entered the same, and where each was."""
+    ranks = ranks_text([state.rank for state in result.ranks])
+    said = f"distlint run: no divergence in the dumps of {ranks}"
+    return f"{said}\n{stacks_text(result.ranks)}"
+
+
 def stacks_text(states: Iterable[RankState]) -> str:
     """Where each rank is, as an answer to Ctrl-C or SIGUSR1."""
     return "\n".join(_grouped({state.rank: _rank_lines(state, None) for state in states})).strip(
@@ -79,6 +86,7 @@ _PLURAL = {
     "has": "have",
     "does": "do",
     "is": "are",
+    "was": "were",
     "sleeps or reads": "sleep or read",
     "computes": "compute",
 }
@@ -216,6 +224,8 @@ def _condition(state: RankState) -> str:
         return "does not answer"
     if state.where.waits:
         return "waits"
+    if state.recorded:
+        return "was last seen"
     return "sleeps or reads" if state.idle else "is"
 
 

@@ -84,6 +84,8 @@ class RankState:
     lacks: bool = False
     """Whether others have not entered its latest operation."""
     idle: bool = False
+    recorded: bool = False
+    """Whether all this is from a dump, made while the rank still ran."""
 
     @property
     def stack(self) -> Stack:
@@ -95,7 +97,8 @@ class RankState:
     @property
     def waits(self) -> bool:
         """Whether it waits inside torch or the runtime, and does not compute there."""
-        return self.where is not None and self.where.waits and (self.idle or not _SEES_IDLE)
+        told = self.idle or self.recorded or not _SEES_IDLE
+        return told and self.where is not None and self.where.waits
 
     @property
     def finished(self) -> bool:
