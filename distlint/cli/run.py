@@ -12,6 +12,8 @@ import click
 
 from distlint.cli.failure import CannotRun
 from distlint.hardware.sanitizer import findings, flight_recorder, report, supervision
+from distlint.hardware.sanitizer.launcher import MODULES
+from distlint.hardware.sanitizer.ranks import Plan
 
 DIVERGED = 3
 """Exit status when the ranks diverged or stalled."""
@@ -56,6 +58,11 @@ DIVERGED = 3
     help="Keep what each rank prints in this folder, as rank0.log, rank1.log, …",
 )
 @click.option(
+    "--launcher",
+    type=click.Choice(list(MODULES)),
+    help="Have this launcher start the ranks; its arguments follow after `--`.",
+)
+@click.option(
     "--read",
     "dumps",
     type=click.Path(exists=True, path_type=Path),
@@ -74,6 +81,7 @@ def run(
     patience: float,
     notice: float,
     log_dir: Path | None,
+    launcher: str | None,
     dumps: Path | None,
     as_json: bool,
     script: str | None,
@@ -92,14 +100,24 @@ def run(
         if result.divergence is None and not as_json:
             click.echo(report.no_divergence(result))
         _say(result, as_json)
-    if nproc is None:
-        raise click.UsageError("Missing option '-n' / '--nproc'.")
     if script is None:
         raise click.UsageError("Missing argument 'SCRIPT'.")
-    _check(script, as_module)
-    plan = supervision.Plan(
-        command=("module" if as_module else "script", script, *arguments),
-        ranks=nproc,
+    command: tuple[str, ...] = (script, *arguments)
+    if launcher is not None:
+        if nproc is not None or backend is not None or log_dir is not None or as_module:
+            raise click.UsageError(
+                "with --launcher, ranks, backend, module and logs are the launcher's: "
+                "give its own options after `--`"
+            )
+        _check_module(MODULES[launcher].partition(".")[0], f"--launcher {launcher}")
+    elif nproc is None:
+        raise click.UsageError("Missing option '-n' / '--nproc'.")
+    else:
+        _check(script, as_module)
+        command = ("module" if as_module else "script", *command)
+    plan = Plan(
+        command=command,
+        ranks=nproc or 0,
         backend=backend,
         stall=stall_timeout,
         patience=patience,
@@ -108,7 +126,10 @@ def run(
         logs=log_dir,
     )
     try:
-        result = supervision.run(plan, _listener())
+        if launcher is not None:
+            result = supervision.run_launched(plan, launcher, _listener())
+        else:
+            result = supervision.run(plan, _listener())
     except KeyboardInterrupt:
         click.echo("distlint run: interrupted; all ranks are ended", err=True)
         sys.exit(130)
@@ -169,20 +190,29 @@ def _terminated(number: int, frame: FrameType | None) -> None:
 
 def _check(script: str, as_module: bool) -> None:
     """Say what is wrong before N processes say it each."""
-    import importlib.util
-
-    if importlib.util.find_spec("torch") is None:
-        raise CannotRun("`distlint run` needs torch: pip install 'distlint[runtime]'")
+    _check_module("torch", "`distlint run`")
     if sys.platform == "win32":
         raise CannotRun("`distlint run` works on Linux and macOS; here, use WSL")
     if not as_module and not Path(script).is_file():
         raise CannotRun(f"{script}: no such file; for a module of that name add -m")
 
 
+def _check_module(name: str, who: str) -> None:
+    import importlib.util
+
+    if importlib.util.find_spec(name) is None:
+        install = "'distlint[runtime]'" if name == "torch" else name
+        raise CannotRun(f"{who} needs {name}: pip install {install}")
+
+
 def _status(result: supervision.Result) -> int:
     if result.divergence is not None:
         return DIVERGED
+    if result.launcher_status is not None:
+        return (
+            result.launcher_status if result.launcher_status >= 0 else 128 - result.launcher_status
+        )
     if result.failed is not None:
-        status = result.ranks[result.failed].status or 1
+        status = result.failed_state.status or 1
         return status if status > 0 else 128 - status
     return 0

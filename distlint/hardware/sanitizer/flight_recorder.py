@@ -19,7 +19,8 @@ from typing import Any
 from distlint.hardware.sanitizer.branches import are_alternatives, calls_of
 from distlint.hardware.sanitizer.comparison import Comparison, Divergence
 from distlint.hardware.sanitizer.events import Agreed, Collective, Frame, Group, Stack, Whereabouts
-from distlint.hardware.sanitizer.supervision import RankState, Result
+from distlint.hardware.sanitizer.ranks import RankState
+from distlint.hardware.sanitizer.supervision import Result
 
 _RANK = re.compile(r"(\d+)$")
 _INTERNAL = re.compile(

@@ -47,7 +47,7 @@ class Recorder:
 
     def __init__(self, pipe: int) -> None:
         self._pipe = pipe
-        self._process = os.getpid()
+        self.process = os.getpid()
         self._lock = threading.Lock()
         self._stacks: dict[tuple[tuple[str, int, str], ...], int] = {}
         self._groups: dict[str, tuple[int, ...]] = {}
@@ -96,7 +96,7 @@ class Recorder:
         select = torch._C.DispatchKey.BackendSelect
 
         def kernel(keys: Any, *args: Any, **kwargs: Any) -> Any:
-            if os.getpid() == self._process:
+            if os.getpid() == self.process:
                 self._record(row, dict(zip(names, args, strict=False)) | kwargs)
             return overload.redispatch(keys.remove(select), *args, **kwargs)
 
@@ -156,7 +156,7 @@ class Recorder:
         def watched(*args: Any, **kwargs: Any) -> Any:
             given = signature.bind(*args, **kwargs).arguments
             # With local synchronisation only the members take part.
-            if os.getpid() == self._process and not given.get("use_local_synchronization"):
+            if os.getpid() == self.process and not given.get("use_local_synchronization"):
                 world = c10d._get_default_group()
                 self._group_ranks(world)
                 ranks = given.get("ranks")
@@ -266,8 +266,11 @@ class Recorder:
                     text = json.dumps({"kind": "stack", "id": number, "frames": frames}) + "\n"
                 event["stack"] = number
             data = (text + json.dumps(event) + "\n").encode()
-            while data:
-                data = data[os.write(self._pipe, data) :]
+            try:
+                while data:
+                    data = data[os.write(self._pipe, data) :]
+            except BrokenPipeError:
+                self.process = -1  # Nobody listens any more; the program goes on.
 
 
 def _called_by_autograd(frame: FrameType | None) -> bool:

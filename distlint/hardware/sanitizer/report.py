@@ -10,7 +10,8 @@ from distlint.hardware.sanitizer.disagreement import differences, ranks_text
 from distlint.hardware.sanitizer.events import Collective, Group, PointToPoint, Stack
 from distlint.hardware.sanitizer.findings import RuleFinding
 from distlint.hardware.sanitizer.places import at_text, is_users, shown_path, users_frame
-from distlint.hardware.sanitizer.supervision import RankState, Result
+from distlint.hardware.sanitizer.ranks import RankState
+from distlint.hardware.sanitizer.supervision import Result
 
 _FRAMES = 6
 
@@ -151,7 +152,7 @@ def as_object(result: Result, findings: Iterable[RuleFinding], status: int) -> d
 def _headline(result: Result) -> str:
     found = result.divergence
     if found is None:
-        state = result.ranks[result.failed or 0]
+        state = result.failed_state
         if state.finished:
             return f"distlint run: rank {state.rank} failed after its script had ended: {_failure(state)}"
         return f"distlint run: rank {state.rank} failed by itself: {_failure(state)}"
@@ -233,6 +234,8 @@ def _failure(state: RankState) -> str:
     if state.end is not None and state.end.exception is not None:
         message = " ".join(state.end.message.split())[:300]
         return f"{state.end.exception}: {message}" if message else state.end.exception
+    if state.attached:
+        return "its process ended before its script"
     status = state.status or 0
     return f"ended by signal {-status}" if status < 0 else f"exit status {status}"
 

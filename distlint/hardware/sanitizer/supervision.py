@@ -1,32 +1,27 @@
-"""Starts the ranks, reads what they tell, and decides when the run has gone wrong."""
+"""Reads what the ranks tell, and decides when the run has gone wrong."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 import selectors
-import signal
-import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import BinaryIO
+from dataclasses import dataclass
 
+from distlint.hardware.sanitizer import ranks
 from distlint.hardware.sanitizer.branches import are_alternatives, calls_of
 from distlint.hardware.sanitizer.comparison import Comparison, Divergence, Kind
 from distlint.hardware.sanitizer.events import (
     Collective,
-    Decoder,
     End,
+    Event,
     Group,
     PointToPoint,
-    Stack,
     Whereabouts,
 )
+from distlint.hardware.sanitizer.launcher import Launcher
 from distlint.hardware.sanitizer.output import Logs, RankOutput
-from distlint.proving import launch
-from distlint.proving.waiting import PARTNER_LOST, IdleWatch
+from distlint.hardware.sanitizer.ranks import Child, Plan, RankState
 
 _LOOK = 0.2
 _LAST_WORDS = 2.0
@@ -35,26 +30,6 @@ _LAST_STEPS = 1.0
 """Seconds that the other ranks get after a divergence, to come to where it is."""
 _ANSWER = 5.0
 """Seconds that a rank has to say where it is."""
-_SEES_IDLE = Path("/proc/self/stat").exists()
-_GRACE = 5.0
-"""Seconds between SIGTERM and SIGKILL."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What to run. `stall` and `patience` are seconds: see `run`."""
-
-    command: tuple[str, ...]
-    """`script NAME ARGS…` or `module NAME ARGS…`."""
-    ranks: int
-    backend: str | None
-    stall: float
-    patience: float
-    output_to_stderr: bool
-    notice: float = 5.0
-    """Seconds of waiting after which `tell` hears of it; then after twice as many, and so on."""
-    logs: Path | None = None
-    """A folder that receives what each rank prints, one file a rank."""
 
 
 @dataclass(slots=True)
@@ -70,66 +45,6 @@ class Listener:
     wants_stacks: bool = False
 
 
-@dataclass(slots=True)
-class RankState:
-    """What is known of one rank. `status` is its exit status once it has ended by itself."""
-
-    rank: int
-    pid: int
-    status: int | None = None
-    end: End | None = None
-    where: Whereabouts | None = None
-    operations: int = 0
-    latest: Collective | PointToPoint | None = None
-    lacks: bool = False
-    """Whether others have not entered its latest operation."""
-    idle: bool = False
-    recorded: bool = False
-    """Whether all this is from a dump, made while the rank still ran."""
-
-    @property
-    def stack(self) -> Stack:
-        """Where the rank is, or where its script ended, as far as known."""
-        if self.end is not None:
-            return self.end.stack
-        return self.where.stack if self.where is not None else ()
-
-    @property
-    def waits(self) -> bool:
-        """Whether it waits inside torch or the runtime, and does not compute there."""
-        told = self.idle or self.recorded or not _SEES_IDLE
-        return told and self.where is not None and self.where.waits
-
-    @property
-    def finished(self) -> bool:
-        """Whether the process is gone, and its script had come to its regular end before.
-
-        How the process ended then is another matter: threads of gloo that meet the end of the
-        interpreter abort it now and then (torch 2.13, "terminate called without an active exception").
-        """
-        if self.status is None:
-            return False
-        return self.end.exception is None if self.end is not None else self.status == 0
-
-    @property
-    def torn_down(self) -> bool:
-        """Whether the process aborted after its script's regular end."""
-        return self.finished and self.status == -signal.SIGABRT
-
-    @property
-    def aborted(self) -> bool:
-        """Whether the process aborted without the script's end, as NCCL's watchdog has it do."""
-        return self.end is None and self.status == -signal.SIGABRT
-
-    @property
-    def lost_partner(self) -> bool:
-        """Whether the rank failed only because another did not come, or had left."""
-        end = self.end
-        return (
-            end is not None and end.exception is not None and bool(PARTNER_LOST.search(end.message))
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class Result:
     """How a run ended. At most one of `divergence` and `failed` (a rank) is set."""
@@ -138,21 +53,13 @@ class Result:
     failed: int | None
     ranks: tuple[RankState, ...]
     seconds: float
+    launcher_status: int | None = None
+    """The exit status of the launcher that started the ranks, where it ended by itself."""
 
-
-@dataclass(slots=True)
-class _Child:
-    process: launch.RankProcess
-    state: RankState
-    events: int
-    questions: int
-    decoder: Decoder
-    outputs: tuple[RankOutput, RankOutput]
-    heard: float
-    """When it last told an event by itself."""
-    idle: IdleWatch = field(default_factory=IdleWatch)
-    rest: bytes = b""
-    open: bool = True
+    @property
+    def failed_state(self) -> RankState:
+        """The state of the rank that failed."""
+        return next(state for state in self.ranks if state.rank == self.failed)
 
 
 def run(plan: Plan, listener: Listener) -> Result:
@@ -168,81 +75,56 @@ def run(plan: Plan, listener: Listener) -> Result:
     """
     began = time.monotonic()
     with contextlib.closing(Logs(plan.logs, plan.ranks)) as logs:
-        children = _start(plan, logs)
-        supervision = _Supervision(plan, children, listener)
+        children = ranks.start(plan, logs)
         try:
-            divergence, failed = supervision.watch()
-        except KeyboardInterrupt:
-            listener.stacks(supervision.whereabouts())
-            raise
+            divergence, failed = _watched(_Supervision(plan, children, listener))
         finally:
-            _end(children)
+            ranks.end(children)
     states = tuple(child.state for child in children)
     return Result(divergence, failed, states, time.monotonic() - began)
 
 
-def _start(plan: Plan, logs: Logs) -> list[_Child]:
-    base = launch.one_machine_environment(os.environ)
-    base.setdefault("PYTHONUNBUFFERED", "1")
-    port = launch.free_port()
-    shared: dict[Stack, Stack] = {}
-    children: list[_Child] = []
-    try:
-        for rank in range(plan.ranks):
-            env = launch.rank_environment(base, rank, plan.ranks, port)
-            children.append(_start_rank(plan, rank, env, logs.of(rank), shared))
-    except OSError:
-        _end(children)
-        raise
-    return children
+def run_launched(plan: Plan, name: str, listener: Listener) -> Result:
+    """The same for ranks that a launcher starts: `plan.command` are its arguments.
 
-
-def _start_rank(
-    plan: Plan, rank: int, env: dict[str, str], log: BinaryIO | None, shared: dict[Stack, Stack]
-) -> _Child:
-    events, tell = os.pipe()
-    listen, questions = os.pipe()
-    out, to_out = os.pipe()
-    err, to_err = os.pipe()
-    main = [sys.executable, "-m", "distlint.hardware.sanitizer.rank_main"]
-    command = [*main, str(tell), str(listen), plan.backend or "-", *plan.command]
+    Raises as `run`.
+    """
+    began = time.monotonic()
+    launcher = Launcher(name, plan.command, plan.output_to_stderr)
+    children: list[Child] = []
     try:
-        process = launch.start(
-            command, rank, env, Path.cwd(), output=(to_out, to_err), pass_fds=(tell, listen)
-        )
-    except OSError:
-        for descriptor in (events, questions, out, err):
-            os.close(descriptor)
-        raise
+        divergence, failed = _watched(_Supervision(plan, children, listener, launcher))
+        if divergence is None:
+            launcher.wait()
     finally:
-        for descriptor in (tell, listen, to_out, to_err):
-            os.close(descriptor)
-    os.set_blocking(events, False)
-    printed = sys.stderr if plan.output_to_stderr else sys.stdout
-    outputs = (
-        RankOutput(out, rank, printed.buffer, log),
-        RankOutput(err, rank, sys.stderr.buffer, log),
-    )
-    state = RankState(rank, process.process.pid)
-    decoder = Decoder(shared)
-    return _Child(process, state, events, questions, decoder, outputs, time.monotonic())
+        status = launcher.end()
+        ranks.end(children)
+    states = tuple(sorted((child.state for child in children), key=lambda state: state.rank))
+    return Result(divergence, failed, states, time.monotonic() - began, status)
 
 
-def _end(children: list[_Child]) -> None:
-    launch.end([child.process for child in children], grace=_GRACE)
-    for child in children:
-        for output in child.outputs:
-            output.close()
-        os.close(child.events)
-        os.close(child.questions)
+def _watched(supervision: _Supervision) -> tuple[Divergence | None, int | None]:
+    try:
+        return supervision.watch()
+    except KeyboardInterrupt:
+        supervision.tell_stacks()
+        raise
 
 
 class _Supervision:
     """The loop over one run."""
 
-    def __init__(self, plan: Plan, children: list[_Child], listener: Listener) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        children: list[Child],
+        listener: Listener,
+        launcher: Launcher | None = None,
+    ) -> None:
+        """`children` are the ranks; those that `launcher` starts are added when they come."""
         self._plan = plan
         self._listener = listener
+        self._launcher = launcher
         self._pause = plan.notice
         self._next_notice = 0.0
         self._children = children
@@ -251,9 +133,18 @@ class _Supervision:
         self._heard = time.monotonic()
         self._found: Divergence | None = None
         for child in children:
-            self._selector.register(child.events, selectors.EVENT_READ, child)
-            for output in child.outputs:
-                self._selector.register(output.pipe, selectors.EVENT_READ, output)
+            self._register(child)
+        if launcher is not None:
+            self._selector.register(launcher.door, selectors.EVENT_READ, launcher)
+
+    def _register(self, child: Child) -> None:
+        self._selector.register(child.events, selectors.EVENT_READ, child)
+        for output in child.outputs:
+            self._selector.register(output.pipe, selectors.EVENT_READ, output)
+
+    def tell_stacks(self) -> None:
+        """Tell the listener where all ranks are."""
+        self._listener.stacks(self.whereabouts())
 
     def watch(self) -> tuple[Divergence | None, int | None]:
         """Read until the run is over; the divergence, or the rank that failed, or neither."""
@@ -306,16 +197,16 @@ class _Supervision:
             ended = self._finished()
             if ended and (found := self._comparison.missing(ended, ended)):
                 return found, None
-            if not running:
+            if not running and (self._launcher is None or self._launcher.ended):
                 return None, self._failed_after_the_end()
             if found := self._stalled(running):
                 return found, None
             self._notice(running)
             if self._listener.wants_stacks:
                 self._listener.wants_stacks = False
-                self._listener.stacks(self.whereabouts())
+                self.tell_stacks()
 
-    def _notice(self, running: list[_Child]) -> None:
+    def _notice(self, running: list[Child]) -> None:
         """Tell who waits where, once some rank has for long enough; then ever more rarely."""
         now = time.monotonic()
         silent = [c for c in running if now - c.heard >= self._plan.notice]
@@ -344,6 +235,8 @@ class _Supervision:
             for child in self._children
             if child.state.status and not child.state.finished
         ]
+        # The first: a launcher ends the others, which have not told of an end then.
+        failed.sort(key=lambda state: (state.attached and state.end is None, state.ended))
         by_itself = [state for state in failed if not state.lost_partner]
         if by_itself and not all(state.aborted for state in by_itself):
             return None, by_itself[0].rank
@@ -365,14 +258,20 @@ class _Supervision:
         states = [child.state for child in self._children]
         return next((s.rank for s in states if s.status and not s.torn_down), None)
 
-    def _stalled(self, running: list[_Child]) -> Divergence | None:
+    def _stalled(self, running: list[Child]) -> Divergence | None:
         for child in running:
             child.state.idle = child.idle.idle([child.state.pid])
         idle = all(child.state.idle for child in running)
         silence = time.monotonic() - self._heard
-        if silence < self._plan.stall or not (idle or silence >= self._plan.patience):
+        if (
+            not running
+            or silence < self._plan.stall
+            or not (idle or silence >= self._plan.patience)
+        ):
             return None
         self._ask()
+        if self._launcher is not None and len(self._children) < self._launcher.expected:
+            return None  # They wait for one another to start.
         waits = all(child.state.where is not None and child.state.where.waits for child in running)
         if not waits and silence < self._plan.patience:
             return None
@@ -380,53 +279,48 @@ class _Supervision:
 
     def _ask(self) -> None:
         """Ask the running ranks where they are; those that hold the interpreter do not answer."""
-        asked = [child for child in self._children if child.state.status is None and child.open]
-        for child in asked:
-            child.state.where = None
-            with contextlib.suppress(BrokenPipeError):
-                os.write(child.questions, b"?")
+        asked = [child for child in self._children if child.ask()]
         deadline = time.monotonic() + _ANSWER
         while time.monotonic() < deadline and any(c.open and c.state.where is None for c in asked):
             self._read(0.05)
 
-    def _poll(self) -> list[_Child]:
+    def _poll(self) -> list[Child]:
         """The children that still run; notes the status of the others."""
         for child in self._children:
-            status = child.process.process.poll()
-            if status is not None and child.state.status is None:
+            if child.state.status is None and (status := child.exit_status()) is not None:
                 # What it wrote last is still in the pipe.
                 self._drain(child)
-                child.state.status = status
+                child.state.status, child.state.ended = status, time.monotonic()
         return [child for child in self._children if child.state.status is None]
 
     def _read(self, timeout: float) -> None:
         for key, _ in self._selector.select(timeout):
-            if isinstance(key.data, RankOutput):
-                key.data.drain()
-                if not key.data.open:
-                    self._selector.unregister(key.data.pipe)
-            else:
-                self._drain(key.data)
+            match key.data:
+                case RankOutput() as output:
+                    output.drain()
+                    if not output.open:
+                        self._selector.unregister(output.pipe)
+                case Launcher() as launcher:
+                    self._admit(launcher)
+                case Child() as child:
+                    self._drain(child)
 
-    def _drain(self, child: _Child) -> None:
-        """Take what the pipe holds."""
-        while child.open:
-            try:
-                data = os.read(child.events, 1 << 16)
-            except BlockingIOError:
-                return
-            if not data:
-                self._selector.unregister(child.events)
-                child.open = False
-                return
-            *lines, rest = (child.rest + data).split(b"\n")
-            child.rest = rest
-            for line in lines:
-                self._take(child, line)
+    def _admit(self, launcher: Launcher) -> None:
+        """Take in a rank that the launcher has started."""
+        child = launcher.accept({child.state.rank for child in self._children})
+        if child is not None:
+            self._children.append(child)
+            self._register(child)
 
-    def _take(self, child: _Child, line: bytes) -> None:
-        """Take one line; the first divergence is kept, what comes after it is its consequence."""
-        event = child.decoder.decode(line)
+    def _drain(self, child: Child) -> None:
+        was_open = child.open
+        for event in child.drain():
+            self._take(child, event)
+        if was_open and not child.open:
+            self._selector.unregister(child.events)
+
+    def _take(self, child: Child, event: Event) -> None:
+        """Take one event; the first divergence is kept, what comes after it is its consequence."""
         found: Divergence | None = None
         match event:
             case Group():
