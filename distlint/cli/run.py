@@ -58,6 +58,11 @@ DIVERGED = 3
     help="Keep what each rank prints in this folder, as rank0.log, rank1.log, …",
 )
 @click.option(
+    "--replicas",
+    is_flag=True,
+    help="Compare the parameters of DDP's modules on all ranks after each optimizer step.",
+)
+@click.option(
     "--launcher",
     type=click.Choice(list(MODULES)),
     help="Have this launcher start the ranks; its arguments follow after `--`.",
@@ -81,6 +86,7 @@ def run(
     patience: float,
     notice: float,
     log_dir: Path | None,
+    replicas: bool,
     launcher: str | None,
     dumps: Path | None,
     as_json: bool,
@@ -123,6 +129,7 @@ def run(
         patience=patience,
         output_to_stderr=as_json,
         notice=notice,
+        replicas=replicas,
         logs=log_dir,
     )
     try:

@@ -96,6 +96,59 @@ def test_a_skipped_backward_is_named_where_it_is_skipped(skip: str, tmp_path: Pa
     assert _run(tmp_path, SKIPPED.replace("SKIP", "[(2, 0), (2, 1)]"))[0] == 0
 
 
+REPLICAS = """\
+from torch.distributed.optim import ZeroRedundancyOptimizer
+module = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 4))
+model = torch.nn.parallel.DistributedDataParallel(module)
+sharded = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 4))
+optimizers = [torch.optim.AdamW(model.parameters(), lr=0.1),
+    ZeroRedundancyOptimizer(sharded.parameters(), torch.optim.Adam, lr=0.1)]
+for step in range(4):
+    with model.no_sync():
+        model(torch.rand(2, 4) * (r + 1)).sum().backward()
+    loss = (MODEL if step == 2 else model)(torch.rand(2, 4) * (r + 1)).sum()
+    (loss + sharded(torch.rand(2, 4)).sum()).backward()
+    for optimizer in optimizers:
+        optimizer.step()
+        optimizer.zero_grad()
+dist.destroy_process_group()
+"""
+
+
+def test_replicas_that_part_without_a_hang(tmp_path: Path) -> None:
+    """Around DDP, gradients are not reduced: each rank trains a model of its own from there."""
+    status, report = _run(tmp_path, REPLICAS.replace("MODEL", "model"), "--replicas", nproc=3)
+    assert (status, report["outcome"]) == (0, "right"), report
+    around = REPLICAS.replace("MODEL", "module")
+    assert _run(tmp_path, around)[0] == 0, "without --replicas nobody looks"
+    status, report = _run(tmp_path, around, "--replicas", nproc=3)
+    assert (status, report["divergence"]["kind"]) == (3, "replicas")
+    assert report["ranks"][0]["operation"]["call"] == "optimizer step 3 of Sequential number 1"
+    assert (
+        f"after optimizer step 3 of Sequential number 1 at train.py:{FIRST + 12}"
+        in report["headline"]
+    )
+    assert report["divergence"]["differences"] == [
+        "the parameters 0.weight, 1.weight: one value on rank 0; "
+        "another value on rank 1; another value on rank 2"
+    ]
+
+
+def test_replicas_that_one_rank_changes_before_training(tmp_path: Path) -> None:
+    body = """\
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 4))
+    if r == 2:
+        torch.nn.init.zeros_(model.module.bias)
+    model(torch.ones(2, 4))
+    """
+    status, report = _run(tmp_path, body, "--replicas", nproc=3)
+    assert (status, report["divergence"]["kind"]) == (3, "replicas")
+    assert "before the first forward pass of Linear number 1" in report["headline"]
+    assert report["divergence"]["differences"] == [
+        "the parameters bias: one value on ranks 0, 1; another value on rank 2"
+    ]
+
+
 def test_ranks_that_join_early_are_no_divergence(tmp_path: Path) -> None:
     body = """\
     from torch.distributed.algorithms.join import Join

@@ -4,6 +4,7 @@ The k-th collective of a group on one rank belongs to the k-th on every other. W
 
 - *mismatch*: their kind, dtypes, element counts, shapes, roots, reduce ops or splits differ;
 - *missing*: a rank has ended, or waits elsewhere, with fewer than another has entered;
+- *replicas*: the parameters of a module that DDP wraps are not the same after the same step;
 - *swapped*: they look alike, but come from different places of the program, or from calls of
   different text, and soon after the same two come the other way round. (Different places alone are
   no error: ranks that broadcast and ranks that receive often stand in different arms of an `if`.)
@@ -17,12 +18,12 @@ from __future__ import annotations
 import dataclasses
 import enum
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 
 from distlint.hardware.sanitizer.alignment import Side, first_gap
 from distlint.hardware.sanitizer.disagreement import disagree
-from distlint.hardware.sanitizer.events import Collective, Group, PointToPoint, Stack
+from distlint.hardware.sanitizer.events import Collective, Group, PointToPoint, Replica, Stack
 
 KEPT = 512
 """How many of the latest collectives of a rank in a group are kept to find the first divergence."""
@@ -37,6 +38,7 @@ class Kind(enum.Enum):
     MISSING = "missing"
     SWAPPED = "swapped"
     STALL = "stall"
+    REPLICAS = "replicas"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class Divergence:
     kind: Kind
     group: Group | None
     index: int
-    operations: dict[int, Collective | PointToPoint | None]
+    operations: Mapping[int, Collective | PointToPoint | Replica | None]
     later: int | None = None
 
 
@@ -91,6 +93,7 @@ class Comparison:
         self._groups: dict[str, Group] = {}
         self._sequences: dict[str, dict[int, _Sequence]] = {}
         self._pairs: dict[tuple[str, int, int, int], dict[str, deque[PointToPoint]]] = {}
+        self._replicas: dict[tuple[str, str, int], dict[int, Replica]] = {}
         self._any_source: set[tuple[str, int]] = set()
         self.latest: dict[int, Collective | PointToPoint] = {}
         self.counts: dict[int, int] = {}
@@ -119,7 +122,7 @@ class Comparison:
             earlier = self._earlier_swap(rank, other, operation, partner, index)
             if earlier is not None:
                 there = {r: sequence.at(earlier) for r, sequence in sequences.items()}
-                return Divergence(Kind.SWAPPED, group, earlier + 1, {**there}, index + 1)
+                return Divergence(Kind.SWAPPED, group, earlier + 1, there, index + 1)
         return None
 
     def add_point_to_point(self, rank: int, operation: PointToPoint) -> Divergence | None:
@@ -145,13 +148,31 @@ class Comparison:
         group = self._groups[operation.group]
         return Divergence(Kind.MISMATCH, group, 0, operations)
 
+    def add_replica(self, rank: int, replica: Replica) -> Divergence | None:
+        """Take the parameters of a rank; a divergence where another has others after that step."""
+        key = (replica.group, replica.module, replica.step)
+        told = self._replicas.setdefault(key, {})
+        told[rank] = replica
+        group = self._groups[replica.group]
+        if any(other.sums != replica.sums for other in told.values()):
+            everybody = {member: told.get(member) for member in group.ranks}
+            return Divergence(Kind.REPLICAS, group, 0, everybody)
+        if len(told) == len(group.ranks):
+            del self._replicas[key]
+        return None
+
     def complete(self, found: Divergence) -> Divergence:
         """The same divergence with what other ranks have entered there since it showed."""
+        if found.kind is Kind.REPLICAS and found.group is not None:
+            one = next(o for o in found.operations.values() if isinstance(o, Replica))
+            told = self._replicas[one.group, one.module, one.step]
+            here = {member: told.get(member) for member in found.group.ranks}
+            return dataclasses.replace(found, operations=here)
         if found.group is None or found.index == 0:
             return found
         sequences = self._sequences[found.group.name]
         there = {r: found.operations[r] or sequences[r].at(found.index - 1) for r in sequences}
-        return dataclasses.replace(found, operations={**there})
+        return dataclasses.replace(found, operations=there)
 
     def lacks(self, rank: int) -> bool:
         """Whether a rank's latest operation has not been entered by all that belong to it."""
@@ -182,11 +203,11 @@ class Comparison:
             for side, partner in (("send", destination), ("recv", source)):
                 if sides[side] and partner in behind:
                     one = source if partner == destination else destination
-                    operations = {
+                    parted: dict[int, PointToPoint | None] = {
                         one: sides[side][0],
                         partner: self._other_tag(side, sides[side][0]),
                     }
-                    return Divergence(Kind.MISSING, self._groups[name], 0, {**operations})
+                    return Divergence(Kind.MISSING, self._groups[name], 0, parted)
         return None
 
     def _other_tag(self, side: str, waiting: PointToPoint) -> PointToPoint | None:
@@ -254,7 +275,7 @@ class Comparison:
         first = min(index, start + gap)
         operations = {r: sequence.at(first) for r, sequence in sequences.items()}
         later = index + 1 if first < index else None
-        return Divergence(kind, self._groups[name], first + 1, {**operations}, later=later)
+        return Divergence(kind, self._groups[name], first + 1, operations, later=later)
 
     @staticmethod
     def _window(sequence: _Sequence, start: int) -> list[Collective]:

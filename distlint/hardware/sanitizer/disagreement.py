@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from distlint.hardware.sanitizer.events import Collective, Group, PointToPoint
+from distlint.hardware.sanitizer.events import Collective, Group, PointToPoint, Replica
 
+_SHOWN = 4
+"""How many parameters are named."""
 Shapes = tuple[tuple[int, ...], ...]
 
 
@@ -21,10 +23,17 @@ def disagree(group: Group, one: tuple[int, Collective], two: tuple[int, Collecti
 
 
 def differences(
-    group: Group, operations: Mapping[int, Collective | PointToPoint | None]
+    group: Group, operations: Mapping[int, Collective | PointToPoint | Replica | None]
 ) -> list[str]:
     """What differs between operations of one name: ``root: rank 0 on rank 0; rank 1 on rank 1``."""
-    present = {rank: o for rank, o in sorted(operations.items()) if o is not None}
+    replicas = {rank: o for rank, o in operations.items() if isinstance(o, Replica)}
+    if replicas:
+        return _parted(replicas)
+    present = {
+        rank: o
+        for rank, o in sorted(operations.items())
+        if isinstance(o, (Collective, PointToPoint))
+    }
     messages = {r: o for r, o in present.items() if isinstance(o, PointToPoint)}
     collectives = {r: o for r, o in present.items() if isinstance(o, Collective)}
     if messages:
@@ -51,6 +60,19 @@ def differences(
                     f"which expects {expected}"
                 )
     return told
+
+
+def _parted(replicas: Mapping[int, Replica]) -> list[str]:
+    """Which parameters are not the same on all ranks, and which ranks have the same."""
+    sums = {rank: dict(replica.sums) for rank, replica in sorted(replicas.items())}
+    names = list(dict.fromkeys(name for told in sums.values() for name in told))
+    parted = [name for name in names if len({told.get(name) for told in sums.values()}) > 1]
+    alike: dict[tuple[int | None, ...], list[int]] = {}
+    for rank, told in sums.items():
+        alike.setdefault(tuple(told.get(name) for name in parted), []).append(rank)
+    shown = ", ".join(parted[:_SHOWN]) + (f", … {len(parted)} of them" if parted[_SHOWN:] else "")
+    sides = "; ".join(f"one value on {ranks_text(ranks)}" for ranks in alike.values())
+    return [f"the parameters {shown}: {sides.replace('; one', '; another')}"]
 
 
 def ranks_text(ranks: list[int]) -> str:

@@ -102,6 +102,23 @@ class PointToPoint:
 
 
 @dataclass(frozen=True, slots=True)
+class Replica:
+    """The parameters of a module that DDP wraps, after some optimizer step: a sum for each name."""
+
+    group: str
+    module: str
+    step: int
+    sums: tuple[tuple[str, int], ...]
+    stack: Stack
+
+    @property
+    def text(self) -> str:
+        """When: ``optimizer step 3 of Linear number 1``."""
+        when = f"optimizer step {self.step}" if self.step else "the first forward pass"
+        return f"{when} of {self.module}"
+
+
+@dataclass(frozen=True, slots=True)
 class End:
     """The script's end on a rank: the exception that left it, or None."""
 
@@ -118,7 +135,7 @@ class Whereabouts:
     waits: bool
 
 
-Event = Group | Collective | PointToPoint | End | Whereabouts
+Event = Group | Collective | PointToPoint | Replica | End | Whereabouts
 
 
 def _agreed(data: dict[str, Any]) -> Agreed:
@@ -171,6 +188,10 @@ class Decoder:
                     data["shown"],
                     self._stacks[data["stack"]],
                 )
+            case "replica":
+                sums = tuple((name, value) for name, value in data["sums"])
+                stack = self._stacks[data["stack"]]
+                return Replica(data["group"], data["module"], data["step"], sums, stack)
             case "end":
                 return End(data["exception"], data["message"], self._stacks[data["stack"]])
             case "whereabouts":

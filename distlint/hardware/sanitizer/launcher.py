@@ -15,12 +15,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from distlint.hardware.sanitizer import startup
 from distlint.hardware.sanitizer.events import Decoder, Stack
-from distlint.hardware.sanitizer.ranks import Child, RankState
+from distlint.hardware.sanitizer.ranks import Child, Plan, RankState
 from distlint.proving import launch
 
 MODULES = {
@@ -38,7 +37,7 @@ _LAST_WORDS = 40.0
 class Launcher:
     """The process of the launcher, and the socket at which its ranks come in."""
 
-    def __init__(self, name: str, arguments: Sequence[str], output_to_stderr: bool) -> None:
+    def __init__(self, name: str, plan: Plan) -> None:
         """Starts it; raises OSError where that fails."""
         self.expected = 1
         """How many ranks the job has, as far as known."""
@@ -52,9 +51,11 @@ class Launcher:
         env = launch.one_machine_environment(os.environ)
         env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(here), env.get("PYTHONPATH")]))
         env[startup.VARIABLE] = str(here / "ranks")
-        printed = sys.stderr if output_to_stderr else sys.stdout
+        if plan.replicas:
+            env[startup.REPLICAS] = "1"
+        printed = sys.stderr if plan.output_to_stderr else sys.stdout
         self._process = launch.start(
-            [sys.executable, "-m", MODULES[name], *arguments],
+            [sys.executable, "-m", MODULES[name], *plan.command],
             0,
             env,
             Path.cwd(),

@@ -22,6 +22,7 @@ from distlint.hardware.sanitizer.events import (
     Whereabouts,
 )
 from distlint.hardware.sanitizer.output import Logs, RankOutput
+from distlint.hardware.sanitizer.startup import REPLICAS
 from distlint.proving import launch
 from distlint.proving.waiting import PARTNER_LOST, IdleWatch
 
@@ -43,6 +44,8 @@ class Plan:
     output_to_stderr: bool
     notice: float = 5.0
     """Seconds of waiting after which `tell` hears of it; then after twice as many, and so on."""
+    replicas: bool = False
+    """Whether the parameters of DDP's modules are compared too."""
     logs: Path | None = None
     """A folder that receives what each rank prints, one file a rank."""
 
@@ -172,6 +175,8 @@ def start(plan: Plan, logs: Logs) -> list[Child]:
     """
     base = launch.one_machine_environment(os.environ)
     base.setdefault("PYTHONUNBUFFERED", "1")
+    if plan.replicas:
+        base[REPLICAS] = "1"
     port = launch.free_port()
     shared: dict[Stack, Stack] = {}
     children: list[Child] = []

@@ -21,7 +21,7 @@ import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import FrameType, FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.distributed as dist
@@ -30,6 +30,10 @@ from torch.distributed import distributed_c10d as c10d
 from distlint.hardware.sanitizer import operators
 from distlint.hardware.sanitizer.operators import OPERATORS, Operator, dtype_text
 from distlint.hardware.sanitizer.places import INSTALLED
+from distlint.hardware.sanitizer.startup import REPLICAS
+
+if TYPE_CHECKING:
+    from distlint.hardware.sanitizer.replicas import ReplicaWatch
 
 _TORCH = str(Path(torch.__file__).parent) + os.sep
 _ENGINE = torch.autograd.graph.__file__
@@ -54,6 +58,7 @@ class Recorder:
         self._internal: dict[str, bool] = {}
         self._hidden: list[Any] = []
         self._forwards = 0
+        self._replicas: ReplicaWatch | None = None
         self._library = torch.library.Library("c10d", "IMPL")  # type: ignore[no-untyped-call]
 
     def install(self) -> None:
@@ -68,6 +73,11 @@ class Recorder:
                 impl(name, kernel, "BackendSelect", with_keyset=True)
         self._watch_new_groups()
         self._watch_waits()
+        if os.environ.pop(REPLICAS, None):
+            from distlint.hardware.sanitizer.replicas import ReplicaWatch
+
+            self._replicas = ReplicaWatch(self._tell_replica)
+            self._replicas.install()
         self._watch_forwards()
         self._hide_from_compiler()
 
@@ -191,6 +201,8 @@ class Recorder:
         def forward(module: Any, *args: Any, **kwargs: Any) -> Any:
             if module.training and module.require_backward_grad_sync and torch.is_grad_enabled():
                 self._forwards += 1
+                if self._replicas is not None:
+                    self._replicas.add(module)
             return original(module, *args, **kwargs)
 
         # A rank that has joined early (torch.distributed.algorithms.join) takes part without one.
@@ -202,6 +214,10 @@ class Recorder:
 
         self._hidden.append(forward)
         ddp.forward, ddp._match_all_reduce_for_bwd_pass = forward, match
+
+    def _tell_replica(self, group: Any, event: dict[str, Any]) -> None:
+        self._group_ranks(group)
+        self._tell(event | {"group": group.group_name}, self._stack(sys._getframe()))
 
     def _hide_from_compiler(self) -> None:
         """Inside compiled code Dynamo would compile our kernels too: have it leave them alone.

@@ -7,7 +7,7 @@ from typing import Any
 
 from distlint.hardware.sanitizer.comparison import Divergence, Kind
 from distlint.hardware.sanitizer.disagreement import differences, ranks_text
-from distlint.hardware.sanitizer.events import Collective, Group, PointToPoint, Stack
+from distlint.hardware.sanitizer.events import Collective, Group, PointToPoint, Replica, Stack
 from distlint.hardware.sanitizer.findings import RuleFinding
 from distlint.hardware.sanitizer.places import at_text, is_users, shown_path, users_frame
 from distlint.hardware.sanitizer.ranks import RankState
@@ -170,6 +170,8 @@ def _differences(found: Divergence) -> list[str]:
 
 def _what_happened(found: Divergence, group: Group) -> str:
     where = _group_text(group)
+    if found.kind is Kind.REPLICAS:
+        return f"the replicas of a model have parted in {where}"
     if found.index == 0:
         return f"send and recv do not belong together in {where}"
     if found.kind is Kind.SWAPPED:
@@ -189,7 +191,9 @@ def _who_does_what(result: Result, found: Divergence) -> str:
             continue
         operation = found.operations[state.rank]
         stack = operation.stack if operation else state.stack
-        does = f"in {operation.text}" if operation else _condition(state)
+        word = "after" if isinstance(operation, Replica) and operation.step else "before"
+        word = word if isinstance(operation, Replica) else "in"
+        does = f"{word} {operation.text}" if operation else _condition(state)
         parts.setdefault(f"{does}{at_text(stack)}", []).append(state.rank)
     return "; ".join(f"{ranks_text(ranks)} {_number(does, ranks)}" for does, ranks in parts.items())
 
@@ -273,9 +277,20 @@ def _rank_object(state: RankState, found: Divergence | None) -> dict[str, Any]:
     }
 
 
-def _operation_object(operation: Collective | PointToPoint | None) -> dict[str, Any] | None:
-    if operation is None:
-        return None
+def _operation_object(
+    operation: Collective | PointToPoint | Replica | None,
+) -> dict[str, Any] | None:
+    match operation:
+        case None:
+            return None
+        case Replica():
+            return {
+                "name": "parameters",
+                "call": operation.text,
+                "group": operation.group,
+                "step": operation.step,
+                "stack": _stack_object(operation.stack),
+            }
     return {
         "name": operation.name,
         "call": operation.text,

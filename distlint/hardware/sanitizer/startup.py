@@ -12,6 +12,9 @@ from pathlib import Path
 VARIABLE = "DISTLINT_RUN"
 """The environment variable with the path of the socket; what a rank starts does not inherit it."""
 
+REPLICAS = "DISTLINT_RUN_REPLICAS"
+"""The variable that has a rank tell the parameters of DDP's modules too, see `replicas`."""
+
 
 def _go_on() -> None:
     """Import the sitecustomize that would have been found without this one, if any."""

@@ -17,6 +17,7 @@ from distlint.hardware.sanitizer.events import (
     Event,
     Group,
     PointToPoint,
+    Replica,
     Whereabouts,
 )
 from distlint.hardware.sanitizer.launcher import Launcher
@@ -90,7 +91,7 @@ def run_launched(plan: Plan, name: str, listener: Listener) -> Result:
     Raises as `run`.
     """
     began = time.monotonic()
-    launcher = Launcher(name, plan.command, plan.output_to_stderr)
+    launcher = Launcher(name, plan)
     children: list[Child] = []
     try:
         divergence, failed = _watched(_Supervision(plan, children, listener, launcher))
@@ -329,6 +330,8 @@ class _Supervision:
                 found = self._comparison.add(child.state.rank, event)
             case PointToPoint():
                 found = self._comparison.add_point_to_point(child.state.rank, event)
+            case Replica():
+                found = self._comparison.add_replica(child.state.rank, event)
             case End():
                 child.state.end = event
             case Whereabouts():
