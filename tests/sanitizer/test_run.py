@@ -425,6 +425,25 @@ def test_ctrl_c_shows_the_stacks_of_all_ranks(tmp_path: Path) -> None:
     assert f"  rank 1  waits\n    train.py:{FIRST + 7} in <module>\n" in told
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGRTMIN"), reason="this system has no such signal")
+def test_a_rank_that_holds_the_interpreter_is_seen(tmp_path: Path) -> None:
+    """Its threads cannot answer."""
+    body = """\
+    import re
+    def parse():
+        re.match("(a+)+$", "a" * 60 + "b")
+    if r == 0:
+        parse()
+    dist.barrier()
+    """
+    status, report = _run(tmp_path, body, "--patience", "10")
+    assert (status, report["divergence"]["kind"]) == (3, "missing")
+    assert (
+        f"rank 0 computes without letting go of the interpreter at train.py:{FIRST + 2}; "
+        f"rank 1 in barrier() at train.py:{FIRST + 5}"
+    ) in report["headline"]
+
+
 def test_ranks_that_do_the_same_are_told_once(tmp_path: Path) -> None:
     body = """\
     for step in range(3):

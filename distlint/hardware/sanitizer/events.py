@@ -119,6 +119,11 @@ class Replica:
 
 
 @dataclass(frozen=True, slots=True)
+class Start:
+    """The recorder is in place, and the script begins."""
+
+
+@dataclass(frozen=True, slots=True)
 class End:
     """The script's end on a rank: the exception that left it, or None."""
 
@@ -135,7 +140,7 @@ class Whereabouts:
     waits: bool
 
 
-Event = Group | Collective | PointToPoint | Replica | End | Whereabouts
+Event = Group | Collective | PointToPoint | Replica | Start | End | Whereabouts
 
 
 def _agreed(data: dict[str, Any]) -> Agreed:
@@ -192,6 +197,8 @@ class Decoder:
                 sums = tuple((name, value) for name, value in data["sums"])
                 stack = self._stacks[data["stack"]]
                 return Replica(data["group"], data["module"], data["step"], sums, stack)
+            case "start":
+                return Start()
             case "end":
                 return End(data["exception"], data["message"], self._stacks[data["stack"]])
             case "whereabouts":

@@ -19,15 +19,11 @@ from typing import Any
 from distlint.hardware.sanitizer.branches import are_alternatives, calls_of
 from distlint.hardware.sanitizer.comparison import Comparison, Divergence
 from distlint.hardware.sanitizer.events import Agreed, Collective, Frame, Group, Stack, Whereabouts
+from distlint.hardware.sanitizer.places import is_internal
 from distlint.hardware.sanitizer.ranks import RankState
 from distlint.hardware.sanitizer.supervision import Result
 
 _RANK = re.compile(r"(\d+)$")
-_INTERNAL = re.compile(
-    r"^<|[/\\](?:site|dist)-packages[/\\]torch[/\\]|[/\\]lib[/\\]python3[^/\\]*[/\\](?!(?:site|dist)-packages)"
-    r"|[/\\]distlint[/\\](?:hardware[/\\]sanitizer|proving|runtime)[/\\]"
-)
-"""Frames of torch, of the standard library and of distlint."""
 _COMPARED = {
     "all_reduce": "input",
     "allreduce_coalesced": "input",
@@ -195,7 +191,7 @@ def _stack(frames: Sequence[dict[str, Any]]) -> Stack:
     return tuple(
         Frame(frame["filename"], frame["line"], frame["name"])
         for frame in frames
-        if not _INTERNAL.search(frame["filename"])
+        if not is_internal(frame["filename"])
     )
 
 

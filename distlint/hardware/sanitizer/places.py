@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sysconfig
 from functools import lru_cache
 from pathlib import Path
@@ -11,6 +12,17 @@ from distlint.hardware.sanitizer.events import Frame, Stack
 
 INSTALLED = frozenset({"site-packages", "dist-packages"})
 """Names of the folders that hold installed packages."""
+
+
+_INTERNAL = re.compile(
+    r"^<|[/\\](?:site|dist)-packages[/\\]torch[/\\]|[/\\]lib[/\\]python3[^/\\]*[/\\](?!(?:site|dist)-packages)"
+    r"|[/\\]distlint[/\\](?:hardware[/\\]sanitizer|proving|runtime)[/\\]"
+)
+
+
+def is_internal(path: str) -> bool:
+    """Whether a file is torch's, the standard library's or distlint's, by its path alone."""
+    return _INTERNAL.search(path) is not None
 
 
 @lru_cache(maxsize=1024)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import select
 import signal
 import sys
 import time
@@ -17,16 +19,21 @@ from distlint.hardware.sanitizer.events import (
     Decoder,
     End,
     Event,
+    Frame,
     PointToPoint,
     Stack,
     Whereabouts,
 )
 from distlint.hardware.sanitizer.output import Logs, RankOutput
-from distlint.hardware.sanitizer.startup import REPLICAS
+from distlint.hardware.sanitizer.places import is_internal
+from distlint.hardware.sanitizer.startup import REPLICAS, STACK_SIGNAL
 from distlint.proving import launch
 from distlint.proving.waiting import PARTNER_LOST, IdleWatch
 
 _SEES_IDLE = Path("/proc/self/stat").exists()
+_DUMP = 2.0
+"""Seconds that a rank has to write its stack."""
+_FRAME = re.compile(r'  File "(?P<path>.+)", line (?P<line>\d+) in (?P<function>.+)')
 _GRACE = 5.0
 """Seconds between SIGTERM and SIGKILL."""
 
@@ -68,6 +75,8 @@ class RankState:
     """When the process was found to have ended: `time.monotonic()`."""
     attached: bool = False
     """Whether a launcher started it: its exit status is not known then, and is 1 for any failure."""
+    holds: bool = False
+    """Whether it did not let go of the interpreter when it was asked."""
     recorded: bool = False
     """Whether all this is from a dump, made while the rank still ran."""
 
@@ -130,7 +139,11 @@ class Child:
     heard: float
     """When it last told an event by itself."""
     idle: IdleWatch = field(default_factory=IdleWatch)
+    started: bool = False
+    """Whether torch is loaded and the script has begun."""
     rest: bytes = b""
+    stack: int | None = None
+    """The pipe that gets the stack of a rank which holds the interpreter."""
     open: bool = True
 
     def drain(self) -> list[Event]:
@@ -160,12 +173,35 @@ class Child:
         """Ask the rank where it is; False where it cannot be asked any more."""
         if self.state.status is not None or not self.open:
             return False
-        self.state.where = None
+        self.state.where, self.state.holds = None, False
         try:
             os.write(self.questions, b"?")
         except BrokenPipeError:
             return False
         return True
+
+    def dump(self) -> None:
+        """Have the rank's main thread write its stack without the interpreter, and take it as an answer.
+
+        That is how a rank is seen which is in C code that does not let go of the interpreter.
+        """
+        if self.process is None or self.stack is None or STACK_SIGNAL is None:
+            return
+        os.kill(self.state.pid, STACK_SIGNAL)
+        text, deadline = b"", time.monotonic() + _DUMP
+        while time.monotonic() < deadline:
+            ready, _, _ = select.select([self.stack], [], [], _DUMP if not text else 0.1)
+            if not ready:
+                break
+            text += os.read(self.stack, 1 << 16)
+        frames = [
+            Frame(match["path"], int(match["line"]), match["function"])
+            for match in _FRAME.finditer(text.decode(errors="replace"))
+            if not is_internal(match["path"])
+        ]
+        if text:
+            self.state.where = Whereabouts(tuple(frames), waits=False)
+            self.state.holds = True
 
 
 def start(plan: Plan, logs: Logs) -> list[Child]:
@@ -197,18 +233,24 @@ def _start_rank(
     listen, questions = os.pipe()
     out, to_out = os.pipe()
     err, to_err = os.pipe()
+    stack, to_stack = os.pipe()
     main = [sys.executable, "-m", "distlint.hardware.sanitizer.rank_main"]
-    command = [*main, str(tell), str(listen), plan.backend or "-", *plan.command]
+    command = [*main, str(tell), str(listen), str(to_stack), plan.backend or "-", *plan.command]
     try:
         process = launch.start(
-            command, rank, env, Path.cwd(), output=(to_out, to_err), pass_fds=(tell, listen)
+            command,
+            rank,
+            env,
+            Path.cwd(),
+            output=(to_out, to_err),
+            pass_fds=(tell, listen, to_stack),
         )
     except OSError:
-        for descriptor in (events, questions, out, err):
+        for descriptor in (events, questions, out, err, stack):
             os.close(descriptor)
         raise
     finally:
-        for descriptor in (tell, listen, to_out, to_err):
+        for descriptor in (tell, listen, to_out, to_err, to_stack):
             os.close(descriptor)
     os.set_blocking(events, False)
     printed = sys.stderr if plan.output_to_stderr else sys.stdout
@@ -218,7 +260,8 @@ def _start_rank(
     )
     state = RankState(rank, process.process.pid)
     decoder = Decoder(shared)
-    return Child(process, state, events, questions, decoder, outputs, time.monotonic())
+    heard = time.monotonic()
+    return Child(process, state, events, questions, decoder, outputs, heard, stack=stack)
 
 
 def end(children: Sequence[Child]) -> None:
@@ -233,3 +276,5 @@ def end(children: Sequence[Child]) -> None:
         os.close(child.events)
         if child.questions != child.events:
             os.close(child.questions)
+        if child.stack is not None:
+            os.close(child.stack)

@@ -80,6 +80,7 @@ class Recorder:
             self._replicas.install()
         self._watch_forwards()
         self._hide_from_compiler()
+        self._tell({"kind": "start"})
 
     def end(self, error: BaseException | None) -> None:
         """Tell that the script has ended, by `error` or in the regular way."""

@@ -76,6 +76,7 @@ def _meanwhile(state: RankState) -> str:
         return f"waits{lacking}{at_text(state.stack)}"
     frame = users_frame(state.stack)
     does = "sleeps or reads" if state.idle else "computes"
+    does = _condition(state) if state.holds else does
     does = f"{does}{at_text(state.stack)}{f' in {frame.function}' if frame else ''}"
     if state.lacks and state.latest is not None:
         return f"has entered {state.latest.text}{at_text(state.latest.stack)} and {does}"
@@ -227,6 +228,8 @@ def _condition(state: RankState) -> str:
         return "has ended"
     if state.where is None:
         return "does not answer"
+    if state.holds:
+        return "computes without letting go of the interpreter"
     if state.where.waits:
         return "waits"
     if state.recorded:

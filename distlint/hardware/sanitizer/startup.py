@@ -6,6 +6,7 @@ sitecustomize that this one stands in front of.
 
 import importlib
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -14,6 +15,9 @@ VARIABLE = "DISTLINT_RUN"
 
 REPLICAS = "DISTLINT_RUN_REPLICAS"
 """The variable that has a rank tell the parameters of DDP's modules too, see `replicas`."""
+
+STACK_SIGNAL: int | None = signal.SIGRTMIN + 9 if hasattr(signal, "SIGRTMIN") else None
+"""Has a rank that holds the interpreter write its stack; one that no program is likely to use."""
 
 
 def _go_on() -> None:

@@ -18,6 +18,7 @@ from distlint.hardware.sanitizer.events import (
     Group,
     PointToPoint,
     Replica,
+    Start,
     Whereabouts,
 )
 from distlint.hardware.sanitizer.launcher import Launcher
@@ -260,6 +261,8 @@ class _Supervision:
         return next((s.rank for s in states if s.status and not s.torn_down), None)
 
     def _stalled(self, running: list[Child]) -> Divergence | None:
+        if not all(child.started for child in running):
+            self._heard = time.monotonic()  # The others wait for those that still load torch.
         for child in running:
             child.state.idle = child.idle.idle([child.state.pid])
         idle = all(child.state.idle for child in running)
@@ -279,11 +282,14 @@ class _Supervision:
         return self._missing_or_stall()
 
     def _ask(self) -> None:
-        """Ask the running ranks where they are; those that hold the interpreter do not answer."""
+        """Ask the running ranks where they are."""
         asked = [child for child in self._children if child.ask()]
         deadline = time.monotonic() + _ANSWER
         while time.monotonic() < deadline and any(c.open and c.state.where is None for c in asked):
             self._read(0.05)
+        for child in asked:
+            if child.open and child.state.where is None and child.exit_status() is None:
+                child.dump()
 
     def _poll(self) -> list[Child]:
         """The children that still run; notes the status of the others."""
@@ -332,6 +338,8 @@ class _Supervision:
                 found = self._comparison.add_point_to_point(child.state.rank, event)
             case Replica():
                 found = self._comparison.add_replica(child.state.rank, event)
+            case Start():
+                child.started = True
             case End():
                 child.state.end = event
             case Whereabouts():
