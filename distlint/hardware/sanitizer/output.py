@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 _LONGEST = 1 << 20
 """Bytes of one line that are held back at most."""
-_PIECE = re.compile(rb"[^\r\n]*(?:\r?\n|\r(?=[^\n]))")
+_PIECE = re.compile(rb"[^\r\n]*(?:\r?\n|\r)")
 
 
 class RankOutput:
@@ -50,8 +50,11 @@ class RankOutput:
 
     def _take(self, data: bytes) -> None:
         text = self._rest + data
-        pieces = _PIECE.findall(text)
-        self._rest = text[sum(len(piece) for piece in pieces) :]
+        # A carriage return that comes last may be half of an end of line. To look for an end in what
+        # has none would take the square of its length.
+        whole = max(text.rfind(b"\n"), text.rfind(b"\r", 0, -1)) + 1
+        pieces = _PIECE.findall(text[:whole])
+        self._rest = text[whole:]
         if len(self._rest) > _LONGEST:
             pieces.append(self._rest + b"\n")
             self._rest = b""
