@@ -212,7 +212,16 @@ def test_an_abort_after_the_end_of_the_script_is_not_blamed(tmp_path: Path) -> N
     assert (status, report["divergence"]["kind"]) == (3, "missing")
     assert report["divergence"]["group"]["ranks"] == [0, 1]
     assert _places(report)[0] == ("all_reduce", 5)
-    script = _script(tmp_path, "import atexit, os\natexit.register(os.abort)\n")
+    # Rank 0 holds the store: it must not leave before the group is there.
+    body = """\
+    import atexit, os, time
+    from pathlib import Path
+    Path(f"{r}.up").touch()
+    while not all(Path(f"{rank}.up").exists() for rank in range(2)):
+        time.sleep(0.05)
+    atexit.register(os.abort)
+    """
+    script = _script(tmp_path, body)
     done = _distlint(tmp_path, "run", "-n", "2", str(script))
     assert done.returncode == 0
     assert "the script had ended on rank 1 when its process aborted (signal 6)" in done.stderr
@@ -495,8 +504,7 @@ def test_the_right_program_is_left_alone(tmp_path: Path) -> None:
         assert both(torch.ones(1)).item() == 5
     dist.all_reduce(batch, op=dist.ReduceOp.MAX)
     dist.broadcast(torch.ones(2, 3) if r == 0 else torch.ones(6), 0)
-    whole = torch.empty(4) if r == 0 else torch.empty(2, 2)
-    dist.all_gather_into_tensor(whole, torch.ones(2))
+    dist.all_gather_into_tensor(torch.empty(4), torch.ones(2))
     dist.all_to_all_single(torch.empty(2 + r, 2), torch.ones(2 + r, 2), [1, 1 + r], [1, 1 + r])
     gathered = [None, None] if r == 0 else None
     dist.gather_object("x" * (1 + r), gathered)

@@ -156,7 +156,8 @@ def _headline(result: Result) -> str:
         state = result.failed_state
         if state.finished:
             return f"distlint run: rank {state.rank} failed after its script had ended: {_failure(state)}"
-        return f"distlint run: rank {state.rank} failed by itself: {_failure(state)}"
+        why = "after others had left" if state.lost_partner else "by itself"
+        return f"distlint run: rank {state.rank} failed {why}: {_failure(state)}"
     if found.group is None:
         return "distlint run: the ranks stalled: each has entered the same collectives, all wait"
     return f"distlint run: {_what_happened(found, found.group)}: {_who_does_what(result, found)}"

@@ -243,8 +243,8 @@ class _Supervision:
         if by_itself and not all(state.aborted for state in by_itself):
             return None, by_itself[0].rank
         found = self._missing_or_stall()
-        if by_itself and found.kind is Kind.STALL:
-            return None, by_itself[0].rank
+        if found.kind is Kind.STALL and (by_itself or self._finished()):
+            return None, (by_itself or failed)[0].rank
         return found, None
 
     def _missing_or_stall(self) -> Divergence:
