@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -39,12 +40,26 @@ TORCHRUN = ("torchrun", "--", "--nproc-per-node", "2")
 ACCELERATE = ("accelerate", "--", "--multi_gpu", "--num_processes", "2")
 
 
-def _run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def _run(
+    folder: Path, *arguments: str, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     (folder / "train.py").write_text(SCRIPT)
     command = [sys.executable, "-m", "distlint", "run", *arguments]
     return subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=240, check=False
+        command, cwd=folder, capture_output=True, text=True, timeout=240, check=False, env=env
     )
+
+
+def test_a_sitecustomize_of_the_user_still_runs(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    own = "import os\nopen(f'{os.environ.get(\"RANK\")}.seen', 'w')\n"
+    (tmp_path / "own" / "sitecustomize.py").write_text(own)
+    before = os.environ.get("PYTHONPATH", "")
+    path = os.pathsep.join(filter(None, [str(tmp_path / "own"), before]))
+    env = os.environ | {"PYTHONPATH": path}
+    done = _run(tmp_path, "--launcher", *TORCHRUN, "train.py", "diverge", env=env)
+    assert done.returncode == 3, done.stderr
+    assert all((tmp_path / f"{rank}.seen").exists() for rank in range(2))
 
 
 @pytest.mark.parametrize("launcher", [TORCHRUN, ACCELERATE], ids=lambda launcher: launcher[0])
