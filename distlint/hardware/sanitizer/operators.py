@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -73,11 +74,14 @@ def _counts(tensors: Any, splits: list[int] | None, size: int) -> list[int]:
 
 def _reduction(operation: Any) -> str | None:
     """The name of a reduce op (a ScriptObject here); None where this torch does not tell it."""
+    return _reductions()[operation.op()] if operation._has_method("op") else None
+
+
+@lru_cache(maxsize=1)
+def _reductions() -> dict[int, str]:
     from torch.distributed import ReduceOp
 
-    if not operation._has_method("op"):
-        return None
-    return str(ReduceOp.RedOpType(operation.op()).name).lower()
+    return {op.value: name.lower() for name, op in ReduceOp.RedOpType.__members__.items()}
 
 
 def dtype_text(tensor: torch.Tensor) -> str:
