@@ -75,8 +75,9 @@ def measure(sanitizer: bool, strategy: str, steps: int, nproc: int) -> float:
     env = {"GLOO_SOCKET_IFNAME": "lo", **os.environ} if sys.platform == "linux" else None
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     for line in done.stdout.splitlines():
-        if line.startswith("seconds "):
-            return float(line.split()[1])
+        # `distlint run` puts the rank in front.
+        if line.removeprefix("[rank 0] ").startswith("seconds "):
+            return float(line.split()[-1])
     sys.exit(f"{' '.join(command)} ended with status {done.returncode}:\n{done.stderr}")
 
 
