@@ -11,6 +11,8 @@ import contextlib
 import hashlib
 import json
 import os
+import re
+import stat
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,6 +34,9 @@ from distlint.findings import (
 
 FOLDER = ".distlint_cache"
 RUNS_KEPT = 24
+
+_RUN_NAME = re.compile(r"[0-9a-f]{32}\.json")
+"""What `run_key` makes: nothing else in the folder is the cache's to delete."""
 
 _RACY_NS = 2_000_000_000
 """A file changed this shortly before it was read may change again within the clock's tick."""
@@ -103,8 +108,14 @@ class Cache:
         self._write(f"runs/{key}.json", {"engine": key, **document})
         if not self._enabled:
             return
+        if not self._is_own("runs"):
+            return
         with contextlib.suppress(OSError):
-            entries = [(e.stat().st_mtime_ns, e.path) for e in os.scandir(self._folder / "runs")]
+            entries = [
+                (entry.stat(follow_symlinks=False).st_mtime_ns, entry.path)
+                for entry in os.scandir(self._folder / "runs")
+                if _RUN_NAME.fullmatch(entry.name)
+            ]
             for _, path in sorted(entries, reverse=True)[RUNS_KEPT:]:
                 with contextlib.suppress(OSError):  # another run was faster
                     os.unlink(path)
@@ -118,8 +129,25 @@ class Cache:
         """Keep the rule catalogue."""
         self._write("rules.json", {"engine": engine, "rules": rows})
 
+    def _is_own(self, below: str = "") -> bool:
+        """Whether the folder, or the one in it, is a real one of the user's.
+
+        A checkout may bring a link in its place, or somebody else's folder: following it would
+        write to, and delete from, whatever it points to.
+        """
+        for folder in (self._folder, self._folder / below):
+            try:
+                status = folder.lstat()
+            except OSError:
+                return False
+            if not stat.S_ISDIR(status.st_mode):
+                return False
+            if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
+                return False
+        return True
+
     def _read(self, name: str, engine: str) -> dict[str, Any]:
-        if not self._enabled:
+        if not self._enabled or not self._is_own(os.path.dirname(name)):
             return {}
         try:
             document = json.loads((self._folder / name).read_bytes())
@@ -135,11 +163,17 @@ class Cache:
             return
         target = self._folder / name
         try:
-            if not target.parent.is_dir():
-                target.parent.mkdir(parents=True, exist_ok=True)
-            ignore = self._folder / ".gitignore"
-            if not ignore.exists():
-                ignore.write_text("# Made by distlint.\n*\n", encoding="utf-8")
+            self._folder.mkdir(parents=True, exist_ok=True)
+            if not self._is_own():
+                return
+            target.parent.mkdir(exist_ok=True)
+            if not self._is_own(os.path.dirname(name)):
+                return
+            with (
+                contextlib.suppress(FileExistsError),  # "x" follows no link, dangling or not
+                open(self._folder / ".gitignore", "x", encoding="utf-8") as ignore,
+            ):
+                ignore.write("# Made by distlint.\n*\n")
         except OSError:
             return
         temporary = target.with_name(f".new-{os.getpid()}-{time.monotonic_ns()}")

@@ -6,6 +6,8 @@ import os
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Program
 
 
@@ -57,3 +59,42 @@ def test_no_cache_leaves_nothing_behind(distlint: Program, tmp_path: Path) -> No
     (tmp_path / "a.py").write_text("wrong\n")
     distlint("check", "--no-cache")
     assert [path.name for path in tmp_path.iterdir()] == ["a.py"]
+
+
+@pytest.mark.parametrize("linked", [".distlint_cache", ".distlint_cache/runs"])
+def test_a_checkout_cannot_aim_the_cache_at_another_folder(
+    distlint: Program, tmp_path: Path, linked: str
+) -> None:
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    for number in range(40):
+        (victim / f"{number}.json").write_text("precious")
+    checkout = tmp_path / "checkout"
+    (checkout / linked).parent.mkdir(parents=True, exist_ok=True)
+    (checkout / linked).symlink_to(victim, target_is_directory=True)
+    (checkout / "a.py").write_text("wrong\n")
+    for _ in range(2):
+        assert distlint("check", cwd=checkout).code == 1
+    assert len(list(victim.iterdir())) == 40
+    assert {path.read_text() for path in victim.iterdir()} == {"precious"}
+
+
+def test_only_what_the_cache_made_is_deleted(distlint: Program, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("wrong\n")
+    runs = tmp_path / ".distlint_cache/runs"
+    runs.mkdir(parents=True)
+    for number in range(40):
+        (runs / f"notes-{number}.json").write_text("precious")
+    assert distlint("check").code == 1
+    assert len(list(runs.glob("notes-*.json"))) == 40
+
+
+def test_a_dangling_gitignore_in_the_cache_is_not_written_through(
+    distlint: Program, tmp_path: Path
+) -> None:
+    checkout = tmp_path / "checkout"
+    (checkout / ".distlint_cache").mkdir(parents=True)
+    (checkout / ".distlint_cache/.gitignore").symlink_to(tmp_path / "made")
+    (checkout / "a.py").write_text("wrong\n")
+    assert distlint("check", cwd=checkout).code == 1
+    assert not (tmp_path / "made").exists()

@@ -78,14 +78,16 @@ def test_disabled_leaves_no_trace(tmp_path: Path) -> None:
 
 def test_old_runs_go(tmp_path: Path) -> None:
     cache = Cache(tmp_path, enabled=True)
-    for number in range(RUNS_KEPT + 9):
-        cache.save_run(f"key{number}", {"findings": [], "notes": []})
+    keys = [run_key("engine", [str(number)], []) for number in range(RUNS_KEPT + 9)]
+    for number, key in enumerate(keys):
+        cache.save_run(key, {"findings": [], "notes": []})
         stamp = OLD + number * 1_000_000_000
-        os.utime(tmp_path / FOLDER / f"runs/key{number}.json", ns=(stamp, stamp))
-    cache.save_run("last", {"findings": [], "notes": []})
+        os.utime(tmp_path / FOLDER / f"runs/{key}.json", ns=(stamp, stamp))
+    last = run_key("engine", ["last"], [])
+    cache.save_run(last, {"findings": [], "notes": []})
     assert len(list((tmp_path / FOLDER / "runs").iterdir())) == RUNS_KEPT
-    assert cache.load_run("key0") is None
-    assert cache.load_run("last") is not None
+    assert cache.load_run(keys[0]) is None
+    assert cache.load_run(last) is not None
 
 
 def test_many_at_once(tmp_path: Path) -> None:
