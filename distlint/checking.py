@@ -56,7 +56,7 @@ class Request:
     selection: Selection
     overlays: Mapping[str, bytes] = field(default_factory=dict)
     progress: Progress | None = None
-    cache: Cache = field(default_factory=lambda: Cache(Path(), enabled=False))
+    cache: Cache = field(default_factory=lambda: Cache(None))
 
 
 def check(request: Request) -> Report:
@@ -90,6 +90,8 @@ def check(request: Request) -> Report:
             rows = [encode_finding(finding) for finding in findings]
             request.cache.save_run(key, {"findings": rows, "notes": notes})
     _number(request, found, findings, report)
+    if request.cache.refused:
+        report.notes.append(f"without a cache: {request.cache.refused}")
     return report
 
 

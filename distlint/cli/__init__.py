@@ -11,6 +11,7 @@ COMMANDS = {
     "fix": "Show the fixes as a diff; --apply writes them.",
     "explain": "Print the page of a rule.",
     "rules": "List the rules.",
+    "clean": "Delete the cache.",
     "vendor": "Copy the runtime into your package.",
     "verify": "Run the runtime's contracts and the rules' proofs on this machine.",
     "doctor": "Check this machine before a distributed job starts.",

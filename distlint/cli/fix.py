@@ -13,6 +13,7 @@ from distlint.cli.progress import ProgressBar
 from distlint.findings import Applicability
 from distlint.fixing.diff import diff_text, unified_diff
 from distlint.fixing.writing import WriteRefused, write_fixed
+from distlint.project.cache import Cache
 from distlint.project.files import Problem
 from distlint.repairing import FixedFile, Repair, applies, repair
 from distlint.reporting.report import Report
@@ -51,7 +52,7 @@ def fix(
         sys.exit(2)
     unsafe = request.settings.unsafe_fixes if unsafe_fixes is None else unsafe_fixes
     # Stored findings hold no edits.
-    request.cache = request.cache.disabled()
+    request.cache = Cache(None)
     with ProgressBar(sys.stderr) as bar:
         request.progress = bar
         result = repair(request, unsafe=unsafe)

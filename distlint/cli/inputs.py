@@ -13,7 +13,7 @@ import click
 
 from distlint.checking import Request
 from distlint.findings import Finding, Place
-from distlint.project.cache import Cache, engine_stamp
+from distlint.project.cache import VARIABLE, Cache, cache_folder, engine_stamp
 from distlint.project.catalogue import known_rules
 from distlint.project.fingerprints import fingerprints
 from distlint.project.modules import project_root
@@ -39,6 +39,7 @@ class Inputs:
     stdin_filename: str | None = None
     baseline: str | None = None
     no_cache: bool = False
+    cache_dir: str | None = None
 
 
 class BadSetting(Exception):
@@ -50,9 +51,17 @@ class BadSetting(Exception):
         self.settings = settings
 
 
+cache_dir_option = click.option(
+    "--cache-dir",
+    metavar="FOLDER",
+    help=f"Keep the cache there; else in {VARIABLE}, else in the user's cache folder.",
+)
+
+
 def shared_options(command: Command) -> Command:
     """Add the options that choose files and rules."""
     for option in (
+        cache_dir_option,
         click.option("--no-cache", is_flag=True, help="Neither read nor write the cache."),
         click.option(
             "--stdin-filename",
@@ -107,7 +116,7 @@ def prepare(inputs: Inputs) -> Request:
         raise click.UsageError("--stdin-filename goes with `-`, the text on standard input")
     start = _start(paths)
     root = project_root(start) or Path.cwd()
-    cache = Cache(root, enabled=not inputs.no_cache)
+    cache = Cache(None if inputs.no_cache else cache_folder(inputs.cache_dir), root)
     rules = known_rules(cache, engine_stamp())
     known = tuple(rules.values())
     try:

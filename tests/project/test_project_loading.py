@@ -26,7 +26,7 @@ def loaded(
         Settings(root=root),
         LITERALS,
         overlays=overlays or {},
-        cache=Cache(root, enabled=cache),
+        cache=Cache(root / "cache" if cache else None, root),
         engine="engine",
     )
     entries = load(found, LITERALS, overlays=overlays or {}, progress=None)
