@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import traceback
@@ -20,11 +21,12 @@ from distlint.project.cache import (
     run_key,
 )
 from distlint.project.columns import forget_lines
-from distlint.project.files import Problem, matches_patterns
+from distlint.project.files import Problem, matches_patterns, path_of
 from distlint.project.fingerprints import BaselineError, fingerprints, read_baseline
 from distlint.project.loading import Entry, Progress, Survey, load, projects_of, survey
 from distlint.project.modules import module_name
 from distlint.project.prefilter import minimal_literals
+from distlint.project.reading import Unreadable, decode
 from distlint.project.selection import Selection, match
 from distlint.project.settings import Settings
 from distlint.project.suppressions import (
@@ -36,7 +38,7 @@ from distlint.project.suppressions import (
     unused,
 )
 from distlint.reporting.report import Report, Reported
-from distlint.rule import Rule
+from distlint.rule import BrokenRules, Rule
 
 if TYPE_CHECKING:
     from distlint.analysis import Model, Source
@@ -82,7 +84,9 @@ def check(request: Request) -> Report:
                 report.texts.add(entry.file.shown, data.decode("utf-8", "replace"))
     key = run_key(engine, _dependencies(request), _contents(found))
     findings = _stored(request.cache.load_run(key), report)
-    if findings is None:
+    if findings is not None:
+        _add_odd_names(request, found, findings, report)
+    else:
         problems = len(report.problems)
         findings, notes = _fresh(request, found, literals, report)
         report.notes.extend(notes)
@@ -93,6 +97,19 @@ def check(request: Request) -> Report:
     if request.cache.refused:
         report.notes.append(f"without a cache: {request.cache.refused}")
     return report
+
+
+def _add_odd_names(
+    request: Request, found: Survey, findings: Sequence[Finding], report: Report
+) -> None:
+    """Give the report the texts that it cannot read by the names that are shown."""
+    told = {place.path for finding in findings for place in finding.places()}
+    for entry in found.entries:
+        file = entry.file
+        if file.shown in told and path_of(file.shown) != file.shown:
+            with contextlib.suppress(OSError, Unreadable):  # gone, or no text: nothing to show
+                data = request.overlays.get(file.path) or Path(file.path).read_bytes()
+                report.texts.add(file.shown, decode(data))
 
 
 def _literals(rules: Sequence[Rule]) -> tuple[bytes, ...]:
@@ -171,8 +188,7 @@ def _of_project(
     findings += _unparsable(request, entries)
     complete = len(report.problems) == problems
     findings = _without_suppressed(request, entries, findings, judge_comments=complete)
-    told = {finding.place.path for finding in findings}
-    told |= {place.place.path for finding in findings for place in finding.related}
+    told = {place.path for finding in findings for place in finding.places()}
     for entry in entries:
         if entry.file.shown in told:
             report.texts.add(entry.file.shown, entry.text)
@@ -234,7 +250,7 @@ def _findings_of_rules(
     try:
         model = build_model(sources)
     except Exception as error:
-        report.problems.append(Problem("", f"the analysis failed: {_crash(error)}"))
+        report.problems.append(Problem("", f"the analysis failed: {crash_text(error)}"))
         return [], []
     shown = {source.path for source in sources if source.reported}
     findings: list[Finding] = []
@@ -259,10 +275,12 @@ def _run_rule(
     try:
         for finding in rule.check(model):
             findings.append(finding)
+    except BrokenRules:
+        raise
     except Exception as error:
         path = _crashing_file(rule, request, sources)
         report.problems.append(
-            Problem(path, f"rule {rule.code} ({rule.name}) failed: {_crash(error)}")
+            Problem(path, f"rule {rule.code} ({rule.name}) failed: {crash_text(error)}")
         )
     return findings
 
@@ -281,7 +299,7 @@ def _crashing_file(rule: Rule, request: Request, sources: Sequence[Source]) -> s
     return ""
 
 
-def _crash(error: BaseException) -> str:
+def crash_text(error: BaseException) -> str:
     """One line that says what was raised and where: enough for a report."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""

@@ -12,7 +12,7 @@ from distlint.findings import Applicability, Finding
 from distlint.fixing.comments import apply_to_comments, only_comments
 from distlint.fixing.requests import FixRequest, SkipKind
 from distlint.project.columns import split_lines
-from distlint.project.files import Problem
+from distlint.project.files import Problem, path_of
 from distlint.project.reading import decode
 from distlint.reporting.report import Report
 
@@ -65,7 +65,7 @@ def repair(request: Request, *, unsafe: bool) -> Repair:
             break
         waiting = False
         for shown, fixes in todo.items():
-            path = os.path.abspath(shown)
+            path = os.path.abspath(path_of(shown))
             data = overlays.get(path)
             if data is None:
                 data = _unchanged(shown, report)
@@ -125,7 +125,7 @@ def _apply(
         outcome = apply_to_comments(data, fixes)
     result.applied += len(outcome.applied)
     if outcome.data != data:
-        overlays[os.path.abspath(shown)] = outcome.data
+        overlays[os.path.abspath(path_of(shown))] = outcome.data
     for skip in outcome.skipped:
         if skip.kind is SkipKind.CONFLICT:
             continue  # its turn comes in the next round
@@ -142,7 +142,7 @@ def _apply(
 def _unchanged(shown: str, report: Report) -> bytes | None:
     """The bytes of the file, where it still holds the text that was checked."""
     try:
-        data = Path(shown).read_bytes()
+        data = Path(path_of(shown)).read_bytes()
         text = decode(data).removeprefix("\ufeff")
     except (OSError, ValueError):
         return None

@@ -82,19 +82,34 @@ def rule_from_module(module: ModuleType) -> Rule:
     )
 
 
+class BrokenRules(Exception):
+    """Why the rules of an installed package cannot be used, in one line."""
+
+
 def load_rules() -> dict[str, Rule]:
-    """Every registered rule by code, sorted by code. Raises ValueError when two share a code."""
+    """Every registered rule by code, sorted by code.
+
+    Raises BrokenRules where a package cannot be imported, is no package of rules, or takes a code.
+    """
     from importlib import metadata  # 12 ms that a run with a catalogue in its cache saves
 
     rules: dict[str, Rule] = {}
     for entry in metadata.entry_points(group=ENTRY_POINT_GROUP):
-        for module in _rule_modules(entry.load()):
-            rule = rule_from_module(module)
-            if rule.code in rules and rules[rule.code].module != rule.module:
-                raise ValueError(
-                    f"{rule.code} is defined by {rules[rule.code].module} and {rule.module}"
+        try:
+            found = [rule_from_module(module) for module in _rule_modules(entry.load())]
+        except (Exception, SystemExit) as error:
+            what = " ".join(f"{type(error).__name__}: {error}".split())
+            raise BrokenRules(
+                f"the rules of `{entry.name}` ({entry.value}) cannot be loaded: {what}; "
+                "repair or uninstall the package that brings them"
+            ) from error
+        for rule in found:
+            taken = rules.setdefault(rule.code, rule).module
+            if taken != rule.module:
+                raise BrokenRules(
+                    f"{rule.code} is defined by {taken} and {rule.module}; "
+                    "uninstall one of the two packages"
                 )
-            rules[rule.code] = rule
     return dict(sorted(rules.items()))
 
 

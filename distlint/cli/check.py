@@ -14,7 +14,7 @@ from distlint.cli.inputs import BadSetting, Inputs, prepare, shared_options
 from distlint.cli.output import print_notes, print_problems, print_report, print_statistics, write
 from distlint.cli.progress import ProgressBar
 from distlint.project.files import Problem
-from distlint.project.fingerprints import baseline_text
+from distlint.project.fingerprints import BaselineError, write_baseline
 from distlint.project.settings import OUTPUT_FORMATS
 from distlint.reporting.report import Report
 
@@ -27,6 +27,7 @@ from distlint.reporting.report import Report
 @click.option("--exit-zero", is_flag=True, help="Exit 0 in spite of findings.")
 @click.option(
     "--write-baseline",
+    "accepted",
     metavar="FILE",
     help="Accept all present findings: write their fingerprints to FILE.",
 )
@@ -35,7 +36,7 @@ from distlint.reporting.report import Report
 def check(
     output_format: str | None,
     exit_zero: bool,
-    write_baseline: str | None,
+    accepted: str | None,
     statistics: bool,
     verbose: bool,
     **values: Any,
@@ -49,13 +50,13 @@ def check(
     except BadSetting as bad:
         print_report(bad.report, output_format or "text")
         sys.exit(2)
-    if write_baseline is not None:
+    if accepted is not None:
         request.settings = dataclasses.replace(request.settings, baseline=None)
     with ProgressBar(sys.stderr) as bar:
         request.progress = bar
         report = run_check(request)
-    if write_baseline is not None:
-        _write_baseline(report, Path(write_baseline))
+    if accepted is not None:
+        _accept(report, Path(accepted))
     elif statistics:
         print_statistics(report)
     else:
@@ -63,20 +64,20 @@ def check(
     if verbose:
         print_notes(report)
     print_problems(report)
+    if not report.files and not report.problems:
+        print("No Python file was checked: the settings leave out what is there.", file=sys.stderr)
     code = report.exit_code()
-    if write_baseline is not None and code == 1:
+    if accepted is not None and code == 1:
         code = 0
     sys.exit(0 if exit_zero and code == 1 else code)
 
 
-def _write_baseline(report: Report, path: Path) -> None:
+def _accept(report: Report, path: Path) -> None:
     """Write the accepted findings, or say in the report why not."""
-    text = baseline_text((row.finding, row.fingerprint) for row in report.findings)
     try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        report.problems.append(Problem(str(path), f"the baseline cannot be written: {reason}"))
+        write_baseline(path, ((row.finding, row.fingerprint) for row in report.findings))
+    except BaselineError as error:
+        report.problems.append(Problem("", str(error)))
         return
     number = len(report.findings)
     write(f"Wrote {number:,} finding{'' if number == 1 else 's'} to {path}.")

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
 import click
 
 from distlint.cli.inputs import BadSetting, Inputs, prepare, shared_options
-from distlint.cli.output import print_notes, print_problems, print_report
+from distlint.cli.output import print_notes, print_problems, print_report, write
 from distlint.cli.progress import ProgressBar
 from distlint.findings import Applicability
 from distlint.fixing.diff import diff_text, unified_diff
 from distlint.fixing.writing import WriteRefused, write_fixed
 from distlint.project.cache import Cache
-from distlint.project.files import Problem
+from distlint.project.files import Problem, escaped, leads_outside
 from distlint.repairing import FixedFile, Repair, applies, repair
 from distlint.reporting.report import Report
 from distlint.reporting.style import Style, style_for
@@ -66,7 +67,7 @@ def fix(
         sys.stdout.buffer.write(data)
         sys.stdout.flush()
     elif apply:
-        _write(result)
+        _write(result, str(request.settings.root))
         print_report(result.after, "text")
     for note in result.notes:
         print(f"distlint: {note}", file=sys.stderr)
@@ -89,7 +90,7 @@ def _print_diff(files: list[FixedFile]) -> None:
     for file in files:
         if sys.stdout.isatty() or style.color:
             for line in diff_text(file.shown, file.before, file.after).splitlines():
-                print(_painted(line, style))
+                write(_painted(line, style))
         else:  # byte for byte what `git apply` needs
             sys.stdout.flush()
             sys.stdout.buffer.write(unified_diff(file.shown, file.before, file.after))
@@ -106,15 +107,21 @@ def _painted(line: str, style: Style) -> str:
     return style.green(line) if line.startswith("+") else line
 
 
-def _write(result: Repair) -> None:
+def _write(result: Repair, root: str) -> None:
     """Write what changed; what is refused is a problem, and the rest goes on."""
     written = []
     for file in result.files:
+        shown = escaped(file.shown)
+        if leads_outside(str(file.path), root):
+            real = escaped(os.path.realpath(file.path))
+            reason = f"not written, it is a link out of the project; name {real} to fix that file"
+            result.after.problems.append(Problem(shown, reason))
+            continue
         try:
             write_fixed(file.path, file.before, file.after)
         except WriteRefused as refused:
-            path, _, reason = str(refused).partition(": ")
-            result.after.problems.append(Problem(path, reason))
+            reason = str(refused).removeprefix(f"{file.path}: ")
+            result.after.problems.append(Problem(shown, reason))
         else:
             written.append(file)
     result.files = written

@@ -21,7 +21,7 @@ def print_report(report: Report, output_format: str) -> None:
         write(render(report, Layout(style_for(sys.stdout), min(max(width, 40), 160))))
         return
     module = importlib.import_module(f"distlint.reporting.{output_format}")
-    write(module.render(report))
+    write_utf8(module.render(report))
 
 
 def print_statistics(report: Report) -> None:
@@ -53,3 +53,10 @@ def write(text: str) -> None:
     """Print `text`, with escapes for what the encoding of standard output lacks."""
     encoding = sys.stdout.encoding or "utf-8"
     print(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def write_utf8(text: str) -> None:
+    """Print what a program reads: JSON and XML are UTF-8 whatever the locale says."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace") + b"\n")
+    sys.stdout.buffer.flush()

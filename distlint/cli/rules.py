@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from distlint.cli.output import write
+from distlint.cli.output import write, write_utf8
 from distlint.findings import Severity
 from distlint.reporting.style import style_for
 from distlint.rule import Status, load_rules
@@ -30,7 +30,7 @@ def rules(output_format: str) -> None:
             }
             for rule in known
         ]
-        write(json.dumps(rows, indent=2, ensure_ascii=False))
+        write_utf8(json.dumps(rows, indent=2, ensure_ascii=False))
         return
     style = style_for(sys.stdout)
     paint = {Severity.ERROR: style.red, Severity.WARNING: style.yellow, Severity.INFO: style.blue}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -57,6 +59,8 @@ class FileSet:
     files: list[ProjectFile] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    links: list[ProjectFile] = field(default_factory=list)
+    """Other names of files found: they are known, and reported under one name."""
     incomplete: bool = False
     """Whether the search ended at its limit."""
 
@@ -77,6 +81,7 @@ def discover(
     found: dict[str, ProjectFile] = {}
     result = FileSet()
     walker = _Walker(settings, result, limit)
+    links = walker.links
     at_hand = frozenset(overlays)
     for named in paths:
         path = os.path.abspath(named)
@@ -86,7 +91,7 @@ def discover(
         try:
             status = os.stat(path)
         except OSError as error:
-            result.problems.append(Problem(str(named), _reason(error)))
+            result.problems.append(Problem(escaped(str(named)), _reason(error)))
             continue
         if stat.S_ISDIR(status.st_mode):
             before = len(found)
@@ -96,30 +101,117 @@ def discover(
                     result.incomplete = True
                     break
             if len(found) == before and not walker.left_out and limit is None:
-                problem = Problem(str(named), "there is no Python file in this folder")
+                problem = Problem(escaped(str(named)), "there is no Python file in this folder")
                 if problem not in result.problems:
                     result.problems.append(problem)
         elif settings.force_exclude and walker.excludes_named(path):
-            result.notes.append(f"{named}: left out by the settings")
+            result.notes.append(f"{escaped(str(named))}: left out by the settings")
         elif not stat.S_ISREG(status.st_mode):
-            result.problems.append(Problem(str(named), "neither a file nor a folder"))
+            result.problems.append(Problem(escaped(str(named)), "neither a file nor a folder"))
         elif not path.endswith(PYTHON_SUFFIXES) and not _is_script(path):
             result.problems.append(
-                Problem(str(named), "not a Python file (its name does not end in .py)")
+                Problem(escaped(str(named)), "not a Python file (its name does not end in .py)")
             )
         else:
             found[path] = ProjectFile(path, shown_as(path), _stamp(status))
+            if os.path.islink(path):
+                links.add(path)
+    result.links = _take_links(found, links, result.notes)
     result.files = sorted(found.values(), key=lambda file: file.shown)
     return result
 
 
+def _take_links(
+    found: dict[str, ProjectFile], links: set[str], notes: list[str]
+) -> list[ProjectFile]:
+    """Those of `links` that name a file of `found`, or of another link: they are taken out of it."""
+    kept: dict[tuple[int, int, int, int], list[ProjectFile]] = {}
+    for path, file in found.items():
+        if path not in links:
+            kept.setdefault(file.stamp, []).append(file)
+    taken = []
+    for link in sorted(links & found.keys()):
+        file = found[link]
+        others = kept.setdefault(file.stamp, [])
+        # Names do not tell: a folder above may be a link, too.
+        same = [other for other in others if os.path.samefile(link, other.path)]
+        if same:
+            taken.append(found.pop(link))
+            notes.append(f"{file.shown}: a link to {same[0].shown}, where it is reported")
+        else:
+            others.append(file)
+    return taken
+
+
+def leads_outside(path: str, root: str) -> bool:
+    """Whether a link on the way to the file `path` leads out of the folder `root`.
+
+    A checkout may bring a link to any file of the user's.
+    """
+    real, home = os.path.realpath(path), os.path.realpath(root)
+    if _is_below(real, home):
+        return False
+    return os.path.islink(path) or _is_below(os.path.abspath(path), os.path.abspath(root))
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path.startswith(os.path.join(folder, ""))
+
+
 def shown_as(path: str) -> str:
-    """The absolute `path` relative to the working directory, with `/` between the parts."""
+    """How reports name the absolute `path`: relative to the working directory, `/` between the parts.
+
+    What could steer a terminal, break a line, or is no text at all, is escaped.
+    """
     try:
         shown = os.path.relpath(path)
     except ValueError:  # another drive
         shown = path
-    return shown.replace(os.sep, "/")
+    return escaped(shown)
+
+
+def escaped(name: str) -> str:
+    r"""A file name on one line, in printable characters; `path_of` takes it back.
+
+    `\x1b` is a control character or, above `\x7f`, a byte that is not UTF-8; `\u202e` is another
+    character that is not printed.
+    """
+    if os.sep != "/":
+        name = name.replace(os.sep, "/")
+    if name.isprintable() and "\\" not in name:
+        return name
+    return "".join(map(_escape, name))
+
+
+def _escape(char: str) -> str:
+    code = ord(char)
+    if char == "\\":
+        return "\\\\"
+    if char.isprintable():
+        return char
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    if 0xDC80 <= code <= 0xDCFF:  # what `os.fsdecode` makes of a byte
+        return f"\\x{code - 0xDC00:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+_ESCAPE = re.compile(r"\\(?:(\\)|x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
+
+
+def path_of(shown: str) -> str:
+    """The path that `escaped` made `shown` of."""
+    return _ESCAPE.sub(_unescape, shown) if "\\" in shown else shown
+
+
+def _unescape(found: re.Match[str]) -> str:
+    backslash, byte, short, long = found.groups()
+    if backslash:
+        return "\\"
+    if byte:
+        code = int(byte, 16)
+        return chr(code if code < 0x80 else 0xDC00 + code)
+    return chr(int(short or long, 16))
 
 
 class _Walker:
@@ -130,6 +222,8 @@ class _Walker:
         self._limit = limit
         self._result = result
         self.left_out = False
+        self.links: set[str] = set()
+        """The files found that are links."""
         self._excluded: GitIgnoreSpec | None = None
         self._root = os.path.abspath(settings.root)
         if settings.exclude:
@@ -149,6 +243,9 @@ class _Walker:
             directory, shown, specs = stack.pop()
             try:
                 entries = list(os.scandir(directory))
+            except FileNotFoundError:
+                self._result.notes.append(f"{shown}: gone while it was looked at")
+                continue
             except OSError as error:
                 self._result.problems.append(Problem(shown, _reason(error)))
                 continue
@@ -163,25 +260,33 @@ class _Walker:
                 if not python and not is_directory:
                     if entry.is_symlink() and entry.is_dir():
                         self._result.notes.append(
-                            f"{prefix}{name}: a link to a folder, not followed"
+                            f"{prefix}{escaped(name)}: a link to a folder, not followed"
                         )
                     continue
                 if self._excludes(entry.path, is_directory, specs, name):
                     self.left_out = True
                     continue
                 if is_directory:
-                    stack.append((entry.path, prefix + name, specs))
+                    stack.append((entry.path, prefix + escaped(name), specs))
                     continue
+                named = prefix + escaped(name)
                 try:
                     status = entry.stat()
                 except OSError as error:
-                    self._result.problems.append(Problem(prefix + name, _reason(error)))
+                    # Editors lock a file with a link to nowhere beside it (`.#train.py`).
+                    if error.errno in (errno.ENOENT, errno.ELOOP):
+                        what = "a link to nowhere" if entry.is_symlink() else "gone"
+                        self._result.notes.append(f"{named}: {what}, left out")
+                    else:
+                        self._result.problems.append(Problem(named, _reason(error)))
                     continue
                 if stat.S_ISDIR(status.st_mode):
                     if not entry.is_symlink():
-                        stack.append((entry.path, prefix + name, specs))
+                        stack.append((entry.path, named, specs))
                 elif stat.S_ISREG(status.st_mode):
-                    yield ProjectFile(entry.path, prefix + name, _stamp(status))
+                    if entry.is_symlink():
+                        self.links.add(entry.path)
+                    yield ProjectFile(entry.path, named, _stamp(status))
 
     def excludes_named(self, path: str) -> bool:
         """Whether a walk from the settings' root would leave out the file `path`."""
@@ -236,10 +341,12 @@ class _Walker:
 
 
 def _read_spec(directory: str) -> list[tuple[str, GitIgnoreSpec]]:
+    path = os.path.join(directory, ".gitignore")
     try:
-        with open(
-            os.path.join(directory, ".gitignore"), encoding="utf-8", errors="replace"
-        ) as file:
+        # As git: a link is not followed. It might lead to a device without an end.
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            return []
+        with open(path, encoding="utf-8", errors="replace") as file:
             lines = file.read().splitlines()
     except OSError:  # absent, or unreadable: git itself goes on without it
         return []

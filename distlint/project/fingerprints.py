@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from distlint.findings import Finding
+from distlint.project.files import escaped
 
 BASELINE_VERSION = 1
 
@@ -32,7 +34,7 @@ def fingerprints(
         key = (finding.code, path, "".join(line.split()))
         seen[key] += 1
         payload = "\0".join((*key, str(seen[key])))
-        result.append(hashlib.sha256(payload.encode("utf-8", "replace")).hexdigest()[:16])
+        result.append(hashlib.sha256(payload.encode("utf-8", "surrogatepass")).hexdigest()[:16])
     return result
 
 
@@ -52,6 +54,33 @@ def read_baseline(path: Path) -> frozenset[str]:
         raise BaselineError(
             f"{path}: not a baseline of distlint; `distlint check --write-baseline` makes one"
         ) from None
+
+
+def write_baseline(path: Path, rows: Iterable[tuple[Finding, str]]) -> None:
+    """Replace the baseline at `path` by one that accepts `rows`. Raises BaselineError.
+
+    A link is not written through: a checkout may aim it at any file of the user's.
+    """
+    text = baseline_text(rows)
+    shown = escaped(str(path))
+    if path.is_symlink():
+        raise BaselineError(f"{shown}: the baseline is a link; name the file itself")
+    temporary = path.with_name(f".{path.name[:200]}.{os.getpid()}")
+    try:
+        if path.exists() and not path.is_file():  # a pipe or a device
+            path.write_text(text, encoding="utf-8")
+            return
+        try:
+            with temporary.open("x", encoding="utf-8") as file:
+                file.write(text)
+            if path.exists():
+                temporary.chmod(path.stat().st_mode & 0o777)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise BaselineError(f"{shown}: the baseline cannot be written: {reason}") from None
 
 
 def baseline_text(rows: Iterable[tuple[Finding, str]]) -> str:
