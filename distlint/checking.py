@@ -21,14 +21,15 @@ from distlint.project.cache import (
     run_key,
 )
 from distlint.project.columns import forget_lines
-from distlint.project.files import Problem, matches_patterns, path_of
+from distlint.project.files import FileSet, Problem, matches_patterns
 from distlint.project.fingerprints import BaselineError, fingerprints, read_baseline
 from distlint.project.loading import Entry, Progress, Survey, load, projects_of, survey
 from distlint.project.modules import module_name
+from distlint.project.naming import path_of
 from distlint.project.prefilter import minimal_literals
 from distlint.project.reading import Unreadable, decode
 from distlint.project.selection import Selection, match
-from distlint.project.settings import Settings
+from distlint.project.settings import Settings, SettingsTree
 from distlint.project.suppressions import (
     MARK,
     Suppression,
@@ -46,14 +47,16 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Request:
-    """What to check.
+    """What to check by one file of settings.
 
-    `known` are all rules that exist (suppressions may name any of them), `selection` those that
+    `files` are those that `tree` gives these `settings`, found in `paths`. `known` are all rules that exist (suppressions may name any of them), `selection` those that
     run. `overlays` maps absolute paths to the bytes to use in place of what is on disk.
     """
 
     paths: Sequence[str | Path]
+    files: FileSet
     settings: Settings
+    tree: SettingsTree
     known: Sequence[Rule]
     selection: Selection
     overlays: Mapping[str, bytes] = field(default_factory=dict)
@@ -61,23 +64,38 @@ class Request:
     cache: Cache = field(default_factory=lambda: Cache(None))
 
 
-def check(request: Request) -> Report:
-    """Check what `request` names. Never raises for what is in the files."""
+def check(requests: Sequence[Request]) -> Report:
+    """Check what `requests` name. Never raises for what is in the files."""
+    report = Report()
+    for number, request in enumerate(requests):
+        if number:
+            _let_go()
+        _check(request, report)
+    report.findings.sort(key=lambda row: _order(row.finding))
+    report.problems = list(dict.fromkeys(report.problems))
+    return report
+
+
+def _check(request: Request, report: Report) -> None:
+    """Put into `report` what is found in the files of `request`."""
     engine = engine_stamp()
     rules = request.selection.rules
     named = (*request.settings.collectives, *request.settings.rank_predicates)
     words = [name.rpartition(".")[2].encode() for name in named]
     literals = minimal_literals([*_literals(rules), *words])
     found = survey(
+        request.files,
         request.paths,
-        request.settings,
+        request.tree,
         literals,
         overlays=request.overlays,
         cache=request.cache,
         engine=content_digest(b"\0".join([engine.encode(), *literals])),
         progress=request.progress,
     )
-    report = Report(files=found.checked, problems=list(found.problems), notes=list(found.notes))
+    report.files += found.checked
+    report.problems += found.problems
+    report.notes += found.notes
     for path, data in request.overlays.items():
         for entry in found.entries:
             if entry.file.path == path:
@@ -96,7 +114,6 @@ def check(request: Request) -> Report:
     _number(request, found, findings, report)
     if request.cache.refused:
         report.notes.append(f"without a cache: {request.cache.refused}")
-    return report
 
 
 def _add_odd_names(
@@ -360,7 +377,7 @@ def _without_ignored_files(
         return findings
     by_code = {rule.code: rule for rule in request.known}
     absolute = {entry.file.shown: entry.file.path for entry in found.entries}
-    root = os.path.abspath(request.settings.root)
+    root = os.path.abspath(request.settings.root_of("per-file-ignores"))
 
     def ignored(finding: Finding) -> bool:
         rule, path = by_code[finding.code], absolute[finding.place.path]
@@ -375,7 +392,8 @@ def _without_ignored_files(
 def _number(request: Request, found: Survey, findings: Sequence[Finding], report: Report) -> None:
     """Give each finding its fingerprint, and drop what the baseline accepts."""
     absolute = {entry.file.shown: entry.file.path for entry in found.entries}
-    root = os.path.abspath(request.settings.root)
+    # The same name in every way of calling, and another one in every package of a repository.
+    root = request.tree.outermost_root(os.path.abspath(request.settings.root))
     names = fingerprints(
         findings,
         [os.path.relpath(absolute[f.place.path], root).replace(os.sep, "/") for f in findings],
@@ -384,7 +402,8 @@ def _number(request: Request, found: Survey, findings: Sequence[Finding], report
     accepted: frozenset[str] = frozenset()
     if request.settings.baseline is not None:
         try:
-            accepted = read_baseline(request.settings.root / request.settings.baseline)
+            root_of_baseline = request.settings.root_of("baseline")
+            accepted = read_baseline(root_of_baseline / request.settings.baseline)
         except BaselineError as error:
             report.problems.append(Problem("", str(error)))
     for finding, name in zip(findings, names, strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -12,7 +12,8 @@ from distlint.findings import Applicability, Finding
 from distlint.fixing.comments import apply_to_comments, only_comments
 from distlint.fixing.requests import FixRequest, SkipKind
 from distlint.project.columns import split_lines
-from distlint.project.files import Problem, path_of
+from distlint.project.files import Problem
+from distlint.project.naming import path_of
 from distlint.project.reading import decode
 from distlint.reporting.report import Report
 
@@ -42,25 +43,33 @@ class Repair:
     """The findings in the files as they are."""
     after: Report = field(default_factory=Report)
     """The findings that are left in the repaired texts, and what could not be done."""
+    withheld: int = 0
+    """How many unsafe fixes are left because nobody asked for them."""
     notes: list[str] = field(default_factory=list)
     """Fixes that were offered and do not go in, and why."""
 
 
-def repair(request: Request, *, unsafe: bool) -> Repair:
-    """Apply the safe fixes of what `request` names, with `unsafe` the unsafe ones too, in memory.
+def repair(requests: Sequence[Request], *, unsafe: bool | None) -> Repair:
+    """Apply the safe fixes of what `requests` name, with `unsafe` the unsafe ones too, in memory.
 
-    Fixes that overlap take turns: each round looks anew at the text of the round before.
+    Without a word about `unsafe`, the settings of each file decide. Fixes that overlap take turns: each round looks anew at the text of the round before.
     """
     result = Repair()
     originals: dict[str, bytes] = {}
-    overlays = dict(request.overlays)
+    overlays = {path: data for request in requests for path, data in request.overlays.items()}
+    settings = {
+        file.shown: request.settings for request in requests for file in request.files.files
+    }
+    takes_unsafe = {
+        shown: each.unsafe_fixes if unsafe is None else unsafe for shown, each in settings.items()
+    }
     settled: set[tuple[str, FixRequest]] = set()
     for number in range(ROUNDS):
-        report = check(replace(request, overlays=overlays))
+        report = check([replace(request, overlays=overlays) for request in requests])
         if number == 0:
             result.before = report
         result.after = report
-        todo = _offered(report, unsafe, settled)
+        todo = _offered(report, takes_unsafe, settled)
         if not todo:
             break
         waiting = False
@@ -73,22 +82,28 @@ def repair(request: Request, *, unsafe: bool) -> Repair:
                     reason = "changed while it was checked; nothing was fixed in it, run again"
                     result.after.problems.append(Problem(shown, reason))
                     continue
-            waiting |= _apply(shown, data, fixes, request, overlays, result, settled)
+            runtime = settings[shown].runtime_module
+            waiting |= _apply(shown, data, fixes, runtime, overlays, result, settled)
             originals.setdefault(path, data)
         if not waiting:
             break
     result.files = _fixed_files(originals, overlays)
+    result.withheld = sum(
+        applies(row.finding, True)
+        and not applies(row.finding, takes_unsafe[row.finding.place.path])
+        for row in result.after.findings
+    )
     return result
 
 
 def _offered(
-    report: Report, unsafe: bool, settled: set[tuple[str, FixRequest]]
+    report: Report, takes_unsafe: Mapping[str, bool], settled: set[tuple[str, FixRequest]]
 ) -> dict[str, list[FixRequest]]:
     """The fixes to carry out, by the path shown."""
     offered: dict[str, list[FixRequest]] = {}
     for row in report.findings:
-        if applies(row.finding, unsafe):
-            shown = row.finding.place.path
+        shown = row.finding.place.path
+        if applies(row.finding, takes_unsafe[shown]):
             fix = FixRequest.of(row.finding)
             if (shown, fix) not in settled:
                 offered.setdefault(shown, []).append(fix)
@@ -109,7 +124,7 @@ def _apply(
     shown: str,
     data: bytes,
     fixes: list[FixRequest],
-    request: Request,
+    runtime_module: str,
     overlays: dict[str, bytes],
     result: Repair,
     settled: set[tuple[str, FixRequest]],
@@ -120,7 +135,7 @@ def _apply(
         # It loads LibCST. Comments that are beside it get their turn in the next round.
         from distlint.fixing.engine import apply_fixes
 
-        outcome = apply_fixes(data, code, runtime_module=request.settings.runtime_module)
+        outcome = apply_fixes(data, code, runtime_module=runtime_module)
     else:
         outcome = apply_to_comments(data, fixes)
     result.applied += len(outcome.applied)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
+from distlint.checking import Request
 from distlint.checking import check as run_check
 from distlint.cli.inputs import BadSetting, Inputs, prepare, shared_options
 from distlint.cli.output import print_notes, print_problems, print_report, print_statistics, write
 from distlint.cli.progress import ProgressBar
 from distlint.project.files import Problem
 from distlint.project.fingerprints import BaselineError, write_baseline
-from distlint.project.settings import OUTPUT_FORMATS
+from distlint.project.settings import OUTPUT_FORMATS, shown_path
 from distlint.reporting.report import Report
 
 
@@ -32,12 +35,20 @@ from distlint.reporting.report import Report
     help="Accept all present findings: write their fingerprints to FILE.",
 )
 @click.option("--statistics", is_flag=True, help="Count the findings of each rule instead.")
+@click.option("--show-files", is_flag=True, help="List what would be checked; check nothing.")
+@click.option(
+    "--show-settings",
+    is_flag=True,
+    help="Print the settings that apply, and where they come from; check nothing.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Say what was left out and why.")
 def check(
     output_format: str | None,
     exit_zero: bool,
     accepted: str | None,
     statistics: bool,
+    show_files: bool,
+    show_settings: bool,
     verbose: bool,
     **values: Any,
 ) -> None:
@@ -46,21 +57,26 @@ def check(
     Exit code: 0 clean, 1 findings, 2 where something could not be done.
     """
     try:
-        request = prepare(Inputs(**values))
+        prepared = prepare(Inputs(**values))
     except BadSetting as bad:
         print_report(bad.report, output_format or "text")
         sys.exit(2)
+    requests = prepared.requests
+    if show_settings or show_files:
+        _show(requests, show_settings, show_files)
     if accepted is not None:
-        request.settings = dataclasses.replace(request.settings, baseline=None)
+        for request in requests:
+            request.settings = dataclasses.replace(request.settings, baseline=None)
     with ProgressBar(sys.stderr) as bar:
-        request.progress = bar
-        report = run_check(request)
+        for request in requests:
+            request.progress = bar
+        report = run_check(requests)
     if accepted is not None:
         _accept(report, Path(accepted))
     elif statistics:
         print_statistics(report)
     else:
-        print_report(report, output_format or request.settings.output_format)
+        print_report(report, output_format or prepared.settings.output_format)
     if verbose:
         print_notes(report)
     print_problems(report)
@@ -70,6 +86,39 @@ def check(
     if accepted is not None and code == 1:
         code = 0
     sys.exit(0 if exit_zero and code == 1 else code)
+
+
+def _show(requests: Sequence[Request], settings: bool, files: bool) -> NoReturn:
+    """Print what the requests are made of, and end."""
+    if settings:
+        write("\n\n".join(_settings_text(request) for request in requests))
+    if files:
+        for shown in sorted(file.shown for request in requests for file in request.files.files):
+            write(shown)
+    report = Report(problems=[each for request in requests for each in request.files.problems])
+    print_problems(report)
+    sys.exit(report.exit_code())
+
+
+def _settings_text(request: Request) -> str:
+    """The settings of one request as TOML, with the file that each comes from."""
+    settings = request.settings
+    source = "the defaults" if settings.source is None else shown_path(settings.source)
+    count = len(request.files.files)
+    lines = [f"# {source}: {count:,} {'file' if count == 1 else 'files'}", "[tool.distlint]"]
+    for key, value in settings.items():
+        if value is not None:
+            origin = settings.origins.get(key)
+            where = f"  # {shown_path(origin)}" if origin is not None else ""
+            lines.append(f"{key} = {_toml(value)}{where}")
+    return "\n".join(lines)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        pairs = (f"{_toml(key)} = {_toml(each)}" for key, each in value.items())
+        return f"{{ {', '.join(pairs)} }}" if value else "{}"
+    return json.dumps(value, ensure_ascii=False)  # TOML writes these values the same way
 
 
 def _accept(report: Report, path: Path) -> None:

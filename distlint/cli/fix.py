@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
+from distlint.checking import Request
 from distlint.cli.inputs import BadSetting, Inputs, prepare, shared_options
 from distlint.cli.output import print_notes, print_problems, print_report, write
 from distlint.cli.progress import ProgressBar
-from distlint.findings import Applicability
 from distlint.fixing.diff import diff_text, unified_diff
 from distlint.fixing.writing import WriteRefused, write_fixed
 from distlint.project.cache import Cache
-from distlint.project.files import Problem, escaped, leads_outside
-from distlint.repairing import FixedFile, Repair, applies, repair
+from distlint.project.files import Problem, leads_outside
+from distlint.project.naming import escaped
+from distlint.repairing import FixedFile, Repair, repair
 from distlint.reporting.report import Report
 from distlint.reporting.style import Style, style_for
 
@@ -47,34 +49,32 @@ def fix(
     could not be done.
     """
     try:
-        request = prepare(Inputs(**values))
+        requests = prepare(Inputs(**values)).requests
     except BadSetting as bad:
         print_report(bad.report, "text")
         sys.exit(2)
-    unsafe = request.settings.unsafe_fixes if unsafe_fixes is None else unsafe_fixes
-    # Stored findings hold no edits.
-    request.cache = Cache(None)
     with ProgressBar(sys.stderr) as bar:
-        request.progress = bar
-        result = repair(request, unsafe=unsafe)
-    from_stdin = bool(request.overlays)
+        for request in requests:
+            request.cache = Cache(None)  # stored findings hold no edits
+            request.progress = bar
+        result = repair(requests, unsafe=unsafe_fixes)
+    overlays = requests[0].overlays
+    from_stdin = bool(overlays)
     if diff or not apply:
         _print_diff(result.files)
     if apply and from_stdin:
-        (data,) = (
-            (file.after for file in result.files) if result.files else request.overlays.values()
-        )
+        (data,) = (file.after for file in result.files) if result.files else overlays.values()
         sys.stdout.buffer.write(data)
         sys.stdout.flush()
     elif apply:
-        _write(result, str(request.settings.root))
+        _write(result, requests)
         print_report(result.after, "text")
     for note in result.notes:
         print(f"distlint: {note}", file=sys.stderr)
     if verbose:
         print_notes(result.after)
     print_problems(result.after)
-    print(_summary(result, apply, unsafe, style_for(sys.stderr)), file=sys.stderr)
+    print(_summary(result, apply, style_for(sys.stderr)), file=sys.stderr)
     code = (result.after if apply else _planned(result)).exit_code()
     sys.exit(0 if exit_zero and code == 1 else code)
 
@@ -107,12 +107,17 @@ def _painted(line: str, style: Style) -> str:
     return style.green(line) if line.startswith("+") else line
 
 
-def _write(result: Repair, root: str) -> None:
+def _write(result: Repair, requests: Sequence[Request]) -> None:
     """Write what changed; what is refused is a problem, and the rest goes on."""
+    roots = {
+        file.path: str(request.settings.root)
+        for request in requests
+        for file in request.files.files
+    }
     written = []
     for file in result.files:
         shown = escaped(file.shown)
-        if leads_outside(str(file.path), root):
+        if leads_outside(str(file.path), roots[str(file.path)]):
             real = escaped(os.path.realpath(file.path))
             reason = f"not written, it is a link out of the project; name {real} to fix that file"
             result.after.problems.append(Problem(shown, reason))
@@ -127,7 +132,7 @@ def _write(result: Repair, root: str) -> None:
     result.files = written
 
 
-def _summary(result: Repair, apply: bool, unsafe: bool, style: Style) -> str:
+def _summary(result: Repair, apply: bool, style: Style) -> str:
     fixes = _counted(result.applied, "fix", "fixes")
     files = _counted(len(result.files), "file", "files")
     if not result.files:
@@ -136,14 +141,8 @@ def _summary(result: Repair, apply: bool, unsafe: bool, style: Style) -> str:
         line = style.green(f"Applied {fixes} in {files}.")
     else:
         line = style.green(f"Would apply {fixes} in {files}; `--apply` does.")
-    more = sum(
-        applies(row.finding, True)
-        and row.finding.fix is not None
-        and row.finding.fix.applicability is Applicability.UNSAFE
-        for row in result.after.findings
-    )
-    if more and not unsafe:
-        line += f" {more:,} more with `--unsafe-fixes`."
+    if result.withheld:
+        line += f" {result.withheld:,} more with `--unsafe-fixes`."
     return line
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,10 +15,19 @@ from distlint.checking import Request
 from distlint.findings import Finding, Place
 from distlint.project.cache import VARIABLE, Cache, cache_folder, engine_stamp
 from distlint.project.catalogue import known_rules
+from distlint.project.files import discover, parts_of
 from distlint.project.fingerprints import fingerprints
 from distlint.project.modules import project_root
+from distlint.project.naming import path_of
 from distlint.project.selection import UnknownSelector, check_selectors, select_rules
-from distlint.project.settings import Settings, SettingsError, find_settings, read_settings
+from distlint.project.settings import (
+    Fault,
+    Settings,
+    SettingsError,
+    SettingsTree,
+    read_settings,
+    shown_path,
+)
 from distlint.reporting.report import Report, Reported
 from distlint.rule import Rule
 
@@ -45,10 +54,9 @@ class Inputs:
 class BadSetting(Exception):
     """Settings or options that cannot be followed, as the report to print."""
 
-    def __init__(self, report: Report, settings: Settings | None) -> None:
+    def __init__(self, report: Report) -> None:
         super().__init__()
         self.report = report
-        self.settings = settings
 
 
 cache_dir_option = click.option(
@@ -102,8 +110,16 @@ def split_codes(values: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
 
 
-def prepare(inputs: Inputs) -> Request:
-    """The request that `inputs` stand for. Raises BadSetting, or click.UsageError for the options."""
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What a command line asks for: the requests, and the settings for the run as a whole."""
+
+    requests: tuple[Request, ...]
+    settings: Settings
+
+
+def prepare(inputs: Inputs) -> Prepared:
+    """What `inputs` stand for. Raises BadSetting, or click.UsageError for the options."""
     overlays: Mapping[str, bytes] = {}
     paths = inputs.paths or (".",)
     if "-" in paths:
@@ -120,77 +136,117 @@ def prepare(inputs: Inputs) -> Request:
     rules = known_rules(cache, engine_stamp())
     known = tuple(rules.values())
     try:
-        settings = _settings(inputs, start, root)
-        _check_setting_selectors(settings, known)
+        tree = _tree(inputs, root)
     except SettingsError as error:
-        raise BadSetting(_bad_setting(error, rules), None) from None
+        raise BadSetting(_bad_settings(error.faults, rules)) from None
+    settings = tree.of(str(start))
+    found = discover(paths, tree, overlays=overlays)
+    faults = [
+        *tree.faults,
+        *(fault for each in tree.read for fault in _wrong_selectors(each, known)),
+    ]
+    if faults:
+        raise BadSetting(_bad_settings(dict.fromkeys(faults), rules))
     select, ignore = split_codes(inputs.select), split_codes(inputs.ignore)
     for option, selectors in (("--select", select), ("--ignore", ignore)):
         try:
             check_selectors(selectors, known)
         except UnknownSelector as error:
             raise click.UsageError(f"{option}: {error}") from None
-    settings = settings.overridden(
-        baseline=os.path.abspath(inputs.baseline) if inputs.baseline else None,
-        preview=inputs.preview,
-        force_exclude=inputs.force_exclude,
-        exclude=(*settings.exclude, *inputs.exclude) if inputs.exclude else None,
+    requests = tuple(
+        Request(
+            paths=part.paths,
+            files=part.files,
+            settings=part.settings,
+            tree=tree,
+            known=known,
+            selection=select_rules(
+                known,
+                select=select or part.settings.select,
+                ignore=ignore if select else (*ignore, *part.settings.ignore),
+                overruled=part.settings.ignore if select else (),
+                preview=part.settings.preview,
+            ),
+            overlays=overlays,
+            cache=cache,
+        )
+        for part in parts_of(found, [os.path.abspath(path) for path in paths], tree, settings)
     )
-    selection = select_rules(
-        known,
-        select=select or settings.select,
-        ignore=ignore if select else (*ignore, *settings.ignore),
-        overruled=settings.ignore if select else (),
-        preview=settings.preview,
-    )
-    return Request(paths, settings, known, selection, overlays, cache=cache)
+    return Prepared(requests, settings)
 
 
-def _settings(inputs: Inputs, start: Path, root: Path) -> Settings:
+def _tree(inputs: Inputs, root: Path) -> SettingsTree:
+    """The settings of this run. Raises SettingsError for the file of --config."""
+    fixed = None
     if inputs.config is not None:
         path = Path(inputs.config)
         if not path.is_file():
             raise click.UsageError(f"--config: {inputs.config}: no such file")
-        settings = read_settings(path.resolve())
-        if settings is None:
+        fixed = read_settings(path.resolve())
+        if fixed is None:
             raise click.UsageError(f"--config: {inputs.config} has no [tool.distlint] table")
-        return settings
-    return find_settings(start, root=root)
+    baseline = os.path.abspath(inputs.baseline) if inputs.baseline else None
+    return SettingsTree(
+        Settings(root=root),
+        fixed=fixed,
+        override=lambda settings: settings.overridden(
+            baseline=baseline, preview=inputs.preview, force_exclude=inputs.force_exclude
+        ),
+        exclude=inputs.exclude,
+    )
 
 
 def _start(paths: tuple[str, ...]) -> Path:
-    """The directory that holds all of `paths`: settings are looked for from there upwards."""
+    """The directory that holds all of `paths`: its settings are those of the run as a whole."""
     here = Path.cwd()
     existing = [here / path for path in paths if (here / path).exists()]
     try:
-        start = Path(os.path.commonpath(existing or [here]))
+        start = Path(os.path.commonpath([os.path.abspath(path) for path in existing or [here]]))
     except ValueError:  # several drives
         start = here
     return start if start.is_dir() else start.parent
 
 
-def _check_setting_selectors(settings: Settings, known: tuple[Rule, ...]) -> None:
-    if settings.source is None:
-        return
-    tables = [("select", settings.select), ("ignore", settings.ignore)]
-    tables += [("per-file-ignores", codes) for codes in settings.per_file_ignores.values()]
-    for key, selectors in tables:
-        try:
-            check_selectors(selectors, known)
-        except UnknownSelector as error:
-            raise settings.error(key, f"`{key}`: {error}") from None
+def _wrong_selectors(settings: Settings, known: tuple[Rule, ...]) -> Iterator[Fault]:
+    """The words in `settings` that name no rule."""
+    lists: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
+        (("select",), settings.select),
+        (("ignore",), settings.ignore),
+    ]
+    lists += [
+        (("per-file-ignores", pattern), codes)
+        for pattern, codes in settings.per_file_ignores.items()
+    ]
+    for key, selectors in lists:
+        for index, selector in enumerate(selectors):
+            try:
+                check_selectors([selector], known)
+            except UnknownSelector as error:
+                yield settings.fault((*key, index), f"`{key[0]}`: {error}")
 
 
-def _bad_setting(error: SettingsError, rules: Mapping[str, Rule]) -> Report:
+def _bad_settings(faults: Iterable[Fault], rules: Mapping[str, Rule]) -> Report:
     rule = rules["DL902"]
-    finding = Finding(
-        code=rule.code,
-        name=rule.name,
-        severity=rule.severity,
-        message=f"Nothing was checked: {error.reason}",
-        place=Place(error.path, error.line, 0, error.line, 0),
-    )
     report = Report()
-    line = report.texts.line(error.path, error.line)
-    report.findings = [Reported(finding, fingerprints([finding], [error.path], [line])[0])]
+    findings = []
+    for fault in faults:
+        shown = shown_path(fault.source)
+        if fault.source.is_symlink():  # it may lead to any file: its lines are not shown
+            report.texts.add(shown, "")
+        elif path_of(shown) != shown:
+            report.texts.add(shown, fault.source.read_bytes().decode("utf-8", "replace"))
+        findings.append(
+            Finding(
+                code=rule.code,
+                name=rule.name,
+                severity=rule.severity,
+                message=f"Nothing was checked: {fault.reason}",
+                place=Place(shown, fault.line, fault.column, fault.line, fault.column),
+            )
+        )
+    findings.sort(key=lambda each: (each.place.path, each.place.line, each.place.column))
+    paths = [each.place.path for each in findings]
+    lines = [report.texts.line(each.place.path, each.place.line) for each in findings]
+    names = fingerprints(findings, paths, lines)
+    report.findings = [Reported(*pair) for pair in zip(findings, names, strict=True)]
     return report

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from distlint.project.settings import Settings
+from distlint.project.naming import escaped, shown_as
+from distlint.project.settings import Settings, SettingsTree
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -59,15 +59,15 @@ class FileSet:
     files: list[ProjectFile] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    links: list[ProjectFile] = field(default_factory=list)
-    """Other names of files found: they are known, and reported under one name."""
+    known: list[ProjectFile] = field(default_factory=list)
+    """Files that are part of what is analysed, and not reported: other names of files found."""
     incomplete: bool = False
     """Whether the search ended at its limit."""
 
 
 def discover(
     paths: Sequence[str | Path],
-    settings: Settings,
+    tree: SettingsTree,
     *,
     overlays: Iterable[str] = (),
     limit: int | None = None,
@@ -80,7 +80,7 @@ def discover(
     """
     found: dict[str, ProjectFile] = {}
     result = FileSet()
-    walker = _Walker(settings, result, limit)
+    walker = _Walker(tree, result, limit)
     links = walker.links
     at_hand = frozenset(overlays)
     for named in paths:
@@ -104,7 +104,7 @@ def discover(
                 problem = Problem(escaped(str(named)), "there is no Python file in this folder")
                 if problem not in result.problems:
                     result.problems.append(problem)
-        elif settings.force_exclude and walker.excludes_named(path):
+        elif tree.of(os.path.dirname(path)).force_exclude and walker.excludes_named(path):
             result.notes.append(f"{escaped(str(named))}: left out by the settings")
         elif not stat.S_ISREG(status.st_mode):
             result.problems.append(Problem(escaped(str(named)), "neither a file nor a folder"))
@@ -116,9 +116,55 @@ def discover(
             found[path] = ProjectFile(path, shown_as(path), _stamp(status))
             if os.path.islink(path):
                 links.add(path)
-    result.links = _take_links(found, links, result.notes)
+    result.known = _take_links(found, links, result.notes)
     result.files = sorted(found.values(), key=lambda file: file.shown)
     return result
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The files that follow the same settings, and the `paths` that they were found in."""
+
+    paths: tuple[str, ...]
+    files: FileSet
+    settings: Settings
+
+
+def parts_of(
+    found: FileSet, paths: Sequence[str], tree: SettingsTree, default: Settings
+) -> list[Part]:
+    """`found` in the absolute `paths`, in parts of the same settings.
+
+    A part of a monorepo with settings of its own is analysed as if it were named. What lies below it,
+    under other settings, is known there. Without any file there is one part, under `default`.
+    """
+    by_settings: dict[Path | None, tuple[Settings, list[ProjectFile]]] = {}
+    for file in found.files:
+        settings = tree.of(os.path.dirname(file.path))
+        by_settings.setdefault(settings.source, (settings, []))[1].append(file)
+    if len(by_settings) <= 1:
+        only = next(iter(by_settings.values()))[0] if by_settings else default
+        return [Part(tuple(paths), found, only)]
+    parts = []
+    for settings, files in by_settings.values():
+        own = [path for path in paths if tree.of(_directory(path)) is settings]
+        root = os.path.abspath(settings.root)
+        if settings.source is not None and any(_is_below(root, path) for path in paths):
+            own.append(root)
+        taken = {file.path for file in files}
+        known = [
+            file
+            for file in (*found.known, *found.files)
+            if file.path not in taken and any(_is_below(file.path, path) for path in own)
+        ]
+        parts.append(Part(tuple(own), FileSet(files=files, known=known), settings))
+    parts[0].files.problems += found.problems
+    parts[0].files.notes += found.notes
+    return parts
+
+
+def _directory(path: str) -> str:
+    return path if os.path.isdir(path) else os.path.dirname(path)
 
 
 def _take_links(
@@ -158,82 +204,28 @@ def _is_below(path: str, folder: str) -> bool:
     return path.startswith(os.path.join(folder, ""))
 
 
-def shown_as(path: str) -> str:
-    """How reports name the absolute `path`: relative to the working directory, `/` between the parts.
-
-    What could steer a terminal, break a line, or is no text at all, is escaped.
-    """
-    try:
-        shown = os.path.relpath(path)
-    except ValueError:  # another drive
-        shown = path
-    return escaped(shown)
-
-
-def escaped(name: str) -> str:
-    r"""A file name on one line, in printable characters; `path_of` takes it back.
-
-    `\x1b` is a control character or, above `\x7f`, a byte that is not UTF-8; `\u202e` is another
-    character that is not printed.
-    """
-    if os.sep != "/":
-        name = name.replace(os.sep, "/")
-    if name.isprintable() and "\\" not in name:
-        return name
-    return "".join(map(_escape, name))
-
-
-def _escape(char: str) -> str:
-    code = ord(char)
-    if char == "\\":
-        return "\\\\"
-    if char.isprintable():
-        return char
-    if code < 0x80:
-        return f"\\x{code:02x}"
-    if 0xDC80 <= code <= 0xDCFF:  # what `os.fsdecode` makes of a byte
-        return f"\\x{code - 0xDC00:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
-_ESCAPE = re.compile(r"\\(?:(\\)|x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
-
-
-def path_of(shown: str) -> str:
-    """The path that `escaped` made `shown` of."""
-    return _ESCAPE.sub(_unescape, shown) if "\\" in shown else shown
-
-
-def _unescape(found: re.Match[str]) -> str:
-    backslash, byte, short, long = found.groups()
-    if backslash:
-        return "\\"
-    if byte:
-        code = int(byte, 16)
-        return chr(code if code < 0x80 else 0xDC00 + code)
-    return chr(int(short or long, 16))
+_GitIgnores = tuple[tuple[str, "GitIgnoreSpec"], ...]
 
 
 class _Walker:
-    """Walks directories, leaving out what the settings and .gitignore files leave out."""
+    """Walks directories, leaving out what the settings and .gitignore files leave out.
 
-    def __init__(self, settings: Settings, result: FileSet, limit: int | None) -> None:
-        self._settings = settings
+    What is in a directory is left out by the settings for that directory.
+    """
+
+    def __init__(self, tree: SettingsTree, result: FileSet, limit: int | None) -> None:
+        self._tree = tree
         self._limit = limit
         self._result = result
         self.left_out = False
         self.links: set[str] = set()
         """The files found that are links."""
-        self._excluded: GitIgnoreSpec | None = None
-        self._root = os.path.abspath(settings.root)
-        if settings.exclude:
-            self._excluded = _spec(settings.exclude)
+        self._specs: dict[tuple[Path, tuple[str, ...]], GitIgnoreSpec] = {}
 
     def walk(self, top: str) -> Iterator[ProjectFile]:
         """Every Python file below the directory `top`, which is looked at whatever its name."""
         self.left_out = False
-        specs = self._specs_above(top) if self._settings.respect_gitignore else ()
-        stack = [(top, shown_as(top), specs)]
+        stack = [(top, shown_as(top), self._specs_above(top))]
         looked_at = 0
         while stack:
             looked_at += 1
@@ -251,7 +243,8 @@ class _Walker:
                 continue
             prefix = "" if shown == "." else shown + "/"
             names = {entry.name for entry in entries}
-            if self._settings.respect_gitignore and ".gitignore" in names:
+            settings = self._tree.enter(directory, names)
+            if ".gitignore" in names:
                 specs = (*specs, *_read_spec(directory))
             for entry in entries:
                 name = entry.name
@@ -263,7 +256,7 @@ class _Walker:
                             f"{prefix}{escaped(name)}: a link to a folder, not followed"
                         )
                     continue
-                if self._excludes(entry.path, is_directory, specs, name):
+                if self._excludes(entry.path, is_directory, settings, specs):
                     self.left_out = True
                     continue
                 if is_directory:
@@ -289,24 +282,25 @@ class _Walker:
                     yield ProjectFile(entry.path, named, _stamp(status))
 
     def excludes_named(self, path: str) -> bool:
-        """Whether a walk from the settings' root would leave out the file `path`."""
-        top = self._root
+        """Whether a walk from the root of the outermost settings would leave out the file `path`."""
+        top = self._tree.outermost_root(os.path.dirname(path))
         relative = os.path.relpath(path, top)
         if relative.startswith(os.pardir):
             return False
         current, parts = top, relative.split(os.sep)
-        specs = self._specs_above(top) if self._settings.respect_gitignore else ()
+        specs = self._specs_above(top)
         for index, part in enumerate(parts):
-            if self._settings.respect_gitignore:
-                specs = (*specs, *_read_spec(current))
+            settings = self._tree.of(current)
+            specs = (*specs, *_read_spec(current))
             current = os.path.join(current, part)
-            if self._excludes(current, index + 1 < len(parts), specs, part):
+            if self._excludes(current, index + 1 < len(parts), settings, specs):
                 return True
         return False
 
     def _excludes(
-        self, path: str, is_directory: bool, specs: Sequence[tuple[str, GitIgnoreSpec]], name: str
+        self, path: str, is_directory: bool, settings: Settings, specs: _GitIgnores
     ) -> bool:
+        name = os.path.basename(path)
         if is_directory:
             if name in LEFT_OUT or name.endswith(".egg-info"):
                 return True
@@ -314,8 +308,14 @@ class _Walker:
                 return True
             if os.path.isfile(os.path.join(path, "pyvenv.cfg")):
                 return True
-        if self._excluded is not None and _matches(self._excluded, self._root, path, is_directory):
-            return True
+        for root, patterns in (
+            (settings.root_of("exclude"), settings.exclude),
+            (self._tree.here, self._tree.exclude),
+        ):
+            if patterns and _matches(self._spec(root, patterns), str(root), path, is_directory):
+                return True
+        if not settings.respect_gitignore:
+            return False
         # The nearest .gitignore that says anything about the path decides.
         for base, spec in reversed(specs):
             verdict = spec.check_file(_relative(base, path, is_directory)).include
@@ -323,7 +323,13 @@ class _Walker:
                 return verdict
         return False
 
-    def _specs_above(self, top: str) -> tuple[tuple[str, GitIgnoreSpec], ...]:
+    def _spec(self, root: Path, patterns: tuple[str, ...]) -> GitIgnoreSpec:
+        key = (root, patterns)
+        if key not in self._specs:
+            self._specs[key] = _spec(patterns)
+        return self._specs[key]
+
+    def _specs_above(self, top: str) -> _GitIgnores:
         """The .gitignore files above `top`, outermost first, up to the root of the repository."""
         chain: list[str] = []
         directory = top

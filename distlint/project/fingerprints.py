@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from distlint.findings import Finding
-from distlint.project.files import escaped
+from distlint.project.naming import escaped
 
 BASELINE_VERSION = 1
 

@@ -30,7 +30,7 @@ from distlint.project.reading import (
     parse,
     share_line_numbers,
 )
-from distlint.project.settings import Settings
+from distlint.project.settings import SettingsTree
 from distlint.project.suppressions import MARK
 
 Progress = Callable[[str, int, int], None]
@@ -97,8 +97,9 @@ class Survey:
 
 
 def survey(
+    found: FileSet,
     paths: Sequence[str | Path],
-    settings: Settings,
+    tree: SettingsTree,
     literals: Sequence[bytes],
     *,
     overlays: Mapping[str, bytes],
@@ -106,15 +107,14 @@ def survey(
     engine: str,
     progress: Progress | None = None,
 ) -> Survey:
-    """Find the files that `paths` stand for and the rest of their projects, and search them.
+    """Search the files that were `found` in `paths`, and those of the rest of their projects.
 
     A file whose stamp the cache knows is not opened. `literals` are the words that make a file
     relevant; `engine` names everything the facts depend on besides the files.
     """
     forget_packages()
-    found = discover(paths, settings, overlays=overlays)
-    result = Survey(problems=found.problems, notes=found.notes)
-    context = _context(paths, settings, found, overlays, result)
+    result = Survey(problems=list(found.problems), notes=list(found.notes))
+    context = _context(paths, tree, found, overlays, result)
     known = cache.load_facts(engine)
     fresh: dict[str, tuple[Stamp, FileFacts]] = {}
     changed = False
@@ -219,7 +219,7 @@ def load(
 
 def _context(
     paths: Sequence[str | Path],
-    settings: Settings,
+    tree: SettingsTree,
     named: FileSet,
     overlays: Mapping[str, bytes],
     result: Survey,
@@ -232,17 +232,16 @@ def _context(
             continue  # a whole tree is its own context
         if path.exists() or str(path) in overlays:
             around.setdefault(tuple(neighbourhood(path)))
-    # Links are modules, too: what is imported through them resolves.
-    context = {file.path: file for file in named.links}
+    context = {file.path: file for file in named.known}
     named_files = {file.path for file in named.files}
     for places in around:
-        found = discover(places, settings, limit=CONTEXT_LIMIT)
+        found = discover(places, tree, limit=CONTEXT_LIMIT)
         if found.incomplete:
             result.notes.append(
                 f"{places[0]}: more than {CONTEXT_LIMIT:,} files; only what is named is known"
             )
             continue
-        for file in (*found.files, *found.links):
+        for file in (*found.files, *found.known):
             if file.path not in named_files:
                 context.setdefault(file.path, file)
     return list(context.values())

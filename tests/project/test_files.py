@@ -7,8 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from distlint.project.files import FileSet, discover, escaped, path_of
-from distlint.project.settings import Settings
+from distlint.project.files import FileSet
+from distlint.project.files import discover as discover_in
+from distlint.project.naming import escaped, path_of
+from distlint.project.settings import Settings, SettingsTree
+
+
+def discover(paths: list[str | Path], settings: Settings) -> FileSet:
+    return discover_in(paths, SettingsTree(settings, fixed=settings))
 
 
 def tree(root: Path, *names: str) -> None:
@@ -123,7 +129,7 @@ def test_a_linked_file_is_one_file_with_two_names(tmp_path: Path) -> None:
     (tmp_path / "tree/c.py").symlink_to(tmp_path / "elsewhere/a.py")
     result = discover([tmp_path / "tree"], Settings(root=tmp_path))
     assert found(result, tmp_path) == ["tree/c.py", "tree/real/a.py"]
-    assert [Path(file.path).name for file in result.links] == ["b.py"]
+    assert [Path(file.path).name for file in result.known] == ["b.py"]
 
 
 def test_escaped_names_lead_back() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from distlint.project.cache import Cache
+from distlint.project.files import discover
 from distlint.project.loading import Entry, load, survey
-from distlint.project.settings import Settings
+from distlint.project.settings import Settings, SettingsTree
 
 LITERALS = (b".barrier(",)
 
@@ -21,9 +22,12 @@ def write(root: Path, files: dict[str, str]) -> None:
 def loaded(
     root: Path, *paths: str, overlays: dict[str, bytes] | None = None, cache: bool = False
 ) -> dict[str, Entry]:
+    tree = SettingsTree(Settings(root=root))
+    named = [root / path for path in paths]
     found = survey(
-        [root / path for path in paths],
-        Settings(root=root),
+        discover(named, tree, overlays=overlays or {}),
+        named,
+        tree,
         LITERALS,
         overlays=overlays or {},
         cache=Cache(root / "cache" if cache else None, root),
