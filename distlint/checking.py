@@ -6,7 +6,7 @@ import contextlib
 import gc
 import os
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from distlint.project.columns import forget_lines
 from distlint.project.files import FileSet, Problem, matches_patterns
 from distlint.project.fingerprints import BaselineError, fingerprints, read_baseline
 from distlint.project.loading import Entry, Progress, Survey, load, projects_of, survey
-from distlint.project.modules import module_name
+from distlint.project.modules import View, module_name
 from distlint.project.naming import path_of
 from distlint.project.prefilter import minimal_literals
 from distlint.project.reading import Unreadable, decode
@@ -50,7 +50,8 @@ class Request:
     """What to check by one file of settings.
 
     `files` are those that `tree` gives these `settings`, found in `paths`. `known` are all rules that exist (suppressions may name any of them), `selection` those that
-    run. `overlays` maps absolute paths to the bytes to use in place of what is on disk.
+    run. `overlays` maps absolute paths to the bytes to use in place of what is on disk; a file that
+    `hides` counts as absent.
     """
 
     paths: Sequence[str | Path]
@@ -60,6 +61,7 @@ class Request:
     known: Sequence[Rule]
     selection: Selection
     overlays: Mapping[str, bytes] = field(default_factory=dict)
+    hides: Callable[[str], bool] = lambda path: False
     progress: Progress | None = None
     cache: Cache = field(default_factory=lambda: Cache(None))
 
@@ -69,7 +71,7 @@ def check(requests: Sequence[Request]) -> Report:
     report = Report()
     for number, request in enumerate(requests):
         if number:
-            _let_go()
+            let_go()
         _check(request, report)
     report.findings.sort(key=lambda row: _order(row.finding))
     report.problems = list(dict.fromkeys(report.problems))
@@ -88,7 +90,7 @@ def _check(request: Request, report: Report) -> None:
         request.paths,
         request.tree,
         literals,
-        overlays=request.overlays,
+        view=View(request.overlays, request.hides),
         cache=request.cache,
         engine=content_digest(b"\0".join([engine.encode(), *literals])),
         progress=request.progress,
@@ -178,13 +180,13 @@ def _fresh(
         findings += of_part
         notes += notes_of_part
         if len(parts) > 1:
-            _let_go()
+            let_go()
     findings = _without_ignored_files(request, found, findings)
     findings.sort(key=_order)
     return findings, notes
 
 
-def _let_go() -> None:
+def let_go() -> None:
     """Free the trees and runs of one project before those of the next are made."""
     from distlint.analysis.memory import forget
     from distlint.knowledge.facts import member_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,9 +12,10 @@ from typing import Any, NoReturn
 
 import click
 
-from distlint.checking import Request
+from distlint.checking import Request, let_go
 from distlint.checking import check as run_check
-from distlint.cli.inputs import BadSetting, Inputs, prepare, shared_options
+from distlint.cli.failure import CannotRun
+from distlint.cli.inputs import BadSetting, Inputs, Prepared, prepare, shared_options
 from distlint.cli.output import print_notes, print_problems, print_report, print_statistics, write
 from distlint.cli.progress import ProgressBar
 from distlint.project.files import Problem
@@ -34,6 +36,12 @@ from distlint.reporting.report import Report
     metavar="FILE",
     help="Accept all present findings: write their fingerprints to FILE.",
 )
+@click.option(
+    "--diff",
+    "revision",
+    metavar="REV",
+    help="Report only what the branch adds to git's revision REV, uncommitted changes included.",
+)
 @click.option("--statistics", is_flag=True, help="Count the findings of each rule instead.")
 @click.option("--show-files", is_flag=True, help="List what would be checked; check nothing.")
 @click.option(
@@ -46,6 +54,7 @@ def check(
     output_format: str | None,
     exit_zero: bool,
     accepted: str | None,
+    revision: str | None,
     statistics: bool,
     show_files: bool,
     show_settings: bool,
@@ -56,6 +65,8 @@ def check(
 
     Exit code: 0 clean, 1 findings, 2 where something could not be done.
     """
+    if revision is not None and accepted is not None:
+        raise click.UsageError("--write-baseline accepts all findings: leave out --diff")
     try:
         prepared = prepare(Inputs(**values))
     except BadSetting as bad:
@@ -71,6 +82,8 @@ def check(
         for request in requests:
             request.progress = bar
         report = run_check(requests)
+        if revision is not None:
+            _leave_added(report, prepared, revision, bar)
     if accepted is not None:
         _accept(report, Path(accepted))
     elif statistics:
@@ -86,6 +99,32 @@ def check(
     if accepted is not None and code == 1:
         code = 0
     sys.exit(0 if exit_zero and code == 1 else code)
+
+
+def _leave_added(report: Report, prepared: Prepared, revision: str, bar: ProgressBar) -> None:
+    """Take out of `report` what is not the branch's."""
+    # 10 ms that other checks save.
+    from distlint.comparing import keep_added
+    from distlint.project.revision import RevisionError, base_of
+
+    def check_base() -> Report:
+        let_go()
+        requests = prepared.at(base)
+        for request in requests:
+            request.progress = bar
+        return run_check(requests)
+
+    directories = [
+        str(path if path.is_dir() else path.parent)
+        for path in (Path(os.path.abspath(name)) for name in prepared.paths)
+        if path.exists() or prepared.requests[0].overlays
+    ]
+    try:
+        base = base_of(revision, directories, prepared.requests[0].overlays)
+    except RevisionError as error:
+        raise CannotRun(str(error)) from None
+    taken = keep_added(report, base, check_base)
+    report.notes.append(f"{taken:,} findings that {revision} has, too, are left out")
 
 
 def _show(requests: Sequence[Request], settings: bool, files: bool) -> NoReturn:

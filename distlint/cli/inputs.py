@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -15,9 +16,9 @@ from distlint.checking import Request
 from distlint.findings import Finding, Place
 from distlint.project.cache import VARIABLE, Cache, cache_folder, engine_stamp
 from distlint.project.catalogue import known_rules
-from distlint.project.files import discover, parts_of
+from distlint.project.files import Part, discover, parts_of
 from distlint.project.fingerprints import fingerprints
-from distlint.project.modules import project_root
+from distlint.project.modules import View, project_root
 from distlint.project.naming import path_of
 from distlint.project.selection import UnknownSelector, check_selectors, select_rules
 from distlint.project.settings import (
@@ -30,6 +31,9 @@ from distlint.project.settings import (
 )
 from distlint.reporting.report import Report, Reported
 from distlint.rule import Rule
+
+if TYPE_CHECKING:
+    from distlint.project.revision import Base
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -116,6 +120,27 @@ class Prepared:
 
     requests: tuple[Request, ...]
     settings: Settings
+    paths: tuple[str, ...]
+    tree: SettingsTree
+    request_of: Callable[[Part, View], Request]
+
+    def at(self, base: Base) -> tuple[Request, ...]:
+        """The requests for the same files as they were at `base`, under the settings of now."""
+        view = View(base.overlays, base.hides)
+        reported = {file.path for request in self.requests for file in request.files.files}
+        old = [path for new, path in base.renamed.items() if new in reported]
+        paths = [os.path.abspath(path) for path in self.paths]
+        found = discover([*paths, *old], self.tree, view=view)
+        # What cannot be looked at was told about the files of now.
+        found.problems, found.notes = [], []
+        parts = parts_of(found, [*paths, *old], self.tree, self.settings)
+        return tuple(
+            dataclasses.replace(
+                self.request_of(part, view),
+                settings=dataclasses.replace(part.settings, baseline=None),
+            )
+            for part in parts
+        )
 
 
 def prepare(inputs: Inputs) -> Prepared:
@@ -140,7 +165,8 @@ def prepare(inputs: Inputs) -> Prepared:
     except SettingsError as error:
         raise BadSetting(_bad_settings(error.faults, rules)) from None
     settings = tree.of(str(start))
-    found = discover(paths, tree, overlays=overlays)
+    view = View(overlays)
+    found = discover(paths, tree, view=view)
     faults = [
         *tree.faults,
         *(fault for each in tree.read for fault in _wrong_selectors(each, known)),
@@ -153,26 +179,30 @@ def prepare(inputs: Inputs) -> Prepared:
             check_selectors(selectors, known)
         except UnknownSelector as error:
             raise click.UsageError(f"{option}: {error}") from None
-    requests = tuple(
-        Request(
+
+    def request_of(part: Part, view: View) -> Request:
+        chosen = select_rules(
+            known,
+            select=select or part.settings.select,
+            ignore=ignore if select else (*ignore, *part.settings.ignore),
+            overruled=part.settings.ignore if select else (),
+            preview=part.settings.preview,
+        )
+        return Request(
             paths=part.paths,
             files=part.files,
             settings=part.settings,
             tree=tree,
             known=known,
-            selection=select_rules(
-                known,
-                select=select or part.settings.select,
-                ignore=ignore if select else (*ignore, *part.settings.ignore),
-                overruled=part.settings.ignore if select else (),
-                preview=part.settings.preview,
-            ),
-            overlays=overlays,
+            selection=chosen,
+            overlays=view.overlays,
+            hides=view.hides,
             cache=cache,
         )
-        for part in parts_of(found, [os.path.abspath(path) for path in paths], tree, settings)
-    )
-    return Prepared(requests, settings)
+
+    parts = parts_of(found, [os.path.abspath(path) for path in paths], tree, settings)
+    requests = tuple(request_of(part, view) for part in parts)
+    return Prepared(requests, settings, paths, tree, request_of)
 
 
 def _tree(inputs: Inputs, root: Path) -> SettingsTree:

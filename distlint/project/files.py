@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from distlint.project.modules import View
 from distlint.project.naming import escaped, shown_as
 from distlint.project.settings import Settings, SettingsTree
 
@@ -69,12 +70,12 @@ def discover(
     paths: Sequence[str | Path],
     tree: SettingsTree,
     *,
-    overlays: Iterable[str] = (),
+    view: View | None = None,
     limit: int | None = None,
 ) -> FileSet:
     """The Python files that `paths` (files and directories) stand for.
 
-    `overlays` are absolute paths of files whose text is at hand, so that they need not exist.
+    Files of which `view` has an overlay need not exist.
     With `limit`, the search ends after that many files, or folders: a tree may be large without
     any Python in it.
     """
@@ -82,7 +83,8 @@ def discover(
     result = FileSet()
     walker = _Walker(tree, result, limit)
     links = walker.links
-    at_hand = frozenset(overlays)
+    view = view or View()
+    at_hand = view.overlays
     for named in paths:
         path = os.path.abspath(named)
         if path in at_hand:
@@ -116,6 +118,7 @@ def discover(
             found[path] = ProjectFile(path, shown_as(path), _stamp(status))
             if os.path.islink(path):
                 links.add(path)
+    _see(view, [os.path.abspath(path) for path in paths], found, walker)
     result.known = _take_links(found, links, result.notes)
     result.files = sorted(found.values(), key=lambda file: file.shown)
     return result
@@ -165,6 +168,20 @@ def parts_of(
 
 def _directory(path: str) -> str:
     return path if os.path.isdir(path) else os.path.dirname(path)
+
+
+def _see(view: View, paths: Sequence[str], found: dict[str, ProjectFile], walker: _Walker) -> None:
+    """Take out of `found` what the view hides, and add what only the view has."""
+    for path in [path for path in found if view.hides(path)]:
+        del found[path]
+    for path in view.overlays.keys() - found.keys():
+        if (
+            path.endswith(PYTHON_SUFFIXES)
+            and any(_is_below(path, top) for top in paths)
+            and not os.path.lexists(path)
+            and not walker.excludes_named(path)
+        ):
+            found[path] = ProjectFile(path, shown_as(path), (0, 0, 0, 0))
 
 
 def _take_links(

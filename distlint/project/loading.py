@@ -14,6 +14,7 @@ from distlint.project.cache import Cache, FileFacts, Stamp, content_digest
 from distlint.project.columns import split_lines
 from distlint.project.files import FileSet, Problem, ProjectFile, discover
 from distlint.project.modules import (
+    View,
     forget_packages,
     is_package,
     module_name,
@@ -102,7 +103,7 @@ def survey(
     tree: SettingsTree,
     literals: Sequence[bytes],
     *,
-    overlays: Mapping[str, bytes],
+    view: View,
     cache: Cache,
     engine: str,
     progress: Progress | None = None,
@@ -112,9 +113,10 @@ def survey(
     A file whose stamp the cache knows is not opened. `literals` are the words that make a file
     relevant; `engine` names everything the facts depend on besides the files.
     """
-    forget_packages()
+    forget_packages(view)
+    overlays = view.overlays
     result = Survey(problems=list(found.problems), notes=list(found.notes))
-    context = _context(paths, tree, found, overlays, result)
+    context = _context(paths, tree, found, view, result)
     known = cache.load_facts(engine)
     fresh: dict[str, tuple[Stamp, FileFacts]] = {}
     changed = False
@@ -221,7 +223,7 @@ def _context(
     paths: Sequence[str | Path],
     tree: SettingsTree,
     named: FileSet,
-    overlays: Mapping[str, bytes],
+    view: View,
     result: Survey,
 ) -> list[ProjectFile]:
     """The rest of the projects that the named files belong to: names resolve there."""
@@ -230,12 +232,12 @@ def _context(
         path = Path(os.path.abspath(each))
         if path.is_dir() and not is_package(str(path)):
             continue  # a whole tree is its own context
-        if path.exists() or str(path) in overlays:
+        if path.exists() or str(path) in view.overlays:
             around.setdefault(tuple(neighbourhood(path)))
     context = {file.path: file for file in named.known}
     named_files = {file.path for file in named.files}
     for places in around:
-        found = discover(places, tree, limit=CONTEXT_LIMIT)
+        found = discover(places, tree, view=view, limit=CONTEXT_LIMIT)
         if found.incomplete:
             result.notes.append(
                 f"{places[0]}: more than {CONTEXT_LIMIT:,} files; only what is named is known"

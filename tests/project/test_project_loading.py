@@ -7,6 +7,7 @@ from pathlib import Path
 from distlint.project.cache import Cache
 from distlint.project.files import discover
 from distlint.project.loading import Entry, load, survey
+from distlint.project.modules import View
 from distlint.project.settings import Settings, SettingsTree
 
 LITERALS = (b".barrier(",)
@@ -24,12 +25,13 @@ def loaded(
 ) -> dict[str, Entry]:
     tree = SettingsTree(Settings(root=root))
     named = [root / path for path in paths]
+    view = View(overlays or {})
     found = survey(
-        discover(named, tree, overlays=overlays or {}),
+        discover(named, tree, view=view),
         named,
         tree,
         LITERALS,
-        overlays=overlays or {},
+        view=view,
         cache=Cache(root / "cache" if cache else None, root),
         engine="engine",
     )
