@@ -21,7 +21,7 @@ from distlint.project.cache import (
     run_key,
 )
 from distlint.project.columns import forget_lines
-from distlint.project.files import FileSet, Problem, matches_patterns
+from distlint.project.files import FileSet, Problem, leads_outside, matches_patterns
 from distlint.project.fingerprints import BaselineError, fingerprints, read_baseline
 from distlint.project.loading import Entry, Progress, Survey, load, projects_of, survey
 from distlint.project.modules import View, module_name
@@ -204,7 +204,7 @@ def _of_project(
     entries = load(found, literals, overlays=request.overlays, progress=request.progress)
     problems = len(report.problems)
     findings, notes = _findings_of_rules(request, entries, report)
-    findings += _unparsable(request, entries)
+    findings += _unparsable(request, entries, notes)
     complete = len(report.problems) == problems
     findings = _without_suppressed(request, entries, findings, judge_comments=complete)
     told = {place.path for finding in findings for place in finding.places()}
@@ -219,7 +219,8 @@ def _order(finding: Finding) -> tuple[str, int, int, str]:
     return finding.place.path, finding.place.line, finding.place.column, finding.code
 
 
-def _unparsable(request: Request, entries: Sequence[Entry]) -> list[Finding]:
+def _unparsable(request: Request, entries: Sequence[Entry], notes: list[str]) -> list[Finding]:
+    """What cannot be parsed; a link out of the project goes to `notes`, and none of its lines is shown."""
     rule = _rule("DL900", request.selection.rules)
     if rule is None:
         return []
@@ -227,6 +228,9 @@ def _unparsable(request: Request, entries: Sequence[Entry]) -> list[Finding]:
     for entry in entries:
         failure = entry.failure
         if failure is not None and entry.reported:
+            if leads_outside(entry.file.path, str(request.settings.root)):
+                notes.append(f"{entry.file.shown}: a link out of the project, to no Python file")
+                continue
             at = (failure.line, failure.column)
             findings.append(
                 Finding(

@@ -43,6 +43,9 @@ class LazyGroup(click.Group):
                 sys.stdout.flush()  # a full disk shows here, not after the last line of Python
         except BrokenRules as error:
             _fail(str(error))
+        except BrokenPipeError:  # the reader has seen enough
+            _drop_output()
+            sys.exit(2)
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             if error.filename is None:
@@ -60,7 +63,8 @@ class LazyGroup(click.Group):
             return super().invoke(ctx)
         except KeyboardInterrupt:
             _fail("interrupted", INTERRUPTED)
-        except BrokenPipeError:  # the reader has seen enough
+        except BrokenPipeError:
+            # Click would end with 1 here, too.
             _drop_output()
             sys.exit(2)
 

@@ -155,10 +155,11 @@ def parts_of(
         if settings.source is not None and any(_is_below(root, path) for path in paths):
             own.append(root)
         taken = {file.path for file in files}
+        folders = [path for path in own if os.path.isdir(path)]
         known = [
             file
             for file in (*found.known, *found.files)
-            if file.path not in taken and any(_is_below(file.path, path) for path in own)
+            if file.path not in taken and any(_is_below(file.path, folder) for folder in folders)
         ]
         parts.append(Part(tuple(own), FileSet(files=files, known=known), settings))
     parts[0].files.problems += found.problems
@@ -177,8 +178,8 @@ def _see(view: View, paths: Sequence[str], found: dict[str, ProjectFile], walker
     for path in view.overlays.keys() - found.keys():
         if (
             path.endswith(PYTHON_SUFFIXES)
-            and any(_is_below(path, top) for top in paths)
             and not os.path.lexists(path)
+            and any(_is_below(path, top) for top in paths)
             and not walker.excludes_named(path)
         ):
             found[path] = ProjectFile(path, shown_as(path), (0, 0, 0, 0))

@@ -124,6 +124,22 @@ def test_a_fix_is_not_written_through_a_link_out_of_the_project(
     assert victim.read_text() == "right\n"
 
 
+@pytest.mark.parametrize("output_format", ["text", "json", "github"])
+def test_what_a_link_out_of_the_project_leads_to_is_not_shown(
+    distlint: Program, tmp_path: Path, output_format: str
+) -> None:
+    (tmp_path / "secret").write_text("[default]\npassword = hunter2 !\n")
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    (checkout / "pyproject.toml").write_text("")
+    (checkout / "a.py").symlink_to("../secret")
+    for _ in range(2):
+        result = distlint("check", "-v", "--output-format", output_format, cwd=checkout)
+        assert result.code == 0
+        assert "hunter2" not in result.out
+        assert "a.py: a link out of the project, to no Python file" in result.err
+
+
 def test_a_baseline_is_not_written_through_a_link(distlint: Program, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("wrong\n")
     (tmp_path / "victim").write_text("precious")
@@ -346,12 +362,15 @@ def test_a_full_disk_is_one_line_and_2(tmp_path: Path, arguments: list[str]) -> 
     assert len(lines) <= 2  # `fix` sums up first
 
 
-def test_a_reader_that_has_seen_enough_is_no_failure_to_talk_about(tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [[], ["--statistics"], ["--output-format", "json"]], ids=len)
+def test_a_reader_that_has_seen_enough_is_no_failure_to_talk_about(
+    tmp_path: Path, options: list[str]
+) -> None:
     (tmp_path / "a.py").write_text("def f(:\n")
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(
-        [sys.executable, "-m", "distlint", "check"],
+        [sys.executable, "-m", "distlint", "check", *options],
         stdout=writing,
         stderr=subprocess.PIPE,
         cwd=tmp_path,
