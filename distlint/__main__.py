@@ -14,7 +14,10 @@ def _leave_working_directory() -> None:
     The analysed code lies there, and none of it may be imported: not even as the `re.py` or
     `json.py` that stands in for the standard library's.
     """
-    here = os.getcwd()
+    try:
+        here = os.getcwd()
+    except FileNotFoundError:  # said when a command needs it
+        return
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     if sys.path[:1] in ([""], [here]) and package != here:
         del sys.path[0]

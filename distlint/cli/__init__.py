@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import os
 import sys
@@ -48,6 +49,8 @@ class LazyGroup(click.Group):
             sys.exit(2)
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
+            if error.filename is None and error.errno == errno.ENOENT:
+                _fail("the working directory is gone: change to one that is there")
             if error.filename is None:
                 _drop_output()
                 _fail(f"the output cannot be written: {reason}")

@@ -93,8 +93,6 @@ def check(
     if verbose:
         print_notes(report)
     print_problems(report)
-    if not report.files and not report.problems:
-        print("No Python file was checked: the settings leave out what is there.", file=sys.stderr)
     code = report.exit_code()
     if accepted is not None and code == 1:
         code = 0
@@ -134,7 +132,10 @@ def _show(requests: Sequence[Request], settings: bool, files: bool) -> NoReturn:
     if files:
         for shown in sorted(file.shown for request in requests for file in request.files.files):
             write(shown)
-    report = Report(problems=[each for request in requests for each in request.files.problems])
+    report = Report(
+        problems=[each for request in requests for each in request.files.problems],
+        files=sum(len(request.files.files) for request in requests),
+    )
     print_problems(report)
     sys.exit(report.exit_code())
 

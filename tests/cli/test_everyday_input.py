@@ -438,6 +438,23 @@ def test_no_python_file_is_said(distlint: Program, tmp_path: Path) -> None:
     assert (empty.code, empty.err) == (2, "error: .: there is no Python file in this folder\n")
     (tmp_path / "build").mkdir()
     (tmp_path / "build/a.py").write_text("wrong\n")
-    left_out = distlint("check")
-    assert left_out.code == 0
-    assert left_out.err == "No Python file was checked: the settings leave out what is there.\n"
+    said = "No Python file was checked: the settings leave out what is there.\n"
+    for command in (["check"], ["fix"], ["check", "--show-files"]):
+        left_out = distlint(*command)
+        assert left_out.code == 0
+        assert left_out.err.startswith(said)
+
+
+def test_a_working_directory_that_is_gone_is_one_line_and_2(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    done = subprocess.run(
+        ["sh", "-c", 'rmdir ../gone && exec "$0" -m distlint check', sys.executable],
+        cwd=gone,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "Error: the working directory is gone: change to one that is there\n"
