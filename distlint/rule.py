@@ -92,10 +92,14 @@ def rule_from_module(module: ModuleType, documentation: str = "") -> Rule:
     )
 
 
+class BrokenRules(Exception):
+    """Why the rules of an installed package cannot be used, in one line."""
+
+
 def load_rules() -> dict[str, Rule]:
     """Every rule by code, sorted by code: the bundled ones and all that are registered.
 
-    Raises ValueError when two share a code.
+    Raises BrokenRules where a package cannot be imported, is no package of rules, or takes a code.
     """
     from importlib import metadata  # 12 ms that a run with a catalogue in its cache saves
 
@@ -104,14 +108,23 @@ def load_rules() -> dict[str, Rule]:
     entries.setdefault(BUNDLED, metadata.EntryPoint("distlint", BUNDLED, ENTRY_POINT_GROUP))
     rules: dict[str, Rule] = {}
     for entry in entries.values():
-        documentation = _documentation(entry)
-        for module in _rule_modules(entry.load()):
-            rule = rule_from_module(module, documentation)
-            if rule.code in rules and rules[rule.code].module != rule.module:
-                raise ValueError(
-                    f"{rule.code} is defined by {rules[rule.code].module} and {rule.module}"
+        try:
+            documentation = _documentation(entry)
+            modules = _rule_modules(entry.load())
+            found = [rule_from_module(module, documentation) for module in modules]
+        except (Exception, SystemExit) as error:
+            what = " ".join(f"{type(error).__name__}: {error}".split())
+            raise BrokenRules(
+                f"the rules of `{entry.name}` ({entry.value}) cannot be loaded: {what}; "
+                "repair or uninstall the package that brings them"
+            ) from error
+        for rule in found:
+            taken = rules.setdefault(rule.code, rule).module
+            if taken != rule.module:
+                raise BrokenRules(
+                    f"{rule.code} is defined by {taken} and {rule.module}; "
+                    "uninstall one of the two packages"
                 )
-            rules[rule.code] = rule
     return dict(sorted(rules.items()))
 
 

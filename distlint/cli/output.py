@@ -59,7 +59,8 @@ def print_report(report: Report, printing: Printing) -> None:
     # A pipe has no width: 100 keeps lines readable in logs. COLUMNS decides where it is set.
     width = shutil.get_terminal_size((_PLAIN_WIDTH, 24)).columns
     if text := _rendered(report, printing, style_of(sys.stdout), min(max(width, 40), 160)):
-        write(text)
+        printer = write if printing.output_format in ("text", "concise") else write_utf8
+        printer(text)
 
 
 def write_report(report: Report, printing: Printing, path: Path) -> None:
@@ -120,8 +121,10 @@ def print_notes(report: Report) -> None:
 
 
 def print_problems(report: Report) -> None:
-    """What could not be done, one line each, on standard error."""
+    """What could not be done, one line each, on standard error; and where nothing was to be done."""
     style = style_of(sys.stderr)
+    if not report.files and not report.problems:
+        print("No Python file was checked: the settings leave out what is there.", file=sys.stderr)
     for problem in report.problems:
         where = f"{problem.path}: " if problem.path else ""
         print(f"{style.red('error:')} {where}{problem.reason}", file=sys.stderr)
@@ -131,3 +134,10 @@ def write(text: str) -> None:
     """Print `text`, with escapes for what the encoding of standard output lacks."""
     encoding = sys.stdout.encoding or "utf-8"
     print(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def write_utf8(text: str) -> None:
+    """Print what a program reads: JSON and XML are UTF-8 whatever the locale says."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace") + b"\n")
+    sys.stdout.buffer.flush()

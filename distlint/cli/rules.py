@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 import click
 
-from distlint.cli.output import color_option, style_of, write
+from distlint.cli.output import color_option, style_of, write, write_utf8
 from distlint.codes import family_of, free_code
 from distlint.findings import Severity
 from distlint.rule import Rule, Status, load_rules
@@ -32,7 +32,7 @@ def rules(output_format: str) -> None:
             }
             for rule in known
         ]
-        write(json.dumps(rows, indent=2, ensure_ascii=False))
+        write_utf8(json.dumps(rows, indent=2, ensure_ascii=False))
         return
     style = style_of(sys.stdout)
     paint = {Severity.ERROR: style.red, Severity.WARNING: style.yellow, Severity.INFO: style.blue}

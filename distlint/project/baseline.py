@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from distlint.findings import Finding
 from distlint.project.fingerprints import fingerprints
+from distlint.project.naming import escaped
 
 VERSION = 1
 
@@ -45,6 +47,34 @@ def read_baseline(path: Path) -> tuple[Accepted, ...]:
         raise BaselineError(
             f"{path}: not a baseline of distlint; `distlint check --write-baseline` makes one"
         ) from None
+
+
+def write_baseline(path: Path, rows: Iterable[Accepted]) -> None:
+    """Replace the baseline at `path` by one that accepts `rows`. Raises BaselineError.
+
+    A link is not written through: a checkout may aim it at any file of the user's.
+    """
+    # Half of a character, as in the name of a file that is not UTF-8, has the same escape in JSON.
+    data = baseline_text(rows).encode("utf-8", "backslashreplace")
+    shown = escaped(str(path))
+    if path.is_symlink():
+        raise BaselineError(f"{shown}: the baseline is a link; name the file itself")
+    temporary = path.with_name(f".{path.name[:200]}.{os.getpid()}")
+    try:
+        if path.exists() and not path.is_file():  # a pipe or a device
+            path.write_bytes(data)
+            return
+        try:
+            with temporary.open("xb") as file:
+                file.write(data)
+            if path.exists():
+                temporary.chmod(path.stat().st_mode & 0o777)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise BaselineError(f"{shown}: the baseline cannot be written: {reason}") from None
 
 
 def baseline_text(rows: Iterable[Accepted]) -> str:

@@ -24,5 +24,5 @@ def fingerprints(
         key = (finding.code, path, "".join(line.split()))
         seen[key] += 1
         payload = "\0".join((*key, str(seen[key])))
-        result.append(hashlib.sha256(payload.encode("utf-8", "replace")).hexdigest()[:16])
+        result.append(hashlib.sha256(payload.encode("utf-8", "surrogatepass")).hexdigest()[:16])
     return result

@@ -13,6 +13,7 @@ from distlint.findings import Applicability, Finding, Place, Severity
 from distlint.fixing.replacements import Replacement
 from distlint.project.baseline import Accepted
 from distlint.project.files import Problem
+from distlint.project.naming import escaped
 from distlint.project.reading import Unreadable, decode
 
 
@@ -113,7 +114,7 @@ class Report:
         """What is left over in the baseline, in one sentence; empty where nothing is."""
         if not self.stale:
             return ""
-        first = ", ".join(f"{row.path}:{row.line} {row.code}" for row in self.stale[:3])
+        first = ", ".join(f"{escaped(row.path)}:{row.line} {row.code}" for row in self.stale[:3])
         more = f" and {len(self.stale) - 3:,} more" if len(self.stale) > 3 else ""
         return (
             f"The baseline accepts what is no longer there ({first}{more}): "
