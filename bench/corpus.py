@@ -65,7 +65,7 @@ def check(folder: Path) -> Run:
         out.seek(0)
         err.seek(0)
         text, complaint = out.read().decode(), err.read().decode().strip()
-    found = json.loads(text) if child.returncode in (0, 1) else []
+    found = json.loads(text)["findings"] if child.returncode in (0, 1) else []
     scale = 2**20 if sys.platform == "darwin" else 2**10
     return Run(
         name=folder.name,

@@ -15,6 +15,7 @@ import statistics
 import subprocess
 import sys
 import time
+from typing import Any
 
 STRATEGIES = ("ddp", "fsdp2")
 
@@ -37,7 +38,7 @@ def train(strategy: str, steps: int) -> None:
         num_attention_heads=4,
         num_key_value_heads=4,
     )
-    model: torch.nn.Module = LlamaForCausalLM(config)
+    model: Any = LlamaForCausalLM(config)
     if strategy == "fsdp2":
         for layer in model.model.layers:
             fully_shard(layer)
@@ -74,8 +75,9 @@ def measure(sanitizer: bool, strategy: str, steps: int, nproc: int) -> float:
     env = {"GLOO_SOCKET_IFNAME": "lo", **os.environ} if sys.platform == "linux" else None
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     for line in done.stdout.splitlines():
-        if line.startswith("seconds "):
-            return float(line.split()[1])
+        # `distlint run` puts the rank in front.
+        if line.removeprefix("[rank 0] ").startswith("seconds "):
+            return float(line.split()[-1])
     sys.exit(f"{' '.join(command)} ended with status {done.returncode}:\n{done.stderr}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import sys
@@ -13,7 +14,10 @@ def _leave_working_directory() -> None:
     The analysed code lies there, and none of it may be imported: not even as the `re.py` or
     `json.py` that stands in for the standard library's.
     """
-    here = os.getcwd()
+    try:
+        here = os.getcwd()
+    except FileNotFoundError:  # said when a command needs it
+        return
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     if sys.path[:1] in ([""], [here]) and package != here:
         del sys.path[0]
@@ -26,19 +30,22 @@ def run() -> None:
     the way costs a third of a run, and freeing them one by one at the end another twentieth.
     """
     _leave_working_directory()
-    from distlint.cli import main
-
     analyses = sys.argv[1:2] in (["check"], ["fix"])
     if analyses:
         gc.disable()
     try:
+        from distlint.cli import INTERRUPTED, main
+
         main(prog_name="distlint")
     except SystemExit as ended:
         if analyses and isinstance(ended.code, int):
-            sys.stdout.flush()
-            sys.stderr.flush()
+            with contextlib.suppress(OSError):
+                sys.stdout.flush()
+                sys.stderr.flush()
             os._exit(ended.code)
         raise
+    except KeyboardInterrupt:  # while modules were loaded
+        sys.exit(INTERRUPTED)
 
 
 if __name__ == "__main__":

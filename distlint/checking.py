@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from distlint.columns import forget_lines
 from distlint.findings import Finding, Place
+from distlint.project.baseline import Accepted, BaselineError, earlier_names, read_baseline
 from distlint.project.cache import (
     Cache,
     content_digest,
@@ -20,12 +22,15 @@ from distlint.project.cache import (
     engine_stamp,
     run_key,
 )
-from distlint.project.files import Problem, matches_patterns
-from distlint.project.fingerprints import BaselineError, fingerprints, read_baseline
+from distlint.project.files import FileSet, Problem, leads_outside, matches_patterns
+from distlint.project.fingerprints import fingerprints
 from distlint.project.loading import Entry, Progress, Survey, load, projects_of, survey
+from distlint.project.modules import View, repository_root
+from distlint.project.naming import path_of
 from distlint.project.prefilter import minimal_literals
+from distlint.project.reading import Unreadable, decode
 from distlint.project.selection import Selection, match
-from distlint.project.settings import Settings
+from distlint.project.settings import Settings, SettingsTree
 from distlint.project.suppressions import (
     MARK,
     Suppression,
@@ -35,7 +40,7 @@ from distlint.project.suppressions import (
     unused,
 )
 from distlint.reporting.report import Report, Reported
-from distlint.rule import Rule
+from distlint.rule import BrokenRules, Rule
 
 if TYPE_CHECKING:
     from distlint.analysis import Model, Source
@@ -44,53 +49,95 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Request:
-    """What to check.
+    """What to check by one file of settings.
 
-    `known` are all rules that exist (suppressions may name any of them), `selection` those that
-    run. `overlays` maps absolute paths to the bytes to use in place of what is on disk.
+    `files` are those that `tree` gives these `settings`, found in `paths`. `known` are all rules that exist (suppressions may name any of them), `selection` those that
+    run. `overlays` maps absolute paths to the bytes to use in place of what is on disk; a file that
+    `hides` counts as absent.
     """
 
     paths: Sequence[str | Path]
+    files: FileSet
     settings: Settings
+    tree: SettingsTree
     known: Sequence[Rule]
     selection: Selection
     overlays: Mapping[str, bytes] = field(default_factory=dict)
+    hides: Callable[[str], bool] = lambda _: False
     progress: Progress | None = None
-    cache: Cache = field(default_factory=lambda: Cache(Path(), enabled=False))
+    cache: Cache = field(default_factory=lambda: Cache(None))
 
 
-def check(request: Request) -> Report:
-    """Check what `request` names. Never raises for what is in the files."""
+def check(requests: Sequence[Request]) -> Report:
+    """Check what `requests` name. Never raises for what is in the files."""
+    report = Report()
+    present: set[str] = set()
+    for number, request in enumerate(requests):
+        if number:
+            let_go()
+        else:
+            report.root = repository_root(Path(os.path.abspath(request.settings.root)))
+        present |= _check(request, report)
+    # Several requests may share a baseline, and each knows only its own files.
+    stale = dict.fromkeys(report.stale)
+    report.stale = [row for row in stale if row.fingerprint not in present]
+    report.findings.sort(key=lambda row: _order(row.finding))
+    report.problems = list(dict.fromkeys(report.problems))
+    return report
+
+
+def _check(request: Request, report: Report) -> set[str]:
+    """Put into `report` what is found in the files of `request`; the names a baseline has for it."""
     engine = engine_stamp()
     rules = request.selection.rules
     named = (*request.settings.collectives, *request.settings.rank_predicates)
     words = [name.rpartition(".")[2].encode() for name in named]
     literals = minimal_literals([*_literals(rules), *words])
     found = survey(
+        request.files,
         request.paths,
-        request.settings,
+        request.tree,
         literals,
-        overlays=request.overlays,
+        view=View(request.overlays, request.hides),
         cache=request.cache,
         engine=content_digest(b"\0".join([engine.encode(), *literals])),
         progress=request.progress,
     )
-    report = Report(files=found.checked, problems=list(found.problems), notes=list(found.notes))
+    report.files += found.checked
+    report.problems += found.problems
+    report.notes += found.notes
     for path, data in request.overlays.items():
         for entry in found.entries:
             if entry.file.path == path:
                 report.texts.add(entry.file.shown, data.decode("utf-8", "replace"))
     key = run_key(engine, _dependencies(request), _contents(found))
     findings = _stored(request.cache.load_run(key), report)
-    if findings is None:
+    if findings is not None:
+        _add_odd_names(request, found, findings, report)
+    else:
         problems = len(report.problems)
         findings, notes = _fresh(request, found, literals, report)
         report.notes.extend(notes)
         if len(report.problems) == problems:  # what failed may not fail again
             rows = [encode_finding(finding) for finding in findings]
             request.cache.save_run(key, {"findings": rows, "notes": notes})
-    _number(request, found, findings, report)
-    return report
+    present = _number(request, found, findings, report)
+    if request.cache.refused:
+        report.notes.append(f"without a cache: {request.cache.refused}")
+    return present
+
+
+def _add_odd_names(
+    request: Request, found: Survey, findings: Sequence[Finding], report: Report
+) -> None:
+    """Give the report the texts that it cannot read by the names that are shown."""
+    told = {place.path for finding in findings for place in finding.places()}
+    for entry in found.entries:
+        file = entry.file
+        if file.shown in told and path_of(file.shown) != file.shown:
+            with contextlib.suppress(OSError, Unreadable):  # gone, or no text: nothing to show
+                data = request.overlays.get(file.path) or Path(file.path).read_bytes()
+                report.texts.add(file.shown, decode(data))
 
 
 def _literals(rules: Sequence[Rule]) -> tuple[bytes, ...]:
@@ -137,18 +184,47 @@ def _fresh(
     findings: list[Finding] = []
     notes: list[str] = []
     parts = projects_of(found, request.paths)
-    for part in parts:
-        of_part, notes_of_part = _of_project(request, part, literals, report)
+    for part, progress in zip(parts, _shared_progress(request.progress, parts), strict=True):
+        of_part, notes_of_part = _of_project(
+            replace(request, progress=progress), part, literals, report
+        )
         findings += of_part
         notes += notes_of_part
         if len(parts) > 1:
-            _let_go()
+            let_go()
     findings = _without_ignored_files(request, found, findings)
     findings.sort(key=_order)
     return findings, notes
 
 
-def _let_go() -> None:
+@dataclass(frozen=True, slots=True)
+class _PartProgress:
+    """The progress of one of several parts: files of all parts are counted together."""
+
+    progress: Progress
+    name: str
+    before: int
+    size: int
+    total: int
+
+    def __call__(self, stage: str, done: int, _total: int) -> None:
+        # Files are counted one by one while they are parsed; what comes after concerns all of them.
+        here = done if stage == "parsing" else self.size
+        self.progress(f"{self.name}: {stage:<14}", self.before + here, self.total)
+
+
+def _shared_progress(progress: Progress | None, parts: Sequence[Survey]) -> list[Progress | None]:
+    """What each of `parts` tells its progress to."""
+    if progress is None or len(parts) == 1:
+        return [progress] * len(parts)
+    sizes = [len(part.entries) for part in parts]
+    return [
+        _PartProgress(progress, f"project {n + 1}/{len(parts)}", sum(sizes[:n]), size, sum(sizes))
+        for n, size in enumerate(sizes)
+    ]
+
+
+def let_go() -> None:
     """Free the trees and runs of one project before those of the next are made."""
     from distlint.analysis.program.memory import forget
 
@@ -164,11 +240,10 @@ def _of_project(
     entries = load(found, literals, overlays=request.overlays, progress=request.progress)
     problems = len(report.problems)
     findings, notes = _findings_of_rules(request, entries, report)
-    findings += _unparsable(request, entries)
+    findings += _unparsable(request, entries, notes)
     complete = len(report.problems) == problems
     findings = _without_suppressed(request, entries, findings, judge_comments=complete)
-    told = {finding.place.path for finding in findings}
-    told |= {place.place.path for finding in findings for place in finding.related}
+    told = {place.path for finding in findings for place in finding.places()}
     for entry in entries:
         if entry.file.shown in told:
             report.texts.add(entry.file.shown, entry.text)
@@ -180,7 +255,8 @@ def _order(finding: Finding) -> tuple[str, int, int, str]:
     return finding.place.path, finding.place.line, finding.place.column, finding.code
 
 
-def _unparsable(request: Request, entries: Sequence[Entry]) -> list[Finding]:
+def _unparsable(request: Request, entries: Sequence[Entry], notes: list[str]) -> list[Finding]:
+    """What cannot be parsed; a link out of the project goes to `notes`, and none of its lines is shown."""
     rule = _rule("DL900", request.selection.rules)
     if rule is None:
         return []
@@ -188,6 +264,9 @@ def _unparsable(request: Request, entries: Sequence[Entry]) -> list[Finding]:
     for entry in entries:
         failure = entry.failure
         if failure is not None and entry.reported:
+            if leads_outside(entry.file.path, str(request.settings.root)):
+                notes.append(f"{entry.file.shown}: a link out of the project, to no Python file")
+                continue
             at = (failure.line, failure.column)
             findings.append(
                 Finding(
@@ -243,7 +322,7 @@ def _findings_of_rules(
             try:
                 model = next(models, None)
             except Exception as error:
-                report.problems.append(Problem("", f"the analysis failed: {_crash(error)}"))
+                report.problems.append(Problem("", f"the analysis failed: {crash_text(error)}"))
                 break
             if model is None:
                 break
@@ -273,10 +352,12 @@ def _run_rule(rule: Rule, model: Model, sources: Sequence[Source], report: Repor
     try:
         for finding in rule.check(model):
             findings.append(finding)
+    except BrokenRules:
+        raise
     except Exception as error:
         path = _crashing_file(rule, model.knowledge, sources)
         report.problems.append(
-            Problem(path, f"rule {rule.code} ({rule.name}) failed: {_crash(error)}")
+            Problem(path, f"rule {rule.code} ({rule.name}) failed: {crash_text(error)}")
         )
     return findings
 
@@ -295,7 +376,7 @@ def _crashing_file(rule: Rule, knowledge: Knowledge, sources: Sequence[Source]) 
     return ""
 
 
-def _crash(error: BaseException) -> str:
+def crash_text(error: BaseException) -> str:
     """One line that says what was raised and where: enough for a report."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
@@ -356,7 +437,7 @@ def _without_ignored_files(
         return findings
     by_code = {rule.code: rule for rule in request.known}
     absolute = {entry.file.shown: entry.file.path for entry in found.entries}
-    root = os.path.abspath(request.settings.root)
+    root = os.path.abspath(request.settings.root_of("per-file-ignores"))
 
     def ignored(finding: Finding) -> bool:
         rule, path = by_code[finding.code], absolute[finding.place.path]
@@ -368,23 +449,49 @@ def _without_ignored_files(
     return [finding for finding in findings if not ignored(finding)]
 
 
-def _number(request: Request, found: Survey, findings: Sequence[Finding], report: Report) -> None:
-    """Give each finding its fingerprint, and drop what the baseline accepts."""
+def _number(
+    request: Request, found: Survey, findings: Sequence[Finding], report: Report
+) -> set[str]:
+    """Give each finding its fingerprint, and drop what the baseline accepts.
+
+    Returns the names under which a baseline knows the findings.
+    """
     absolute = {entry.file.shown: entry.file.path for entry in found.entries}
-    root = os.path.abspath(request.settings.root)
-    names = fingerprints(
-        findings,
-        [os.path.relpath(absolute[f.place.path], root).replace(os.sep, "/") for f in findings],
-        [report.texts.line(f.place.path, f.place.line) for f in findings],
-    )
-    accepted: frozenset[str] = frozenset()
+    # The same name in every way of calling, and another one in every package of a repository.
+    root = request.tree.outermost_root(os.path.abspath(request.settings.root))
+    paths = [os.path.relpath(absolute[f.place.path], root).replace(os.sep, "/") for f in findings]
+    lines = [report.texts.line(f.place.path, f.place.line) for f in findings]
+    names = fingerprints(findings, paths, lines)
+    accepted: tuple[Accepted, ...] = ()
     if request.settings.baseline is not None:
         try:
-            accepted = read_baseline(request.settings.root / request.settings.baseline)
+            root_of_baseline = request.settings.root_of("baseline")
+            accepted = read_baseline(root_of_baseline / request.settings.baseline)
         except BaselineError as error:
             report.problems.append(Problem("", str(error)))
-    for finding, name in zip(findings, names, strict=True):
-        if name in accepted:
+
+    def exists(path: str) -> bool:
+        return os.path.exists(os.path.join(root, path))
+
+    earlier = earlier_names(accepted, findings, paths, lines, exists)
+    names_then = names if earlier == paths else fingerprints(findings, earlier, lines)
+    known = {row.fingerprint for row in accepted}
+    for finding, path, name, then in zip(findings, paths, names, names_then, strict=True):
+        if then in known:
             report.baselined += 1
         else:
-            report.findings.append(Reported(finding, name))
+            report.findings.append(Reported(finding, name, path))
+    left = [row for row in accepted if row.fingerprint not in names_then]
+    report.stale += [row for row in left if _judged(row, request, found, root)]
+    return set(names_then)
+
+
+def _judged(row: Accepted, request: Request, found: Survey, root: str) -> bool:
+    """Whether this run would have found what `row` accepts: its rule ran, and its file was looked at."""
+    if row.code not in request.selection.codes:
+        return False
+    path = os.path.join(root, row.path)
+    if os.path.exists(path):
+        return any(entry.file.path == path and entry.reported for entry in found.entries)
+    named = [os.path.abspath(each) for each in request.paths]
+    return any(path == each or path.startswith(each.rstrip(os.sep) + os.sep) for each in named)

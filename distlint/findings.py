@@ -94,3 +94,7 @@ class Finding:
     related: tuple[Related, ...] = ()
     fix: Fix | None = None
     witness: Witness | None = field(default=None, compare=False)
+
+    def places(self) -> tuple[Place, ...]:
+        """Where it is, and the places related to it."""
+        return (self.place, *(related.place for related in self.related))

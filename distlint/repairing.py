@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,8 +11,10 @@ from distlint.checking import Request, check
 from distlint.columns import split_lines
 from distlint.findings import Applicability, Finding
 from distlint.fixing.comments import apply_to_comments, only_comments
-from distlint.fixing.requests import FixRequest, SkipKind
+from distlint.fixing.replacements import Replacement, replacements
+from distlint.fixing.requests import FixRequest, FixResult, SkipKind
 from distlint.project.files import Problem
+from distlint.project.naming import path_of
 from distlint.project.reading import decode
 from distlint.reporting.report import Report
 
@@ -42,30 +44,38 @@ class Repair:
     """The findings in the files as they are."""
     after: Report = field(default_factory=Report)
     """The findings that are left in the repaired texts, and what could not be done."""
+    withheld: int = 0
+    """How many unsafe fixes are left because nobody asked for them."""
     notes: list[str] = field(default_factory=list)
     """Fixes that were offered and do not go in, and why."""
 
 
-def repair(request: Request, *, unsafe: bool) -> Repair:
-    """Apply the safe fixes of what `request` names, with `unsafe` the unsafe ones too, in memory.
+def repair(requests: Sequence[Request], *, unsafe: bool | None) -> Repair:
+    """Apply the safe fixes of what `requests` name, with `unsafe` the unsafe ones too, in memory.
 
-    Fixes that overlap take turns: each round looks anew at the text of the round before.
+    Without a word about `unsafe`, the settings of each file decide. Fixes that overlap take turns: each round looks anew at the text of the round before.
     """
     result = Repair()
     originals: dict[str, bytes] = {}
-    overlays = dict(request.overlays)
+    overlays = {path: data for request in requests for path, data in request.overlays.items()}
+    settings = {
+        file.shown: request.settings for request in requests for file in request.files.files
+    }
+    takes_unsafe = {
+        shown: each.unsafe_fixes if unsafe is None else unsafe for shown, each in settings.items()
+    }
     settled: set[tuple[str, FixRequest]] = set()
     for number in range(ROUNDS):
-        report = check(replace(request, overlays=overlays))
+        report = check([replace(request, overlays=overlays) for request in requests])
         if number == 0:
             result.before = report
         result.after = report
-        todo = _offered(report, unsafe, settled)
+        todo = _offered(report, takes_unsafe, settled)
         if not todo:
             break
         waiting = False
         for shown, fixes in todo.items():
-            path = os.path.abspath(shown)
+            path = os.path.abspath(path_of(shown))
             data = overlays.get(path)
             if data is None:
                 data = _unchanged(shown, report)
@@ -73,26 +83,72 @@ def repair(request: Request, *, unsafe: bool) -> Repair:
                     reason = "changed while it was checked; nothing was fixed in it, run again"
                     result.after.problems.append(Problem(shown, reason))
                     continue
-            waiting |= _apply(shown, data, fixes, request, overlays, result, settled)
+            runtime = settings[shown].runtime_module
+            waiting |= _apply(shown, data, fixes, runtime, overlays, result, settled)
             originals.setdefault(path, data)
         if not waiting:
             break
     result.files = _fixed_files(originals, overlays)
+    result.withheld = sum(
+        applies(row.finding, True)
+        and not applies(row.finding, takes_unsafe[row.finding.place.path])
+        for row in result.after.findings
+    )
     return result
 
 
 def _offered(
-    report: Report, unsafe: bool, settled: set[tuple[str, FixRequest]]
+    report: Report, takes_unsafe: Mapping[str, bool], settled: set[tuple[str, FixRequest]]
 ) -> dict[str, list[FixRequest]]:
     """The fixes to carry out, by the path shown."""
     offered: dict[str, list[FixRequest]] = {}
     for row in report.findings:
-        if applies(row.finding, unsafe):
-            shown = row.finding.place.path
+        shown = row.finding.place.path
+        if applies(row.finding, takes_unsafe[shown]):
             fix = FixRequest.of(row.finding)
             if (shown, fix) not in settled:
                 offered.setdefault(shown, []).append(fix)
     return offered
+
+
+def each_alone(report: Report, requests: Sequence[Request]) -> dict[str, tuple[Replacement, ...]]:
+    """What the fix of each finding changes when it is the only one, by the finding's fingerprint.
+
+    Findings whose fix cannot be carried out are left out.
+    """
+    by_path: dict[str, list[tuple[str, FixRequest]]] = {}
+    for row in report.findings:
+        if applies(row.finding, unsafe=True):
+            wanted = by_path.setdefault(row.finding.place.path, [])
+            wanted.append((row.fingerprint, FixRequest.of(row.finding)))
+    overlays = {path: data for request in requests for path, data in request.overlays.items()}
+    runtime = {
+        file.shown: request.settings.runtime_module
+        for request in requests
+        for file in request.files.files
+    }
+    changes: dict[str, tuple[Replacement, ...]] = {}
+    for shown, rows in by_path.items():
+        data = overlays.get(os.path.abspath(path_of(shown))) or _unchanged(shown, report)
+        if data is None:
+            continue
+        before = decode(data).removeprefix("\ufeff")
+        results = _results(data, [fix for _, fix in rows], runtime[shown])
+        for (name, _), result in zip(rows, results, strict=True):
+            if result.applied:
+                changes[name] = replacements(before, decode(result.data).removeprefix("\ufeff"))
+    return changes
+
+
+def _results(data: bytes, fixes: list[FixRequest], runtime_module: str) -> list[FixResult]:
+    """What comes of each of `fixes` alone; LibCST is loaded only where one changes code."""
+    if all(map(only_comments, fixes)):
+        return [apply_to_comments(data, [fix]) for fix in fixes]
+    from distlint.fixing.engine import apply_each
+
+    in_code = [fix for fix in fixes if not only_comments(fix)]
+    made = iter(apply_each(data, in_code, runtime_module=runtime_module))
+    return [apply_to_comments(data, [fix]) if only_comments(fix) else next(made) for fix in fixes]
 
 
 def applies(finding: Finding, unsafe: bool) -> bool:
@@ -109,7 +165,7 @@ def _apply(
     shown: str,
     data: bytes,
     fixes: list[FixRequest],
-    request: Request,
+    runtime_module: str,
     overlays: dict[str, bytes],
     result: Repair,
     settled: set[tuple[str, FixRequest]],
@@ -120,12 +176,12 @@ def _apply(
         # It loads LibCST. Comments that are beside it get their turn in the next round.
         from distlint.fixing.engine import apply_fixes
 
-        outcome = apply_fixes(data, code, runtime_module=request.settings.runtime_module)
+        outcome = apply_fixes(data, code, runtime_module=runtime_module)
     else:
         outcome = apply_to_comments(data, fixes)
     result.applied += len(outcome.applied)
     if outcome.data != data:
-        overlays[os.path.abspath(shown)] = outcome.data
+        overlays[os.path.abspath(path_of(shown))] = outcome.data
     for skip in outcome.skipped:
         if skip.kind is SkipKind.CONFLICT:
             continue  # its turn comes in the next round
@@ -142,7 +198,7 @@ def _apply(
 def _unchanged(shown: str, report: Report) -> bytes | None:
     """The bytes of the file, where it still holds the text that was checked."""
     try:
-        data = Path(shown).read_bytes()
+        data = Path(path_of(shown)).read_bytes()
         text = decode(data).removeprefix("\ufeff")
     except (OSError, ValueError):
         return None

@@ -32,9 +32,13 @@ from typing import TYPE_CHECKING, TypeAlias
 from distlint.findings import Finding, Severity
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from distlint.analysis.model import Model
 
 ENTRY_POINT_GROUP = "distlint.rules"
+BUNDLED = "distlint.rules"
+"""The package of the rules that come with distlint."""
 
 Check: TypeAlias = "Callable[[Model], Iterator[Finding]]"
 """What finds: the function `check` of a rule module."""
@@ -59,6 +63,8 @@ class Rule:
     literals: tuple[bytes, ...]
     check: Check
     module: str
+    documentation: str = ""
+    """The URL of the pages, where the package that brings the rule names one in its metadata."""
 
     @property
     def family(self) -> str:
@@ -71,8 +77,8 @@ class Rule:
         return self.page.partition("\n")[0]
 
 
-def rule_from_module(module: ModuleType) -> Rule:
-    """The rule that a module defines. Raises AttributeError where a name is missing."""
+def rule_from_module(module: ModuleType, documentation: str = "") -> Rule:
+    """The rule that a module defines; `documentation` is where its pages are. Raises AttributeError where a name is missing."""
     return Rule(
         code=module.CODE,
         name=module.NAME,
@@ -82,23 +88,54 @@ def rule_from_module(module: ModuleType) -> Rule:
         literals=tuple(module.LITERALS),
         check=module.check,
         module=module.__name__,
+        documentation=documentation,
     )
 
 
+class BrokenRules(Exception):
+    """Why the rules of an installed package cannot be used, in one line."""
+
+
 def load_rules() -> dict[str, Rule]:
-    """Every registered rule by code, sorted by code. Raises ValueError when two share a code."""
+    """Every rule by code, sorted by code: the bundled ones and all that are registered.
+
+    Raises BrokenRules where a package cannot be imported, is no package of rules, or takes a code.
+    """
     from importlib import metadata  # 12 ms that a run with a catalogue in its cache saves
 
+    entries = {entry.value: entry for entry in metadata.entry_points(group=ENTRY_POINT_GROUP)}
+    # A checkout that was not installed has no entry point.
+    entries.setdefault(BUNDLED, metadata.EntryPoint("distlint", BUNDLED, ENTRY_POINT_GROUP))
     rules: dict[str, Rule] = {}
-    for entry in metadata.entry_points(group=ENTRY_POINT_GROUP):
-        for module in _rule_modules(entry.load()):
-            rule = rule_from_module(module)
-            if rule.code in rules and rules[rule.code].module != rule.module:
-                raise ValueError(
-                    f"{rule.code} is defined by {rules[rule.code].module} and {rule.module}"
+    for entry in entries.values():
+        try:
+            documentation = _documentation(entry)
+            modules = _rule_modules(entry.load())
+            found = [rule_from_module(module, documentation) for module in modules]
+        except (Exception, SystemExit) as error:
+            what = " ".join(f"{type(error).__name__}: {error}".split())
+            raise BrokenRules(
+                f"the rules of `{entry.name}` ({entry.value}) cannot be loaded: {what}; "
+                "repair or uninstall the package that brings them"
+            ) from error
+        for rule in found:
+            taken = rules.setdefault(rule.code, rule).module
+            if taken != rule.module:
+                raise BrokenRules(
+                    f"{rule.code} is defined by {taken} and {rule.module}; "
+                    "uninstall one of the two packages"
                 )
-            rules[rule.code] = rule
     return dict(sorted(rules.items()))
+
+
+def _documentation(entry: EntryPoint) -> str:
+    """The `Documentation` URL among the project URLs of the package that registers `entry`."""
+    urls = (entry.dist.metadata.get_all("Project-URL") if entry.dist else None) or []
+    for line in urls:
+        label, _, url = line.partition(", ")
+        if label.lower() == "documentation":
+            return str(url)
+    return ""
 
 
 def _rule_modules(root: ModuleType) -> Iterator[ModuleType]:

@@ -1,7 +1,13 @@
 """Writes what the program says into the documentation.
 
-`docs/rules/` gets one page for each bundled rule, from its docstring, and a list of them. In the README,
-each block below a line `<!-- output: COMMAND -->` becomes the output of that command.
+`docs/rules/` gets one page for each bundled rule, from its docstring, and a list of them. In the README and
+the other pages,
+
+- a block below a line `<!-- output: COMMAND -->` becomes the output of that command, run in the root of
+  the repository;
+- a block below a line `<!-- session: SCENE -->` is a session in a folder that holds what SCENES says: what
+  follows a line `$ distlint …` becomes what that command prints. The sessions of one page that name one
+  scene go on in one folder.
 
 python docs/generate.py           writes the pages, removes those of rules that are gone
 python docs/generate.py --check   writes nothing; exits 1 and names what is out of date
@@ -10,10 +16,13 @@ python docs/generate.py --check   writes nothing; exits 1 and names what is out 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
 from distlint.codes import FAMILIES, free_code
@@ -21,10 +30,29 @@ from distlint.rule import Rule, Status, load_rules
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs/rules"
-README = ROOT / "README.md"
 WIDTH = 96
 BLOCK = re.compile(r"(<!-- output: distlint (.+?) -->\n```\w*\n).*?(```\n)", re.DOTALL)
+SESSION = re.compile(r"(<!-- session: ([\w-]+) -->\n```\w*\n)(.*?)(```\n)", re.DOTALL)
+COMMAND = re.compile(r"^\$ distlint (?:.*\\\n)*.*", re.MULTILINE)
+"""A command of a session; a backslash at the end of a line continues it."""
 BUNDLED = "distlint.rules."
+LLAMA_3_8B = {
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "hidden_size": 4096,
+    "intermediate_size": 14336,
+    "num_attention_heads": 32,
+    "num_hidden_layers": 32,
+    "num_key_value_heads": 8,
+    "vocab_size": 128256,
+    "tie_word_embeddings": False,
+}
+SCENES = {
+    "any-folder": {},
+    "a-package": {"mypackage/__init__.py": "", "mypackage/models/__init__.py": ""},
+    "a-llama-configuration": {"llama-3-8b/config.json": json.dumps(LLAMA_3_8B)},
+}
+"""Names of sessions, and the files that are there when they begin."""
 
 
 def bundled_rules() -> list[Rule]:
@@ -66,26 +94,58 @@ def index(rules: list[Rule]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def readme() -> str:
-    """The README with the present output of the commands that it shows."""
-    return BLOCK.sub(
-        lambda match: match[1] + output(match[2]) + match[3], README.read_text(encoding="utf-8")
-    )
+def written_pages() -> list[Path]:
+    """The pages that people write and that may show what commands print."""
+    pages = [ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("docs/commands/*.md")]
+    return sorted(path for path in pages if "<!-- " in path.read_text(encoding="utf-8"))
+
+
+def with_output(page: str) -> str:
+    """`page` with the present output of the commands that it shows."""
+    page = BLOCK.sub(lambda match: match[1] + output(match[2]) + match[3], page)
+    with ExitStack() as stack:
+        folders: dict[str, Path] = {}
+
+        def played(match: re.Match[str]) -> str:
+            if match[2] not in folders:
+                folders[match[2]] = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+                for name, text in SCENES[match[2]].items():
+                    path = folders[match[2]] / name
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_text(text, encoding="utf-8")
+            return match[1] + session(match[3], folders[match[2]]) + match[4]
+
+        return SESSION.sub(played, page)
 
 
 def output(arguments: str) -> str:
     """What `distlint ARGUMENTS` prints on standard output, run in the root of the repository."""
-    done = subprocess.run(
-        [sys.executable, "-m", "distlint", *arguments.split(), "--no-cache"],
-        cwd=ROOT,
+    done = distlint([*arguments.split(), "--no-cache"], ROOT)
+    if done.returncode not in (0, 1):
+        raise RuntimeError(f"distlint {arguments} ended with {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+def session(block: str, folder: Path) -> str:
+    """The commands of `block`, each with all that it prints in `folder` now."""
+    lines: list[str] = []
+    for command in COMMAND.findall(block):
+        done = distlint(command.removeprefix("$ distlint ").replace("\\\n", " ").split(), folder)
+        lines += [*command.splitlines(), *(done.stdout + done.stderr).splitlines()]
+    return "\n".join(lines) + "\n"
+
+
+def distlint(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """`distlint` as it is in this repository, run in `folder`."""
+    return subprocess.run(
+        [sys.executable, "-m", "distlint", *arguments],
+        cwd=folder,
+        timeout=120,
         env={**os.environ, "COLUMNS": str(WIDTH), "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
         capture_output=True,
         encoding="utf-8",
         check=False,
     )
-    if done.returncode not in (0, 1):
-        raise RuntimeError(f"distlint {arguments} ended with {done.returncode}: {done.stderr}")
-    return done.stdout
 
 
 def main() -> int:
@@ -95,8 +155,10 @@ def main() -> int:
     only_check = parser.parse_args().check
     rules = bundled_rules()
     wanted = {FOLDER / f"{rule.code}.md": page(rule) for rule in rules}
-    wanted |= {FOLDER / "README.md": index(rules), README: readme()}
-    present = {path: path.read_text(encoding="utf-8") for path in [*FOLDER.glob("*.md"), README]}
+    wanted[FOLDER / "README.md"] = index(rules)
+    written = written_pages()
+    wanted |= {path: with_output(path.read_text(encoding="utf-8")) for path in written}
+    present = {path: path.read_text(encoding="utf-8") for path in [*FOLDER.glob("*.md"), *written]}
     stale = sorted(
         path for path in wanted.keys() | present.keys() if wanted.get(path) != present.get(path)
     )

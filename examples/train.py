@@ -1,4 +1,4 @@
-"""A fine-tuning script as many look: it works on one GPU. On two, six places go wrong."""
+"""A fine-tuning script as many look: it works on one GPU. On two, five places go wrong."""
 
 import os
 

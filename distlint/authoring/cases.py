@@ -20,8 +20,9 @@ from distlint.edits import Edit, ReplaceComment
 from distlint.findings import Finding
 from distlint.fixing.diff import diff_text
 from distlint.knowledge.literals import PREFILTER
+from distlint.project.files import discover
 from distlint.project.selection import Selection, match
-from distlint.project.settings import Settings
+from distlint.project.settings import Settings, SettingsTree
 from distlint.project.suppressions import find_suppressions
 from distlint.proving.expectations import expectations
 from distlint.repairing import Repair, applies, repair
@@ -78,7 +79,7 @@ def run_cases(
         copy = Path(name).resolve() / "cases.py"
         copy.write_bytes(before)
         request = _request(copy, cases, known)
-        report = check(request)
+        report = check([request])
         if not any(word in before for word in (*PREFILTER, *rule.literals)):
             text = "none of LITERALS stands here: files like this one are not read, and nothing is found"
             result.failures.append(cases.remark(None, text))
@@ -86,11 +87,11 @@ def run_cases(
         if result.failures:
             return result
         result.failures += _differences(cases, report, request.selection)
-        first = repair(request, unsafe=True)
+        first = repair([request], unsafe=True)
         second = Repair()
         if first.files:
             copy.write_bytes(first.files[0].after)
-            second = repair(request, unsafe=True)
+            second = repair([_request(copy, cases, known)], unsafe=True)
     result.fixes = first.applied
     result.failures += _fix_remarks(cases, first, second)
     _compare_with_written(cases, first, result, rewrite=rewrite)
@@ -104,7 +105,12 @@ def _request(copy: Path, cases: _Cases, known: Mapping[str, Rule]) -> Request:
     silenced = [rule for rule in known.values() if any(match(word, rule) for word in named)]
     rules = {rule.code: rule for rule in (*silenced, cases.rule)}
     selection = Selection(tuple(rules.values()), frozenset(rules))
-    return Request([str(copy)], Settings(root=copy.parent), tuple(known.values()), selection)
+    settings = Settings(root=copy.parent)
+    tree = SettingsTree(settings, fixed=settings)
+    paths = [str(copy)]
+    return Request(
+        paths, discover(paths, tree), settings, tree, tuple(known.values()), selection
+    )
 
 
 def _differences(cases: _Cases, report: Report, selection: Selection) -> Iterator[Remark]:

@@ -22,7 +22,7 @@ from typing import Final
 from distlint.findings import Severity
 from distlint.project.files import discover
 from distlint.project.modules import forget_packages, module_name, package_root
-from distlint.project.settings import Settings
+from distlint.project.settings import Settings, SettingsTree
 from distlint.rule import ENTRY_POINT_GROUP, Rule, Status, load_rules, rule_from_module
 
 BUNDLED = "distlint.rules"
@@ -89,7 +89,10 @@ def bundled_root() -> Path:
 def rule_folders(paths: Iterable[Path]) -> list[RuleFolder]:
     """The rules whose folders are at, below or around (for a file in one) `paths`, sorted by path."""
     starts = [path.parent if path.is_file() else path for path in map(Path.resolve, paths)]
-    pages = (Path(file.path) for file in discover(starts, Settings()).files)
+    pages = (
+        Path(file.path)
+        for file in discover(starts, SettingsTree(Settings(), fixed=Settings())).files
+    )
     found = {page.parent for page in pages if page.name == "__init__.py" and _assigns_code(page)}
     return [_folder(path) for path in sorted(found)]
 

@@ -86,7 +86,7 @@ def _proof(verdict: Verdict, rule: Rule) -> None:
     if proof_problem(verdict.folder, rule):
         return  # a remark on the structure
     if importlib.util.find_spec("torch") is None:
-        text = "not run: needs torch; pip install 'distlint[runtime]'"
+        text = "not run: needs torch: pip install 'torch>=2.4' accelerate"
         verdict.notes.append(Remark(path, None, text))
         return
     outcome = run_proof(Proof(rule.code, rule.name, path))

@@ -10,8 +10,20 @@ from pathlib import Path
 import click
 
 from distlint.cli.failure import CannotRun
-from distlint.hardware.accelerate_config.choose import ChoiceError, choose, open_strategies
-from distlint.hardware.accelerate_config.documents import Choice, Strategy, text_of
+from distlint.hardware.accelerate_config.choose import (
+    ChoiceError,
+    Wishes,
+    choose,
+    open_strategies,
+    warnings_about,
+)
+from distlint.hardware.accelerate_config.documents import (
+    Choice,
+    Machines,
+    Offload,
+    Strategy,
+    text_of,
+)
 from distlint.hardware.gpus import Gpu, GpuQueryError, installed_gpus, visible_gpus
 
 _WHEN = {
@@ -41,6 +53,47 @@ _WHEN = {
     help="Default: what the GPUs compute natively.",
 )
 @click.option(
+    "--num-machines",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Machines of the job. --num-processes counts all of them.",
+)
+@click.option(
+    "--machine-rank",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="The machine that the file is for.",
+)
+@click.option("--main-process-ip", metavar="HOST", help="Where the machines reach rank 0's.")
+@click.option(
+    "--main-process-port",
+    type=click.IntRange(1, 65535),
+    default=29500,
+    show_default=True,
+    help="The port there.",
+)
+@click.option(
+    "--offload",
+    type=click.Choice([o.value for o in Offload]),
+    default=Offload.NONE.value,
+    show_default=True,
+    help="What goes to the host's memory. zero2: optimizer; fsdp: all; zero3: both.",
+)
+@click.option(
+    "--wrap",
+    metavar="CLASS,CLASS",
+    help="Classes of the model's blocks, for FSDP. Default: the model's _no_split_modules.",
+)
+@click.option(
+    "--accumulate",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Batches for each step of the optimizer.",
+)
+@click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="The file. Default: standard output."
 )
 @click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
@@ -53,6 +106,13 @@ def config(
     strategy: str | None,
     num_processes: str,
     mixed_precision: str | None,
+    num_machines: int,
+    machine_rank: int,
+    main_process_ip: str | None,
+    main_process_port: int,
+    offload: str,
+    wrap: str | None,
+    accumulate: int,
     output: Path | None,
     force: bool,
     other_machine: bool,
@@ -66,8 +126,16 @@ def config(
         raise CannotRun(f"{output} exists and is left as it is; --force overwrites it")
     gpus = () if other_machine else _gpus()
     chosen = Strategy(strategy) if strategy else _decide(gpus, other_machine)
+    wishes = Wishes(
+        Machines(num_machines, machine_rank, main_process_ip, main_process_port),
+        Offload(offload),
+        _classes(wrap),
+        accumulate,
+    )
     try:
-        choice = choose(chosen, gpus, processes, mixed_precision, other_machine=other_machine)
+        choice = choose(
+            chosen, gpus, processes, mixed_precision, other_machine=other_machine, wishes=wishes
+        )
     except ChoiceError as error:
         raise CannotRun(str(error)) from None
     if output is None:
@@ -75,6 +143,14 @@ def config(
     else:
         _write(output, text_of(choice))
         click.echo(f"{output}: {_said(choice)}", err=True)
+    for said in warnings_about(choice, gpus):
+        click.echo(f"Warning: {said}", err=True)
+    if choice.accumulation > 1 and choice.strategy not in (Strategy.ZERO2, Strategy.ZERO3):
+        click.echo(
+            "accelerate's configuration has no accumulation outside DeepSpeed: start with "
+            f"ACCELERATE_GRADIENT_ACCUMULATION_STEPS={choice.accumulation}, as the file says",
+            err=True,
+        )
     if choice.strategy is Strategy.CPU and choice.processes > 1:
         click.echo(
             "accelerate launch starts one process with this file; start "
@@ -91,9 +167,21 @@ def _processes(text: str) -> int | None:
     return int(text)
 
 
+def _classes(text: str | None) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in (text or "").split(",") if name.strip())
+    for name in names:
+        if not name.isidentifier():
+            raise CannotRun(f"--wrap {text}: {name!r} is no class name; write First,Second")
+    return names
+
+
 def _gpus() -> tuple[Gpu, ...]:
     try:
-        return visible_gpus(installed_gpus(), os.environ.get("CUDA_VISIBLE_DEVICES"))
+        installed = installed_gpus()
+        for gpu in installed:
+            if gpu.lost:
+                click.echo(f"Warning: nvidia-smi has lost a GPU ({gpu.lost}); see doctor", err=True)
+        return visible_gpus(installed, os.environ.get("CUDA_VISIBLE_DEVICES"))
     except GpuQueryError as error:
         raise CannotRun(f"{error}; --other-machine writes a file without looking") from None
 

@@ -6,6 +6,7 @@ import json
 import shutil
 import sys
 import time
+from pathlib import Path
 
 import click
 
@@ -26,6 +27,12 @@ from distlint.reporting.style import style_for
 )
 @click.option("--config-file", metavar="FILE", help="accelerate's configuration to judge.")
 @click.option("--deepspeed-config", metavar="FILE", help="A DeepSpeed JSON to judge.")
+@click.option(
+    "--script", metavar="FILE", help="The training script: read, with the configuration. Not run."
+)
+@click.option(
+    "--model", metavar="DIR", help="A transformers config.json or its folder, read with them."
+)
 @click.option("--checkpoint-dir", metavar="DIR", help="Where checkpoints will be written.")
 @click.option("--params", metavar="COUNT", help="Parameters of the model to be trained: 7b.")
 @click.option(
@@ -47,6 +54,8 @@ def doctor(
     num_processes: int | None,
     config_file: str | None,
     deepspeed_config: str | None,
+    script: str | None,
+    model: str | None,
     checkpoint_dir: str | None,
     params: str | None,
     model_parallel: str,
@@ -61,6 +70,9 @@ def doctor(
         parameters = None if params is None else parse_count(params)
     except ValueError as problem:
         raise CannotRun(str(problem)) from None
+    for option, path in (("--script", script), ("--model", model)):
+        if path is not None and not Path(path).exists():
+            raise CannotRun(f"{option} {path}: no such file; nothing is fetched from a hub")
     started = time.monotonic()
     try:
         machine = look_at_machine(
@@ -72,6 +84,8 @@ def doctor(
                 shm_path=shm,
                 parameters=parameters,
                 model_parallel=model_parallel,
+                script=script,
+                model=model,
             )
         )
     except OSError as problem:

@@ -7,13 +7,14 @@ import sys
 
 import click
 
-from distlint.cli.output import write
-from distlint.reporting.style import Style, style_for
+from distlint.cli.output import color_option, style_of, write
+from distlint.reporting.style import Style
 from distlint.rule import Rule, load_rules
 
 
 @click.command()
 @click.argument("rule", metavar="CODE|NAME")
+@color_option
 def explain(rule: str) -> None:
     """Print the page of a rule: what it finds, why it is bad, what to write instead."""
     rules = load_rules()
@@ -25,7 +26,7 @@ def explain(rule: str) -> None:
         )
         hint = f"did you mean `{close[0]}`?" if close else "`distlint rules` lists them all"
         raise click.UsageError(f"no rule is called `{rule}`; {hint}")
-    style = style_for(sys.stdout)
+    style = style_of(sys.stdout)
     write(style.bold(f"{found.code} {found.name}"))
     write(style.dim(f"{found.severity.value}, {found.status.value}, in {found.family}"))
     write("")

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
+from distlint.checking import Request
 from distlint.cli.inputs import BadSetting, Inputs, prepare, shared_options
-from distlint.cli.output import print_notes, print_problems, print_report
+from distlint.cli.output import Printing, print_notes, print_problems, print_report, style_of, write
 from distlint.cli.progress import ProgressBar
-from distlint.findings import Applicability
 from distlint.fixing.diff import diff_text, unified_diff
 from distlint.fixing.writing import WriteRefused, write_fixed
-from distlint.project.files import Problem
-from distlint.repairing import FixedFile, Repair, applies, repair
+from distlint.project.cache import Cache
+from distlint.project.files import Problem, leads_outside
+from distlint.project.naming import escaped
+from distlint.repairing import FixedFile, Repair, repair
 from distlint.reporting.report import Report
-from distlint.reporting.style import Style, style_for
+from distlint.reporting.style import Style
 
 
 @click.command()
@@ -29,12 +33,14 @@ from distlint.reporting.style import Style, style_for
 )
 @click.option("--diff", is_flag=True, help="With --apply: show the diff as well.")
 @click.option("--exit-zero", is_flag=True, help="Exit 0 in spite of findings.")
+@click.option("-q", "--quiet", is_flag=True, help="Print the diff or what is left, nothing else.")
 @click.option("-v", "--verbose", is_flag=True, help="Say what was left out and why.")
 def fix(
     apply: bool,
     unsafe_fixes: bool | None,
     diff: bool,
     exit_zero: bool,
+    quiet: bool,
     verbose: bool,
     **values: Any,
 ) -> None:
@@ -45,34 +51,33 @@ def fix(
     could not be done.
     """
     try:
-        request = prepare(Inputs(**values))
+        requests = prepare(Inputs(**values)).requests
     except BadSetting as bad:
-        print_report(bad.report, "text")
+        print_report(bad.report, Printing())
         sys.exit(2)
-    unsafe = request.settings.unsafe_fixes if unsafe_fixes is None else unsafe_fixes
-    # Stored findings hold no edits.
-    request.cache = request.cache.disabled()
-    with ProgressBar(sys.stderr) as bar:
-        request.progress = bar
-        result = repair(request, unsafe=unsafe)
-    from_stdin = bool(request.overlays)
+    with ProgressBar(sys.stderr, enabled=not quiet) as bar:
+        for request in requests:
+            request.cache = Cache(None)  # stored findings hold no edits
+            request.progress = bar
+        result = repair(requests, unsafe=unsafe_fixes)
+    overlays = requests[0].overlays
+    from_stdin = bool(overlays)
     if diff or not apply:
         _print_diff(result.files)
     if apply and from_stdin:
-        (data,) = (
-            (file.after for file in result.files) if result.files else request.overlays.values()
-        )
+        (data,) = (file.after for file in result.files) if result.files else overlays.values()
         sys.stdout.buffer.write(data)
         sys.stdout.flush()
     elif apply:
-        _write(result)
-        print_report(result.after, "text")
+        _write(result, requests)
+        print_report(result.after, Printing(quiet=quiet))
     for note in result.notes:
         print(f"distlint: {note}", file=sys.stderr)
     if verbose:
         print_notes(result.after)
     print_problems(result.after)
-    print(_summary(result, apply, unsafe, style_for(sys.stderr)), file=sys.stderr)
+    if not quiet:
+        print(_summary(result, apply, style_of(sys.stderr)), file=sys.stderr)
     code = (result.after if apply else _planned(result)).exit_code()
     sys.exit(0 if exit_zero and code == 1 else code)
 
@@ -84,11 +89,11 @@ def _planned(result: Repair) -> Report:
 
 
 def _print_diff(files: list[FixedFile]) -> None:
-    style = style_for(sys.stdout)
+    style = style_of(sys.stdout)
     for file in files:
         if sys.stdout.isatty() or style.color:
             for line in diff_text(file.shown, file.before, file.after).splitlines():
-                print(_painted(line, style))
+                write(_painted(line, style))
         else:  # byte for byte what `git apply` needs
             sys.stdout.flush()
             sys.stdout.buffer.write(unified_diff(file.shown, file.before, file.after))
@@ -105,21 +110,32 @@ def _painted(line: str, style: Style) -> str:
     return style.green(line) if line.startswith("+") else line
 
 
-def _write(result: Repair) -> None:
+def _write(result: Repair, requests: Sequence[Request]) -> None:
     """Write what changed; what is refused is a problem, and the rest goes on."""
+    roots = {
+        file.path: str(request.settings.root)
+        for request in requests
+        for file in request.files.files
+    }
     written = []
     for file in result.files:
+        shown = escaped(file.shown)
+        if leads_outside(str(file.path), roots[str(file.path)]):
+            real = escaped(os.path.realpath(file.path))
+            reason = f"not written, it is a link out of the project; name {real} to fix that file"
+            result.after.problems.append(Problem(shown, reason))
+            continue
         try:
             write_fixed(file.path, file.before, file.after)
         except WriteRefused as refused:
-            path, _, reason = str(refused).partition(": ")
-            result.after.problems.append(Problem(path, reason))
+            reason = str(refused).removeprefix(f"{file.path}: ")
+            result.after.problems.append(Problem(shown, reason))
         else:
             written.append(file)
     result.files = written
 
 
-def _summary(result: Repair, apply: bool, unsafe: bool, style: Style) -> str:
+def _summary(result: Repair, apply: bool, style: Style) -> str:
     fixes = _counted(result.applied, "fix", "fixes")
     files = _counted(len(result.files), "file", "files")
     if not result.files:
@@ -128,14 +144,8 @@ def _summary(result: Repair, apply: bool, unsafe: bool, style: Style) -> str:
         line = style.green(f"Applied {fixes} in {files}.")
     else:
         line = style.green(f"Would apply {fixes} in {files}; `--apply` does.")
-    more = sum(
-        applies(row.finding, True)
-        and row.finding.fix is not None
-        and row.finding.fix.applicability is Applicability.UNSAFE
-        for row in result.after.findings
-    )
-    if more and not unsafe:
-        line += f" {more:,} more with `--unsafe-fixes`."
+    if result.withheld:
+        line += f" {result.withheld:,} more with `--unsafe-fixes`."
     return line
 
 

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from distlint.checking import Request
+from distlint.cli.output import color_option
 from distlint.findings import Finding, Place
-from distlint.project.cache import Cache, engine_stamp
+from distlint.project.cache import VARIABLE, Cache, cache_folder, engine_stamp
 from distlint.project.catalogue import known_rules
+from distlint.project.files import Part, discover, parts_of
 from distlint.project.fingerprints import fingerprints
-from distlint.project.modules import project_root
+from distlint.project.modules import View, project_root
+from distlint.project.naming import path_of
 from distlint.project.selection import UnknownSelector, check_selectors, select_rules
-from distlint.project.settings import Settings, SettingsError, find_settings, read_settings
+from distlint.project.settings import (
+    Fault,
+    Settings,
+    SettingsError,
+    SettingsTree,
+    read_settings,
+    shown_path,
+)
 from distlint.reporting.report import Report, Reported
 from distlint.rule import Rule
+
+if TYPE_CHECKING:
+    from distlint.project.revision import Base
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -31,6 +45,7 @@ class Inputs:
 
     paths: tuple[str, ...]
     select: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     preview: bool | None = None
     exclude: tuple[str, ...] = ()
@@ -39,20 +54,29 @@ class Inputs:
     stdin_filename: str | None = None
     baseline: str | None = None
     no_cache: bool = False
+    cache_dir: str | None = None
 
 
 class BadSetting(Exception):
     """Settings or options that cannot be followed, as the report to print."""
 
-    def __init__(self, report: Report, settings: Settings | None) -> None:
+    def __init__(self, report: Report) -> None:
         super().__init__()
         self.report = report
-        self.settings = settings
+
+
+cache_dir_option = click.option(
+    "--cache-dir",
+    metavar="FOLDER",
+    help=f"Keep the cache there; else in {VARIABLE}, else in the user's cache folder.",
+)
 
 
 def shared_options(command: Command) -> Command:
     """Add the options that choose files and rules."""
     for option in (
+        color_option,
+        cache_dir_option,
         click.option("--no-cache", is_flag=True, help="Neither read nor write the cache."),
         click.option(
             "--stdin-filename",
@@ -77,6 +101,12 @@ def shared_options(command: Command) -> Command:
             "--ignore", multiple=True, metavar="CODES", help="Codes, prefixes or names not to run."
         ),
         click.option(
+            "--extend-select",
+            multiple=True,
+            metavar="CODES",
+            help="Codes, prefixes or names to run beside those that would run.",
+        ),
+        click.option(
             "--select",
             multiple=True,
             metavar="CODES",
@@ -93,8 +123,37 @@ def split_codes(values: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
 
 
-def prepare(inputs: Inputs) -> Request:
-    """The request that `inputs` stand for. Raises BadSetting, or click.UsageError for the options."""
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What a command line asks for: the requests, and the settings for the run as a whole."""
+
+    requests: tuple[Request, ...]
+    settings: Settings
+    paths: tuple[str, ...]
+    tree: SettingsTree
+    request_of: Callable[[Part, View], Request]
+
+    def at(self, base: Base) -> tuple[Request, ...]:
+        """The requests for the same files as they were at `base`, under the settings of now."""
+        view = View(base.overlays, base.hides)
+        reported = {file.path for request in self.requests for file in request.files.files}
+        old = [path for new, path in base.renamed.items() if new in reported]
+        paths = [os.path.abspath(path) for path in self.paths]
+        found = discover([*paths, *old], self.tree, view=view)
+        # What cannot be looked at was told about the files of now.
+        found.problems, found.notes = [], []
+        parts = parts_of(found, [*paths, *old], self.tree, self.settings)
+        return tuple(
+            dataclasses.replace(
+                self.request_of(part, view),
+                settings=dataclasses.replace(part.settings, baseline=None),
+            )
+            for part in parts
+        )
+
+
+def prepare(inputs: Inputs) -> Prepared:
+    """What `inputs` stand for. Raises BadSetting, or click.UsageError for the options."""
     overlays: Mapping[str, bytes] = {}
     paths = inputs.paths or (".",)
     if "-" in paths:
@@ -107,81 +166,132 @@ def prepare(inputs: Inputs) -> Request:
         raise click.UsageError("--stdin-filename goes with `-`, the text on standard input")
     start = _start(paths)
     root = project_root(start) or Path.cwd()
-    cache = Cache(root, enabled=not inputs.no_cache)
+    cache = Cache(None if inputs.no_cache else cache_folder(inputs.cache_dir), root)
     rules = known_rules(cache, engine_stamp())
     known = tuple(rules.values())
     try:
-        settings = _settings(inputs, start, root)
-        _check_setting_selectors(settings, known)
+        tree = _tree(inputs, root)
     except SettingsError as error:
-        raise BadSetting(_bad_setting(error, rules), None) from None
+        raise BadSetting(_bad_settings(error.faults, rules)) from None
+    settings = tree.of(str(start))
+    view = View(overlays)
+    found = discover(paths, tree, view=view)
+    faults = [
+        *tree.faults,
+        *(fault for each in tree.read for fault in _wrong_selectors(each, known)),
+    ]
+    if faults:
+        raise BadSetting(_bad_settings(dict.fromkeys(faults), rules))
     select, ignore = split_codes(inputs.select), split_codes(inputs.ignore)
-    for option, selectors in (("--select", select), ("--ignore", ignore)):
+    extension = split_codes(inputs.extend_select)
+    for option, selectors in (
+        ("--select", select),
+        ("--extend-select", extension),
+        ("--ignore", ignore),
+    ):
         try:
             check_selectors(selectors, known)
         except UnknownSelector as error:
             raise click.UsageError(f"{option}: {error}") from None
-    settings = settings.overridden(
-        baseline=os.path.abspath(inputs.baseline) if inputs.baseline else None,
-        preview=inputs.preview,
-        force_exclude=inputs.force_exclude,
-        exclude=(*settings.exclude, *inputs.exclude) if inputs.exclude else None,
-    )
-    selection = select_rules(
-        known,
-        select=select or settings.select,
-        ignore=ignore if select else (*ignore, *settings.ignore),
-        overruled=settings.ignore if select else (),
-        preview=settings.preview,
-    )
-    return Request(paths, settings, known, selection, overlays, cache=cache)
+
+    def request_of(part: Part, view: View) -> Request:
+        chosen = select_rules(
+            known,
+            select=select or part.settings.select,
+            extension=extension,
+            ignore=ignore if select else (*ignore, *part.settings.ignore),
+            overruled=part.settings.ignore if select else (),
+            preview=part.settings.preview,
+        )
+        return Request(
+            paths=part.paths,
+            files=part.files,
+            settings=part.settings,
+            tree=tree,
+            known=known,
+            selection=chosen,
+            overlays=view.overlays,
+            hides=view.hides,
+            cache=cache,
+        )
+
+    parts = parts_of(found, [os.path.abspath(path) for path in paths], tree, settings)
+    requests = tuple(request_of(part, view) for part in parts)
+    return Prepared(requests, settings, paths, tree, request_of)
 
 
-def _settings(inputs: Inputs, start: Path, root: Path) -> Settings:
+def _tree(inputs: Inputs, root: Path) -> SettingsTree:
+    """The settings of this run. Raises SettingsError for the file of --config."""
+    fixed = None
     if inputs.config is not None:
         path = Path(inputs.config)
         if not path.is_file():
             raise click.UsageError(f"--config: {inputs.config}: no such file")
-        settings = read_settings(path.resolve())
-        if settings is None:
+        fixed = read_settings(path.resolve())
+        if fixed is None:
             raise click.UsageError(f"--config: {inputs.config} has no [tool.distlint] table")
-        return settings
-    return find_settings(start, root=root)
+    baseline = os.path.abspath(inputs.baseline) if inputs.baseline else None
+    return SettingsTree(
+        Settings(root=root),
+        fixed=fixed,
+        override=lambda settings: settings.overridden(
+            baseline=baseline, preview=inputs.preview, force_exclude=inputs.force_exclude
+        ),
+        exclude=inputs.exclude,
+    )
 
 
 def _start(paths: tuple[str, ...]) -> Path:
-    """The directory that holds all of `paths`: settings are looked for from there upwards."""
+    """The directory that holds all of `paths`: its settings are those of the run as a whole."""
     here = Path.cwd()
     existing = [here / path for path in paths if (here / path).exists()]
     try:
-        start = Path(os.path.commonpath(existing or [here]))
+        start = Path(os.path.commonpath([os.path.abspath(path) for path in existing or [here]]))
     except ValueError:  # several drives
         start = here
     return start if start.is_dir() else start.parent
 
 
-def _check_setting_selectors(settings: Settings, known: tuple[Rule, ...]) -> None:
-    if settings.source is None:
-        return
-    tables = [("select", settings.select), ("ignore", settings.ignore)]
-    tables += [("per-file-ignores", codes) for codes in settings.per_file_ignores.values()]
-    for key, selectors in tables:
-        try:
-            check_selectors(selectors, known)
-        except UnknownSelector as error:
-            raise settings.error(key, f"`{key}`: {error}") from None
+def _wrong_selectors(settings: Settings, known: tuple[Rule, ...]) -> Iterator[Fault]:
+    """The words in `settings` that name no rule."""
+    lists: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
+        (("select",), settings.select),
+        (("ignore",), settings.ignore),
+    ]
+    lists += [
+        (("per-file-ignores", pattern), codes)
+        for pattern, codes in settings.per_file_ignores.items()
+    ]
+    for key, selectors in lists:
+        for index, selector in enumerate(selectors):
+            try:
+                check_selectors([selector], known)
+            except UnknownSelector as error:
+                yield settings.fault((*key, index), f"`{key[0]}`: {error}")
 
 
-def _bad_setting(error: SettingsError, rules: Mapping[str, Rule]) -> Report:
+def _bad_settings(faults: Iterable[Fault], rules: Mapping[str, Rule]) -> Report:
     rule = rules["DL902"]
-    finding = Finding(
-        code=rule.code,
-        name=rule.name,
-        severity=rule.severity,
-        message=f"Nothing was checked: {error.reason}",
-        place=Place(error.path, error.line, 0, error.line, 0),
-    )
     report = Report()
-    line = report.texts.line(error.path, error.line)
-    report.findings = [Reported(finding, fingerprints([finding], [error.path], [line])[0])]
+    findings = []
+    for fault in faults:
+        shown = shown_path(fault.source)
+        if fault.source.is_symlink():  # it may lead to any file: its lines are not shown
+            report.texts.add(shown, "")
+        elif path_of(shown) != shown:
+            report.texts.add(shown, fault.source.read_bytes().decode("utf-8", "replace"))
+        findings.append(
+            Finding(
+                code=rule.code,
+                name=rule.name,
+                severity=rule.severity,
+                message=f"Nothing was checked: {fault.reason}",
+                place=Place(shown, fault.line, fault.column, fault.line, fault.column),
+            )
+        )
+    findings.sort(key=lambda each: (each.place.path, each.place.line, each.place.column))
+    paths = [each.place.path for each in findings]
+    lines = [report.texts.line(each.place.path, each.place.line) for each in findings]
+    names = fingerprints(findings, paths, lines)
+    report.findings = [Reported(*pair) for pair in zip(findings, names, strict=True)]
     return report

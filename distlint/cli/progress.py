@@ -14,9 +14,9 @@ PATIENCE = 1.0
 class ProgressBar:
     """Draws stages of work on a terminal and wipes itself away; does nothing elsewhere."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, *, enabled: bool = True) -> None:
         self._stream = stream
-        self._active = stream.isatty()
+        self._active = enabled and stream.isatty()
         self._start = time.monotonic()
         self._drawn_at = 0.0
 

@@ -8,15 +8,15 @@ from collections.abc import Collection
 
 import click
 
-from distlint.cli.output import write
+from distlint.cli.output import color_option, style_of, write, write_utf8
 from distlint.codes import family_of, free_code
 from distlint.findings import Severity
-from distlint.reporting.style import style_for
 from distlint.rule import Rule, Status, load_rules
 
 
 @click.command()
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text")
+@color_option
 def rules(output_format: str) -> None:
     """List the rules: code, severity, name, what each one finds."""
     known = load_rules().values()
@@ -32,9 +32,9 @@ def rules(output_format: str) -> None:
             }
             for rule in known
         ]
-        write(json.dumps(rows, indent=2, ensure_ascii=False))
+        write_utf8(json.dumps(rows, indent=2, ensure_ascii=False))
         return
-    style = style_for(sys.stdout)
+    style = style_of(sys.stdout)
     paint = {Severity.ERROR: style.red, Severity.WARNING: style.yellow, Severity.INFO: style.blue}
     width = max((len(rule.name) for rule in known), default=0)
     family = ""

@@ -11,7 +11,9 @@ from types import FrameType
 import click
 
 from distlint.cli.failure import CannotRun
-from distlint.hardware.sanitizer import findings, report, supervision
+from distlint.hardware.sanitizer import findings, flight_recorder, report, supervision
+from distlint.hardware.sanitizer.launcher import MODULES
+from distlint.hardware.sanitizer.ranks import Plan
 
 DIVERGED = 3
 """Exit status when the ranks diverged or stalled."""
@@ -21,7 +23,7 @@ DIVERGED = 3
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
     short_help="Run a script on several processes and name the first divergence.",
 )
-@click.option("-n", "--nproc", required=True, type=click.IntRange(1, 256), help="How many ranks.")
+@click.option("-n", "--nproc", type=click.IntRange(1, 256), help="How many ranks.")
 @click.option(
     "--backend",
     type=click.Choice(["gloo", "nccl"]),
@@ -44,18 +46,51 @@ DIVERGED = 3
     help="The same where some rank computes, sleeps or reads while others wait.",
 )
 @click.option(
+    "--notice",
+    type=click.FloatRange(min=0.5),
+    default=5.0,
+    show_default=True,
+    help="Seconds of waiting after which a line says who waits where.",
+)
+@click.option(
+    "--log-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Keep what each rank prints in this folder, as rank0.log, rank1.log, …",
+)
+@click.option(
+    "--replicas",
+    is_flag=True,
+    help="Compare the parameters of DDP's modules on all ranks after each optimizer step.",
+)
+@click.option(
+    "--launcher",
+    type=click.Choice(list(MODULES)),
+    help="Have this launcher start the ranks; its arguments follow after `--`.",
+)
+@click.option(
+    "--read",
+    "dumps",
+    type=click.Path(exists=True, path_type=Path),
+    help="Run nothing: read the dumps of torch's flight recorder in this folder.",
+)
+@click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object; the script prints to stderr."
 )
-@click.argument("script")
+@click.argument("script", required=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def run(
-    nproc: int,
+    nproc: int | None,
     backend: str | None,
     as_module: bool,
     stall_timeout: float,
     patience: float,
+    notice: float,
+    log_dir: Path | None,
+    replicas: bool,
+    launcher: str | None,
+    dumps: Path | None,
     as_json: bool,
-    script: str,
+    script: str | None,
     arguments: tuple[str, ...],
 ) -> None:
     """Run SCRIPT on several processes of this machine and name the first divergence of the ranks.
@@ -64,25 +99,69 @@ def run(
 
     Exit status: 3 when the ranks diverged or stalled, else the script's own.
     """
-    _check(script, as_module)
-    plan = supervision.Plan(
-        command=("module" if as_module else "script", script, *arguments),
-        ranks=nproc,
+    if dumps is not None:
+        if script is not None or nproc is not None:
+            raise click.UsageError("--read runs nothing: leave out the script and -n")
+        result = _compared(dumps)
+        if result.divergence is None and not as_json:
+            click.echo(report.no_divergence(result))
+        _say(result, as_json)
+    if script is None:
+        raise click.UsageError("Missing argument 'SCRIPT'.")
+    command: tuple[str, ...] = (script, *arguments)
+    if launcher is not None:
+        if nproc is not None or backend is not None or log_dir is not None or as_module:
+            raise click.UsageError(
+                "with --launcher, ranks, backend, module and logs are the launcher's: "
+                "give its own options after `--`"
+            )
+        _check_module(MODULES[launcher].partition(".")[0], f"--launcher {launcher}")
+    elif nproc is None:
+        raise click.UsageError("Missing option '-n' / '--nproc'.")
+    else:
+        _check(script, as_module)
+        command = ("module" if as_module else "script", *command)
+    plan = Plan(
+        command=command,
+        ranks=nproc or 0,
         backend=backend,
         stall=stall_timeout,
         patience=patience,
         output_to_stderr=as_json,
+        notice=notice,
+        replicas=replicas,
+        logs=log_dir,
     )
-    signal.signal(signal.SIGTERM, _terminated)
     try:
-        result = supervision.run(plan)
+        if launcher is not None:
+            result = supervision.run_launched(plan, launcher, _listener())
+        else:
+            result = supervision.run(plan, _listener())
     except KeyboardInterrupt:
         click.echo("distlint run: interrupted; all ranks are ended", err=True)
         sys.exit(130)
     except OSError as error:
         raise CannotRun(f"the ranks could not be started: {error}") from error
+    for state in result.ranks:
+        if state.torn_down:
+            click.echo(f"distlint run: {report.torn_down(state)}", err=True)
+    _say(result, as_json)
+
+
+def _compared(path: Path) -> supervision.Result:
+    try:
+        return flight_recorder.compare_dumps(flight_recorder.dump_files(path))
+    except flight_recorder.NotADump as error:
+        raise CannotRun(f"{error}") from error
+    except OSError as error:
+        raise CannotRun(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _say(result: supervision.Result, as_json: bool) -> None:
+    """Report on a run, with what `distlint check` says there; exits."""
     status = _status(result)
     found: list[findings.RuleFinding] = []
+    why_not: str | None = None
     if result.divergence is not None:
         found, why_not = findings.findings_at(report.stacks_of(result))
         if why_not is not None:
@@ -91,7 +170,24 @@ def run(
         click.echo(json.dumps(report.as_object(result, found, status), indent=2))
     elif result.divergence is not None or result.failed is not None:
         click.echo(report.as_text(result, found), err=True)
+        if result.divergence is not None and why_not is None and not found:
+            click.echo("\n" + report.SILENT, err=True)
     sys.exit(status)
+
+
+def _listener() -> supervision.Listener:
+    """Tells on standard error, SIGUSR1 asks; SIGTERM leaves through the regular way out."""
+    listener = supervision.Listener(
+        waiting=lambda states, seconds: click.echo(report.waiting_text(states, seconds), err=True),
+        stacks=lambda states: click.echo(report.stacks_text(states), err=True),
+    )
+
+    def asked(number: int, frame: FrameType | None) -> None:
+        listener.wants_stacks = True
+
+    signal.signal(signal.SIGTERM, _terminated)
+    signal.signal(signal.SIGUSR1, asked)
+    return listener
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:
@@ -101,20 +197,29 @@ def _terminated(number: int, frame: FrameType | None) -> None:
 
 def _check(script: str, as_module: bool) -> None:
     """Say what is wrong before N processes say it each."""
-    import importlib.util
-
-    if importlib.util.find_spec("torch") is None:
-        raise CannotRun("`distlint run` needs torch: pip install 'distlint[runtime]'")
+    _check_module("torch", "`distlint run`")
     if sys.platform == "win32":
         raise CannotRun("`distlint run` works on Linux and macOS; here, use WSL")
     if not as_module and not Path(script).is_file():
         raise CannotRun(f"{script}: no such file; for a module of that name add -m")
 
 
+def _check_module(name: str, who: str) -> None:
+    import importlib.util
+
+    if importlib.util.find_spec(name) is None:
+        install = "'torch>=2.4' accelerate" if name == "torch" else name
+        raise CannotRun(f"{who} needs {name}: pip install {install}")
+
+
 def _status(result: supervision.Result) -> int:
     if result.divergence is not None:
         return DIVERGED
+    if result.launcher_status is not None:
+        return (
+            result.launcher_status if result.launcher_status >= 0 else 128 - result.launcher_status
+        )
     if result.failed is not None:
-        status = result.ranks[result.failed].status or 1
+        status = result.failed_state.status or 1
         return status if status > 0 else 128 - status
     return 0

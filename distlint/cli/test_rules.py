@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from distlint.cli.failure import CannotRun
-from distlint.cli.output import write
+from distlint.cli.output import color_option, style_of, write
 from distlint.project.settings import shown_path
-from distlint.reporting.style import Style, style_for
+from distlint.reporting.style import Style
 
 if TYPE_CHECKING:
     from distlint.authoring.remarks import Remark
@@ -31,6 +31,7 @@ _DETAILS = 40
     type=click.Choice(["cases", "proofs"]),
     help="Leave the other part out; proofs take seconds each.",
 )
+@color_option
 def test_rules(paths: tuple[Path, ...], rewrite: bool, only: str | None) -> None:
     """Test the rules in and below PATHS (default: here), installed or not.
 
@@ -54,7 +55,7 @@ def test_rules(paths: tuple[Path, ...], rewrite: bool, only: str | None) -> None
             "`distlint new-rule` writes one"
         )
     parts = Parts(cases=only != "proofs", proof=only != "cases", rewrite=rewrite)
-    style = style_for(sys.stdout)
+    style = style_of(sys.stdout)
     failed = 0
     try:
         with registered(folders) as known:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import importlib.util
+import os
 import shutil
 import sys
 import time
@@ -65,12 +66,23 @@ def verify(
     _check(json_path)
     from distlint.hardware.verify.record import as_json
     from distlint.hardware.verify.table import render
+    from distlint.hardware.verify.workspace import workspace
 
     try:
-        verification = _verify(nproc, backend, only, patterns)
+        with workspace():
+            verification = _verify(nproc, backend, only, patterns)
+    except SystemExit as stopped:
+        # Threads that run proofs would be waited for; their ranks are gone.
+        _say("distlint verify: asked to stop; all ranks are ended")
+        sys.stderr.flush()
+        os._exit(stopped.code if isinstance(stopped.code, int) else 1)
+    except KeyboardInterrupt:
+        click.echo("distlint verify: interrupted; all ranks are ended", err=True)
+        sys.stderr.flush()
+        os._exit(130)
     except OSError as error:
         raise CannotRun(f"the ranks could not be started: {error}") from error
-    if not verification.outcomes and patterns:
+    if not verification.outcomes and not verification.proofs_left_out and patterns:
         raise CannotRun(f"no contract and no proof has a name like {', '.join(patterns)}")
     if json_path is not None and str(json_path) == "-":
         click.echo(as_json(verification), nl=False)
@@ -79,13 +91,15 @@ def verify(
         click.echo(render(verification, _style, width, verbose))
         if json_path is not None:
             json_path.write_text(as_json(verification), encoding="utf-8")
+    if not verification.outcomes:
+        raise CannotRun("nothing could be checked here; see above")
     sys.exit(1 if verification.failed else 0)
 
 
 def _check(json_path: Path | None) -> None:
     """Say what is missing before minutes are spent."""
     if importlib.util.find_spec("torch") is None:
-        raise CannotRun("`distlint verify` needs torch: pip install 'distlint[runtime]'")
+        raise CannotRun("`distlint verify` needs torch: pip install 'torch>=2.4' accelerate")
     if sys.platform == "win32":
         raise CannotRun("`distlint verify` works on Linux and macOS; here, use WSL")
     if json_path is not None and str(json_path) != "-" and not json_path.parent.is_dir():
@@ -106,12 +120,14 @@ def _verify(
     not_formed: list[str] = []
     proofs: list[Outcome] = []
     without: list[str] = []
+    left_out: list[str] = []
     chosen: list[proof_runs.Proof] = []
     if only != "contracts":
         # Before minutes are spent on the contracts: a rule that cannot be loaded ends the command.
         bundled, without = proof_runs.bundled()
         chosen = [proof for proof in bundled if _selected(f"{proof.code} {proof.rule}", patterns)]
         without = [] if patterns else without
+        chosen, left_out = proof_runs.on_backend(chosen, backend)
     if only != "proofs":
         planned, not_formed = sessions.plan(ranks, gpus, record.nccl is not None, backend)
         formed = _contracts(planned, patterns)
@@ -124,6 +140,7 @@ def _verify(
         tuple(proofs),
         tuple(without),
         time.monotonic() - began,
+        tuple(left_out),
     )
 
 

@@ -69,17 +69,54 @@ def apply_fixes(
     ordered = sorted(fixes, key=lambda fix: (fix.key, repr(fix.edits)))
     if not ordered:
         return FixResult(data, (), ())
+    (result,) = _apply_groups(data, [ordered], runtime_module)
+    return result
+
+
+def apply_each(
+    data: bytes, fixes: Sequence[FixRequest], *, runtime_module: str = RUNTIME_MODULE
+) -> list[FixResult]:
+    """What `apply_fixes` makes of each of `fixes` alone, in their order; the file is parsed once."""
+    return _apply_groups(data, [[fix] for fix in fixes], runtime_module)
+
+
+def _apply_groups(
+    data: bytes, groups: Sequence[Sequence[FixRequest]], runtime_module: str
+) -> list[FixResult]:
+    """What becomes of the file when the fixes of one group, and of no other, are applied."""
     try:
         file = read_file(data)
-        return _File(file, ordered, runtime_module).fixed(data)
-    except Refused as refused:
-        reason = str(refused)
-    except RecursionError:
-        reason = "the code is nested too deeply to be edited"
-    except TypeError:
-        reason = _UNWALKABLE
-    skipped = tuple(SkippedFix(fix, SkipKind.REFUSED, reason) for fix in ordered)
+        parsed_file = _Parsed(file, Tree(file.module, file.text, file.shifts))
+    except (Refused, RecursionError, TypeError) as error:
+        return [_refused(data, group, error) for group in groups]
+    results = []
+    for group in groups:
+        try:
+            results.append(_File(parsed_file, group, runtime_module).fixed(data))
+        except (Refused, RecursionError, TypeError) as error:
+            results.append(_refused(data, group, error))
+    return results
+
+
+def _refused(data: bytes, fixes: Sequence[FixRequest], error: Exception) -> FixResult:
+    """The result where nothing can be done: each fix with the sentence why."""
+    match error:
+        case Refused():
+            reason = str(error)
+        case RecursionError():
+            reason = "the code is nested too deeply to be edited"
+        case _:
+            reason = _UNWALKABLE
+    skipped = tuple(SkippedFix(fix, SkipKind.REFUSED, reason) for fix in fixes)
     return FixResult(data, (), skipped, refusal=reason)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parsed:
+    """A file as text and as a tree; no edit changes either."""
+
+    file: FileText
+    tree: Tree
 
 
 @dataclass(slots=True)
@@ -111,10 +148,10 @@ def _crosses(a: Range, b: Range) -> bool:
 class _File:
     """One file on its way from its bytes to its new bytes."""
 
-    def __init__(self, file: FileText, fixes: Sequence[FixRequest], runtime_module: str) -> None:
-        self._file = file
+    def __init__(self, whole: _Parsed, fixes: Sequence[FixRequest], runtime_module: str) -> None:
+        self._file = file = whole.file
         self._fixes = fixes
-        self._tree = Tree(file.module, file.text, file.shifts)
+        self._tree = whole.tree
         self._ast = parsed(file.original)
         self._names = Names(self._ast)
         self._runtime_module = runtime_module

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -21,7 +23,8 @@ class GpuQueryError(Exception):
 class Gpu:
     """One GPU as the driver numbers it, whatever CUDA_VISIBLE_DEVICES says.
 
-    `memory` is in bytes; `compute` is the compute capability, (0, 0) where unknown.
+    `memory` is in bytes; `compute` is the compute capability, (0, 0) where unknown. `lost` is what
+    nvidia-smi says instead of values where the driver no longer reaches the GPU.
     """
 
     index: int
@@ -30,6 +33,7 @@ class Gpu:
     memory: int
     compute: tuple[int, int]
     driver: str
+    lost: str = ""
 
 
 def installed_gpus(limit_s: float = _LIMIT_S) -> tuple[Gpu, ...]:
@@ -53,8 +57,24 @@ def installed_gpus(limit_s: float = _LIMIT_S) -> tuple[Gpu, ...]:
         said = (answer.stdout.strip() or answer.stderr.strip()).splitlines()
         if said and "No devices were found" in said[0]:
             return ()
+        # It answers for the others and exits with 15 where one GPU is lost (nvidia-smi(1),
+        # RETURN VALUE).
+        with contextlib.suppress(GpuQueryError):
+            found = parse_query(answer.stdout)
+            if not all(gpu.lost for gpu in found):
+                return found
         raise GpuQueryError(f"nvidia-smi failed: {said[0] if said else answer.returncode}")
     return parse_query(answer.stdout)
+
+
+# What stands in a field, or a line, where the driver does not reach the GPU any more (NVML's
+# error texts: nvmlErrorString for GPU_IS_LOST, UNKNOWN and IRQ_ISSUE).
+_LOST_FIELD = re.compile(
+    r"\[?(GPU is lost|Unknown Error|GPU requires reset|ERR!)\]?", re.IGNORECASE
+)
+_LOST_LINE = re.compile(
+    r"Unable to determine the device handle for (?:GPU ?)?(?P<where>[0-9A-Fa-f:.]*): *(?P<why>.*)"
+)
 
 
 def parse_query(text: str) -> tuple[Gpu, ...]:
@@ -65,11 +85,16 @@ def parse_query(text: str) -> tuple[Gpu, ...]:
     """
     gpus = []
     for line in filter(None, map(str.strip, text.splitlines())):
+        if (match := _LOST_LINE.match(line)) is not None:
+            why = match["why"].rstrip(". ") or "no device handle"
+            gpus.append(Gpu(-1, "", f"GPU {match['where']}".strip(), 0, (0, 0), "", why))
+            continue
         fields = [field.strip() for field in line.split(",")]
         if len(fields) != 6 or not fields[0].isdigit():
             raise GpuQueryError(f"nvidia-smi answered in an unknown form: {line}")
         index, uuid, name, memory, compute, driver = fields
         major, _, minor = compute.partition(".")
+        lost = next((match[1] for f in fields[1:] if (match := _LOST_FIELD.fullmatch(f))), "")
         gpus.append(
             Gpu(
                 index=int(index),
@@ -79,20 +104,22 @@ def parse_query(text: str) -> tuple[Gpu, ...]:
                 memory=int(memory) << 20 if memory.isdigit() else 0,
                 compute=(int(major), int(minor)) if major.isdigit() and minor.isdigit() else (0, 0),
                 driver=driver,
+                lost=lost,
             )
         )
     return tuple(gpus)
 
 
 def visible_gpus(gpus: Sequence[Gpu], visible_devices: str | None) -> tuple[Gpu, ...]:
-    """The GPUs that a process with this CUDA_VISIBLE_DEVICES sees, in its order.
+    """The GPUs that a process with this CUDA_VISIBLE_DEVICES sees, in its order; no lost ones.
 
     CUDA stops at the first ordinal that does not exist. Identifiers may be shortened to an
     unambiguous beginning (CUDA C++ Programming Guide, "CUDA Environment Variables").
     """
+    gpus = tuple(gpu for gpu in gpus if not gpu.lost)
     devices = read_visible_devices(visible_devices).devices
     if devices is None:
-        return tuple(gpus)
+        return gpus
     by_index = {gpu.index: gpu for gpu in gpus}
     seen: list[Gpu] = []
     for device in devices:

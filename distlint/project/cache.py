@@ -1,8 +1,9 @@
 """The cache: what files hold, by their stamps, and whole results, by what they depend on.
 
-It lies in `.distlint_cache/` under the project's root. A file of it that is damaged, or written by
-another version, is passed over and written anew; every write replaces a file as a whole, so that
-runs at the same time do not disturb each other.
+It lies in the user's cache folder, never in the checkout, which may be hostile; each project has a
+folder there. An entry that is damaged, or of another version, is passed over and written anew; every
+write replaces a file as a whole, so that runs at the same time do not disturb each other. A folder
+that cannot be used means that there is no cache, never that the work is not done.
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ import contextlib
 import hashlib
 import json
 import os
+import re
+import stat
 import sys
+import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,13 +34,40 @@ from distlint.findings import (
     WitnessStep,
 )
 
-FOLDER = ".distlint_cache"
-RUNS_KEPT = 24
+VARIABLE = "DISTLINT_CACHE_DIR"
+"""The environment variable that names another folder."""
+
+ENTRIES_KEPT = 32
+"""Entries of a project; those used longest ago go first."""
+
+PROJECT_BYTES = 64 * 2**20
+"""What a project's folder holds at most."""
+
+TOTAL_BYTES = 512 * 2**20
+"""What all of them hold, looked at once a day: on network disks looking costs seconds."""
+
+_DAY = 86_400
+_ABANDONED = 30 * _DAY
+
+_PROJECT = re.compile(r"[0-9a-f]{24}")
+_ENTRY = re.compile(r"(files|rules|run)-[0-9a-f]{24,32}\.json")
+_UNFINISHED = re.compile(r"new-\w{8}\.tmp")
+_SWEPT = "swept"
+
+_TAGS = {
+    # https://bford.info/cachedir/: backups leave such a folder out.
+    "CACHEDIR.TAG": "Signature: 8a477f597d28d172789f06886806bc55\n# Made by distlint.\n",
+    ".gitignore": "# Made by distlint.\n*\n",
+}
 
 _RACY_NS = 2_000_000_000
 """A file changed this shortly before it was read may change again within the clock's tick."""
 
 Stamp = tuple[int, int, int, int]
+
+
+class CacheRefused(Exception):
+    """Why a folder is not used as a cache, in one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +89,33 @@ class FileFacts:
         return self.relevant or self.marked or not self.readable
 
 
+def cache_folder(named: str | None) -> Path | None:
+    """The folder of all caches: `named`, else that of DISTLINT_CACHE_DIR, else the user's.
+
+    None where the user has none: a container may run without a home directory.
+    """
+    chosen = named or os.environ.get(VARIABLE)
+    if chosen:
+        return Path(os.path.abspath(chosen))
+    import platformdirs
+
+    folder = platformdirs.user_cache_path("distlint", appauthor=False)
+    return folder if folder.is_absolute() else None
+
+
 class Cache:
-    """The cache of one project; `enabled` False neither reads nor writes."""
+    """The cache of one project in `folder`; without a folder it neither reads nor writes."""
 
-    def __init__(self, root: Path, *, enabled: bool) -> None:
-        self._folder = root / FOLDER
-        self._enabled = enabled
-
-    def disabled(self) -> Cache:
-        """A cache in the same place that neither reads nor writes."""
-        return Cache(self._folder.parent, enabled=False)
+    def __init__(self, folder: Path | None, root: Path = Path()) -> None:
+        self._folder = folder
+        name = os.path.realpath(root).encode("utf-8", "surrogateescape")
+        self._project = (folder or root) / hashlib.blake2b(name, digest_size=12).hexdigest()
+        self.refused: str | None = None
+        """Why there is no cache although one was wanted."""
 
     def load_facts(self, engine: str) -> dict[str, tuple[Stamp, FileFacts]]:
         """Facts about files by absolute path, as the last run with this `engine` left them."""
-        document = self._read("files.json", engine)
+        document = self._read(f"files-{engine}.json")
         try:
             return {
                 path: (
@@ -91,64 +135,224 @@ class Cache:
             for path, (stamp, fact) in facts.items()
             if max(stamp[0], stamp[1]) < newest
         }
-        self._write("files.json", {"engine": engine, "files": rows})
+        self._write(f"files-{engine}.json", {"files": rows})
 
     def load_run(self, key: str) -> dict[str, Any] | None:
         """The stored result of a run, or None."""
-        document = self._read(f"runs/{key}.json", key)
+        document = self._read(f"run-{key}.json")
         return document if "findings" in document else None
 
     def save_run(self, key: str, document: dict[str, Any]) -> None:
-        """Keep the result of a run; the oldest ones go."""
-        self._write(f"runs/{key}.json", {"engine": key, **document})
-        if not self._enabled:
-            return
-        with contextlib.suppress(OSError):
-            entries = [(e.stat().st_mtime_ns, e.path) for e in os.scandir(self._folder / "runs")]
-            for _, path in sorted(entries, reverse=True)[RUNS_KEPT:]:
-                with contextlib.suppress(OSError):  # another run was faster
-                    os.unlink(path)
+        """Keep the result of a run."""
+        self._write(f"run-{key}.json", document)
 
     def load_rules(self, engine: str) -> list[list[Any]] | None:
         """The rows of the rule catalogue of this `engine`, or None."""
-        rows = self._read("rules.json", engine).get("rules")
+        rows = self._read(f"rules-{engine}.json").get("rules")
         return rows if isinstance(rows, list) else None
 
     def save_rules(self, engine: str, rows: list[list[Any]]) -> None:
         """Keep the rule catalogue."""
-        self._write("rules.json", {"engine": engine, "rules": rows})
+        self._write(f"rules-{engine}.json", {"rules": rows})
 
-    def _read(self, name: str, engine: str) -> dict[str, Any]:
-        if not self._enabled:
+    def _read(self, name: str) -> dict[str, Any]:
+        """The content of an entry; nothing where it is absent, damaged, or not to be trusted."""
+        if self._folder is None:
             return {}
         try:
-            document = json.loads((self._folder / name).read_bytes())
-        except (OSError, ValueError, RecursionError):  # absent or damaged: as if there were none
+            for folder in (self._folder, self._project):
+                if os.path.lexists(folder):
+                    check_own(folder)
+            data = _read_regular(self._project / name)
+            digest, _, payload = data.partition(b"\n")
+            if digest != _checksum(name, payload):
+                return {}
+            document = json.loads(payload)
+            os.utime(self._project / name)  # used: others go before it
+        except CacheRefused as refused:
+            self.refused = str(refused)
             return {}
-        if not isinstance(document, dict) or document.get("engine") != engine:
+        except (OSError, ValueError, RecursionError):
             return {}
-        return document
+        return document if isinstance(document, dict) else {}
 
     def _write(self, name: str, document: dict[str, Any]) -> None:
-        """Replace a file of the cache; a place that cannot be written to has no cache."""
-        if not self._enabled:
+        """Replace an entry; a folder that cannot be written to has no cache."""
+        if self._folder is None or self.refused is not None:
             return
-        target = self._folder / name
-        try:
-            if not target.parent.is_dir():
-                target.parent.mkdir(parents=True, exist_ok=True)
-            ignore = self._folder / ".gitignore"
-            if not ignore.exists():
-                ignore.write_text("# Made by distlint.\n*\n", encoding="utf-8")
-        except OSError:
+        payload = json.dumps(document, separators=(",", ":")).encode()
+        if len(payload) > PROJECT_BYTES // 4:
             return
-        temporary = target.with_name(f".new-{os.getpid()}-{time.monotonic_ns()}")
         try:
-            temporary.write_text(json.dumps(document, separators=(",", ":")), encoding="utf-8")
-            os.replace(temporary, target)
-        except OSError:
+            _make(self._folder, _TAGS)
+            _make(self._project, {})
+            _replace(self._project / name, _checksum(name, payload) + b"\n" + payload)
+            _bound(self._project)
+            _sweep(self._folder)
+        except CacheRefused as refused:
+            self.refused = str(refused)
+        except OSError as error:
+            self.refused = f"{self._folder}: {(error.strerror or str(error)).lower()}"
+
+
+def check_own(folder: Path) -> None:
+    """Raise CacheRefused unless `folder` is a real directory of the user's, that only they write to.
+
+    A link, or somebody else's folder, would have distlint write to, and delete from, what it points to.
+    """
+    status = folder.lstat()
+    if stat.S_ISLNK(status.st_mode):
+        raise CacheRefused(f"{folder} is a link; name the folder itself")
+    if not stat.S_ISDIR(status.st_mode):
+        raise CacheRefused(f"{folder} is not a folder")
+    if hasattr(os, "geteuid"):
+        if status.st_uid != os.geteuid():
+            raise CacheRefused(f"{folder} belongs to somebody else")
+        if status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX:
+            raise CacheRefused(f"{folder} can be written to by everybody")
+
+
+def _make(folder: Path, files: Mapping[str, str]) -> None:
+    """Create `folder` with `files` where it is absent; either way it must be the user's own."""
+    if not os.path.lexists(folder):
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        for name, text in files.items():
+            with (
+                contextlib.suppress(FileExistsError),  # "x" follows no link; another run was faster
+                open(folder / name, "x", encoding="utf-8") as file,
+            ):
+                file.write(text)
+    check_own(folder)
+
+
+def _read_regular(path: Path) -> bytes:
+    """The content of a regular file: no link, and nothing that blocks or has no end."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    with open(path, "rb", opener=lambda name, _: os.open(name, flags)) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode) or status.st_size > PROJECT_BYTES:
+            return b""
+        return file.read()
+
+
+def _replace(target: Path, data: bytes) -> None:
+    descriptor, temporary = tempfile.mkstemp(prefix="new-", suffix=".tmp", dir=target.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _checksum(name: str, payload: bytes) -> bytes:
+    """What the first line of an entry says: neither cut short, nor altered, nor renamed."""
+    digest = hashlib.blake2b(name.encode(), digest_size=16)
+    digest.update(payload)
+    return digest.hexdigest().encode()
+
+
+# What goes: only names that the cache makes, in folders that it made.
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Entry:
+    used: float
+    path: str
+    size: int
+
+
+def _entries(project: str | Path) -> list[_Entry]:
+    """The files of the cache in a project's folder, the one used last first."""
+    found = []
+    for item in os.scandir(project):
+        if _ENTRY.fullmatch(item.name) or _UNFINISHED.fullmatch(item.name):
+            with contextlib.suppress(FileNotFoundError):  # another run was faster
+                status = item.stat(follow_symlinks=False)
+                found.append(_Entry(status.st_mtime, item.path, status.st_size))
+    return sorted(found, reverse=True)
+
+
+def _unlink(entries: Iterable[_Entry]) -> list[_Entry]:
+    """Delete `entries`; those that are gone by it."""
+    gone = []
+    for entry in entries:
+        with contextlib.suppress(OSError):  # another run was faster, or Windows reads it
+            os.unlink(entry.path)
+            gone.append(entry)
+    return gone
+
+
+def _beyond(entries: Sequence[_Entry], limit: int) -> list[_Entry]:
+    """Those of `entries`, which are sorted, after the first `limit` bytes."""
+    total = 0
+    beyond = []
+    for entry in entries:
+        total += entry.size
+        if total > limit:
+            beyond.append(entry)
+    return beyond
+
+
+def _bound(project: Path) -> None:
+    entries = _entries(project)
+    _unlink(entries[ENTRIES_KEPT:])
+    _unlink(_beyond(entries[:ENTRIES_KEPT], PROJECT_BYTES))
+
+
+def _projects(folder: Path) -> list[str]:
+    """The folders of projects; those that are not the user's own are left alone."""
+    found = []
+    for item in os.scandir(folder):
+        if _PROJECT.fullmatch(item.name):
+            with contextlib.suppress(CacheRefused, FileNotFoundError):
+                check_own(Path(item.path))
+                found.append(item.path)
+    return sorted(found)
+
+
+def _sweep(folder: Path) -> None:
+    """Once a day: what was not used for a month goes, and what is beyond TOTAL_BYTES."""
+    now = time.time()
+    stamp = folder / _SWEPT
+    with contextlib.suppress(FileNotFoundError):
+        if 0 <= now - stamp.lstat().st_mtime < _DAY:
+            return
+    _replace(stamp, b"")
+    projects = _projects(folder)
+    entries = sorted((each for project in projects for each in _entries(project)), reverse=True)
+    old = [entry for entry in entries if now - entry.used > _ABANDONED]
+    _unlink([*old, *_beyond(entries, TOTAL_BYTES)])
+    for project in projects:
+        with contextlib.suppress(OSError):  # not empty
+            os.rmdir(project)
+
+
+def remove_caches(folder: Path) -> tuple[int, int]:
+    """Delete what distlint keeps in `folder`, of all projects: how many files, how many bytes.
+
+    Other files stay, and with them the folders that hold them. Raises CacheRefused, or OSError.
+    """
+    if not os.path.lexists(folder):
+        return 0, 0
+    check_own(folder)
+    gone: list[_Entry] = []
+    for project in _projects(folder):
+        gone += _unlink(_entries(project))
+        with contextlib.suppress(OSError):  # holds something else
+            os.rmdir(project)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(folder / _SWEPT)
+    if {item.name for item in os.scandir(folder)} <= _TAGS.keys():
+        for name, text in _TAGS.items():
             with contextlib.suppress(OSError):
-                os.unlink(temporary)
+                if _read_regular(folder / name) == text.encode():
+                    os.unlink(folder / name)
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
+    return len(gone), sum(entry.size for entry in gone)
 
 
 def engine_stamp() -> str:
@@ -170,7 +374,7 @@ def engine_stamp() -> str:
             digest.update(repr(row).encode())
     here = os.getcwd()
     for entry in sys.path:
-        if entry in ("", here):  # `python -m` puts it there; the cache itself changes it
+        if entry in ("", here):  # `python -m` puts it there, and every saved file changes it
             continue
         with contextlib.suppress(OSError):
             digest.update(f"{entry} {os.stat(entry).st_mtime_ns}".encode())

@@ -1,21 +1,28 @@
-"""The rules as far as choosing them needs: their modules are imported only when one runs."""
+"""The rules as far as choosing them needs: their modules are imported only when one runs.
+
+The modules are those that the installed entry points name; nothing that a cache says is imported.
+"""
 
 from __future__ import annotations
 
-import importlib
-from typing import Any, cast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
-from distlint.findings import Severity
+from distlint.findings import Finding, Severity
 from distlint.project.cache import Cache
-from distlint.rule import Check, Rule, Status, load_rules
+from distlint.rule import Rule, Status, load_rules
+
+if TYPE_CHECKING:
+    from distlint.analysis.model import Model
 
 
 def known_rules(cache: Cache, engine: str) -> dict[str, Rule]:
     """Every registered rule by code, without its page; from the cache where it knows them."""
     rows = cache.load_rules(engine)
     if rows is not None:
+        registered: dict[str, Rule] = {}
         try:
-            return {rule.code: rule for rule in map(_decode, rows)}
+            return {rule.code: rule for rule in (_decode(row, registered) for row in rows)}
         except (TypeError, ValueError, AttributeError):  # damaged: written anew below
             rows = None
     rules = load_rules()
@@ -28,8 +35,15 @@ def _encode(rule: Rule) -> list[Any]:
     return [rule.code, rule.name, rule.severity.value, rule.status.value, literals, rule.module]
 
 
-def _decode(row: list[Any]) -> Rule:
+def _decode(row: list[Any], registered: dict[str, Rule]) -> Rule:
+    """The rule of a row; `registered` is filled with all rules when the first one runs."""
     code, name, severity, status, literals, module = row
+
+    def check(model: Model) -> Iterator[Finding]:
+        if not registered:
+            registered.update(load_rules())
+        return registered[code].check(model)
+
     return Rule(
         code=str(code),
         name=str(name),
@@ -37,11 +51,6 @@ def _decode(row: list[Any]) -> Rule:
         status=Status(status),
         page="",
         literals=tuple(literal.encode("latin-1") for literal in literals),
-        check=_imported(module),
+        check=check,
         module=str(module),
     )
-
-
-def _imported(module: str) -> Check:
-    """The check of a rule module, which is imported when it is first called."""
-    return lambda model: cast(Check, importlib.import_module(module).check)(model)

@@ -1,20 +1,12 @@
-"""Names for findings that survive edits elsewhere in the file, and the baseline made of them."""
+"""Names for findings that survive edits elsewhere in the file."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 from distlint.findings import Finding
-
-BASELINE_VERSION = 1
-
-
-class BaselineError(Exception):
-    """A baseline file that cannot be used, and why."""
 
 
 def fingerprints(
@@ -32,38 +24,5 @@ def fingerprints(
         key = (finding.code, path, "".join(line.split()))
         seen[key] += 1
         payload = "\0".join((*key, str(seen[key])))
-        result.append(hashlib.sha256(payload.encode("utf-8", "replace")).hexdigest()[:16])
+        result.append(hashlib.sha256(payload.encode("utf-8", "surrogatepass")).hexdigest()[:16])
     return result
-
-
-def read_baseline(path: Path) -> frozenset[str]:
-    """The accepted fingerprints in the file at `path`. Raises BaselineError."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        rows = document["findings"]
-        return frozenset(str(row["fingerprint"]) for row in rows)
-    except FileNotFoundError:
-        raise BaselineError(
-            f"{path}: no such baseline; `distlint check --write-baseline {path}` makes one"
-        ) from None
-    except OSError as error:
-        raise BaselineError(f"{path}: cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError):
-        raise BaselineError(
-            f"{path}: not a baseline of distlint; `distlint check --write-baseline` makes one"
-        ) from None
-
-
-def baseline_text(rows: Iterable[tuple[Finding, str]]) -> str:
-    """The content of a baseline file that accepts `rows` (findings with their fingerprints)."""
-    entries = [
-        {
-            "fingerprint": fingerprint,
-            "code": finding.code,
-            "path": finding.place.path,
-            "line": finding.place.line,
-        }
-        for finding, fingerprint in rows
-    ]
-    document = {"version": BASELINE_VERSION, "findings": entries}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

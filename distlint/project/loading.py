@@ -12,17 +12,26 @@ from pathlib import Path
 
 from distlint.columns import split_lines
 from distlint.project.cache import Cache, FileFacts, Stamp, content_digest
-from distlint.project.files import Problem, ProjectFile, discover
+from distlint.project.files import FileSet, Problem, ProjectFile, discover
 from distlint.project.imports import Imports, Written
 from distlint.project.modules import (
+    View,
     forget_packages,
     is_package,
     neighbourhood,
     project_root,
 )
 from distlint.project.prefilter import holds_any
-from distlint.project.reading import Unreadable, decode, is_readable, parse, share_line_numbers
-from distlint.project.settings import Settings
+from distlint.project.reading import (
+    SIZE_LIMIT,
+    Unreadable,
+    check_size,
+    decode,
+    is_readable,
+    parse,
+    share_line_numbers,
+)
+from distlint.project.settings import SettingsTree
 from distlint.project.suppressions import MARK
 
 Progress = Callable[[str, int, int], None]
@@ -90,24 +99,25 @@ class Survey:
 
 
 def survey(
+    found: FileSet,
     paths: Sequence[str | Path],
-    settings: Settings,
+    tree: SettingsTree,
     literals: Sequence[bytes],
     *,
-    overlays: Mapping[str, bytes],
+    view: View,
     cache: Cache,
     engine: str,
     progress: Progress | None = None,
 ) -> Survey:
-    """Find the files that `paths` stand for and the rest of their projects, and search them.
+    """Search the files that were `found` in `paths`, and those of the rest of their projects.
 
     A file whose stamp the cache knows is not opened. `literals` are the words that make a file
     relevant; `engine` names everything the facts depend on besides the files.
     """
-    forget_packages()
-    found = discover(paths, settings, overlays=overlays)
-    result = Survey(problems=found.problems, notes=found.notes)
-    context = _context(paths, settings, found.files, overlays, result)
+    forget_packages(view)
+    overlays = view.overlays
+    result = Survey(problems=list(found.problems), notes=list(found.notes))
+    context = _context(paths, tree, found, view, result)
     known = cache.load_facts(engine)
     fresh: dict[str, tuple[Stamp, FileFacts]] = {}
     changed = False
@@ -123,6 +133,9 @@ def survey(
             if stored is not None and stored[0] == file.stamp:
                 entry.facts = stored[1]
                 fresh[file.path] = stored
+                continue
+            if file.stamp[2] > SIZE_LIMIT:  # never opened: it may fill the memory
+                entry.facts = FileFacts(f"{file.stamp}", False, False, False)
                 continue
             try:
                 data = _read(file.path)
@@ -212,29 +225,29 @@ def load(
 
 def _context(
     paths: Sequence[str | Path],
-    settings: Settings,
-    files: Sequence[ProjectFile],
-    overlays: Mapping[str, bytes],
+    tree: SettingsTree,
+    named: FileSet,
+    view: View,
     result: Survey,
 ) -> list[ProjectFile]:
     """The rest of the projects that the named files belong to: names resolve there."""
     around: dict[tuple[Path, ...], None] = {}
-    for named in paths:
-        path = Path(os.path.abspath(named))
+    for each in paths:
+        path = Path(os.path.abspath(each))
         if path.is_dir() and not is_package(str(path)):
             continue  # a whole tree is its own context
-        if path.exists() or str(path) in overlays:
+        if path.exists() or str(path) in view.overlays:
             around.setdefault(tuple(neighbourhood(path)))
-    context: dict[str, ProjectFile] = {}
-    named_files = {file.path for file in files}
+    context = {file.path: file for file in named.known}
+    named_files = {file.path for file in named.files}
     for places in around:
-        found = discover(places, settings, limit=CONTEXT_LIMIT)
+        found = discover(places, tree, view=view, limit=CONTEXT_LIMIT)
         if found.incomplete:
             result.notes.append(
                 f"{places[0]}: more than {CONTEXT_LIMIT:,} files; only what is named is known"
             )
             continue
-        for file in found.files:
+        for file in (*found.files, *found.known):
             if file.path not in named_files:
                 context.setdefault(file.path, file)
     return list(context.values())
@@ -252,7 +265,10 @@ def _search(data: bytes, literals: Sequence[bytes]) -> FileFacts:
 def _load(entry: Entry, overlays: Mapping[str, bytes], *, with_tree: bool) -> None:
     try:
         data = overlays.get(entry.file.path)
-        text = decode(_read(entry.file.path) if data is None else data)
+        if data is None:
+            check_size(entry.file.stamp[2])
+            data = _read(entry.file.path)
+        text = decode(data)
         entry.text = text.removeprefix("\ufeff")
         if with_tree:
             entry.tree = parse(entry.text)

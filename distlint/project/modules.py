@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 ROOT_MARKERS = ("pyproject.toml", "distlint.toml", "setup.py", "setup.cfg", ".git", ".hg")
 
 
+@dataclass(frozen=True, slots=True)
+class View:
+    """Files by absolute path as a check sees them.
+
+    `overlays` are contents that count instead of what is on disk, where nothing need be; files that
+    `hides` are not there.
+    """
+
+    overlays: Mapping[str, bytes] = field(default_factory=dict)
+    hides: Callable[[str], bool] = lambda _: False
+
+
+_view = View()
+
+
 @cache
 def is_package(directory: str) -> bool:
     """Whether `directory` is a regular package."""
-    return os.path.isfile(os.path.join(directory, "__init__.py"))
+    init = os.path.join(directory, "__init__.py")
+    return init in _view.overlays or (os.path.isfile(init) and not _view.hides(init))
 
 
 @cache
@@ -29,8 +47,10 @@ def package_root(directory: str) -> str:
     return directory
 
 
-def forget_packages() -> None:
+def forget_packages(view: View | None = None) -> None:
     """Look at the disk anew: a process that checks several times sees packages come and go."""
+    global _view
+    _view = view or View()
     is_package.cache_clear()
     package_root.cache_clear()
 
@@ -63,6 +83,17 @@ def project_root(path: Path) -> Path | None:
         if any((directory / marker).exists() for marker in ROOT_MARKERS):
             return directory
     return None
+
+
+def repository_root(directory: Path) -> Path:
+    """The nearest directory upwards that is under version control; `directory` itself where none is.
+
+    What code hosts call a path is relative to it.
+    """
+    for each in (directory, *directory.parents):
+        if (each / ".git").exists() or (each / ".hg").exists():
+            return each
+    return directory
 
 
 def neighbourhood(path: Path) -> list[Path]:

@@ -9,6 +9,7 @@ import tokenize
 import warnings
 
 from distlint.columns import byte_column, split_lines
+from distlint.project.versions import newer_syntax
 
 SIZE_LIMIT = 10 * 1024 * 1024
 """Bytes. A Python file beyond this is generated data; parsing it costs gigabytes."""
@@ -50,16 +51,21 @@ def _names_encoding(data: bytes) -> bool:
     )
 
 
+def check_size(size: int) -> None:
+    """Raise Unreadable for a file of so many bytes that it need not be opened."""
+    if size > SIZE_LIMIT:
+        raise Unreadable(
+            f"the file holds {size / 2**20:.0f} MiB, more than the {SIZE_LIMIT // 2**20} MiB "
+            "that distlint parses; name it in the setting `exclude`"
+        )
+
+
 def decode(data: bytes) -> str:
     """The text of a Python file, decoded as Python would (BOM, coding line, else UTF-8).
 
     Raises Unreadable where Python itself could not read it.
     """
-    if len(data) > SIZE_LIMIT:
-        raise Unreadable(
-            f"the file holds {len(data) / 2**20:.0f} MiB, more than the {SIZE_LIMIT // 2**20} MiB "
-            "that distlint parses; name it in the setting `exclude`"
-        )
+    check_size(len(data))
     if (nul := data.find(b"\0")) >= 0:
         line = data.count(b"\n", 0, nul) + 1
         raise Unreadable("the file holds NUL bytes, so it is not Python text", line)
@@ -95,7 +101,8 @@ def parse(text: str) -> ast.Module:
             line, column = max(len(lines), 1), 0
         elif lines:
             column = byte_column(lines[line - 1], column)
-        raise Unreadable(f"syntax error: {error.msg}", line, column) from None
+        reason = newer_syntax(text, error) or f"syntax error: {error.msg}"
+        raise Unreadable(reason, line, column) from None
     except (RecursionError, MemoryError):
         raise Unreadable("the code is nested too deeply for Python's parser") from None
     except ValueError as error:  # NUL in the text, from a decoder that produces one

@@ -67,6 +67,7 @@ def select_rules(
     rules: Sequence[Rule],
     *,
     select: Sequence[str] = (),
+    extension: Sequence[str] = (),
     ignore: Sequence[str] = (),
     overruled: Sequence[str] = (),
     preview: bool = False,
@@ -75,12 +76,13 @@ def select_rules(
 
     The more specific of `select` and `ignore` wins, on a tie `ignore`. `overruled` are settings
     below `select` (the file's `ignore` under a command line's `--select`): they lose ties.
+    `extension` selects more, and leaves what runs without it as it is.
     Preview rules run when named by code, prefix or name, or all with `preview`.
     """
     chosen: list[Rule] = []
     with_info: set[str] = set()
     for rule in rules:
-        wanted = max((match(word, rule) for word in select), default=0)
+        wanted = max((match(word, rule) for word in (*select, *extension)), default=0)
         unwanted = max((match(word, rule) for word in ignore), default=0)
         lower = max((match(word, rule) for word in overruled), default=0)
         if rule.code not in ALWAYS:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
+
+from distlint.columns import byte_column, split_lines
+from distlint.project.naming import escaped
+from distlint.project.toml_places import KEY, Key, offset_of
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -17,25 +22,40 @@ else:
 
 RANK_KINDS = ("rank", "local_rank", "is_main", "is_local_main", "is_last", "world_size")
 """What a rank test of a project's own may tell (kinds of `distlint.knowledge.ranks`)."""
-OUTPUT_FORMATS = ("text", "json", "sarif", "github", "gitlab", "junit")
+OUTPUT_FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A setting that distlint cannot follow: where it stands, what to do instead.
+
+    `line` counts from 1, `column` from 0 in UTF-8 bytes.
+    """
+
+    source: Path
+    line: int
+    column: int
+    reason: str
 
 
 class SettingsError(Exception):
-    """A setting that distlint cannot follow: where it stands (line from 1), what to do instead."""
+    """All the faults of a file of settings, in the order in which they stand there.
 
-    def __init__(self, path: str, line: int, reason: str) -> None:
-        super().__init__(f"{path}:{line}: {reason}")
-        self.path = path
-        self.line = line
-        self.reason = reason
+    `rest` are its settings without those at fault, where that much can be read.
+    """
+
+    def __init__(self, faults: Iterable[Fault], rest: Settings | None = None) -> None:
+        self.faults = tuple(faults)
+        self.rest = rest
+        super().__init__("; ".join(f"{f.source}:{f.line}: {f.reason}" for f in self.faults))
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What a project asks for. Field names are the keys, with `-` for `_`.
 
-    `source` is the file the settings came from, None for the defaults; `root` is the directory that
-    `exclude`, `per-file-ignores` and `baseline` are relative to.
+    `source` is the file the settings came from, None for the defaults, and `root` its directory.
+    `origins` tells for each key the file where it is set: that, or one it extends.
     """
 
     select: tuple[str, ...] = ()
@@ -63,131 +83,305 @@ class Settings:
     output_format: str = "text"
     unsafe_fixes: bool = False
     """Whether `distlint fix` applies unsafe fixes too."""
+    extend: str | None = None
+    """A file of settings that apply where these say nothing."""
     root: Path = field(default_factory=Path)
     source: Path | None = None
+    origins: Mapping[str, Path] = field(default_factory=dict)
 
     def overridden(self, **values: Any) -> Settings:
         """These settings with the `values` that are not None."""
         return replace(self, **{key: value for key, value in values.items() if value is not None})
 
-    def error(self, key: str, reason: str) -> SettingsError:
-        """The error that says what is wrong with the value of `key` in the file of these settings."""
-        assert self.source is not None
-        text = self.source.read_text(encoding="utf-8")
-        return SettingsError(shown_path(self.source), _line_of(key, text), reason)
+    def root_of(self, key: str) -> Path:
+        """The directory that paths and patterns in the value of `key` are relative to."""
+        origin = self.origins.get(key)
+        return self.root if origin is None else origin.parent
+
+    def fault(self, at: Key, reason: str) -> Fault:
+        """What is wrong with the setting at `at` (a key, and where in its value)."""
+        source = self.origins[str(at[0])]
+        return _fault(source, source.read_text(encoding="utf-8"), at, reason)
+
+    def items(self) -> Iterator[tuple[str, Any]]:
+        """Keys and values, as they are written in a file."""
+        for key in _KEYS:
+            yield key, getattr(self, key.replace("-", "_"))
 
 
 _KEYS = tuple(
     entry.name.replace("_", "-")
     for entry in fields(Settings)
-    if entry.name not in ("root", "source")
+    if entry.name not in ("root", "source", "origins")
 )
 
+NAMES = ("distlint.toml", "pyproject.toml")
+"""Where settings are looked for in a directory, the first that has any."""
 
-def find_settings(start: Path, *, root: Path) -> Settings:
-    """The settings for what lies in the directory `start`; `root` is their root where there are none.
 
-    The nearest distlint.toml, or pyproject.toml with a `[tool.distlint]` table, upwards.
-    Raises SettingsError.
+class SettingsTree:
+    """The settings of each directory: those nearest upwards, each file read once.
+
+    `default` is for directories without any, `fixed` for all. `override` puts in what the command
+    line says. `exclude` are patterns of the command line, relative to the working directory.
     """
-    for directory in (start, *start.parents):
-        for name in ("distlint.toml", "pyproject.toml"):
-            path = directory / name
-            if not path.is_file():
-                continue
-            settings = read_settings(path)
-            if settings is not None:
-                return settings
-    return Settings(root=root)
+
+    def __init__(
+        self,
+        default: Settings,
+        *,
+        fixed: Settings | None = None,
+        override: Callable[[Settings], Settings] = lambda settings: settings,
+        exclude: tuple[str, ...] = (),
+    ) -> None:
+        self.default = override(default)
+        self.here = Path.cwd()
+        self.exclude = exclude
+        self.faults: list[Fault] = []
+        self.read: list[Settings] = [] if fixed is None else [fixed]
+        """What was found so far."""
+        self._fixed = None if fixed is None else override(fixed)
+        self._override = override
+        self._known: dict[str, Settings] = {}
+
+    def of(self, directory: str) -> Settings:
+        """The settings for what lies in the absolute `directory`."""
+        return self._look(directory, None)
+
+    def enter(self, directory: str, names: Container[str]) -> Settings:
+        """The same, where the `names` in it are at hand."""
+        return self._look(directory, names)
+
+    def outermost_root(self, directory: str) -> str:
+        """The highest root of settings above the absolute `directory`."""
+        root = self.of(directory).root
+        for above in Path(directory).parents:
+            settings = self.of(str(above))
+            if settings.source is not None:
+                root = settings.root
+        return os.path.abspath(root)
+
+    def _look(self, directory: str, names: Container[str] | None) -> Settings:
+        if self._fixed is not None:
+            return self._fixed
+        found = self._known.get(directory)
+        if found is None:
+            own = self._own(directory, names)
+            parent = os.path.dirname(directory)
+            if own is not None:
+                found = own
+            else:
+                found = self.default if parent == directory else self._look(parent, None)
+            self._known[directory] = found
+        return found
+
+    def _own(self, directory: str, names: Container[str] | None) -> Settings | None:
+        for name in NAMES:
+            path = Path(directory, name)
+            if (name in names) if names is not None else path.is_file():
+                try:
+                    settings = read_settings(path) if path.is_file() else None
+                except SettingsError as error:
+                    self.faults += error.faults
+                    self.read += [] if error.rest is None else [error.rest]
+                    return self.default
+                if settings is not None:
+                    self.read.append(settings)
+                    return self._override(settings)
+        return None
 
 
-def read_settings(path: Path) -> Settings | None:
-    """The settings in one file; None for a pyproject.toml without them. Raises SettingsError."""
-    shown = shown_path(path)
+def read_settings(path: Path, extended_by: tuple[Path, ...] = ()) -> Settings | None:
+    """The settings in one file; None for a pyproject.toml without them.
+
+    `extended_by` are the files on the way here. Raises SettingsError.
+    """
     try:
-        text = path.read_bytes().decode("utf-8")
-    except UnicodeDecodeError:
-        raise SettingsError(shown, 1, "the file is not UTF-8, which TOML requires") from None
+        data = path.read_bytes()
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line, column = (
+            data.count(b"\n", 0, error.start),
+            error.start - data.rfind(b"\n", 0, error.start) - 1,
+        )
+        reason = "the file is not UTF-8, which TOML requires"
+        raise SettingsError([Fault(path, line + 1, column, reason)]) from None
     except OSError as error:
-        raise SettingsError(shown, 1, f"cannot be read: {error.strerror}") from None
+        raise SettingsError([Fault(path, 1, 0, f"cannot be read: {error.strerror}")]) from None
     own_file = path.name != "pyproject.toml"
     if not own_file and "distlint" not in text:
         return None
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        found = re.search(r"\(at line (\d+)", str(error))
-        line = int(found.group(1)) if found else text.count("\n") + 1
-        raise SettingsError(shown, line, f"not valid TOML: {error}") from None
-    tool = document if own_file else document.get("tool", {})
-    table = tool if own_file else tool.get("distlint")
-    if table is None:
-        return None
-    if not isinstance(table, dict):
-        line = _line_of("distlint", text)
-        raise SettingsError(shown, line, "`tool.distlint` must be a table")
-    return _from_table(table, text, shown, path)
+        raise SettingsError([_not_toml(path, text, str(error))]) from None
+    table = document
+    if not own_file:
+        tool = document.get("tool", {})
+        table = tool.get("distlint") if isinstance(tool, dict) else None
+        if table is None:
+            return None
+        if not isinstance(table, dict):
+            reason = "`tool.distlint` must be a table"
+            raise SettingsError([_fault(path, text, (), reason)])
+    problems = list(_problems(table))
+    faults = [_fault(path, text, at, reason) for at, reason in problems]
+    base = Settings()
+    extend = table.get("extend")
+    if isinstance(extend, str) and extend:
+        try:
+            base = _extended(path, text, extend, extended_by)
+        except SettingsError as error:
+            faults += error.faults
+    right = _without(table, [at for at, _ in problems])
+    settings = replace(
+        base,
+        **{key.replace("-", "_"): _converted(key, value) for key, value in right.items()},
+        root=path.parent,
+        source=path,
+        origins={**base.origins, **dict.fromkeys(right, path)},
+    )
+    if faults:
+        faults.sort(key=lambda fault: (fault.source != path, fault.line, fault.column))
+        raise SettingsError(faults, settings)
+    return settings
 
 
-def _from_table(table: dict[str, Any], text: str, shown: str, path: Path) -> Settings:
-    values: dict[str, Any] = {}
+def _without(table: Mapping[str, Any], wrong: Iterable[Key]) -> dict[str, Any]:
+    """`table` without what is at the places `wrong`: single rows of tables, else whole settings."""
+    right = dict(table)
+    for key, *rest in wrong:
+        value = right.get(str(key))
+        if isinstance(value, dict) and rest:
+            right[str(key)] = {name: row for name, row in value.items() if name != rest[0]}
+        else:
+            right.pop(str(key), None)
+    return right
+
+
+def _extended(path: Path, text: str, extend: str, extended_by: tuple[Path, ...]) -> Settings:
+    """The settings that those in the file at `path` extend. Raises SettingsError."""
+    target = Path(os.path.normpath(path.parent / extend))
+    chain = (*extended_by, path)
+
+    def refused(reason: str) -> SettingsError:
+        return SettingsError([_fault(path, text, ("extend",), f"`extend`: {reason}")])
+
+    if target in chain:
+        raise refused(f"{shown_path(target)} leads back to this file")
+    if not target.is_file():
+        raise refused(f"{shown_path(target)} is not a file")
+    try:
+        settings = read_settings(target, chain)
+    except SettingsError as error:
+        if target.name in NAMES:
+            raise
+        # It may be any file of the user's that a checkout points to: its lines are not shown.
+        first = error.faults[0]
+        where = f"{shown_path(first.source)}:{first.line}:{first.column + 1}"
+        raise refused(f"{where}: {first.reason}") from None
+    if settings is None:
+        raise refused(f"{shown_path(target)} has no [tool.distlint] table")
+    return settings
+
+
+def _not_toml(path: Path, text: str, message: str) -> Fault:
+    found = re.search(r" \(at line (\d+), column (\d+)\)", message)
+    lines = split_lines(text)
+    if found is None:  # at the end of the document
+        line, column = len(lines), len(lines[-1])
+        message = message.removesuffix(" (at end of document)")
+    else:
+        line, column = int(found[1]), int(found[2]) - 1
+        message = message.replace(found[0], "")
+    at = byte_column(lines[line - 1], column) if line <= len(lines) else 0
+    return Fault(path, line, at, f"not valid TOML: {message}")
+
+
+def _fault(path: Path, text: str, at: Key, reason: str) -> Fault:
+    """The fault at a key of the distlint table of `text`: at its value, or that of its nearest parent."""
+    table: Key = ("tool", "distlint") if path.name == "pyproject.toml" else ()
+    offset = offset_of((*table, *at), text)
+    line = text.count("\n", 0, offset) + 1
+    start = text.rfind("\n", 0, offset) + 1
+    return Fault(path, line, len(text[start:offset].encode()), reason)
+
+
+def _problems(table: Mapping[str, Any]) -> Iterator[tuple[Key, str]]:
+    """What is wrong in a table of settings, and where."""
     for key, value in table.items():
         if key not in _KEYS:
-            raise SettingsError(
-                shown, _line_of(key, text), f"unknown key `{key}`{_nearest(key, _KEYS)}"
-            )
-        try:
-            values[key.replace("-", "_")] = _checked(key, value)
-        except ValueError as error:
-            raise SettingsError(shown, _line_of(key, text), f"`{key}` {error}") from None
-    return Settings(**values, root=path.parent, source=path)
+            yield (key, KEY), f"unknown key `{key}`{_nearest(key, _KEYS)}"
+            continue
+        for at, reason in _problems_of(key, value):
+            yield (key, *at), f"`{key}` {reason}"
 
 
-def _checked(key: str, value: Any) -> Any:
+def _problems_of(key: str, value: Any) -> Iterator[tuple[Key, str]]:
     match key:
         case "select" | "ignore" | "exclude":
-            return _strings(value)
+            yield from _not_strings(value)
         case "collectives":
-            return tuple(_row_name(name) for name in _strings(value))
+            yield from _not_strings(value)
+            if isinstance(value, list):
+                yield from (
+                    ((index,), _NOT_A_ROW.format(name))
+                    for index, name in enumerate(value)
+                    if isinstance(name, str) and not _is_row(name)
+                )
         case "rank-predicates":
             if not isinstance(value, dict):
-                raise ValueError('must be a table, as in { "mylib.is_chief" = "is_main" }')
-            for kind in value.values():
+                yield (), 'must be a table, as in { "mylib.is_chief" = "is_main" }'
+                return
+            for name, kind in value.items():
+                if not _is_row(name):
+                    yield (name, KEY), _NOT_A_ROW.format(name)
                 if kind not in RANK_KINDS:
-                    hint = _nearest(str(kind), RANK_KINDS)
-                    raise ValueError(f"has the kind {kind!r}{hint}")
-            return {_row_name(name): kind for name, kind in value.items()}
+                    yield (name,), f"has the kind {kind!r}{_nearest(str(kind), RANK_KINDS)}"
         case "per-file-ignores":
             if not isinstance(value, dict):
-                raise ValueError('must be a table of patterns, as in { "tests/*" = ["DL301"] }')
-            return {pattern: _strings(codes, f'["{pattern}"] ') for pattern, codes in value.items()}
+                yield (), 'must be a table of patterns, as in { "tests/*" = ["DL301"] }'
+                return
+            for pattern, codes in value.items():
+                for at, reason in _not_strings(codes):
+                    yield (pattern, *at), f'["{pattern}"] {reason}'
         case "output-format":
             if value not in OUTPUT_FORMATS:
                 hint = _nearest(str(value), OUTPUT_FORMATS)
-                raise ValueError(f"must be one of {', '.join(OUTPUT_FORMATS)}{hint}")
-            return value
-        case "baseline" | "runtime-module":
+                yield (), f"must be one of {', '.join(OUTPUT_FORMATS)}{hint}"
+        case "baseline" | "runtime-module" | "extend":
             if not isinstance(value, str) or not value:
-                raise ValueError("must be a string")
-            if key == "runtime-module" and not all(p.isidentifier() for p in value.split(".")):
-                raise ValueError(f"must be the dotted name of a module, not {value!r}")
-            return value
+                yield (), "must be a string"
+            elif key == "runtime-module" and not all(p.isidentifier() for p in value.split(".")):
+                yield (), f"must be the dotted name of a module, not {value!r}"
         case _:
             if not isinstance(value, bool):
-                raise ValueError("must be true or false")
-            return value
+                yield (), "must be true or false"
 
 
-def _strings(value: Any, where: str = "") -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise ValueError(f"{where}must be a list of strings")
-    return tuple(value)
+def _not_strings(value: Any) -> Iterator[tuple[Key, str]]:
+    if not isinstance(value, list):
+        yield (), "must be a list of strings"
+        return
+    for index, item in enumerate(value):
+        if not isinstance(item, str):
+            yield (index,), f"must be a list of strings, and {item!r} is none"
 
 
-def _row_name(name: str) -> str:
-    if not all(part.isidentifier() for part in name.removeprefix(".").split(".")):
-        raise ValueError(f'must name a function ("mylib.sync") or method (".sync"), not {name!r}')
-    return name
+_NOT_A_ROW = 'must name a function ("mylib.sync") or method (".sync"), not {!r}'
+
+
+def _is_row(name: str) -> bool:
+    return all(part.isidentifier() for part in name.removeprefix(".").split("."))
+
+
+def _converted(key: str, value: Any) -> Any:
+    """A value without problems as Settings holds it."""
+    if isinstance(value, list):
+        return tuple(value)
+    if key == "per-file-ignores":
+        return {pattern: tuple(codes) for pattern, codes in value.items()}
+    return value
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:
@@ -200,23 +394,9 @@ def _nearest(word: str, known: Iterable[str]) -> str:
     return f"; known are {', '.join(f'`{name}`' for name in candidates)}"
 
 
-def _line_of(key: str, text: str) -> int:
-    """The line on which `key` is set: the first one after the distlint table opens, from 1."""
-    pattern = re.compile(rf"""^\s*(?:\[.*\b)?["']?{re.escape(key)}["']?\s*[\].=]""")
-    inside = False
-    fallback = 1
-    for number, line in enumerate(text.split("\n"), 1):
-        if re.match(r"\s*\[\s*tool\s*\.\s*distlint\b", line):
-            inside = True
-            fallback = number
-        if pattern.match(line) and (inside or "tool" not in text):
-            return number
-    return fallback
-
-
 def shown_path(path: Path) -> str:
     """`path` relative to the working directory where it lies below it, else as it is."""
     try:
-        return path.resolve().relative_to(Path.cwd()).as_posix()
+        return escaped(path.resolve().relative_to(Path.cwd()).as_posix())
     except ValueError:
-        return path.as_posix()
+        return escaped(path.as_posix())

@@ -17,8 +17,22 @@ from distlint.rule import Rule, Status
 MARK = "distlint:"
 
 _COMMENT = re.compile(
-    r"#\s*distlint:\s*(?P<kind>file-ignore|ignore)\b\s*(?:\[(?P<codes>[^\]]*)\])?", re.IGNORECASE
+    r"#\s*distlint:\s*(?P<kind>file-ignore|ignore)(?![\w-]|\s*[=:(])\s*(?:\[(?P<codes>[^\]]*)\])?",
+    re.IGNORECASE,
 )
+_OTHER = re.compile(
+    r"#\s*distlint:\s*(?P<kind>[a-z][a-z-]*)(?:\s*[=:(\[]\s*(?P<codes>[\w\-, ]*\w)\s*[\])]?)?",
+    re.IGNORECASE,
+)
+_LINE_WORDS = (
+    "ignore ignore-line ignore-next-line disable disable-line disable-next noqa skip suppress allow"
+)
+_FILE_WORDS = "file-ignore ignore-file disable-file file-disable skip-file file-noqa"
+_MEANT = {
+    **dict.fromkeys(_LINE_WORDS.split(), "ignore"),
+    **dict.fromkeys(_FILE_WORDS.split(), "file-ignore"),
+}
+"""What people write who come from other linters, and what they mean by it."""
 _NOQA = re.compile(r"#\s*noqa\b(?:\s*:\s*(?P<codes>[A-Z]+\d+(?:[\s,]+[A-Z]+\d+)*))?", re.IGNORECASE)
 _SEPARATOR = re.compile(r"[\s,]+")
 
@@ -39,9 +53,13 @@ class Suppression:
     text: str
     whole_file: bool = False
     noqa: bool = False
+    meant: str = ""
+    """For a comment that distlint does not know: the kind it stands for. It silences nothing."""
     used: set[str] = field(default_factory=set)
 
     def covers(self, line: int) -> bool:
+        if self.meant:
+            return False
         return self.whole_file or self.first <= line <= self.last
 
 
@@ -99,9 +117,9 @@ def find_suppressions(text: str) -> list[Suppression]:
 
 def _read_comment(token: tokenize.TokenInfo, physical: str) -> Iterable[Suppression]:
     line = token.start[0]
-    for pattern in (_COMMENT, _NOQA):
+    for pattern in (_COMMENT, _OTHER, _NOQA):
         match = pattern.search(token.string)
-        if match is None:
+        if match is None or (pattern is _OTHER and not _meant(match)):
             continue
         begin = byte_column(physical, token.start[1] + match.start())
         end = byte_column(physical, token.start[1] + match.end())
@@ -120,7 +138,15 @@ def _read_comment(token: tokenize.TokenInfo, physical: str) -> Iterable[Suppress
             text=match.group(),
             whole_file=pattern is _COMMENT and match.group("kind").lower() == "file-ignore",
             noqa=pattern is _NOQA,
+            meant=_meant(match) if pattern is _OTHER else "",
         )
+
+
+def _meant(match: re.Match[str]) -> str:
+    """The kind of comment that a match of _OTHER stands for; empty for one that is right, or prose."""
+    if _COMMENT.match(match.string, match.start()):
+        return ""
+    return _MEANT.get(match.group("kind").lower(), "")
 
 
 def _reach(token: tokenize.TokenInfo, match: re.Match[str]) -> int:
@@ -161,6 +187,8 @@ def unused(
     """
     if item.noqa:  # other linters read it too
         return None
+    if item.meant:
+        return _misspelled(item, path, rule, known)
     unknown = [word for word in item.codes if not any(match(word, each) for each in known)]
     idle = [
         word
@@ -194,6 +222,27 @@ def unused(
             f"Leave {_quoted(left)} in the comment" if left else "Remove the comment",
             (ReplaceComment(span if left else item.whole, text),),
         ),
+    )
+
+
+def _misspelled(item: Suppression, path: str, rule: Rule, known: Sequence[Rule]) -> Finding:
+    """The finding about a comment in the words of another linter."""
+    named = all(any(match(word, each) for each in known) for word in item.codes)
+    codes = ", ".join(item.codes) if named else ""
+    right = f"# distlint: {item.meant}[{codes or 'CODE'}]"
+    fix = None
+    if codes:
+        edit = ReplaceComment(item.span, right)
+        # Unsafe: what was reported up to now is silenced.
+        fix = Fix(Applicability.UNSAFE, f"Write `{right}`", (edit,))
+    span = item.span
+    return Finding(
+        code=rule.code,
+        name=rule.name,
+        severity=rule.severity,
+        message=f"This comment silences nothing: distlint does not know `{item.text}`. Write `{right}`.",
+        place=Place(path, span.line, span.column, span.end_line, span.end_column),
+        fix=fix,
     )
 
 

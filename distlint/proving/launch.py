@@ -12,6 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 # Below Linux's range of ephemeral ports (32768–60999), so that no outgoing connection takes the
 # port between the moment it is found free and the moment rank 0 listens on it.
@@ -26,6 +27,11 @@ class RankProcess:
     rank: int
     process: subprocess.Popen[bytes]
     output: Path | None
+
+
+# Started and not yet ended, for whoever has to leave early: ranks run in sessions of their own and
+# hear no Ctrl-C.
+_live: dict[int, RankProcess] = {}
 
 
 def free_port() -> int:
@@ -90,27 +96,33 @@ def start(
     rank: int,
     env: Mapping[str, str],
     cwd: Path,
-    output: Path | int | None,
+    output: Path | tuple[int, int],
     pass_fds: Sequence[int] = (),
 ) -> RankProcess:
     """Start one process in a session of its own, so that `end` reaches its children too.
 
-    `output` receives standard output and error: a file (made anew), or a descriptor for standard
-    output alone; None leaves the caller's. `pass_fds` are descriptors that the process inherits.
+    `output` receives standard output and error: a file (made anew), or a descriptor for each.
+    `pass_fds` are descriptors that the process inherits.
     """
     with contextlib.ExitStack() as stack:
-        stream = stack.enter_context(output.open("wb")) if isinstance(output, Path) else output
+        streams: tuple[BinaryIO | int, int]
+        if isinstance(output, Path):
+            streams = stack.enter_context(output.open("wb")), subprocess.STDOUT
+        else:
+            streams = output
         process = subprocess.Popen(
             list(command),
             env=dict(env),
             cwd=cwd,
             stdin=subprocess.DEVNULL,
-            stdout=stream,
-            stderr=subprocess.STDOUT if isinstance(output, Path) else None,
+            stdout=streams[0],
+            stderr=streams[1],
             start_new_session=True,
             pass_fds=tuple(pass_fds),
         )
-    return RankProcess(rank, process, output if isinstance(output, Path) else None)
+    started = RankProcess(rank, process, output if isinstance(output, Path) else None)
+    _live[process.pid] = started
+    return started
 
 
 def end(processes: Sequence[RankProcess], grace: float = 0.0) -> None:
@@ -130,6 +142,12 @@ def end(processes: Sequence[RankProcess], grace: float = 0.0) -> None:
         _signal_session(one.process, signal.SIGKILL)
     for one in processes:
         one.process.wait()
+        _live.pop(one.process.pid, None)
+
+
+def end_all() -> None:
+    """End every process that `start` started and nobody has ended, from whatever thread."""
+    end(list(_live.values()))
 
 
 def _signal_session(process: subprocess.Popen[bytes], number: signal.Signals) -> None:

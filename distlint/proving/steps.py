@@ -148,7 +148,7 @@ def _check(script: Path, codes: Sequence[str]) -> set[tuple[int, str]]:
     done = _distlint(command, script.parent)
     if done.returncode not in (0, 1) or not done.stdout:
         raise DeclarationError(f"`distlint check` could not do the work: {_last_line(done)}")
-    return {(finding["line"], finding["code"]) for finding in json.loads(done.stdout)}
+    return {(finding["line"], finding["code"]) for finding in json.loads(done.stdout)["findings"]}
 
 
 def _distlint(arguments: Sequence[str], cwd: Path) -> subprocess.CompletedProcess[str]:

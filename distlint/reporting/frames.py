@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ NEAR = 4
 """Lines between two places up to which the lines between them are shown too."""
 
 _TAB = "    "
+
+_WORD = re.compile(r"[→←]\s+\S+|\S+")
+"""An arrow goes with the word that it points to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +102,7 @@ def _under(
         return [f"{margin}{' ' * lead}{underline} {paint(mark.label)}"]
     lines = [margin + " " * lead + underline]
     indent = min(lead, max(width - gutter - 3 - 40, 0))
-    for part in wrap(mark.label, width - gutter - 3 - indent):
+    for part in wrap(mark.label, width - gutter - 3 - indent, break_words=True):
         lines.append(margin + " " * indent + paint(part))
     return lines
 
@@ -142,14 +146,35 @@ def cells(text: str) -> int:
     )
 
 
-def wrap(text: str, width: int) -> list[str]:
-    """`text` in lines of at most `width` cells, broken at spaces; long words stay whole."""
+def wrap(text: str, width: int, *, break_words: bool = False) -> list[str]:
+    """`text` in lines of at most `width` cells, broken at spaces.
+
+    A word that is longer stays whole, to be copied, unless `break_words`: then it goes on in the next
+    line, as in a column that must not push the one beside it.
+    """
     lines: list[str] = []
     current = ""
-    for word in text.split():
+    words = [" ".join(word.split()) for word in _WORD.findall(text)]
+    if break_words:
+        words = [part for word in words for part in _parts(word, width)]
+    for word in words:
         if current and cells(current) + 1 + cells(word) > width:
             lines.append(current)
             current = word
         else:
             current = f"{current} {word}" if current else word
     return [*lines, current] if current else lines
+
+
+def _parts(word: str, width: int) -> list[str]:
+    """`word` in pieces of at most `width` cells, cut behind a dot, slash or bracket where one is near."""
+    parts = []
+    while cells(word) > width:
+        end = min(width, len(word))
+        while end > 1 and cells(word[:end]) > width:
+            end -= 1
+        near = max(word.rfind(mark, end - width // 3, end) for mark in "./_([,")
+        end = near + 1 if near > 0 else end
+        parts.append(word[:end])
+        word = word[end:]
+    return [*parts, word]

@@ -19,8 +19,9 @@ def render(report: Report) -> str:
         finding = row.finding
         column, end_column = report.texts.columns(finding.place)
         place = finding.place
+        path = report.from_root(place.path)
         properties = {
-            "file": place.path,
+            "file": path,
             "line": str(place.line),
             "endLine": str(place.end_line),
             "title": f"{finding.code} {finding.name}",
@@ -28,7 +29,7 @@ def render(report: Report) -> str:
         if place.line == place.end_line:  # GitHub takes columns only within one line
             properties |= {"col": str(column), "endColumn": str(end_column)}
         listed = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
-        text = _data(f"{place.path}:{place.line}:{column}: {finding.code} {finding.message}")
+        text = _data(f"{path}:{place.line}:{column}: {finding.code} {finding.message}")
         lines.append(f"::{_COMMANDS[finding.severity]} {listed}::{text}")
     return "\n".join(lines)
 

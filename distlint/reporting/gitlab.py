@@ -19,7 +19,7 @@ def render(report: Report) -> str:
             "fingerprint": row.fingerprint,
             "severity": _SEVERITIES[row.finding.severity],
             "location": {
-                "path": row.finding.place.path,
+                "path": report.from_root(row.finding.place.path),
                 "lines": {"begin": row.finding.place.line, "end": row.finding.place.end_line},
             },
         }

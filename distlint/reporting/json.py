@@ -1,4 +1,4 @@
-"""`--output-format json`: an array of objects, one for each finding."""
+"""`--output-format json`: one object with the findings, and what could not be done."""
 
 from __future__ import annotations
 
@@ -8,11 +8,31 @@ from typing import Any
 from distlint.findings import Place, WitnessStep
 from distlint.reporting.report import Report, Reported, Texts
 
+VERSION = 1
+"""Goes up when a key changes its meaning or goes away; new keys leave it as it is."""
+
 
 def render(report: Report) -> str:
-    """The findings of `report` as a JSON array; columns are characters counted from 1."""
+    """The findings of `report` under `findings`; columns are characters counted from 1."""
     rows = [as_object(row, report.texts) for row in report.findings]
-    return json.dumps(rows, indent=2, ensure_ascii=False)
+    return _document({"findings": rows}, report)
+
+
+def render_statistics(report: Report) -> str:
+    """How often each rule found something, under `statistics`: most frequent first."""
+    rows = [
+        {"code": code, "name": name, "count": count} for code, name, count in report.statistics()
+    ]
+    return _document({"statistics": rows}, report)
+
+
+def _document(content: dict[str, Any], report: Report) -> str:
+    problems = [
+        {"path": problem.path or None, "message": problem.reason} for problem in report.problems
+    ]
+    notes = [*report.notes, *([stale] if (stale := report.stale_note()) else [])]
+    document = {"version": VERSION, **content, "problems": problems, "notes": notes}
+    return json.dumps(document, indent=2, ensure_ascii=False)
 
 
 def as_object(row: Reported, texts: Texts) -> dict[str, Any]:

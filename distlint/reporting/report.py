@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +10,10 @@ from pathlib import Path
 
 from distlint.columns import display_column, split_lines
 from distlint.findings import Applicability, Finding, Place, Severity
+from distlint.fixing.replacements import Replacement
+from distlint.project.baseline import Accepted
 from distlint.project.files import Problem
+from distlint.project.naming import escaped
 from distlint.project.reading import Unreadable, decode
 
 
@@ -58,6 +62,8 @@ class Reported:
 
     finding: Finding
     fingerprint: str
+    path: str = ""
+    """The path below the root of the settings, where a baseline looks for it."""
 
 
 @dataclass(slots=True)
@@ -74,7 +80,18 @@ class Report:
     """How many files were checked."""
     baselined: int = 0
     """How many findings the baseline accepts."""
+    stale: list[Accepted] = field(default_factory=list)
+    """What the baseline accepts and is no longer there."""
     texts: Texts = field(default_factory=Texts)
+    root: Path = field(default_factory=Path.cwd)
+    """What code hosts take paths to be relative to."""
+    changes: Mapping[str, tuple[Replacement, ...]] = field(default_factory=dict)
+    """What the fix of a finding changes, by the finding's fingerprint, where that was asked for."""
+
+    def from_root(self, path: str) -> str:
+        """The path of a finding as seen from `root`; as it is where it lies elsewhere."""
+        inside = os.path.relpath(path, self.root).replace(os.sep, "/")
+        return path if inside.startswith("../") else inside
 
     def exit_code(self) -> int:
         """0 clean, 1 findings, 2 where something could not be done."""
@@ -84,6 +101,25 @@ class Report:
 
     def count(self, severity: Severity) -> int:
         return sum(row.finding.severity is severity for row in self.findings)
+
+    def statistics(self) -> list[tuple[str, str, int]]:
+        """Code, name and number of findings of each rule that has any, most frequent first."""
+        counts = Counter((row.finding.code, row.finding.name) for row in self.findings)
+        return [
+            (code, name, count)
+            for (code, name), count in sorted(counts.items(), key=lambda row: (-row[1], row[0]))
+        ]
+
+    def stale_note(self) -> str:
+        """What is left over in the baseline, in one sentence; empty where nothing is."""
+        if not self.stale:
+            return ""
+        first = ", ".join(f"{escaped(row.path)}:{row.line} {row.code}" for row in self.stale[:3])
+        more = f" and {len(self.stale) - 3:,} more" if len(self.stale) > 3 else ""
+        return (
+            f"The baseline accepts what is no longer there ({first}{more}): "
+            "`distlint check --write-baseline FILE` writes it anew."
+        )
 
     def fixable(self) -> Counter[Applicability]:
         """How many findings have a fix, by its applicability."""

@@ -7,12 +7,14 @@ from typing import Any
 from urllib.parse import quote
 
 import distlint
-from distlint.findings import Place, Severity, WitnessStep
-from distlint.reporting.report import Report, Reported, Texts
-from distlint.rule import load_rules
+from distlint.findings import Applicability, Fix, Place, Severity, WitnessStep
+from distlint.fixing.replacements import Replacement
+from distlint.reporting.report import Report, Reported
+from distlint.rule import Rule, load_rules
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
+_UNSAFE = " (unsafe: numbers, timing or files may change)"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
@@ -23,18 +25,7 @@ def render(report: Report) -> str:
     """
     codes = sorted({row.finding.code for row in report.findings})
     rules = load_rules() if codes else {}
-    descriptors = [
-        {
-            "id": code,
-            "name": rules[code].name,
-            "shortDescription": {"text": rules[code].summary},
-            "fullDescription": {"text": rules[code].summary},
-            "help": {"text": rules[code].page, "markdown": rules[code].page},
-            "defaultConfiguration": {"level": _LEVELS[rules[code].severity]},
-        }
-        for code in codes
-        if code in rules
-    ]
+    descriptors = [_descriptor(rules[code]) for code in codes if code in rules]
     index = {descriptor["id"]: number for number, descriptor in enumerate(descriptors)}
     run = {
         "tool": {
@@ -61,18 +52,32 @@ def render(report: Report) -> str:
                 ],
             }
         ],
-        "results": [_result(row, index, report.texts) for row in report.findings],
+        "results": [_result(row, index, report) for row in report.findings],
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
 
 
-def _result(row: Reported, index: dict[Any, int], texts: Texts) -> dict[str, Any]:
+def _descriptor(rule: Rule) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "id": rule.code,
+        "name": rule.name,
+        "shortDescription": {"text": rule.summary},
+        "fullDescription": {"text": rule.summary},
+        "help": {"text": rule.page, "markdown": rule.page},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+    }
+    if rule.documentation:
+        result["helpUri"] = f"{rule.documentation}#{rule.code}"
+    return result
+
+
+def _result(row: Reported, index: dict[Any, int], report: Report) -> dict[str, Any]:
     finding = row.finding
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "level": _LEVELS[finding.severity],
         "message": {"text": finding.message},
-        "locations": [_location(finding.place, texts)],
+        "locations": [_location(finding.place, report)],
     }
     if finding.code in index:
         result["ruleIndex"] = index[finding.code]
@@ -80,7 +85,7 @@ def _result(row: Reported, index: dict[Any, int], texts: Texts) -> dict[str, Any
         result["partialFingerprints"] = {"distlint/v1": row.fingerprint}
     if finding.related:
         result["relatedLocations"] = [
-            {"id": number, **_location(related.place, texts), "message": {"text": related.message}}
+            {"id": number, **_location(related.place, report), "message": {"text": related.message}}
             for number, related in enumerate(finding.related, 1)
         ]
     if finding.fix is not None:
@@ -90,9 +95,12 @@ def _result(row: Reported, index: dict[Any, int], texts: Texts) -> dict[str, Any
                 "message": finding.fix.message,
             }
         }
+        if pieces := report.changes.get(row.fingerprint):
+            path = report.from_root(finding.place.path)
+            result["fixes"] = [_fix(finding.fix, path, pieces)]
     if finding.witness is not None:
         threads = [
-            {"id": name, "locations": [_step(step, texts) for step in steps]}
+            {"id": name, "locations": [_step(step, report) for step in steps]}
             for name, steps in finding.witness.columns
             if steps
         ]
@@ -101,11 +109,36 @@ def _result(row: Reported, index: dict[Any, int], texts: Texts) -> dict[str, Any
     return result
 
 
-def _location(place: Place, texts: Texts) -> dict[str, Any]:
-    column, end_column = texts.columns(place)
+def _fix(fix: Fix, path: str, pieces: tuple[Replacement, ...]) -> dict[str, Any]:
+    """One fix as ranges to delete and texts to put there."""
+    unsafe = fix.applicability is Applicability.UNSAFE
+    replacements = [
+        {
+            "deletedRegion": {
+                "startLine": piece.line,
+                "startColumn": piece.column,
+                "endLine": piece.end_line,
+                "endColumn": piece.end_column,
+            },
+            "insertedContent": {"text": piece.text},
+        }
+        for piece in pieces
+    ]
+    return {
+        "description": {"text": fix.message + (_UNSAFE if unsafe else "")},
+        "artifactChanges": [{"artifactLocation": _artifact(path), "replacements": replacements}],
+    }
+
+
+def _artifact(path: str) -> dict[str, Any]:
+    return {"uri": quote(path), "uriBaseId": "%SRCROOT%"}
+
+
+def _location(place: Place, report: Report) -> dict[str, Any]:
+    column, end_column = report.texts.columns(place)
     return {
         "physicalLocation": {
-            "artifactLocation": {"uri": quote(place.path)},
+            "artifactLocation": _artifact(report.from_root(place.path)),
             "region": {
                 "startLine": place.line,
                 "startColumn": column,
@@ -116,5 +149,5 @@ def _location(place: Place, texts: Texts) -> dict[str, Any]:
     }
 
 
-def _step(step: WitnessStep, texts: Texts) -> dict[str, Any]:
-    return {"location": {**_location(step.place, texts), "message": {"text": step.text}}}
+def _step(step: WitnessStep, report: Report) -> dict[str, Any]:
+    return {"location": {**_location(step.place, report), "message": {"text": step.text}}}

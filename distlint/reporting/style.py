@@ -51,11 +51,13 @@ class Style:
         return "…" if self.unicode else "..."
 
 
-def style_for(stream: TextIO) -> Style:
-    """The style for `stream`: colours on a terminal.
+def style_for(stream: TextIO, color: bool | None = None) -> Style:
+    """The style for `stream`: colours on a terminal, or as `color` says.
 
     NO_COLOR turns them off (https://no-color.org), FORCE_COLOR on; NO_COLOR wins.
     """
+    if color is not None:
+        return Style(color, _takes_unicode(stream))
     if os.environ.get("NO_COLOR"):
         color = False
     elif os.environ.get("FORCE_COLOR"):

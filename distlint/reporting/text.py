@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -20,22 +20,38 @@ class Layout:
 
     style: Style
     width: int = 100
+    quiet: bool = False
+    """Findings only, without what they come to."""
 
 
 def render(report: Report, layout: Layout) -> str:
     """Every finding with its frame, then a line that sums up."""
     blocks = [_finding(row.finding, report.texts, layout) for row in report.findings]
-    return "\n\n".join([*blocks, summary(report, layout.style)])
+    if not layout.quiet:
+        last = summary(report, layout.style)
+        if report.findings:
+            last += f"\nWhy, and what to write instead: `distlint explain {_first_code(report)}`."
+        blocks.append(last)
+    return "\n\n".join(blocks)
+
+
+def _first_code(report: Report) -> str:
+    """The code to begin with: that of the first finding of the worst severity."""
+    ranked = sorted(report.findings, key=lambda row: list(Severity).index(row.finding.severity))
+    return ranked[0].finding.code
 
 
 def summary(report: Report, style: Style) -> str:
     """How many findings, how many of them can be fixed, and how: a line for each."""
     checked = f"{_counted(report.files, 'file')} checked"
     accepted = f"; {report.baselined:,} in the baseline" if report.baselined else ""
+    stale = f"\n{note}" if (note := report.stale_note()) else ""
     if not report.findings:
         if report.problems:
-            return style.yellow(f"No findings in what could be checked ({checked}{accepted}).")
-        return style.green(f"No findings ({checked}{accepted}).")
+            return (
+                style.yellow(f"No findings in what could be checked ({checked}{accepted}).") + stale
+            )
+        return style.green(f"No findings ({checked}{accepted}).") + stale
     counts = [
         _counted(report.count(severity), word)
         for severity, word in (
@@ -54,7 +70,7 @@ def summary(report: Report, style: Style) -> str:
         line += f", {unsafe:,} more with `--unsafe-fixes`." if unsafe else "."
     elif unsafe:
         line += f"\n{unsafe:,} fixable with `distlint fix --apply --unsafe-fixes`."
-    return line
+    return line + stale
 
 
 def _counted(number: int, noun: str) -> str:
@@ -69,24 +85,22 @@ def _finding(finding: Finding, texts: Texts, layout: Layout) -> str:
     style = layout.style
     place = finding.place
     column, _ = texts.columns(place)
-    paint = {Severity.ERROR: style.red, Severity.WARNING: style.yellow}.get(
-        finding.severity, style.blue
-    )
+    paint = painter(finding.severity, style)
     head = (
-        f"{style.bold(place.path)}:{place.line}:{column}: {paint(finding.severity.value)} "
-        f"{paint(finding.code)} {style.bold(finding.name)}"
+        f"{style.bold(printable(place.path))}:{place.line}:{column}: "
+        f"{paint(finding.severity.value)} {paint(finding.code)} {style.bold(finding.name)}"
+        f"{tag(finding, style)}"
     )
-    if finding.fix and finding.fix.applicability in _TAGS:
-        head += f" {style.green(_TAGS[finding.fix.applicability])}"
     lines = [head]
-    lines += ["  " + line for line in wrap(finding.message, layout.width - 2)]
+    said = _said(finding)
+    lines += ["  " + line for line in wrap(said, layout.width - 2)]
     if finding.witness is not None:
         lines += ["  " + line for line in _witness(finding.witness, place.path, layout)]
     code = _frames(finding, texts, layout)
     if code and finding.witness is not None:
         lines.append("")
     lines += ["  " + line for line in code]
-    if finding.fix:
+    if finding.fix and finding.fix.message.rstrip(".") not in said:
         label = "fix: " if finding.fix.applicability in _TAGS else "to do: "
         parts = wrap(finding.fix.message, layout.width - 2 - len(label))
         lines += [
@@ -94,6 +108,28 @@ def _finding(finding: Finding, texts: Texts, layout: Layout) -> str:
             for number, part in enumerate(parts)
         ]
     return "\n".join(lines)
+
+
+def painter(severity: Severity, style: Style) -> Callable[[str], str]:
+    """How `style` sets off what is of this severity."""
+    paints = {Severity.ERROR: style.red, Severity.WARNING: style.yellow, Severity.INFO: style.blue}
+    return paints[severity]
+
+
+def tag(finding: Finding, style: Style) -> str:
+    """` [fix]` behind the name of a finding that `distlint fix` can repair; else nothing."""
+    if finding.fix is None or finding.fix.applicability not in _TAGS:
+        return ""
+    return f" {style.green(_TAGS[finding.fix.applicability])}"
+
+
+def _said(finding: Finding) -> str:
+    """The message without its last sentence, where that is what the fix line says."""
+    message = finding.message.rstrip(".")
+    if finding.fix is None or not message.endswith(last := f" {finding.fix.message.rstrip('.')}"):
+        return finding.message
+    before = message.removesuffix(last)
+    return before if before.endswith((".", "?", "!")) else finding.message
 
 
 def _frames(finding: Finding, texts: Texts, layout: Layout) -> list[str]:
@@ -172,7 +208,7 @@ def _cell(step: WitnessStep | None, own: str, width: int) -> list[str]:
     here = step.place.path == own
     lead = f"{step.place.line:>5} " if here else _LEAD
     text = printable(step.text) if here else f"{printable(step.text)} ({_where(step.place, own)})"
-    parts = wrap(text, max(width - len(_LEAD), 12)) or [""]
+    parts = wrap(text, max(width - len(_LEAD), 12), break_words=True) or [""]
     return [lead + parts[0], *(_LEAD + part for part in parts[1:])]
 
 

@@ -369,6 +369,12 @@ def running_ahead(operation: str, *, alone: bool) -> Iterator[None]:
         _ahead.reset(token)
 
 
+def runs_alone() -> bool:
+    """Whether this rank runs what the others never will: a section in it concerns nobody else."""
+    ahead = _ahead.get()
+    return ahead is not None and ahead.alone
+
+
 def forbid_ahead(operation: str) -> None:
     """Raises RuntimeError where `operation`, which needs every rank, runs ahead of the others."""
     ahead = _ahead.get()
@@ -385,6 +391,7 @@ def open_meeting(
     of_all: bool,
     timeout: float = DEFAULT_TIMEOUT,
     name: str | None = None,
+    site: CallSite | None = None,
     leaders: tuple[int, ...] = (0,),
 ) -> Meeting | None:
     """The next meeting of all ranks; None where there is nobody to meet.
@@ -397,16 +404,16 @@ def open_meeting(
         of_all: every rank has to come, as opposed to some that wait for a leader.
         timeout: seconds.
         name: ranks that give the same name meet from different lines.
+        site: where the ranks are, if that is not the line that is running.
         leaders: the ranks that publish.
 
     Raises:
         RuntimeError: `of_all` inside a section that only one rank runs, where the others never
             come; a process group without a store; a forked child of a rank.
     """
-    ahead = _ahead.get()
     if of_all:
         forbid_ahead(operation)
-    if (ahead is not None and ahead.alone) or world_size() == 1:
+    if runs_alone() or world_size() == 1:
         return None
     with _lock:
         store = _find_store()
@@ -423,8 +430,30 @@ def open_meeting(
         session.meetings += 1
         number = session.meetings
         _forget_what_was_read()
-    site = call_site() if name is None else CallSite(name, 0)
+    if site is None:
+        site = call_site() if name is None else CallSite(name, 0)
     return Meeting(store, number, operation, site, timeout, leaders)
+
+
+@contextmanager
+def shared_fate(operation: str, timeout: float, site: CallSite | None = None) -> Iterator[None]:
+    """Runs the body; then all ranks go on together, or, where some rank's body raised, none does.
+
+    Collective (a meeting at the end of the body). The rank that failed raises its own exception, the
+    others RankError or MainProcessError.
+    """
+    try:
+        yield
+    except BaseException as error:
+        meeting = open_meeting(operation, of_all=True, timeout=timeout, site=site)
+        if meeting is not None:
+            # Where the store is gone nobody is left who could be told; `error` counts.
+            with suppress(RuntimeError):
+                meeting.withdraw(error)
+        raise
+    meeting = open_meeting(operation, of_all=True, timeout=timeout, site=site)
+    if meeting is not None:
+        meeting.call_roll()
 
 
 def machines(operation: str, timeout: float) -> tuple[tuple[int, ...], ...]:

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import contextvars
 import functools
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, Literal, ParamSpec, TypeVar, overload
 
-from .channel import DEFAULT_TIMEOUT, machines, open_meeting, running_ahead
-from .identity import rank, world_size
+from .callsite import call_site
+from .channel import (
+    DEFAULT_TIMEOUT,
+    Meeting,
+    machines,
+    open_meeting,
+    running_ahead,
+    runs_alone,
+    shared_fate,
+)
+from .identity import local_rank, rank, world_size
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+# This rank runs the body of `main_process_first`, be it first or in its turn: the end of the
+# outermost one is where all meet.
+_in_turn: contextvars.ContextVar[bool] = contextvars.ContextVar(
+    "distlint_runtime_in_turn", default=False
+)
 
 
 @contextmanager
@@ -19,45 +36,81 @@ def main_process_first(*, local: bool = False, timeout: float = DEFAULT_TIMEOUT)
     """Runs the body on the main process first; the others wait, then run it too.
 
     For downloads and caches that one process fills and the others read. Collective: every rank
-    must enter. Main does not wait for the others. A section inside the body is fine where it only
-    needs main (`run_on_main`); one that needs every rank (`barrier`, `save`) raises RuntimeError.
-    On one process, or uninitialised, the body just runs.
+    must enter, and all leave together: an error of any rank, in its turn, reaches all. A section
+    inside the body is fine where it only needs main (`run_on_main`); one that needs every rank
+    (`barrier`, `save`) raises RuntimeError. On one process, or uninitialised, the body just runs.
 
     Args:
         local: the first rank of each machine goes first, instead of rank 0: for files on local
             disks. The first use in a process group is also a barrier.
-        timeout: seconds that the others wait for main to arrive, and again for it to finish.
+        timeout: seconds that the others wait for main to arrive, again for it to finish, and all
+            for the last to finish its turn.
 
     Raises:
         MainProcessError: on the others, at the ``with``: main's body raised, called ``sys.exit``,
-            or main is gone; carries main's traceback and place. RankError with `local`, where the
-            rank that went first is not rank 0. Main raises its own exception.
+            or main is gone; carries main's traceback and place. The rank that failed raises its
+            own exception.
+        RankError: at the end of the ``with``: another rank's body raised in its turn; with `local`
+            also at its start, where the rank that went first is not rank 0.
         DesyncError: on the others: main is in another section.
-        RankTimeoutError: on the others: main did not arrive or finish in time.
+        RankTimeoutError: a rank did not arrive or finish in time.
     """
     operation = f"main_process_first({'local=True' if local else ''})"
-    leaders: tuple[int, ...] = (0,)
-    leader = 0
-    if local:
-        groups = machines(operation, timeout)
-        leaders = tuple(group[0] for group in groups)
-        leader = next(group[0] for group in groups if rank() in group)
+    leaders, leader = _leaders(operation, timeout, local=local)
     meeting = open_meeting(operation, of_all=False, timeout=timeout, leaders=leaders)
     if meeting is None:
         yield
         return
-    if rank() != leader:
-        meeting.follow(leader)
-        yield
-        return
+    with _all_leave(operation, timeout):
+        if rank() != leader:
+            meeting.follow(leader)
+            yield
+            return
+        with _leading(meeting, operation, alone=False):
+            yield
+        meeting.publish()
+
+
+def _leaders(operation: str, timeout: float, *, local: bool) -> tuple[tuple[int, ...], int]:
+    """The ranks that go first, and the one of them that this rank follows."""
+    if not local:
+        return (0,), 0
+    groups = machines(operation, timeout)
+    return (
+        tuple(group[0] for group in groups),
+        next(group[0] for group in groups if rank() in group),
+    )
+
+
+@contextmanager
+def _leading(meeting: Meeting, operation: str, *, alone: bool) -> Iterator[None]:
+    """Runs the body ahead of those that wait for it; they learn where it is, and of its failure."""
     meeting.announce()
     try:
-        with running_ahead(operation, alone=False):
+        with running_ahead(operation, alone=alone):
             yield
     except BaseException as error:
         meeting.publish(error=error)
         raise
-    meeting.publish()
+
+
+@contextmanager
+def _all_leave(operation: str, timeout: float) -> Iterator[None]:
+    """All ranks leave the body together, or with the error of the one that failed.
+
+    Inside a turn of `main_process_first` the others are not there yet: its end does this.
+    """
+    if _in_turn.get():
+        yield
+        return
+    # A body may be left at several lines; the ranks meet at the one where they entered.
+    site = call_site()
+    with shared_fate(operation, timeout, site):
+        token = _in_turn.set(True)
+        try:
+            yield
+        finally:
+            _in_turn.reset(token)
 
 
 @overload
@@ -66,18 +119,26 @@ def run_on_main(
     /,
     *args: Any,
     broadcast: Literal[True],
+    local: bool = ...,
     timeout: float = ...,
     **kwargs: Any,
 ) -> T: ...
 @overload
 def run_on_main(
-    fn: Callable[..., T], /, *args: Any, broadcast: bool = ..., timeout: float = ..., **kwargs: Any
+    fn: Callable[..., T],
+    /,
+    *args: Any,
+    broadcast: bool = ...,
+    local: bool = ...,
+    timeout: float = ...,
+    **kwargs: Any,
 ) -> T | None: ...
 def run_on_main(
     fn: Callable[..., T],
     /,
     *args: Any,
     broadcast: bool = False,
+    local: bool = False,
     timeout: float = DEFAULT_TIMEOUT,
     **kwargs: Any,
 ) -> T | None:
@@ -88,9 +149,13 @@ def run_on_main(
     ``WORLD_SIZE`` above 1 and no process group rank 0 calls, with a warning, and nobody waits.
 
     Args:
-        fn: what to call. Its own keywords `broadcast` and `timeout` go through functools.partial.
+        fn: what to call. Its own keywords `broadcast`, `local` and `timeout` go through
+            functools.partial.
         broadcast: every rank returns main's value, which is pickled: for paths, numbers and small
             objects, on the CPU.
+        local: the first rank of each machine calls, instead of rank 0, and the value is that of
+            the own machine: for files on local disks. All ranks leave together; the first use in
+            a process group is also a barrier.
         timeout: seconds that the others wait for main to arrive, and again for it to finish.
 
     Returns:
@@ -98,14 +163,19 @@ def run_on_main(
 
     Raises:
         MainProcessError: on the others: `fn` raised, called ``sys.exit``, or main is gone; carries
-            main's traceback and place. Main raises its own exception.
+            main's traceback and place. Main raises its own exception. RankError with `local`, where
+            the rank that called is not rank 0.
         DesyncError: on the others: main is in another section.
         RankTimeoutError: on the others: main did not arrive or finish in time.
         RuntimeError: with `broadcast`, on the others: there is no process group to send it.
     """
-    meeting = open_meeting("run_on_main()", of_all=False, timeout=timeout)
+    operation = f"run_on_main({'local=True' if local else ''})"
+    if runs_alone():
+        return fn(*args, **kwargs)
+    leaders, leader = _leaders(operation, timeout, local=local)
+    meeting = open_meeting(operation, of_all=False, timeout=timeout, leaders=leaders)
     if meeting is None:
-        if rank() == 0 or world_size() == 1:
+        if world_size() == 1 or (local_rank() if local else rank()) == 0:
             return fn(*args, **kwargs)
         if broadcast:
             raise RuntimeError(
@@ -113,18 +183,16 @@ def run_on_main(
                 "call init_process_group (or create the Accelerator) first"
             )
         return None
-    if rank() != 0:
-        value: T | None = meeting.follow(0)
-        return value
-    meeting.announce()
-    try:
-        with running_ahead("run_on_main()", alone=True):
+    # Rank 0 does not wait for those that follow it; of several machines' first ranks each must
+    # hear of the others' failures.
+    with _all_leave(operation, timeout) if local else nullcontext():
+        if rank() != leader:
+            value: T | None = meeting.follow(leader)
+            return value
+        with _leading(meeting, operation, alone=True):
             value = fn(*args, **kwargs)
-    except BaseException as error:
-        meeting.publish(error=error)
-        raise
-    meeting.publish(value if broadcast else None)
-    return value
+        meeting.publish(value if broadcast else None)
+        return value
 
 
 def on_main_process(fn: Callable[P, T]) -> Callable[P, T | None]:

@@ -43,7 +43,7 @@ def failing(flag):
         raise KeyError(flag)
 
 """
-ITEMS = ([], [1], [1, 2])
+ITEMS: tuple[list[int], ...] = ([], [1], [1, 2])
 
 
 class Recorder:

@@ -84,7 +84,10 @@ def house_rules(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (package / f"{code.lower()}.py").write_text(text)
     metadata = root / "house_rules-1.0.dist-info"
     metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: house-rules\nVersion: 1.0\n")
+    (metadata / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: house-rules\nVersion: 1.0\n"
+        "Project-URL: Documentation, https://house.example/rules\n"
+    )
     (metadata / "entry_points.txt").write_text("[distlint.rules]\nhouse = house_rules\n")
     return root
 

@@ -49,7 +49,8 @@ def test_a_new_rule_lacks_only_what_is_to_be_filled_in(distlint: Program, tmp_pa
     assert all("to be filled in" in remark for remark in remarks), result.out
 
 
-def test_a_filled_in_rule_holds_with_its_proof(distlint: Program, folder: Path) -> None:
+@pytest.mark.usefixtures("folder")
+def test_a_filled_in_rule_holds_with_its_proof(distlint: Program) -> None:
     pytest.importorskip("torch")
     result = distlint("test-rules", "my_rules")
     assert result.code == 0, result.out + result.err
@@ -293,7 +294,7 @@ def test_a_file_that_cannot_be_read_is_2(distlint: Program, folder: Path) -> Non
     assert result.err == "Error: my_rules/late_barrier/proof.py: is a directory\n"
 
 
-def test_without_a_rule_there_is_nothing_to_test(distlint: Program, tmp_path: Path) -> None:
+def test_without_a_rule_there_is_nothing_to_test(distlint: Program) -> None:
     result = distlint("test-rules")
     assert result.code == 2
     assert "no rule in here" in result.err.replace("\n", " ")

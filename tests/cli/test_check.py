@@ -21,11 +21,11 @@ def write(root: Path, **files: str) -> None:
 
 
 def codes(out: str) -> list[str]:
-    return [row["code"] for row in json.loads(out)]
+    return [row["code"] for row in rows(out)]
 
 
 def rows(out: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(out)
+    found: list[dict[str, Any]] = json.loads(out)["findings"]
     return found
 
 
@@ -69,7 +69,7 @@ def test_every_bad_input_is_one_line_and_the_rest_goes_on(
     (tmp_path / "empty").mkdir()
     (tmp_path / "p.py").symlink_to(tmp_path / "q.py")
     (tmp_path / "q.py").symlink_to(tmp_path / "p.py")
-    result = distlint("check", ".", "empty", "notes.txt", "--output-format", "json")
+    result = distlint("check", ".", "p.py", "empty", "notes.txt", "--output-format", "json")
     assert result.code == 2
     unreadable = {row["path"] for row in rows(result.out) if row["code"] == "DL900"}
     assert unreadable == {"syntax.py", "deep.py", "nul.py", "latin.py"}
@@ -82,8 +82,8 @@ def test_every_bad_input_is_one_line_and_the_rest_goes_on(
         "long.py": 200_009,
     }
     problems = result.err.strip().split("\n")
-    assert len(problems) == 4
-    assert {line.split(": ")[1] for line in problems} == {"p.py", "q.py", "empty", "notes.txt"}
+    assert len(problems) == 3
+    assert {line.split(": ")[1] for line in problems} == {"p.py", "empty", "notes.txt"}
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -264,3 +264,127 @@ def test_a_script_does_not_pull_in_its_whole_directory_tree(
     result = distlint("check", "a.py", "--verbose")
     assert result.err == ""
     assert "(1 file checked)" in result.out
+
+
+def test_concise_and_quiet_print_findings_alone(distlint: Program, tmp_path: Path) -> None:
+    write(tmp_path, a="wrong\nrisky\n")
+    concise = distlint("check", "--output-format", "concise", "--quiet")
+    assert concise.out == (
+        "a.py:1:1: error HOUSE001 wrong-name [fix]: All ranks see `wrong`.\n"
+        "a.py:2:1: warning HOUSE002 risky-name [unsafe fix]: All ranks see `risky`.\n"
+    )
+    assert (concise.code, concise.err) == (1, "")
+    assert "Found" not in distlint("check", "-q").out
+    write(tmp_path, a="x = 1\n")
+    assert distlint("check", "-q") == distlint("check", "-q", "--output-format", "concise")
+    assert distlint("check", "-q").out == ""
+
+
+def test_the_report_goes_into_a_file(distlint: Program, tmp_path: Path) -> None:
+    write(tmp_path, a="wrong\n")
+    result = distlint("check", "--output-format", "json", "--output-file", "report.json")
+    assert (result.code, result.out.split("\n")[0]) == (1, "Found 1 error (1 file checked).")
+    assert codes((tmp_path / "report.json").read_text()) == ["HOUSE001"]
+    quiet = distlint("check", "--output-file", "report.txt", "-q", env={"FORCE_COLOR": "1"})
+    assert quiet.out == ""
+    assert (tmp_path / "report.txt").read_text().startswith("a.py:1:1: error HOUSE001")
+    nowhere = distlint("check", "--output-file", "missing/report.txt")
+    assert nowhere.code == 2
+    assert "missing/report.txt: the report cannot be written: no such file" in nowhere.err
+
+
+def test_extend_select_adds_to_what_runs(distlint: Program, tmp_path: Path) -> None:
+    write(tmp_path, a="wrong, risky, advised, novel\n")
+    (tmp_path / "distlint.toml").write_text("ignore = ['HOUSE002']\n")
+    added = distlint("check", "--output-format", "json", "--extend-select", "HOUSE003,new-name")
+    assert codes(added.out) == ["HOUSE001", "HOUSE003", "HOUSE004"]
+    both = ("--select", "HOUSE002", "--extend-select", "HOUSE003")
+    assert codes(distlint("check", "--output-format", "json", *both).out) == [
+        "HOUSE002",
+        "HOUSE003",
+    ]
+    assert "--extend-select: no rule" in distlint("check", "--extend-select", "HOUSE00I").err
+
+
+def test_color_overrules_the_environment(distlint: Program, tmp_path: Path) -> None:
+    write(tmp_path, a="wrong\n")
+    assert "\x1b[" in distlint("check", "--color", "always", env={"NO_COLOR": "1"}).out
+    assert "\x1b[" not in distlint("check", "--color", "never", env={"FORCE_COLOR": "1"}).out
+    assert "\x1b[" in distlint("fix", "--color", "always").out
+    assert "\x1b[" in distlint("rules", "--color", "always").out
+
+
+def test_statistics_as_json(distlint: Program, tmp_path: Path) -> None:
+    write(tmp_path, a="wrong\nwrong\nrisky\n")
+    document = json.loads(distlint("check", "--statistics", "--output-format", "json").out)
+    assert document["version"] == 1
+    assert document["statistics"] == [
+        {"code": "HOUSE001", "name": "wrong-name", "count": 2},
+        {"code": "HOUSE002", "name": "risky-name", "count": 1},
+    ]
+    refused = distlint("check", "--statistics", "--output-format", "sarif")
+    assert refused.code == 2
+    assert "--statistics prints text or json, not sarif" in refused.err
+
+
+def test_a_baseline_follows_renamed_files_and_says_what_is_stale(
+    distlint: Program, tmp_path: Path
+) -> None:
+    write(tmp_path, pkg__a="wrong\nrisky\n", b="risky\n")
+    (tmp_path / "distlint.toml").write_text("baseline = 'accepted.json'\n")
+    distlint("check", "--write-baseline", "accepted.json")
+    (tmp_path / "pkg/a.py").rename(tmp_path / "pkg/c.py")
+    moved = distlint("check")
+    assert (moved.code, moved.out) == (0, "No findings (2 files checked; 3 in the baseline).\n")
+    write(tmp_path, pkg__c="wrong\n", b="x = 1\n", pkg__d="risky\n")
+    changed = distlint("check")
+    assert "pkg/d.py:1:1: warning HOUSE002" in changed.out
+    assert "no longer there (b.py:1 HOUSE002, pkg/a.py:2 HOUSE002)" in changed.out
+    assert "no longer there" not in distlint("check", "pkg/c.py").out
+    assert "no longer there" not in distlint("check", "--select", "HOUSE001").out
+    (note,) = json.loads(distlint("check", "--output-format", "json").out)["notes"]
+    assert "b.py:1 HOUSE002" in note
+
+
+def test_a_baseline_names_files_from_the_root_wherever_it_is_written(
+    distlint: Program, tmp_path: Path
+) -> None:
+    (tmp_path / "distlint.toml").write_text("baseline = 'accepted.json'\n")
+    write(tmp_path, pkg__a="wrong\n")
+    distlint("check", "--write-baseline", "../accepted.json", cwd=tmp_path / "pkg")
+    (row,) = json.loads((tmp_path / "accepted.json").read_text())["findings"]
+    assert row["path"] == "pkg/a.py"
+    assert distlint("check").code == 0
+
+
+@pytest.mark.parametrize(
+    ("comment", "right"),
+    [
+        ("disable=HOUSE001", "ignore[HOUSE001]"),
+        ("disable-next=wrong-name, HOUSE002", "ignore[wrong-name, HOUSE002]"),
+        ("ignore=HOUSE001", "ignore[HOUSE001]"),
+        ("ignore: HOUSE001", "ignore[HOUSE001]"),
+        ("noqa(HOUSE001)", "ignore[HOUSE001]"),
+        ("ignore-file[HOUSE001]", "file-ignore[HOUSE001]"),
+    ],
+)
+def test_a_comment_in_the_words_of_other_linters_says_what_is_meant(
+    distlint: Program, tmp_path: Path, comment: str, right: str
+) -> None:
+    write(tmp_path, a=f"wrong  # distlint: {comment}\n")
+    found = rows(distlint("check", "--output-format", "json").out)
+    assert [row["code"] for row in found] == ["HOUSE001", "DL901"]
+    assert f"Write `# distlint: {right}`." in found[1]["message"]
+    distlint("fix", "--apply", "--unsafe-fixes", "--select", "DL901")
+    assert (tmp_path / "a.py").read_text() == f"wrong  # distlint: {right}\n"
+
+
+def test_a_comment_of_other_linters_without_a_known_rule_has_no_fix(
+    distlint: Program, tmp_path: Path
+) -> None:
+    write(tmp_path, a="wrong  # distlint: disable\n", b="wrong  # distlint: disable=W0611\n")
+    found = rows(distlint("check", "--output-format", "json", "--select", "DL901").out)
+    assert [row["fix"] for row in found] == [None, None]
+    assert all("Write `# distlint: ignore[CODE]`." in row["message"] for row in found)
+    write(tmp_path, a="x = 1  # distlint: this line is fine\n", b="")
+    assert distlint("check").code == 0

@@ -18,7 +18,7 @@ def _check(folder: Path) -> list[tuple[str, int]]:
     command = [sys.executable, "-m", "distlint", "check", "--output-format", "json", "."]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stderr
-    return [(finding["code"], finding["line"]) for finding in json.loads(done.stdout)]
+    return [(finding["code"], finding["line"]) for finding in json.loads(done.stdout)["findings"]]
 
 
 def test_rows_of_the_settings_count_like_those_of_the_tables(tmp_path: Path) -> None:

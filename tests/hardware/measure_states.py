@@ -10,13 +10,15 @@ import gc
 import json
 import os
 import sys
+from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import nn
 
-WIDTH, DEPTH = 64, 8
+WIDTH, DEPTH, VOCABULARY = 64, 8, 128
 PARAMETERS = WIDTH * WIDTH * DEPTH
+ROOT = 2 * WIDTH * VOCABULARY  # with an embedding and a head: what FSDP's root unit holds
 
 
 class Stack(nn.Module):
@@ -30,6 +32,22 @@ class Stack(nn.Module):
         for layer in self.layers:
             x = torch.tanh(layer(x))
         return x
+
+
+class Decoder(nn.Module):
+    """The same layers between an embedding and a head, which no block holds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(VOCABULARY, WIDTH)
+        self.layers = nn.ModuleList(nn.Linear(WIDTH, WIDTH, bias=False) for _ in range(DEPTH))
+        self.head = nn.Linear(WIDTH, VOCABULARY, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.embedding(x)
+        for layer in self.layers:
+            x = torch.tanh(layer(x))
+        return self.head(x)  # type: ignore[no-any-return]
 
 
 def local(tensor: torch.Tensor) -> torch.Tensor:
@@ -58,7 +76,7 @@ def measure_torch(strategy: str, precision: str) -> dict[str, int]:
             else MixedPrecisionPolicy()
         )
         for layer in model.layers:  # type: ignore[union-attr]
-            fully_shard(layer, mp_policy=policy)  # type: ignore[arg-type]
+            fully_shard(layer, mp_policy=policy)
         fully_shard(model, mp_policy=policy)
     optimizer = torch.optim.Adam(model.parameters())
     for _ in range(3):  # DDP rebuilds its buckets after the first backward
@@ -83,6 +101,57 @@ def measure_torch(strategy: str, precision: str) -> dict[str, int]:
         "optimizer": unique_bytes(moments),
         "buckets": buckets,
     }
+
+
+def measure_unsharded(strategy: str, precision: str) -> dict[str, int]:
+    """Bytes that FSDP2 holds unsharded: when forward has ended, and the most while backward runs.
+
+    The unsharded weights and their gradients, as FSDP's own parameter objects hold them, looked at
+    whenever the gradient of a parameter is there.
+    """
+    from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+
+    dtype = torch.bfloat16 if precision == "bf16" else torch.float32
+    policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16 if precision == "mixed" else None)
+    model = Decoder().to(dtype)
+    reshard = None if strategy == "fsdp" else False
+    for layer in model.layers:
+        fully_shard(layer, mp_policy=policy, reshard_after_forward=reshard)
+    fully_shard(model, mp_policy=policy, reshard_after_forward=reshard)
+
+    def groups() -> list[Any]:
+        states = [module._get_fsdp_state() for module in (model, *model.layers)]
+        return [group for state in states for group in state._fsdp_param_groups]
+
+    def held_by_fsdp() -> list[Any]:
+        return [parameter for group in groups() for parameter in group.fsdp_params]
+
+    def unsharded() -> int:
+        whole = [p._unsharded_param for p in held_by_fsdp() if hasattr(p, "_unsharded_param")]
+        # A prefetched block lies in the all-gather's output until its turn comes.
+        prefetched = [g._all_gather_result for g in groups() if g._all_gather_result is not None]
+        return unique_bytes(
+            [
+                *whole,
+                *(p.grad for p in whole if p.grad is not None),
+                *(result.all_gather_output for result in prefetched),
+            ]
+        )
+
+    most = 0
+
+    def look(*_: object) -> None:
+        nonlocal most
+        most = max(most, unsharded())
+
+    tokens = torch.zeros(4, dtype=torch.long)
+    model(tokens).float().sum().backward()
+    loss = model(tokens).float().sum()
+    after_forward = unsharded()
+    for parameter in held_by_fsdp():
+        parameter._unsharded_param.register_post_accumulate_grad_hook(look)
+    loss.backward()
+    return {"after_forward": after_forward, "in_backward": most}
 
 
 def measure_deepspeed(stage: int, precision: str) -> dict[str, int]:
@@ -131,14 +200,15 @@ def measure_deepspeed(stage: int, precision: str) -> dict[str, int]:
 
 
 def main() -> None:
-    strategy, precision = sys.argv[1:]
+    what, strategy, precision = sys.argv[1:]
     torch.manual_seed(0)
     if strategy.startswith("zero"):
         os.environ["DS_ACCELERATOR"] = "cpu"
         measured = measure_deepspeed(int(strategy.removeprefix("zero")), precision)
     else:
         dist.init_process_group("gloo")
-        measured = measure_torch(strategy, precision)
+        measure = measure_unsharded if what == "unsharded" else measure_torch
+        measured = measure(strategy, precision)
     if dist.get_rank() == 0:
         print(json.dumps({"parameters": PARAMETERS, **measured}), flush=True)
     dist.barrier()

@@ -13,8 +13,20 @@ from hypothesis import strategies as st
 
 from distlint.cli.config import config
 from distlint.hardware.accelerate_config import keys
-from distlint.hardware.accelerate_config.choose import ChoiceError, choose, open_strategies
-from distlint.hardware.accelerate_config.documents import Choice, Strategy, text_of, values_of
+from distlint.hardware.accelerate_config.choose import (
+    ChoiceError,
+    choose,
+    open_strategies,
+    warnings_about,
+)
+from distlint.hardware.accelerate_config.documents import (
+    Choice,
+    Machines,
+    Offload,
+    Strategy,
+    text_of,
+    values_of,
+)
 from distlint.hardware.accelerate_config.yaml_text import document, scalar
 from distlint.hardware.gpus import Gpu
 
@@ -48,34 +60,38 @@ def as_accelerate_writes(choice: Choice) -> dict[str, Any]:
         stage = 2 if choice.strategy is Strategy.ZERO2 else 3
         deepspeed = {
             "zero_stage": stage,
-            "offload_optimizer_device": "none",
-            "offload_param_device": "none",
-            "gradient_accumulation_steps": 1,
+            "offload_optimizer_device": "none" if choice.offload is Offload.NONE else "cpu",
+            "offload_param_device": "cpu" if choice.offload is Offload.ALL else "none",
+            "gradient_accumulation_steps": choice.accumulation,
             "zero3_init_flag": stage == 3,
         }
+        if choice.machines.count > 1:
+            deepspeed["deepspeed_multinode_launcher"] = "standard"
         if stage == 3:
             deepspeed["zero3_save_16bit_model"] = True
     if distributed == "FSDP":
         fsdp = {
             "fsdp_version": 2,
             "fsdp_reshard_after_forward": True,
-            "fsdp_offload_params": False,
+            "fsdp_offload_params": choice.offload is Offload.ALL,
             "fsdp_auto_wrap_policy": "TRANSFORMER_BASED_WRAP",
             "fsdp_state_dict_type": "SHARDED_STATE_DICT",
             "fsdp_cpu_ram_efficient_loading": True,
             "fsdp_activation_checkpointing": False,
         }
+        if choice.wrap:
+            fsdp["fsdp_transformer_layer_cls_to_wrap"] = ",".join(choice.wrap)
     written: dict[str, Any] = ClusterConfig(
         compute_environment="LOCAL_MACHINE",
         distributed_type=distributed,
         num_processes=choice.processes,
         gpu_ids="all" if choice.strategy is Strategy.DDP else None,
         mixed_precision=choice.mixed_precision,
-        downcast_bf16="no",  # type: ignore[arg-type]  # what the questions leave there
-        machine_rank=0,
-        num_machines=1,
-        main_process_ip=None,
-        main_process_port=None,
+        downcast_bf16="no",  # what the questions leave there
+        machine_rank=choice.machines.rank,
+        num_machines=choice.machines.count,
+        main_process_ip=choice.machines.ip if choice.machines.count > 1 else None,
+        main_process_port=choice.machines.port if choice.machines.count > 1 else None,
         main_training_function="main",
         fp8_config=None,
         deepspeed_config=deepspeed,
@@ -86,11 +102,11 @@ def as_accelerate_writes(choice: Choice) -> dict[str, Any]:
         use_cpu=choice.strategy is Strategy.CPU,
         rdzv_backend="static",
         same_network=True,
-        commands=None,  # type: ignore[arg-type]
+        commands=None,
         command_file=None,
         tpu_env=[],
         tpu_name=None,
-        tpu_vm=None,  # type: ignore[arg-type]
+        tpu_vm=None,
         tpu_zone=None,
         tpu_use_sudo=False,
         tpu_use_cluster=False,
@@ -106,6 +122,24 @@ CHOICES = [
     for strategy in Strategy
     for processes in (1, 8)
     for precision in ("no", "bf16")
+] + [
+    Choice(
+        strategy,
+        16,
+        "bf16",
+        "why",
+        "why",
+        Machines(2, 1, "node0", 29501),
+        offload,
+        wrap,
+        accumulation=4,
+    )
+    for strategy, offload, wrap in (
+        (Strategy.DDP, Offload.NONE, ()),
+        (Strategy.FSDP, Offload.ALL, ("LlamaDecoderLayer", "Embed")),
+        (Strategy.ZERO2, Offload.OPTIMIZER, ()),
+        (Strategy.ZERO3, Offload.ALL, ()),
+    )
 ]
 
 
@@ -233,3 +267,102 @@ def test_several_cpu_processes_come_with_the_way_to_start_them() -> None:
     assert result.exit_code == 0
     assert "torchrun --nproc-per-node 4" in result.output
     assert "starts ONE process" in result.output
+
+
+@pytest.mark.parametrize(
+    ("gpus", "precision", "words"),
+    [
+        ((gpu(0, (7, 0)),), "bf16", "is emulated"),
+        ((gpu(0, (7, 0)),), None, None),
+        ((gpu(0),), "bf16", None),
+        ((gpu(0), Gpu(1, "GPU-1", "A100", 40 << 30, (8, 0), "580.1")), None, "40.0 to 80.0 GiB"),
+        ((gpu(0), Gpu(1, "GPU-1", "H100", 80 << 30, (9, 0), "580.1")), None, "A100, H100"),
+    ],
+)
+def test_what_runs_and_worse_than_it_could(
+    gpus: tuple[Gpu, ...], precision: str | None, words: str | None
+) -> None:
+    said = warnings_about(choose(Strategy.DDP, gpus, None, precision), gpus)
+    assert (said == []) if words is None else (len(said) == 1 and words in said[0]), said
+
+
+def fake_gpus(folder: Path, *rows: str) -> None:
+    lines = "".join(f"echo '{row}'\n" for row in rows)
+    (folder / "nvidia-smi").write_text("#!/bin/sh\n" + lines)
+    (folder / "nvidia-smi").chmod(0o755)
+
+
+def test_bf16_on_a_v100_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_gpus(tmp_path, "0, GPU-a, Tesla V100, 16384, 7.0, 535.1")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    result = run("--mixed-precision", "bf16")
+    assert result.exit_code == 0
+    assert "Warning: bf16 on Tesla V100 (compute capability 7.0) is emulated" in result.stderr
+    assert yaml.safe_load(result.stdout)["mixed_precision"] == "bf16"
+
+
+def test_unequal_memory_and_a_lost_gpu_are_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_gpus(
+        tmp_path,
+        "0, GPU-a, NVIDIA A100, 81920, 8.0, 550.1",
+        "1, GPU-b, NVIDIA A10, 24576, 8.6, 550.1",
+        "2, GPU-c, [GPU is lost], [GPU is lost], [GPU is lost], 550.1",
+    )
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    result = run("--strategy", "ddp")
+    assert result.exit_code == 0
+    assert "24.0 to 80.0 GiB" in result.stderr and "has lost a GPU" in result.stderr
+    assert yaml.safe_load(result.stdout)["num_processes"] == 2
+
+
+OTHER = ("--num-processes", "16", "--other-machine")
+TWO = ("--num-machines", "2", "--main-process-ip", "node0", "--machine-rank", "1")
+
+
+def test_several_machines_with_offload_and_blocks() -> None:
+    result = run("--strategy", "fsdp", *OTHER, *TWO, "--offload", "all", "--wrap", "Block, Embed")
+    assert result.exit_code == 0, result.output
+    written = yaml.safe_load(result.stdout)
+    assert (written["num_machines"], written["machine_rank"]) == (2, 1)
+    assert (written["main_process_ip"], written["main_process_port"]) == ("node0", 29500)
+    fsdp = written["fsdp_config"]
+    assert fsdp["fsdp_offload_params"] is True
+    assert fsdp["fsdp_transformer_layer_cls_to_wrap"] == "Block,Embed"
+    assert "on every machine" in result.stdout
+
+
+def test_accumulation_is_in_the_file_or_said() -> None:
+    zero = run("--strategy", "zero2", *OTHER, "--accumulate", "4", "--offload", "optimizer")
+    section = yaml.safe_load(zero.stdout)["deepspeed_config"]
+    assert section["gradient_accumulation_steps"] == 4
+    assert (section["offload_optimizer_device"], section["offload_param_device"]) == ("cpu", "none")
+    ddp = run("--strategy", "ddp", *OTHER, "--accumulate", "4")
+    assert "ACCELERATE_GRADIENT_ACCUMULATION_STEPS=4" in ddp.stdout
+    assert "ACCELERATE_GRADIENT_ACCUMULATION_STEPS=4" in ddp.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--strategy", "ddp", *OTHER, "--num-machines", "2"), "needs --main-process-ip"),
+        (("--strategy", "ddp", *OTHER, *TWO[:4], "--machine-rank", "2"), "it is 0 to 1"),
+        (
+            ("--strategy", "ddp", "--num-processes", "3", "--other-machine", *TWO),
+            "must be a multiple",
+        ),
+        (("--strategy", "cpu", *OTHER, *TWO), "no file for several machines"),
+        (("--strategy", "ddp", *OTHER, "--wrap", "Block"), "--wrap is FSDP's"),
+        (("--strategy", "fsdp", *OTHER, "--wrap", "model.layers"), "no class name"),
+        (("--strategy", "ddp", *OTHER, "--offload", "all"), "divides nothing"),
+        (("--strategy", "fsdp", *OTHER, "--offload", "optimizer"), "use --offload all"),
+        (("--strategy", "zero2", *OTHER, "--offload", "all"), "--strategy zero3"),
+    ],
+)
+def test_wishes_that_cannot_be_had_are_one_line(arguments: tuple[str, ...], words: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert words in result.output and len(result.output.strip().splitlines()) == 1

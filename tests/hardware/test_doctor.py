@@ -37,6 +37,7 @@ def clean_environment() -> dict[str, str]:
         "TORCH_",
         "OMPI_",
         "PMI_",
+        "SLURM_",
     )
     names = {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
     names |= {"CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS"}
@@ -115,6 +116,27 @@ def test_a_port_in_use() -> None:
         record = doctor(MASTER_PORT=port, MASTER_ADDR="127.0.0.1", expect=1)
     entry = the_error(record, "master-port")
     assert port in entry["saw"]
+    if Path("/proc/net/tcp").exists():  # the process that has it, by name
+        assert f"(process {os.getpid()})" in entry["saw"]
+        assert f"(process {os.getpid()})" in entry["do"]
+
+
+def test_a_port_in_use_in_the_configuration(tmp_path: Path) -> None:
+    pytest.importorskip("yaml")
+    config = tmp_path / "a.yaml"
+    with socket.socket() as taken:
+        taken.bind(("", 0))
+        taken.listen(1)
+        port = taken.getsockname()[1]
+        text = f"distributed_type: MULTI_GPU\nnum_processes: 2\nmain_process_port: {port}\n"
+        config.write_text(text)
+        alone = doctor("--config-file", str(config))
+        two_machines = "num_machines: 2\nmachine_rank: 0\nmain_process_ip: 127.0.0.2\n"
+        config.write_text(text + two_machines)
+        several = doctor("--config-file", str(config))
+    (entry,) = named(alone, "config-rendezvous")
+    assert entry["status"] == "warn" and f"main_process_port {port}" in entry["saw"]
+    assert f"main_process_port {port}" in the_error(several, "config-rendezvous")["saw"]
 
 
 def test_a_tiny_shared_memory_mount() -> None:
@@ -164,7 +186,7 @@ def test_a_driver_that_hangs_does_not_hang_the_doctor(tmp_path: Path) -> None:
     fake.write_text("#!/bin/sh\nexec /bin/sleep 1000\n")
     fake.chmod(0o755)
     record = doctor(PATH=f"{tmp_path}{os.pathsep}{os.environ['PATH']}", expect=1)
-    assert "did not answer" in the_error(record, "torch-build")["saw"]
+    assert "did not answer" in the_error(record, "gpus")["saw"]
     assert named(record, "shared-memory")[0]["status"] in ("ok", "warn", "error")
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from distlint.hardware.memory.activations import Shape
+from distlint.hardware.memory.optimizers import OPTIMIZERS
 from distlint.hardware.memory.plan import Request, Usage, usage_of
 from distlint.hardware.memory.strategies import STRATEGIES, Precision
 
@@ -22,9 +23,9 @@ _RANKS = 2
 _LIMIT_S = 180
 
 
-def _measured(strategy: str, precision: str) -> dict[str, int]:
+def _measured(strategy: str, precision: str, what: str = "states") -> dict[str, int]:
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    command += ["--nproc-per-node", str(_RANKS), str(_SCRIPT), strategy, precision]
+    command += ["--nproc-per-node", str(_RANKS), str(_SCRIPT), what, strategy, precision]
     done = subprocess.run(
         command,
         capture_output=True,
@@ -62,6 +63,43 @@ def test_torch_keeps_what_the_plan_says(strategy: str, precision: str) -> None:
     assert measured["gradients"] == planned.gradients
     assert measured["optimizer"] == planned.optimizer
     assert measured["buckets"] == planned.buckets
+
+
+@pytest.mark.parametrize(
+    ("strategy", "precision"),
+    [("fsdp", "mixed"), ("fsdp", "fp32"), ("fsdp-shard-grad-op", "mixed")],
+)
+def test_fsdp_gathers_what_the_plan_says(strategy: str, precision: str) -> None:
+    """The root unit (embedding and head) stays unsharded after forward, its gradients to the end."""
+    measured = _measured(strategy, precision, "unsharded")
+    row = next(s for s in STRATEGIES if s.key == strategy)
+    table = 128 * 64
+    shape = Shape(8, 64, 1, 128, 64 * 64, root_parameters=2 * table, head_parameters=table)
+    whole = 8 * 64 * 64 + 2 * table
+    request = Request(whole, shape, _RANKS, 1 << 30, Precision(precision))
+    compute = Precision(precision).compute_bytes
+    kept = whole if strategy == "fsdp-shard-grad-op" else 2 * table
+    assert measured["after_forward"] == compute * kept
+    assert measured["in_backward"] == usage_of(row, request).unsharded
+
+
+@pytest.mark.parametrize(("optimizer", "exact"), [("momentum", True), ("sgd", True)])
+def test_optimizers_keep_what_the_plan_says(optimizer: str, exact: bool) -> None:
+    import torch
+
+    layer = torch.nn.Linear(64, 64, bias=False)
+    momentum = 0.9 if optimizer == "momentum" else 0.0
+    made = torch.optim.SGD(layer.parameters(), lr=0.1, momentum=momentum)
+    layer(torch.ones(1, 64)).sum().backward()
+    made.step()
+    kept = sum(
+        value.untyped_storage().nbytes()
+        for state in made.state.values()
+        for value in state.values()
+        if isinstance(value, torch.Tensor)
+    )
+    assert OPTIMIZERS[optimizer].exact is exact
+    assert kept == OPTIMIZERS[optimizer].per_parameter(4) * 64 * 64
 
 
 @pytest.mark.slow

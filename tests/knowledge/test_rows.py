@@ -112,7 +112,7 @@ def resolve(name: str) -> Any:
     # An attribute of the package first: a function may hide the module of its own name.
     for end in (*range(len(parts) - 1, 0, -1), len(parts)):
         try:
-            found = importlib.import_module(".".join(parts[:end]))
+            found: Any = importlib.import_module(".".join(parts[:end]))
         except ImportError:
             continue
         try:
@@ -180,7 +180,7 @@ def test_cited_line_holds_the_name(row: Row) -> None:
     line = _lines(found["library"], found["path"])[int(found["line"]) - 1]
     last = row.name.rpartition(".")[2]
     # A call of the object is its forward; a property of a wrapper is where attributes are looked up.
-    accepted = {
+    accepted: tuple[str, ...] = {
         "__call__": ("def forward",),
         "FSDPModule": ("class FSDPModule",),
     }.get(last, (last,))

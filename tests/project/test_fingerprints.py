@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
 from distlint.findings import Finding, Place, Severity
-from distlint.project.fingerprints import (
-    BaselineError,
-    baseline_text,
-    fingerprints,
-    read_baseline,
-)
+from distlint.project.fingerprints import fingerprints
 
 
 def finding(line: int, column: int = 0, code: str = "DL301") -> Finding:
@@ -38,22 +29,3 @@ def test_path_text_and_code_matter() -> None:
     assert names([1], ["save(x)"]) != base
     assert names([1], ["save()"], "b.py") != base
     assert fingerprints([finding(1, code="DL302")], ["a.py"], ["save()"]) != base
-
-
-def test_a_baseline_is_read_back(tmp_path: Path) -> None:
-    path = tmp_path / "accepted.json"
-    path.write_text(baseline_text([(finding(1), "aa"), (finding(2), "bb")]))
-    assert read_baseline(path) == {"aa", "bb"}
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"findings": [1]}', "\x00"])
-def test_a_broken_baseline_says_what_to_do(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "accepted.json"
-    path.write_text(text)
-    with pytest.raises(BaselineError, match="--write-baseline"):
-        read_baseline(path)
-
-
-def test_a_missing_baseline_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(BaselineError, match="no such baseline"):
-        read_baseline(tmp_path / "accepted.json")

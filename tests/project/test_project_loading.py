@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from distlint.project.cache import Cache
+from distlint.project.files import discover
 from distlint.project.loading import Entry, load, survey
-from distlint.project.settings import Settings
+from distlint.project.modules import View
+from distlint.project.settings import Settings, SettingsTree
 
 LITERALS = (b".barrier(",)
 
@@ -21,12 +23,16 @@ def write(root: Path, files: dict[str, str]) -> None:
 def loaded(
     root: Path, *paths: str, overlays: dict[str, bytes] | None = None, cache: bool = False
 ) -> dict[str, Entry]:
+    tree = SettingsTree(Settings(root=root))
+    named = [root / path for path in paths]
+    view = View(overlays or {})
     found = survey(
-        [root / path for path in paths],
-        Settings(root=root),
+        discover(named, tree, view=view),
+        named,
+        tree,
         LITERALS,
-        overlays=overlays or {},
-        cache=Cache(root, enabled=cache),
+        view=view,
+        cache=Cache(root / "cache" if cache else None, root),
         engine="engine",
     )
     entries = load(found, LITERALS, overlays=overlays or {}, progress=None)

@@ -6,7 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from distlint.project.settings import SettingsError, find_settings
+from distlint.project.settings import Fault, Settings, SettingsTree
+
+
+def find_settings(directory: Path, *, root: Path) -> Settings:
+    tree = SettingsTree(Settings(root=root))
+    settings = tree.of(str(directory))
+    assert tree.faults == []
+    return settings
+
+
+def faults(directory: Path) -> list[Fault]:
+    tree = SettingsTree(Settings(root=directory))
+    tree.of(str(directory))
+    return tree.faults
 
 
 def write(path: Path, text: str) -> Path:
@@ -63,16 +76,15 @@ def test_all_keys(tmp_path: Path) -> None:
         ("preview = 'yes'\n", 1, "must be true or false"),
         ("output-format = 'jsn'\n", 1, "did you mean `json`?"),
         ("runtime-module = 'my-package'\n", 1, "dotted name"),
-        ("[per-file-ignores]\n'a' = 'DL1'\n", 1, "must be a list of strings"),
+        ("[per-file-ignores]\n'a' = 'DL1'\n", 2, "must be a list of strings"),
         ("x = \n", 1, "not valid TOML"),
     ],
 )
 def test_errors_name_line_and_remedy(tmp_path: Path, text: str, line: int, said: str) -> None:
     write(tmp_path / "distlint.toml", text)
-    with pytest.raises(SettingsError) as caught:
-        find_settings(tmp_path, root=tmp_path)
-    assert said in caught.value.reason
-    assert caught.value.line == line
+    (fault,) = faults(tmp_path)
+    assert said in fault.reason
+    assert fault.line == line
 
 
 def test_the_line_in_pyproject_is_the_one_of_the_table(tmp_path: Path) -> None:
@@ -80,12 +92,12 @@ def test_the_line_in_pyproject_is_the_one_of_the_table(tmp_path: Path) -> None:
         tmp_path / "pyproject.toml",
         "[tool.ruff]\nselct = 1\n\n[tool.distlint]\npreview = true\nselct = []\n",
     )
-    with pytest.raises(SettingsError) as caught:
-        find_settings(tmp_path, root=tmp_path)
-    assert caught.value.line == 6
+    (fault,) = faults(tmp_path)
+    assert fault.line == 6
 
 
 def test_not_utf8(tmp_path: Path) -> None:
     (tmp_path / "distlint.toml").write_bytes(b"select = ['\xe9']\n")
-    with pytest.raises(SettingsError, match="UTF-8"):
-        find_settings(tmp_path, root=tmp_path)
+    (fault,) = faults(tmp_path)
+    assert "UTF-8" in fault.reason
+    assert (fault.line, fault.column) == (1, 11)

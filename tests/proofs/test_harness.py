@@ -54,7 +54,7 @@ def test_ranks_that_all_wait_are_a_hang_long_before_their_timeouts(tmp_path: Pat
     lines = (tmp_path / "proof.py").read_text().splitlines()
     at = [lines[end.line - 1].strip() for end in result.ranks if end.line]
     assert at == ["dist.barrier()", "dist.recv(torch.ones(1), 0)"]
-    assert result.seconds < 85
+    assert [end.exception for end in result.ranks] == [None, None]  # no timeout has struck
 
 
 def test_an_idle_rank_with_a_computing_partner_is_no_hang(tmp_path: Path) -> None:

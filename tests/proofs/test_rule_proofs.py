@@ -24,7 +24,14 @@ def _name(path: Path) -> str:
     return f"{path.parent.parent.name}/{path.parent.name}"
 
 
-@pytest.mark.parametrize("step", [as_written, found_by_check, right_when_fixed])
+@pytest.mark.parametrize(
+    "step",
+    [
+        pytest.param(as_written, marks=pytest.mark.slow),
+        found_by_check,
+        pytest.param(right_when_fixed, marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("path", PROOFS, ids=_name)
 def test_proof(path: Path, step: Callable[[Declaration], Step]) -> None:
     declaration = read_declaration(path)

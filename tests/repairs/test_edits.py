@@ -21,7 +21,7 @@ def call_in(text: str) -> ast.Call:
 
 
 def code(edit: Replace | None) -> str | None:
-    return edit and edit.code
+    return edit.code if edit is not None else None
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -20,7 +21,7 @@ from distlint.findings import (
     WitnessStep,
 )
 from distlint.project.files import Problem
-from distlint.reporting import github, gitlab, junit, sarif
+from distlint.reporting import concise, github, gitlab, junit, sarif
 from distlint.reporting import json as json_format
 from distlint.reporting.report import Report, Reported, Texts
 from distlint.reporting.style import Style
@@ -112,8 +113,15 @@ def witnessed(report: Report) -> Report:
     return report
 
 
-def test_json_is_the_promised_array(report: Report) -> None:
-    save, deadlock = json.loads(json_format.render(report))
+def test_json_is_the_promised_object(report: Report) -> None:
+    report.notes.append("a file was left out")
+    document = json.loads(json_format.render(report))
+    save, deadlock = document.pop("findings")
+    assert document == {
+        "version": 1,
+        "problems": [{"path": "gone.py", "message": "no such file or folder"}],
+        "notes": ["a file was left out"],
+    }
     assert deadlock == {
         "code": "DL101",
         "name": "collective-not-on-all-ranks",
@@ -135,7 +143,7 @@ def test_json_is_the_promised_array(report: Report) -> None:
 
 
 def test_json_holds_the_witness(witnessed: Report) -> None:
-    _, deadlock = json.loads(json_format.render(witnessed))
+    _, deadlock = json.loads(json_format.render(witnessed))["findings"]
     first, second = deadlock["witness"]["classes"]
     assert first["ranks"] == "rank 0"
     assert first["trace"][1] == {
@@ -160,7 +168,8 @@ def test_text_shows_frame_related_places_fix_and_summary(report: Report) -> None
     assert "fix: Move the barrier in front of the guard" in text
     assert "to do: Call save() on all ranks" in text
     assert text.endswith(
-        "Found 1 error and 1 warning (2 files checked).\n1 fixable with `distlint fix --apply`."
+        "Found 1 error and 1 warning (2 files checked).\n1 fixable with `distlint fix --apply`.\n"
+        "Why, and what to write instead: `distlint explain DL101`."
     )
 
 
@@ -190,6 +199,31 @@ def test_text_keeps_to_its_width(witnessed: Report, width: int) -> None:
     for line in frames:
         wide = sum(2 if char == "模" else 1 for char in line)
         assert wide <= width
+
+
+@pytest.mark.parametrize("width", [40, 80, 140])
+def test_long_names_do_not_push_the_column_beside_them(witnessed: Report, width: int) -> None:
+    finding = witnessed.findings[1].finding
+    assert finding.witness is not None
+    (one, steps), other = finding.witness.columns
+    name = "trainer.strategy.distributed_backend.wait_for_everyone_else_and_then_return"
+    columns = ((one, (steps[0], step(9, f"{name}(...)"))), other)
+    witnessed.findings = [Reported(replace(finding, witness=Witness(columns)), "f2")]
+    lines = render(witnessed, Layout(Style(), width)).split("\n")
+    first = next(number for number, line in enumerate(lines) if one in line)
+    start = lines[first].index("other ranks")
+    table = lines[first : lines.index("", first)]
+    assert name in "".join(line[:start].strip() for line in table).replace(" ", "")
+    assert any(line[start:].startswith("(end of") for line in table)
+    assert all(line[start - 1 : start] in ("", " ") for line in table)
+
+
+@pytest.mark.parametrize("width", range(44, 80, 3))
+def test_an_arrow_stays_with_what_it_points_to(witnessed: Report, width: int) -> None:
+    text = render(witnessed, Layout(Style(), width))
+    assert "← waits" in text
+    assert "→ return" in text
+    assert "→ goes" in text
 
 
 def test_without_unicode_the_frame_is_ascii(report: Report) -> None:
@@ -274,3 +308,28 @@ def test_a_vanished_file_has_no_frame(tmp_path: Path) -> None:
     finding = Finding("DL1", "n", Severity.ERROR, "m", Place(gone, 7, 3, 7, 9))
     report = Report([Reported(finding, "f")], files=1)
     assert f"{gone}:7:1: error DL1 n" in render(report, Layout(Style(), 80))
+
+
+def test_a_sentence_is_said_once(report: Report) -> None:
+    finding = replace(
+        report.findings[0].finding,
+        message="Every rank writes `path`. Call `save` on all ranks.",
+        fix=Fix(Applicability.SAFE, "Call `save` on all ranks"),
+    )
+    report.findings = [Reported(finding, "f1")]
+    text = render(report, Layout(Style(), 100))
+    assert text.count("Call `save` on all ranks") == 1
+    assert "\n  Every rank writes `path`.\n" in text
+    assert "\n  fix: Call `save` on all ranks\n" in text
+
+
+def test_concise_is_one_line_for_each_finding(report: Report) -> None:
+    report.texts.add("train.py", TRAIN)
+    lines = concise.render(report, Style()).split("\n")
+    assert lines[:2] == [
+        "train.py:5:5: warning DL301 unguarded-save: Every rank writes `path`.",
+        "train.py:9:12: error DL101 collective-not-on-all-ranks [fix]: "
+        + report.findings[1].finding.message,
+    ]
+    assert lines[2].startswith("Found 1 error and 1 warning")
+    assert concise.render(report, Style(), quiet=True).split("\n") == lines[:2]

@@ -37,5 +37,5 @@ def test_unwrap_is_only_shown_beside_wrappers_of_other_libraries(
     out = io.StringIO()
     with redirect_stdout(out), pytest.raises(SystemExit):
         main(["check", "--no-cache", "--select", "DL205", "--output-format", "json", str(file)])
-    (finding,) = json.loads(out.getvalue())
+    (finding,) = json.loads(out.getvalue())["findings"]
     assert finding["fix"]["applicability"] == offered

@@ -107,7 +107,7 @@ def _lines(tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> lis
     with pytest.raises(SystemExit) as end:
         main(["check", "--no-cache", "--select", "DL404", "--output-format", "json", str(path)])
     assert end.value.code in (0, 1, None)
-    return [finding["line"] for finding in json.loads(capsys.readouterr().out)]
+    return [finding["line"] for finding in json.loads(capsys.readouterr().out)["findings"]]
 
 
 @pytest.mark.parametrize("text", REPLACED.values(), ids=REPLACED)

@@ -138,16 +138,25 @@ def two_machines(folder: str) -> dict[str, Any]:
     rank = dist.get_rank()
     os.environ["GROUP_RANK"] = str(rank)
     os.environ["LOCAL_RANK"] = "0"
-    entered: list[float] = []
-    for local in (False, True):
-        dist.barrier()
-        with runtime.main_process_first(local=local):
-            entered.append(time.time())
-            time.sleep(0.5)
+    inside, other = (Path(folder, f"inside-{number}") for number in (rank, 1 - rank))
+    dist.barrier()
+    with runtime.main_process_first():
+        inside.touch()
+        time.sleep(0.3)
+        alone = not other.exists()
+        inside.unlink()
+    dist.barrier()
+    with runtime.main_process_first(local=True):
+        inside.touch()
+        waited = 0
+        while not (met := other.exists()) and waited < 600:
+            time.sleep(0.1)
+            waited += 1
     from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
 
     loaded = []
-    for wrap in (FullyShardedDataParallel, fully_shard):
+    wraps: tuple[Any, ...] = (FullyShardedDataParallel, fully_shard)
+    for wrap in wraps:
         torch.manual_seed(0)
         options = {} if wrap is fully_shard else {"device_id": torch.device("cpu")}
         model = wrap(Stack(), **options)
@@ -163,7 +172,24 @@ def two_machines(folder: str) -> dict[str, Any]:
         torch.save(value, path)
 
     failed = _caught(lambda: runtime.save({}, path, on_each_node=True, save_fn=fail))
-    return {"entered": entered, "loaded": loaded, "failed": failed}
+
+    def full() -> None:
+        if rank == 1:
+            raise OSError("this machine's disk")
+
+    def first() -> None:
+        with runtime.main_process_first(local=True):
+            full()
+
+    values = runtime.run_on_main(lambda: rank, local=True, broadcast=True)
+    return {
+        "alone": alone,
+        "met": met,
+        "loaded": loaded,
+        "failed": failed,
+        "value": values,
+        "full": [_caught(lambda: runtime.run_on_main(full, local=True)), _caught(first)],
+    }
 
 
 def without_group() -> dict[str, Any]:

@@ -7,6 +7,7 @@ import collections
 import dataclasses
 import os
 import random
+import shutil
 import subprocess
 import sys
 import warnings
@@ -157,6 +158,31 @@ def test_full_disk(tmp_path: Path) -> None:
     assert _names(tmp_path) == ["a.pt"]
 
 
+def test_torch_save_on_a_full_disk(tmp_path: Path) -> None:
+    """A real tmpfs of one megabyte; torch itself says "unexpected pos" there."""
+    script = f'mount -t tmpfs -o size=1m tmpfs {tmp_path} && exec "$@"'
+    prefix = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"]
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run([*prefix, "true"], capture_output=True).returncode
+    ):
+        pytest.skip("this kernel allows no mount namespaces")
+    program = (
+        "import pathlib, torch; from distlint import runtime\n"
+        f"folder = pathlib.Path({str(tmp_path)!r})\n"
+        "runtime.save(torch.ones(3), folder / 'a.pt')\n"
+        "try:\n    runtime.save(torch.zeros(500_000), folder / 'a.pt')\n"
+        "except OSError as error:\n    print(error.errno, error)\n"
+        "print(*[p.name for p in folder.iterdir()], torch.load(folder / 'a.pt').sum().item())\n"
+    )
+    done = subprocess.run(
+        [*prefix, sys.executable, "-c", program], capture_output=True, text=True, timeout=120
+    )
+    said, left = done.stdout.splitlines()
+    assert said.startswith("28 ") and "no space left on device" in said
+    assert left == "a.pt 3.0"
+
+
 def test_full_state_dict_refuses_other_objects() -> None:
     """A state dict is not a model."""
     with pytest.raises(TypeError, match="not dict"):
@@ -250,7 +276,7 @@ def test_temporary_attr_of_properties_and_slots() -> None:
     """Properties are set back through their setter; an empty slot is empty again."""
     thing = Slotted()
     with runtime.temporary_attr(thing, value=8, maybe=3):
-        assert (thing.value, thing.maybe) == (8, 3)
+        assert (thing.value, thing.maybe) == (8, 3)  # type: ignore[attr-defined]
     assert thing.value == 2
     assert not hasattr(thing, "maybe")
 
@@ -474,7 +500,7 @@ def test_deterministic() -> None:
 class Batch:
     """A container of the user's."""
 
-    tokens: torch.Tensor
+    tokens: Any
     name: str
 
 
@@ -489,7 +515,7 @@ def test_nests_keep_their_types() -> None:
     with FakeTensorMode():
         here = torch.empty(2, device="cuda:0")
         there = torch.empty(2, dtype=torch.int64, device="cuda:1")
-        nest = {
+        nest: dict[str, Any] = {
             "pair": Pair(there, 1),
             "batch": Batch(there, "name"),
             "encoding": BatchEncoding({"input_ids": there}),

@@ -52,7 +52,7 @@ def _reports(world_size: int, folder: Path) -> Reports:
 
 
 @pytest.mark.parametrize("name", [contract.name for contract in contracts.ALL])
-@pytest.mark.parametrize("world_size", [1, 2, 3])
+@pytest.mark.parametrize("world_size", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
 def test_contract(world_size: int, name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     """The contract holds on every rank, or says why it cannot be checked here."""
     reports = _reports(world_size, tmp_path_factory.mktemp(f"{world_size}-ranks"))[name]

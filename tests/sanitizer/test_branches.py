@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from distlint.hardware.sanitizer.branches import are_alternatives
+from distlint.hardware.sanitizer.branches import are_alternatives, calls_of
 from distlint.hardware.sanitizer.events import Frame
 
 SOURCE = """\
@@ -43,3 +43,17 @@ def test_what_cannot_be_read_has_no_arms(tmp_path: Path) -> None:
     broken.write_text("if (")
     for path in (str(broken), str(tmp_path / "none.py"), "<string>"):
         assert not are_alternatives((Frame(path, 1, "f"),), (Frame(path, 2, "f"),))
+
+
+def test_one_call_in_two_lines(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        "if rank:\n    reduce(loss)\nelse:\n    reduce(norm)\n    reduce(\n        loss)\n"
+    )
+
+    def call(line: int, function: str = "<module>") -> object:
+        return calls_of((Frame(str(path), line, function),))
+
+    assert call(2) == call(5) == call(6)
+    assert call(2) != call(4) and call(2) != call(2, "main")
+    assert calls_of((Frame("none.py", 1, "f"),)) != calls_of((Frame("none.py", 2, "f"),))

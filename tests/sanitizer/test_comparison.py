@@ -7,13 +7,18 @@ from hypothesis import strategies as st
 
 from distlint.hardware.sanitizer.alignment import Side, first_gap
 from distlint.hardware.sanitizer.comparison import Comparison, Divergence, Kind
-from distlint.hardware.sanitizer.events import Collective, Frame, Group, PointToPoint
+from distlint.hardware.sanitizer.disagreement import disagree, ranks_text
+from distlint.hardware.sanitizer.events import Agreed, Collective, Frame, Group, PointToPoint
 
 ALL = Group("0", "default_pg", (0, 1))
 
 
+def _comparison(alternatives: bool = False) -> Comparison:
+    return Comparison(lambda one, two: alternatives, lambda stack: stack)
+
+
 def _call(
-    line: int, name: str = "all_reduce", agreed: tuple[str, ...] = ("float32 x 4",)
+    line: int, name: str = "all_reduce", agreed: Agreed = (("number of elements", "4"),)
 ) -> Collective:
     return Collective(name, "0", agreed, "float32[4]", (Frame("train.py", line, "main"),))
 
@@ -22,7 +27,7 @@ def _compare(
     left: list[Collective], right: list[Collective], *, alternatives: bool = False
 ) -> tuple[Comparison, Divergence | None]:
     """Feed two ranks in turn; the first divergence before either has ended."""
-    comparison = Comparison(lambda one, two: alternatives)
+    comparison = _comparison(alternatives)
     comparison.add_group(ALL)
     for index in range(max(len(left), len(right))):
         for rank, side in enumerate((left, right)):
@@ -45,10 +50,13 @@ def test_equal_sequences_do_not_diverge() -> None:
 
 
 def test_another_kind_size_or_root_is_a_mismatch() -> None:
-    for other in (_call(2, "barrier", ()), _call(2, agreed=("float32 x 5",))):
+    for other in (_call(2, "barrier", ()), _call(2, agreed=(("number of elements", "5"),))):
         _, found = _compare([_call(1)], [other])
         assert found is not None and found.kind is Kind.MISMATCH
-    _, found = _compare([_call(1, "broadcast", ("root 0",))], [_call(1, "broadcast", ("root 1",))])
+    _, found = _compare(
+        [_call(1, "broadcast", (("root", "rank 0"),))],
+        [_call(1, "broadcast", (("root", "rank 1"),))],
+    )
     assert _lines(found) == [1, 1]
 
 
@@ -85,9 +93,35 @@ def test_two_that_look_alike_swapped() -> None:
     assert _lines(found) == [1, 2]
 
 
+def test_calls_of_one_text_swapped_in_lines_of_their_own() -> None:
+    """Lines 3 and 7 hold one call, lines 4 and 6 another."""
+    calls = {3: "loss", 7: "loss", 4: "norm", 6: "norm"}
+    comparison = Comparison(lambda one, two: True, lambda stack: calls[stack[0].line])
+    comparison.add_group(ALL)
+    for rank, line in ((0, 3), (1, 6), (0, 4)):
+        assert comparison.add(rank, _call(line)) is None
+    found = comparison.add(1, _call(7))
+    assert found is not None and (found.kind, found.index, found.later) == (Kind.SWAPPED, 1, 2)
+
+
+def test_a_flat_tensor_stands_for_any_shape_and_a_transposed_one_does_not() -> None:
+    def differ(*shapes: tuple[int, ...]) -> bool:
+        left, right = (Collective("broadcast", "0", (), "", (), (shape,)) for shape in shapes)
+        return disagree(ALL, (0, left), (1, right))
+
+    assert not differ((2, 3), (6,)) and not differ((2, 3), (1, 2, 3)) and not differ((1,), ())
+    assert differ((2, 3), (3, 2)) and differ((2, 3, 4), (6, 4))
+
+
+def test_ranks_in_a_row_are_a_range() -> None:
+    assert ranks_text([5]) == "rank 5"
+    assert ranks_text([0, 1]) == "ranks 0, 1"
+    assert ranks_text([9, 1, 2, 3, 7, 8, 15]) == "ranks 1-3, 7-9, 15"
+
+
 def test_arms_of_a_branch_whose_roles_rotate_are_not_swapped() -> None:
     assert _compare([_call(1), _call(2)], [_call(2), _call(1)], alternatives=True)[1] is None
-    first, second = ("root 0",), ("root 1",)
+    first, second = (("root", "rank 0"),), (("root", "rank 1"),)
     left = [_call(1, "broadcast", first), _call(2, "broadcast", second)]
     right = [_call(2, "broadcast", first), _call(1, "broadcast", second)]
     assert _compare(left, right)[1] is None
@@ -98,7 +132,7 @@ def test_matched_arms_are_no_divergence() -> None:
 
 
 def test_groups_have_sequences_of_their_own() -> None:
-    comparison = Comparison(lambda one, two: False)
+    comparison = _comparison()
     comparison.add_group(ALL)
     comparison.add_group(Group("tp", "tensor", (1, 2)))
     in_group = Collective("barrier", "tp", (), "", ())
@@ -112,12 +146,12 @@ def test_groups_have_sequences_of_their_own() -> None:
 
 
 def _message(name: str, source: int | None, destination: int, size: int = 4) -> PointToPoint:
-    agreed = (f"float32 x {size}",)
+    agreed = (("number of elements", str(size)),)
     return PointToPoint(name, "0", source, destination, 0, agreed, "", ())
 
 
 def test_sends_and_receives_belong_in_order() -> None:
-    comparison = Comparison(lambda one, two: False)
+    comparison = _comparison()
     comparison.add_group(ALL)
     assert comparison.add_point_to_point(0, _message("send", 0, 1)) is None
     assert comparison.add_point_to_point(1, _message("recv", 0, 1)) is None
@@ -128,7 +162,7 @@ def test_sends_and_receives_belong_in_order() -> None:
 
 
 def test_a_send_without_its_receive_is_missing_unless_any_source_may_take_it() -> None:
-    comparison = Comparison(lambda one, two: False)
+    comparison = _comparison()
     comparison.add_group(ALL)
     comparison.add_point_to_point(0, _message("send", 0, 1))
     missing = comparison.missing({1}, {1})

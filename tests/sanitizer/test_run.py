@@ -32,13 +32,17 @@ def _script(folder: Path, body: str) -> Path:
     return path
 
 
+def _distlint(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "distlint", *arguments]
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=240, check=False
+    )
+
+
 def _run(folder: Path, body: str, *options: str, nproc: int = 2) -> tuple[int, dict[str, Any]]:
     script = _script(folder, body)
     own = ["-n", str(nproc), "--stall-timeout", "3", "--json", *options]
-    command = [sys.executable, "-m", "distlint", "run", *own, str(script)]
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=240, check=False
-    )
+    done = _distlint(folder, "run", *own, str(script))
     assert done.stdout, done.stderr
     assert "Dynamo does not know" not in done.stderr
     return done.returncode, json.loads(done.stdout)
@@ -66,6 +70,99 @@ def test_collective_of_one_rank_beside_the_buckets_of_ddp(tmp_path: Path) -> Non
     status, report = _run(tmp_path, body)
     assert (status, report["divergence"]["kind"]) == (3, "mismatch")
     assert _places(report) == [("all_reduce", 4), ("all_reduce", 5)]
+
+
+SKIPPED = """\
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 4))
+for step in range(6):
+    loss = model(torch.ones(2, 4)).sum()
+    with torch.no_grad():
+        if r == 0: model(torch.ones(2, 4))
+    if (step, r) in SKIP:
+        continue
+    loss.backward()
+dist.destroy_process_group()
+"""
+
+
+@pytest.mark.parametrize("skip", ["[(2, 1)]", "[(2, 1), (4, 0)]"], ids=["hangs", "is silent"])
+def test_a_skipped_backward_is_named_where_it_is_skipped(skip: str, tmp_path: Path) -> None:
+    """The gradients of one step are added to those of the next, until the end at least."""
+    status, report = _run(tmp_path, SKIPPED.replace("SKIP", skip))
+    assert (status, report["divergence"]["kind"]) == (3, "mismatch")
+    assert report["divergence"]["differences"] == [
+        "the forward pass whose gradients are reduced: number 3 on rank 0; number 4 on rank 1"
+    ]
+    assert _run(tmp_path, SKIPPED.replace("SKIP", "[(2, 0), (2, 1)]"))[0] == 0
+
+
+REPLICAS = """\
+from torch.distributed.optim import ZeroRedundancyOptimizer
+module = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 4))
+model = torch.nn.parallel.DistributedDataParallel(module)
+sharded = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 4))
+optimizers = [torch.optim.AdamW(model.parameters(), lr=0.1),
+    ZeroRedundancyOptimizer(sharded.parameters(), torch.optim.Adam, lr=0.1)]
+for step in range(4):
+    with model.no_sync():
+        model(torch.rand(2, 4) * (r + 1)).sum().backward()
+    loss = (MODEL if step == 2 else model)(torch.rand(2, 4) * (r + 1)).sum()
+    (loss + sharded(torch.rand(2, 4)).sum()).backward()
+    for optimizer in optimizers:
+        optimizer.step()
+        optimizer.zero_grad()
+dist.destroy_process_group()
+"""
+
+
+def test_replicas_that_part_without_a_hang(tmp_path: Path) -> None:
+    """Around DDP, gradients are not reduced: each rank trains a model of its own from there."""
+    status, report = _run(tmp_path, REPLICAS.replace("MODEL", "model"), "--replicas", nproc=3)
+    assert (status, report["outcome"]) == (0, "right"), report
+    around = REPLICAS.replace("MODEL", "module")
+    assert _run(tmp_path, around)[0] == 0, "without --replicas nobody looks"
+    status, report = _run(tmp_path, around, "--replicas", nproc=3)
+    assert (status, report["divergence"]["kind"]) == (3, "replicas")
+    assert report["ranks"][0]["operation"]["call"] == "optimizer step 3 of Sequential number 1"
+    assert (
+        f"after optimizer step 3 of Sequential number 1 at train.py:{FIRST + 12}"
+        in report["headline"]
+    )
+    assert report["divergence"]["differences"] == [
+        "the parameters 0.weight, 1.weight: one value on rank 0; "
+        "another value on rank 1; another value on rank 2"
+    ]
+
+
+def test_replicas_that_one_rank_changes_before_training(tmp_path: Path) -> None:
+    body = """\
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 4))
+    if r == 2:
+        torch.nn.init.zeros_(model.module.bias)
+    model(torch.ones(2, 4))
+    """
+    status, report = _run(tmp_path, body, "--replicas", nproc=3)
+    assert (status, report["divergence"]["kind"]) == (3, "replicas")
+    assert "before the first forward pass of Linear number 1" in report["headline"]
+    assert report["divergence"]["differences"] == [
+        "the parameters bias: one value on ranks 0, 1; another value on rank 2"
+    ]
+
+
+def test_ranks_that_join_early_are_no_divergence(tmp_path: Path) -> None:
+    body = """\
+    from torch.distributed.algorithms.join import Join
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 4))
+    with Join([model]):
+        for step in range(3 + r):
+            model(torch.ones(2, 4)).sum().backward()
+    compiled = torch.compile(model, backend="eager")
+    for step in range(2):
+        compiled(torch.ones(2, 4)).sum().backward()
+    dist.destroy_process_group()
+    """
+    status, report = _run(tmp_path, body)
+    assert (status, report["outcome"]) == (0, "right"), report
 
 
 def test_full_tensor_on_one_rank_of_fsdp2(tmp_path: Path) -> None:
@@ -100,6 +197,79 @@ def test_gather_of_fsdp1_on_one_rank_in_inference_mode(tmp_path: Path) -> None:
     assert _places(report)[0] is None and report["ranks"][0]["ended"]
 
 
+MEET = """\
+import atexit, os, time
+from pathlib import Path
+def meet():
+    Path(f"{r}.CASE").touch()
+    while not all(Path(f"{rank}.CASE").exists() for rank in range(dist.get_world_size())):
+        time.sleep(0.05)
+"""
+
+
+def test_an_abort_after_the_end_of_the_script_is_not_blamed(tmp_path: Path) -> None:
+    """Threads of gloo abort a process now and then whose script has ended with its groups open."""
+    # A rank that leaves while others still connect to it makes them fail, which is another story.
+    body = """\
+    pair = dist.new_group([0, 1])
+    if r < 2:
+        dist.all_reduce(torch.ones(4), group=pair)
+    meet()
+    if r == 0:
+        dist.all_reduce(torch.ones(4), group=pair)
+    atexit.register(os.abort)
+    """
+    first = MEET.replace("CASE", "first") + textwrap.dedent(body)
+    status, report = _run(tmp_path, first, nproc=3)
+    assert (status, report["divergence"]["kind"]) == (3, "missing")
+    assert report["divergence"]["group"]["ranks"] == [0, 1]
+    assert _places(report)[0] == ("all_reduce", 11)
+    end = "meet()\natexit.register(os.abort)\n"
+    script = _script(tmp_path, MEET.replace("CASE", "second") + end)
+    done = _distlint(tmp_path, "run", "-n", "2", str(script))
+    assert done.returncode == 0, done.stderr
+    assert "the script had ended on rank 1 when its process aborted (signal 6)" in done.stderr
+    end = end.replace("os.abort", "os._exit, 7")
+    script = _script(tmp_path, MEET.replace("CASE", "third") + end)
+    done = _distlint(tmp_path, "run", "-n", "2", str(script))
+    assert done.returncode == 7, done.stderr
+    assert "failed after its script had ended: exit status 7" in done.stderr
+
+
+def test_lines_of_the_ranks_stay_whole_and_are_kept(tmp_path: Path) -> None:
+    body = """\
+    import sys
+    for number in range(200):
+        for part in ("line ", str(number), " of rank ", str(r), "\\n"):
+            sys.stdout.write(part)
+            sys.stdout.flush()
+    sys.stderr.write("10%\\r20%\\rdone\\r\\n")
+    sys.stdout.write("no end")
+    """
+    done = _distlint(tmp_path, "run", "-n", "2", "--log-dir", "logs", str(_script(tmp_path, body)))
+    lines = done.stdout.splitlines()
+    for rank in range(2):
+        own = [line for line in lines if line.startswith(f"[rank {rank}] ")]
+        expected = [f"line {number} of rank {rank}" for number in range(200)]
+        assert own == [f"[rank {rank}] {line}" for line in [*expected, "no end"]]
+        assert f"[rank {rank}] 10%\n[rank {rank}] 20%\n[rank {rank}] done\n" in done.stderr
+        kept = (tmp_path / "logs" / f"rank{rank}.log").read_text().splitlines()
+        assert [line for line in kept if line.startswith("line")] == expected
+    assert len(lines) == 402
+
+
+def test_a_reader_that_leaves_does_not_end_the_run(tmp_path: Path) -> None:
+    body = "import time\nprint('first')\ntime.sleep(2)\nprint('x' * 100_000)\ndist.barrier()\n"
+    script = _script(tmp_path, body + "open(f'{r}.end', 'w')\n")
+    command = [sys.executable, "-m", "distlint", "run", "-n", "2", str(script)]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        parent.stdout.readline()
+        parent.stdout.close()
+        assert parent.wait(120) == 0
+    assert all((tmp_path / f"{rank}.end").exists() for rank in range(2))
+
+
 def test_swapped_collectives_that_look_alike(tmp_path: Path) -> None:
     body = """\
     loss, norm = torch.ones(1), torch.ones(1)
@@ -111,8 +281,21 @@ def test_swapped_collectives_that_look_alike(tmp_path: Path) -> None:
     dist.barrier()
     """
     status, report = _run(tmp_path, body)
-    # Lines 3 and 6 are one collective to the eye, three places to the program: never swapped back.
-    assert status == 0, report
+    # Lines 3 and 6 make one call: three places to the program, two to the eye.
+    assert (status, report["divergence"]["kind"]) == (3, "swapped")
+    assert _places(report) == [("all_reduce", 2), ("all_reduce", 3)]
+    arms = """\
+    loss, norm = torch.ones(1), torch.ones(1)
+    if r == 0:
+        dist.all_reduce(loss)
+        dist.all_reduce(norm)
+    else:
+        dist.all_reduce(norm)
+        dist.all_reduce(loss)
+    """
+    status, report = _run(tmp_path, arms)
+    assert (status, report["divergence"]["kind"]) == (3, "swapped")
+    assert _places(report) == [("all_reduce", 2), ("all_reduce", 5)]
     swapped = """\
     def loss(): dist.all_reduce(torch.ones(1))
     def norm(): dist.all_reduce(torch.ones(1))
@@ -122,6 +305,36 @@ def test_swapped_collectives_that_look_alike(tmp_path: Path) -> None:
     status, report = _run(tmp_path, swapped)
     assert (status, report["divergence"]["kind"]) == (3, "swapped")
     assert _places(report) == [("all_reduce", 0), ("all_reduce", 1)]
+
+
+@pytest.mark.parametrize(
+    ("call", "difference"),
+    [
+        ("dist.broadcast(x, src=r)", "root: rank 0 on rank 0; rank 1 on rank 1"),
+        (
+            "dist.all_reduce(x, op=dist.ReduceOp.MAX if r else dist.ReduceOp.SUM)",
+            "reduce op: sum on rank 0; max on rank 1",
+        ),
+        ("dist.all_reduce(x if r else x.t().clone())", "shape: [3, 2] on rank 0; [2, 3] on rank 1"),
+        ("dist.all_reduce(x if r else x.double())", "dtype: float64 on rank 0; float32 on rank 1"),
+        (
+            "dist.all_to_all_single(torch.empty(3), torch.ones(3), [1, 2], [2 - (not r), 1 + (not r)])",
+            "splits: rank 0 sends 2 elements to rank 1, which expects 1",
+        ),
+        (
+            "dist.all_to_all([torch.empty(1)] * 2, [torch.ones(1), torch.ones(1 + 2 * (not r))])",
+            "splits: rank 0 sends 3 elements to rank 1, which expects 1",
+        ),
+        (
+            "dist.send(x, 0, tag=7) if r else dist.recv(x, 1, tag=3)",
+            "tag: 3 on rank 0; 7 on rank 1",
+        ),
+    ],
+    ids=["root", "reduce op", "shape", "dtype", "splits", "lists", "tag"],
+)
+def test_what_differs_is_named(call: str, difference: str, tmp_path: Path) -> None:
+    status, report = _run(tmp_path, f"x = torch.ones(2, 3)\n{call}\n")
+    assert (status, report["divergence"]["differences"]) == (3, [difference])
 
 
 def test_object_collectives_and_three_ranks(tmp_path: Path) -> None:
@@ -179,6 +392,102 @@ def test_waiting_for_a_rank_that_sleeps_is_no_stall(tmp_path: Path) -> None:
     assert (status, report["ranks"][0]["stack"][0]["line"]) == (3, FIRST + 1)
 
 
+SLEEPER = """\
+import time
+def load():
+    while not Path("go").exists():
+        time.sleep(0.1)
+from pathlib import Path
+if r == 0:
+    load()
+dist.all_reduce(torch.ones(4))
+dist.destroy_process_group()
+"""
+
+
+def test_who_waits_where_is_told_meanwhile_and_on_request(tmp_path: Path) -> None:
+    script = _script(tmp_path, SLEEPER)
+    command = [sys.executable, "-m", "distlint", "run", "-n", "3", "--notice", "2", str(script)]
+    notes = tmp_path / "notes"
+    with (
+        notes.open("w") as stream,
+        subprocess.Popen(command, cwd=tmp_path, stdout=stream, stderr=stream) as parent,
+    ):
+        waiting = f"ranks 1, 2 wait in all_reduce(float32[4]) at train.py:{FIRST + 7}"
+        sleeping = f"rank 0 sleeps or reads at train.py:{FIRST + 3} in load"
+        _until(lambda: f"{waiting}; {sleeping}\n" in notes.read_text())
+        parent.send_signal(signal.SIGUSR1)
+        stacks = f"  ranks 1, 2  wait\n    train.py:{FIRST + 7} in <module>\n"
+        _until(lambda: stacks in notes.read_text())
+        (tmp_path / "go").touch()
+        assert parent.wait(120) == 0
+
+
+def test_ctrl_c_shows_the_stacks_of_all_ranks(tmp_path: Path) -> None:
+    script = _script(tmp_path, SLEEPER)
+    command = [sys.executable, "-m", "distlint", "run", "-n", "2", "--notice", "2", str(script)]
+    notes = tmp_path / "notes"
+    with (
+        notes.open("w") as stream,
+        subprocess.Popen(command, cwd=tmp_path, stdout=stream, stderr=stream) as parent,
+    ):
+        _until(lambda: "rank 0 sleeps or reads at" in notes.read_text())
+        parent.send_signal(signal.SIGINT)
+        assert parent.wait(60) == 130
+    told = notes.read_text()
+    assert f"  rank 0  sleeps or reads\n    train.py:{FIRST + 3} in load\n" in told
+    assert f"  rank 1  waits\n    train.py:{FIRST + 7} in <module>\n" in told
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGRTMIN"), reason="this system has no such signal")
+def test_a_rank_that_holds_the_interpreter_is_seen(tmp_path: Path) -> None:
+    """Its threads cannot answer."""
+    body = """\
+    import re
+    def parse():
+        re.match("(a+)+$", "a" * 60 + "b")
+    if r == 0:
+        parse()
+    dist.barrier()
+    """
+    status, report = _run(tmp_path, body, "--patience", "10")
+    assert (status, report["divergence"]["kind"]) == (3, "missing")
+    assert (
+        f"rank 0 computes without letting go of the interpreter at train.py:{FIRST + 2}; "
+        f"rank 1 in barrier() at train.py:{FIRST + 5}"
+    ) in report["headline"]
+
+
+def test_ranks_that_do_the_same_are_told_once(tmp_path: Path) -> None:
+    body = """\
+    for step in range(3):
+        if r != 2 or step != 1:
+            dist.all_reduce(torch.ones(1))
+    dist.barrier()
+    """
+    done = _distlint(tmp_path, "run", "-n", "4", str(_script(tmp_path, body)))
+    assert done.returncode == 3
+    call = f"train.py:{FIRST + 2}"
+    assert (
+        f": ranks 0, 1, 3 in all_reduce(float32[1]) at {call}; rank 2 in barrier()" in done.stderr
+    )
+    assert f"\n  ranks 0, 1, 3  all_reduce(float32[1])\n    {call} in <module>\n" in done.stderr
+    assert done.stderr.count("all_reduce(float32[1])") == 2
+
+
+def test_the_headline_names_the_line_of_the_user(tmp_path: Path) -> None:
+    """The collective itself stands in an installed package."""
+    body = """\
+    from accelerate import Accelerator
+    accelerator = Accelerator(cpu=True)
+    if r == 0:
+        accelerator.reduce(torch.ones(2))
+    dist.barrier()
+    """
+    _, report = _run(tmp_path, body)
+    assert f"rank 0 in all_reduce(float32[2]) at train.py:{FIRST + 3};" in report["headline"]
+
+
 def test_the_right_program_is_left_alone(tmp_path: Path) -> None:
     """Matched arms, rotating roots, workers, subgroups, functional and compiled collectives."""
     body = """\
@@ -198,6 +507,10 @@ def test_the_right_program_is_left_alone(tmp_path: Path) -> None:
         else:
             dist.recv(batch)
         assert both(torch.ones(1)).item() == 5
+    dist.all_reduce(batch, op=dist.ReduceOp.MAX)
+    dist.broadcast(torch.ones(2, 3) if r == 0 else torch.ones(6), 0)
+    dist.all_gather_into_tensor(torch.empty(4), torch.ones(2))
+    dist.all_to_all_single(torch.empty(2 + r, 2), torch.ones(2 + r, 2), [1, 1 + r], [1, 1 + r])
     gathered = [None, None] if r == 0 else None
     dist.gather_object("x" * (1 + r), gathered)
     dist.destroy_process_group()
@@ -212,8 +525,7 @@ def test_the_backend_can_be_replaced(tmp_path: Path) -> None:
         "import torch.distributed as dist\n"
         "dist.init_process_group('nccl')\nassert dist.get_backend() == 'gloo'\ndist.barrier()\n"
     )
-    command = [sys.executable, "-m", "distlint", "run", "-n", "2", "--backend", "gloo", str(script)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    done = _distlint(tmp_path, "run", "-n", "2", "--backend", "gloo", str(script))
     assert done.returncode == 0, done.stderr
 
 
@@ -256,12 +568,12 @@ def test_fifty_steps_of_a_correct_training_with_ddp_and_with_fsdp2(tmp_path: Pat
 
 def test_arguments_reach_the_script_and_text_goes_to_stderr(tmp_path: Path) -> None:
     script = _script(tmp_path, "import sys\nprint(sys.argv[1:], r)\nif r: dist.barrier()\n")
-    command = [sys.executable, "-m", "distlint", "run", "-n", "2", str(script), "--lr", "1"]
-    done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False
-    )
+    done = _distlint(tmp_path, "run", "-n", "2", str(script), "--lr", "1")
     assert done.returncode == 3
-    assert sorted(done.stdout.splitlines()) == ["['--lr', '1'] 0", "['--lr', '1'] 1"]
+    assert sorted(done.stdout.splitlines()) == [
+        "[rank 0] ['--lr', '1'] 0",
+        "[rank 1] ['--lr', '1'] 1",
+    ]
     assert f"rank 1 in barrier() at train.py:{FIRST + 2}" in done.stderr
     assert "rank 0 has ended" in done.stderr
 
@@ -295,10 +607,7 @@ def test_no_rank_is_left_behind(number: signal.Signals, tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_is_one_line(arguments: list[str], says: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "distlint", "run", *arguments]
-    done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
-    )
+    done = _distlint(tmp_path, "run", *arguments)
     assert done.returncode == 2
     assert says in done.stderr and "Traceback" not in done.stderr
 

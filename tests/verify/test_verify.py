@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import socket
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -142,6 +146,80 @@ def test_proofs_that_do_not_hold(tmp_path: Path) -> None:
 def test_a_proof_that_needs_a_gpu_is_not_checked(tmp_path: Path) -> None:
     outcome = _proof(tmp_path, "Goes wrong on 1 rank: fails.\nRequires: cuda", "")
     assert (outcome.status, outcome.reason) == (Status.NOT_CHECKED, "needs a GPU; torch sees none")
+
+
+def test_nccl_alone_runs_nothing_on_gloo(tmp_path: Path) -> None:
+    """Every proof of the installed rules runs on gloo, which --backend nccl leaves out."""
+    file = tmp_path / "record.json"
+    done = _verify("--backend", "nccl", "--only", "proofs", "--json", str(file))
+    assert "left out, as they run on the other backend:" in done.stdout
+    record = json.loads(file.read_text())
+    assert record["proofs"] == [] and "DL301" in record["proofs_left_out"]
+    assert done.returncode == 2 and "nothing could be checked here" in done.stderr
+
+
+def test_proofs_by_backend(tmp_path: Path) -> None:
+    proofs = []
+    for code, fields in (("DL101", ""), ("DL102", "Requires: cuda"), ("DL103", "Requires: nccl")):
+        path = tmp_path / code
+        path.write_text(f'"""Goes wrong on 2 ranks: hangs.\n{fields}\n"""\n')
+        proofs.append(proof_runs.Proof(code, "example", path))
+    assert proof_runs.on_backend(proofs, None) == (proofs, [])
+    assert proof_runs.on_backend(proofs, "nccl") == (proofs[1:], ["DL101"])
+    assert proof_runs.on_backend(proofs, "gloo") == (proofs[:1], ["DL102", "DL103"])
+
+
+def _until(condition: Callable[[], object], seconds: float = 120.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def _processes_in(folder: Path) -> list[str]:
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if str(folder).encode() in (process / "cmdline").read_bytes():
+                found.append(process.name)
+        except OSError:  # it ended meanwhile
+            continue
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs /proc")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_a_verification_that_is_stopped_leaves_nothing(tmp_path: Path, number: int) -> None:
+    command = [sys.executable, "-m", "distlint", "verify", "--only", "proofs", "--select", "DL301"]
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    running = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    try:
+        _until(lambda: list(folder.glob("*/distlint-proof-*/run0/0.started")))
+        running.send_signal(number)
+        running.communicate(timeout=60)
+    finally:
+        running.kill()
+        running.wait()
+    _until(lambda: not _processes_in(folder), 30)
+    if number == signal.SIGKILL:
+        # It could not; the next one does, and leaves what is not its own.
+        assert list(folder.iterdir())
+        (folder / "distlint-verify-notes.txt").write_text("a user's file")
+        again = subprocess.run(
+            [*command[:4], "--only", "contracts", "--backend", "nccl"],
+            env=environment,
+            capture_output=True,
+            timeout=120,
+        )
+        assert again.returncode in (0, 2)
+        assert [path.name for path in folder.iterdir()] == ["distlint-verify-notes.txt"]
+    else:
+        assert running.returncode == (143 if number == signal.SIGTERM else 130)
+        assert list(folder.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -23,16 +23,38 @@ class Strategy(enum.Enum):
     CPU = "cpu"
 
 
+class Offload(enum.Enum):
+    """What goes to the host's memory between its uses."""
+
+    NONE = "none"
+    OPTIMIZER = "optimizer"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Machines:
+    """The machines of a job: how many, which one the file is for, where rank 0 listens."""
+
+    count: int = 1
+    rank: int = 0
+    ip: str | None = None
+    port: int = 29500
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """What the file is to say.
 
     Attributes:
         strategy: how the processes share the work.
-        processes: number of processes on this machine.
+        processes: number of processes, on all machines together.
         mixed_precision: no, fp16 or bf16.
         reason: why this number of processes and this precision: comments of the file.
         precision_reason: the same for the precision.
+        machines: on which they run.
+        offload: what goes to the host's memory.
+        wrap: the classes of the model's blocks, for FSDP; empty takes the model's own list.
+        accumulation: batches for each step of the optimizer.
     """
 
     strategy: Strategy
@@ -40,6 +62,10 @@ class Choice:
     mixed_precision: str
     reason: str
     precision_reason: str
+    machines: Machines = Machines()
+    offload: Offload = Offload.NONE
+    wrap: tuple[str, ...] = ()
+    accumulation: int = 1
 
 
 def values_of(choice: Choice) -> dict[str, Value]:
@@ -50,10 +76,10 @@ def values_of(choice: Choice) -> dict[str, Value]:
         "distributed_type": _distributed_type(choice),
         "downcast_bf16": "no",
         "enable_cpu_affinity": False,
-        "machine_rank": 0,
+        "machine_rank": choice.machines.rank,
         "main_training_function": "main",
         "mixed_precision": choice.mixed_precision,
-        "num_machines": 1,
+        "num_machines": choice.machines.count,
         "num_processes": choice.processes,
         "rdzv_backend": "static",
         "same_network": True,
@@ -62,28 +88,37 @@ def values_of(choice: Choice) -> dict[str, Value]:
         "tpu_use_sudo": False,
         "use_cpu": choice.strategy is Strategy.CPU,
     }
+    if choice.machines.count > 1:
+        values["main_process_ip"] = choice.machines.ip
+        values["main_process_port"] = choice.machines.port
     if choice.strategy is Strategy.DDP:
         values["gpu_ids"] = "all"
     if choice.strategy is Strategy.FSDP:
-        values["fsdp_config"] = {
+        fsdp: dict[str, Value] = {
             "fsdp_activation_checkpointing": False,
             "fsdp_auto_wrap_policy": "TRANSFORMER_BASED_WRAP",
             "fsdp_cpu_ram_efficient_loading": True,
-            "fsdp_offload_params": False,
+            "fsdp_offload_params": choice.offload is Offload.ALL,
             "fsdp_reshard_after_forward": True,
             "fsdp_state_dict_type": "SHARDED_STATE_DICT",
             "fsdp_version": 2,
         }
+        if choice.wrap:
+            fsdp["fsdp_transformer_layer_cls_to_wrap"] = ",".join(choice.wrap)
+        values["fsdp_config"] = fsdp
     if choice.strategy in (Strategy.ZERO2, Strategy.ZERO3):
         deepspeed: dict[str, Value] = {
-            "gradient_accumulation_steps": 1,
-            "offload_optimizer_device": "none",
-            "offload_param_device": "none",
+            "gradient_accumulation_steps": choice.accumulation,
+            "offload_optimizer_device": "none" if choice.offload is Offload.NONE else "cpu",
+            "offload_param_device": "cpu" if choice.offload is Offload.ALL else "none",
             "zero3_init_flag": choice.strategy is Strategy.ZERO3,
             "zero_stage": 3 if choice.strategy is Strategy.ZERO3 else 2,
         }
         if choice.strategy is Strategy.ZERO3:
             deepspeed["zero3_save_16bit_model"] = True
+        if choice.machines.count > 1:
+            # Each machine starts its own processes; the others go over ssh and need a hostfile.
+            deepspeed["deepspeed_multinode_launcher"] = "standard"
         values["deepspeed_config"] = deepspeed
     return values
 
@@ -114,7 +149,13 @@ def _head(choice: Choice) -> str:
             f"{choice.processes} processes:\n"
             f"  ACCELERATE_USE_CPU=true torchrun --nproc-per-node {choice.processes} train.py"
         )
-    return "Start with: accelerate launch --config_file THIS_FILE train.py"
+    start = "accelerate launch --config_file THIS_FILE train.py"
+    if choice.accumulation > 1 and choice.strategy not in (Strategy.ZERO2, Strategy.ZERO3):
+        # The file has no place for it outside DeepSpeed (accelerator.py: Accelerator.__init__).
+        start = f"ACCELERATE_GRADIENT_ACCUMULATION_STEPS={choice.accumulation} {start}"
+    if choice.machines.count > 1:
+        return f"Start on every machine, with its own --machine_rank:\n  {start}"
+    return f"Start with: {start}"
 
 
 def _comments(choice: Choice) -> dict[str, str]:
@@ -125,6 +166,9 @@ def _comments(choice: Choice) -> dict[str, str]:
         "debug": "true checks the shapes of every collective first: slow, and finds a hang's cause.",
         "machine_rank": "With more machines: 0 here, 1 on the next; and main_process_ip, _port.",
     }
+    if choice.machines.count > 1:
+        comments["machine_rank"] = "Another on each machine: 0 where rank 0 runs."
+        comments["main_process_ip"] = "Where the other machines reach rank 0's."
     match choice.strategy:
         case Strategy.DDP if choice.processes > 1:
             comments["distributed_type"] = (

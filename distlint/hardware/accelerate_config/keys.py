@@ -118,24 +118,111 @@ DEEPSPEED_KEYS = frozenset(
         "deepspeed_moe_layer_cls_names",
     ]
 )
-SECTION_KEYS = {"fsdp_config": FSDP_KEYS, "deepspeed_config": DEEPSPEED_KEYS}
+DYNAMO_KEYS = frozenset(
+    f"dynamo_{name}"
+    for name in ("backend", "mode", "use_fullgraph", "use_dynamic", "use_regional_compilation")
+)
+FP8_KEYS = frozenset(
+    f"fp8_{name}"
+    for name in (
+        "backend",
+        "use_autocast_during_eval",
+        "margin",
+        "interval",
+        "format",
+        "amax_history_len",
+        "amax_compute_algo",
+        "override_linear_precision",
+        "opt_level",
+        "enable_fsdp_float8_all_gather",
+        "pad_inner_dim",
+    )
+)
+PARALLELISM_KEYS = frozenset(
+    f"parallelism_config_{name}"
+    for name in (
+        "dp_replicate_size",
+        "dp_shard_size",
+        "tp_size",
+        "cp_size",
+        "cp_backend",
+        "cp_comm_strategy",
+        "sp_size",
+        "sp_backend",
+        "sp_seq_length",
+        "sp_seq_length_is_variable",
+        "sp_attn_implementation",
+    )
+)
+MEGATRON_KEYS = frozenset(
+    f"megatron_lm_{name}"
+    for name in (
+        "tp_degree",
+        "use_custom_fsdp",
+        "no_load_optim",
+        "eod_mask_loss",
+        "overlap_cpu_optimizer_d2h_h2d",
+        "no_save_optim",
+        "optimizer_cpu_offload",
+        "use_precision_aware_optimizer",
+        "decoder_last_pipeline_num_layers",
+        "pp_degree",
+        "num_micro_batches",
+        "sequence_parallelism",
+        "recompute_activations",
+        "use_distributed_optimizer",
+        "gradient_clipping",
+        "recompute_granularity",
+        "recompute_method",
+        "recompute_num_layers",
+        "attention_backend",
+        "expert_model_parallel_size",
+        "context_parallel_size",
+        "attention_dropout",
+        "hidden_dropout",
+        "attention_softmax_in_fp32",
+        "expert_tensor_parallel_size",
+        "calculate_per_token_loss",
+        "use_rotary_position_embeddings",
+    )
+)
+MPIRUN_KEYS = frozenset({"mpirun_hostfile"})
+
+
+def is_one_of(value: object, names: frozenset[str]) -> bool:
+    """Whether a value, of whatever type it came out of the file, is one of these names."""
+    return isinstance(value, str) and value in names
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section and the distributed types under which launch_command reads it."""
+    """A section, its keys, and the distributed types under which they are read.
+
+    `types` follows launch_command and utils/launch.py: a DeepSpeed job gets no dynamo_config
+    (prepare_deepspeed_cmd_env), and a job of one process no parallelism_config
+    (prepare_simple_launcher_cmd_env).
+    """
 
     key: str
+    keys: frozenset[str]
     types: frozenset[str]
 
 
 SECTIONS = (
-    Section("fsdp_config", frozenset({"FSDP"})),
-    Section("deepspeed_config", frozenset({"DEEPSPEED"})),
-    Section("megatron_lm_config", frozenset({"MEGATRON_LM"})),
-    Section("parallelism_config", frozenset({"FSDP"})),
-    Section("mpirun_config", frozenset({"MULTI_CPU"})),
+    Section("fsdp_config", FSDP_KEYS, frozenset({"FSDP"})),
+    Section("deepspeed_config", DEEPSPEED_KEYS, frozenset({"DEEPSPEED"})),
+    Section("megatron_lm_config", MEGATRON_KEYS, frozenset({"MEGATRON_LM"})),
+    Section("parallelism_config", PARALLELISM_KEYS, STARTS_SEVERAL - {"XLA"}),
+    Section("mpirun_config", MPIRUN_KEYS, frozenset({"MULTI_CPU"})),
+    Section("dynamo_config", DYNAMO_KEYS, DISTRIBUTED_TYPES - {"DEEPSPEED", "XLA"}),
+    Section("fp8_config", FP8_KEYS, DISTRIBUTED_TYPES),
 )
+
+
+def sections_read(distributed: object) -> frozenset[str]:
+    """The sections that are read under this distributed_type."""
+    return frozenset(s.key for s in SECTIONS if is_one_of(distributed, s.types))
+
 
 FSDP_SHARDING_STRATEGIES = (
     "FULL_SHARD",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from distlint import runtime
@@ -72,6 +73,76 @@ def check_error_of_main(context: Context) -> None:
         assert "BrokenDownloadError: no such file" in str(error)
         assert "_fail" in error.remote_traceback
     assert took < SOON, took
+    runtime.barrier()
+
+
+def _in_turn(context: Context, failing: int) -> None:
+    with runtime.main_process_first():
+        if context.rank == failing:
+            _fail()
+
+
+def check_error_in_turn(context: Context) -> None:
+    last = context.world_size - 1
+    error = raised(lambda: _in_turn(context, last))
+    if context.rank == last:
+        assert isinstance(error, BrokenDownloadError)
+    else:
+        assert isinstance(error, runtime.RankError), error
+        assert error.rank == last
+        assert "BrokenDownloadError: no such file" in str(error)
+        assert "_fail" in error.remote_traceback
+    runtime.barrier()
+
+
+def check_all_leave_together(context: Context) -> None:
+    def turns(rank: int) -> Path:
+        return context.scratch / f"turn-of-{rank}"
+
+    def left_early() -> None:
+        with runtime.main_process_first():
+            if context.rank == 0:
+                turns(0).touch()
+                return  # From another line than the others leave at.
+            time.sleep(0.3)
+            turns(context.rank).touch()
+        assert context.rank != 0
+
+    left_early()
+    assert all(turns(rank).exists() for rank in range(context.world_size))
+    # A turn inside a turn ends with the outer one.
+    with runtime.main_process_first(), runtime.main_process_first():
+        pass
+    error = raised(lambda: _nested_turns(context))
+    assert isinstance(error, BrokenDownloadError if context.rank == 1 else runtime.RankError), error
+    runtime.barrier()
+
+
+def _nested_turns(context: Context) -> None:
+    with runtime.main_process_first():
+        _in_turn(context, 1)
+
+
+def check_run_on_local_main(context: Context) -> None:
+    calls: list[int] = []
+
+    def work() -> int:
+        calls.append(context.rank)
+        return context.rank
+
+    mine = everyone((context.rank, context.local_rank))
+    value = runtime.run_on_main(work, local=True)
+    assert (value, calls) == (
+        (context.rank, [context.rank]) if context.local_rank == 0 else (None, [])
+    )
+    shared = runtime.run_on_main(work, local=True, broadcast=True)
+    assert (shared, 0) in mine, (shared, mine)
+    error = raised(lambda: runtime.run_on_main(_fail, local=True))
+    expected = BrokenDownloadError if context.local_rank == 0 else runtime.RankError
+    assert isinstance(error, expected), error
+    with runtime.main_process_first(local=True):
+        runtime.run_on_main(work, local=True)
+    assert runtime.run_on_main(lambda: runtime.run_on_main(work, local=True), broadcast=True) == 0
     runtime.barrier()
 
 
@@ -221,6 +292,8 @@ def check_keys_deleted(context: Context) -> None:
         runtime.barrier()
         runtime.run_on_main(int, broadcast=True)
         _ = outcome(lambda: _first(context))
+        _ = outcome(lambda: _in_turn(context, context.world_size - 1))
+        runtime.run_on_main(int, local=True)
     together()
     assert store.num_keys() <= before, (before, store.num_keys())
     together()
@@ -255,6 +328,24 @@ CONTRACTS = (
         "an exception of main reaches the others at once, with its traceback and place",
         2,
         check_error_of_main,
+    ),
+    Contract(
+        "sections.error-in-turn",
+        "an exception of another rank in its turn of main_process_first() reaches all",
+        2,
+        check_error_in_turn,
+    ),
+    Contract(
+        "sections.leave-together",
+        "main_process_first() is left together, from whatever line, nested or not",
+        2,
+        check_all_leave_together,
+    ),
+    Contract(
+        "sections.run-on-local-main",
+        "run_on_main(local=True) calls on each machine's first rank",
+        1,
+        check_run_on_local_main,
     ),
     Contract(
         "sections.exit-of-main",

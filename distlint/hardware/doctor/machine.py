@@ -37,6 +37,8 @@ class Options:
         shm_path: where shared memory is mounted.
         parameters: of the model to be trained, for the memory check.
         model_parallel: yes, no or decide.
+        script: the training script, to be read (not run).
+        model: a folder with a transformers config.json, or that file.
     """
 
     num_processes: int | None = None
@@ -46,6 +48,8 @@ class Options:
     shm_path: str = "/dev/shm"
     parameters: int | None = None
     model_parallel: str = "decide"
+    script: str | None = None
+    model: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +115,22 @@ class HostFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Rendezvous:
+    """Where accelerate's configuration sends the ranks: main_process_ip and main_process_port.
+
+    `error` says why the host does not resolve, `port_error` why the port cannot be listened on,
+    `holder` who listens there; each is empty where there is nothing to say.
+    """
+
+    host: str
+    error: str
+    is_here: bool
+    port: int
+    port_error: str
+    holder: str
+
+
+@dataclass(frozen=True, slots=True)
 class NetworkFacts:
     """Names and the port of the rendezvous.
 
@@ -121,6 +141,9 @@ class NetworkFacts:
         master_is_here: one of the addresses belongs to this machine.
         port: that was tried.
         port_error: why it cannot be listened on; empty where it can.
+        holder: the process that listens there, by name; empty where there is none, or another
+            user's.
+        configured: the configuration's; None where it names neither host nor port.
     """
 
     own_addresses: tuple[str, ...]
@@ -130,6 +153,8 @@ class NetworkFacts:
     master_is_here: bool
     port: int
     port_error: str
+    holder: str = ""
+    configured: Rendezvous | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +195,52 @@ class ConfigFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Argument:
+    """A value that the script hands to a call: `Accelerator(mixed_precision="fp16")`.
+
+    `keyword` is empty for the call itself, which may have no argument whose value is known.
+    """
+
+    call: str
+    keyword: str
+    value: int | float | str | bool
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptFacts:
+    """What stands in the script: arguments of calls, names of its classes. `problem`: unreadable."""
+
+    path: str
+    arguments: tuple[Argument, ...] = ()
+    classes: frozenset[str] = frozenset()
+    problem: str = ""
+
+    def given(self, call: str, keyword: str = "") -> Argument | None:
+        """The argument, where the script has exactly one value for it; None otherwise."""
+        found = [a for a in self.arguments if (a.call, a.keyword) == (call, keyword)]
+        return found[0] if found and len({one.value for one in found}) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """A model by its configuration and the source of its classes. `problem`: unreadable.
+
+    Attributes:
+        numbers: heads and layers, by the configuration's names.
+        classes: all classes of the modeling files; empty where these are not there.
+        blocks: `_no_split_modules` of all of them.
+    """
+
+    path: str
+    model_type: str = ""
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    classes: frozenset[str] = frozenset()
+    blocks: tuple[str, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Package:
     """An installed distribution and what it requires (the lines of its metadata without extras)."""
 
@@ -193,6 +264,8 @@ class Machine:
     storage: StorageFacts | Unknown = Unknown("no --checkpoint-dir was given")
     config: ConfigFacts | Unknown = Unknown("no configuration was looked for")
     packages: tuple[Package, ...] | Unknown = Unknown("packages were not looked at")
+    script: ScriptFacts | Unknown = Unknown("no --script was given")
+    model: ModelFacts | Unknown = Unknown("no --model was given")
 
     @property
     def visible(self) -> tuple[Gpu, ...]:
@@ -220,7 +293,18 @@ class Machine:
         """Processes that are to run on this machine; None where nothing says."""
         if self.options.num_processes is not None:
             return self.options.num_processes
-        total, machines = (self.accelerate.get(k) for k in ("num_processes", "num_machines"))
+        total = self.accelerate.get("num_processes")
         if isinstance(total, int) and total > 0:
-            return max(1, total // (machines if isinstance(machines, int) and machines > 0 else 1))
+            return max(1, total // self.machines)
         return None
+
+    @property
+    def world_size(self) -> int | None:
+        """Processes on all machines together; None where nothing says."""
+        return None if self.processes is None else self.processes * self.machines
+
+    @property
+    def machines(self) -> int:
+        """Machines that the configuration is for; 1 where nothing says."""
+        machines = self.accelerate.get("num_machines")
+        return machines if isinstance(machines, int) and machines > 0 else 1

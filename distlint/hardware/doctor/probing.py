@@ -45,6 +45,8 @@ PROBES: tuple[Probe, ...] = (
     Probe("storage", f"{_HERE}.storage:look", "writing to the checkpoint directory", 6.0),
     Probe("config", f"{_HERE}.configuration:look", "reading the configuration", 4.0),
     Probe("packages", f"{_HERE}.packages:look", "reading the installed packages", 5.0),
+    Probe("script", f"{_HERE}.script:look", "reading the script", 5.0),
+    Probe("model", f"{_HERE}.model:look", "reading the model's configuration", 5.0),
 )
 
 NCCL = Probe("nccl", f"{_HERE}.all_reduce:over_nccl", "the all_reduce over NCCL", 20.0)

@@ -1,82 +1,185 @@
-"""Parameters and shape of a model: from a count, a transformers config, or a factory."""
+"""Weights, shape and activations of a model: from a count, a transformers config, or a factory."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
-import json
 import sys
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from distlint.hardware.memory.activations import Shape, assumed_shape
+from distlint.hardware.memory.activations import (
+    Activations,
+    DecoderFormula,
+    Shape,
+    assumed_shape,
+    units_of,
+)
+from distlint.hardware.memory.config_file import about_the_model, one_line, read_config
+from distlint.hardware.memory.errors import ModelSizeError
+from distlint.hardware.memory.quantization import Format, format_asked, format_of
+from distlint.hardware.memory.weights import Units, Weights
+
+# The length of --params and of models without learned positions.
+USUAL_SEQUENCE = 2048
 
 
-class ModelSizeError(Exception):
-    """The model's size cannot be had; the message says why and what to do."""
+@dataclass(frozen=True, slots=True)
+class Adaptation:
+    """What is done to the model before it is trained.
+
+    Attributes:
+        lora: rank of the adapters; None trains the weights themselves.
+        lora_targets: names of the layers that get one, or `all-linear`; empty takes peft's choice.
+        quantize: a name of FORMATS, `none`, or None for what the configuration says.
+        freeze: patterns of names of parameters or modules that are not trained.
+        tensor_parallel: GPUs that share each layer.
+        eager_attention: no fused attention.
+    """
+
+    lora: int | None = None
+    lora_targets: tuple[str, ...] = ()
+    quantize: str | None = None
+    freeze: tuple[str, ...] = ()
+    tensor_parallel: int = 1
+    eager_attention: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSize:
-    """A model by numbers: name for the heading, parameters (tied ones once), shape."""
+    """A model by numbers.
+
+    Attributes:
+        name: for the heading.
+        parameters: of the whole model, tied ones once.
+        units: weights on one GPU before they are sharded over data-parallel ranks.
+        shape: dimensions.
+        activations: what a step keeps.
+        sequence: tokens per sample if nobody says otherwise; None where it takes no tokens.
+        most_tokens: learned positions; None where length has no such end.
+        sample: words for a sample that is no text.
+        notes: what was assumed, for the end of the output.
+    """
 
     name: str
     parameters: int
+    units: Units
     shape: Shape
+    activations: Activations
+    sequence: int | None = USUAL_SEQUENCE
+    most_tokens: int | None = None
+    sample: str = ""
+    notes: tuple[str, ...] = ()
 
 
-def size_from_count(parameters: int) -> ModelSize:
-    """The size of a model of which only the number of parameters is known; the shape is assumed."""
-    return ModelSize("a decoder", parameters, assumed_shape(parameters))
+def size_from_count(parameters: int, adaptation: Adaptation) -> ModelSize:
+    """The size of a decoder of which only the number of parameters is known.
+
+    Raises:
+        ModelSizeError: what is asked for needs the model's modules.
+    """
+    if adaptation.freeze or adaptation.lora_targets:
+        raise ModelSizeError(
+            "--freeze and --lora-targets name parts of a model; give --config or --model"
+        )
+    shape = assumed_shape(parameters)
+    format = format_asked(adaptation.quantize)
+    _need_adapters(format, adaptation)
+    if shape.heads % adaptation.tensor_parallel:
+        raise ModelSizeError(
+            f"--tp {adaptation.tensor_parallel}: the assumed {shape.heads} heads cannot be divided "
+            "by it; give --config"
+        )
+    units = _assumed_units(shape, parameters, format, adaptation)
+    return ModelSize(
+        "a decoder",
+        parameters,
+        units,
+        shape,
+        DecoderFormula(
+            shape,
+            units,
+            eager_attention=adaptation.eager_attention,
+            tensor_parallel=adaptation.tensor_parallel,
+        ),
+        notes=(
+            f"The shape is assumed: {shape.layers} layers of {shape.hidden}, "
+            f"{shape.block_parameters / 1e6:,.0f} M parameters each, and a Llama's activations; "
+            "--config reads the real ones.",
+        ),
+    )
 
 
-def size_from_config(path: Path) -> ModelSize:
+def _assumed_units(
+    shape: Shape, parameters: int, format: Format | None, adaptation: Adaptation
+) -> Units:
+    """Everything is divided by tensor parallelism; adapters are on queries and values, as peft's."""
+    gpus = adaptation.tensor_parallel
+    if adaptation.lora is None:
+        whole = units_of(shape, parameters)
+        return whole.over(gpus)
+    adapters = 2 * 2 * shape.hidden * adaptation.lora
+    inside = -(-shape.block_parameters // gpus)
+    block = Weights(trained=adapters) + (
+        Weights(quantized=inside, quantized_bytes=format.size(inside))
+        if format
+        else Weights(frozen=inside)
+    )
+    root = Weights(frozen=-(-shape.root_parameters // gpus))
+    total = root
+    for _ in range(shape.layers):
+        total += block
+    return Units(total, block, root, head=Weights(frozen=-(-shape.head_parameters // gpus)))
+
+
+def size_from_config(path: Path, adaptation: Adaptation) -> ModelSize:
     """The size of the model that a transformers configuration describes.
 
     The model is built on the meta device in this process: no memory, no weights, no network, and
-    no code from the configuration's folder (a configuration with `auto_map` and no class in
-    transformers is refused).
+    no code from the configuration's folder (a configuration whose class is not in transformers is
+    refused).
 
     Args:
         path: a folder with a config.json, or the file itself.
+        adaptation: what is done to the model before it is trained.
 
     Raises:
         ModelSizeError: no such file, not a transformers config, or transformers is missing.
     """
-    file = path / "config.json" if path.is_dir() else path
-    try:
-        described = json.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ModelSizeError(
-            f"{file}: {error.strerror or error}: give a config.json or its folder"
-        ) from error
-    except ValueError as error:
-        raise ModelSizeError(f"{file}: not JSON ({error})") from error
-    if not isinstance(described, dict) or "model_type" not in described:
-        raise ModelSizeError(f"{file}: no model_type in it, so this is not a transformers config")
-    _need("transformers", "--config")
+    file, described = read_config(path)
+    if adaptation.quantize is None:
+        format = format_of(file, described.get("quantization_config"))
+    else:
+        format = format_asked(adaptation.quantize)
+    _need_adapters(format, adaptation)
     _need("torch", "--config")
-    import transformers
+    _need("transformers", "--config")
+    from distlint.hardware.memory.building import build, measure
 
-    known = transformers.CONFIG_MAPPING
-    if described["model_type"] not in known:
-        raise ModelSizeError(
-            f"{file}: model_type {described['model_type']!r} is not in transformers "
-            f"{transformers.__version__}; pass --model MODULE:FACTORY or --params"
-        )
-    try:
-        config = known[described["model_type"]].from_dict(described)
-        model = _on_meta(lambda: _build(transformers, config, described.get("architectures")))
-    except Exception as error:  # whatever a model's constructor raises about its own config
-        raise ModelSizeError(
-            f"{file}: transformers cannot build this model: {_first_line(error)}"
-        ) from error
-    return _measure(model, type(model).__name__)
+    def made(tensor_parallel: int) -> Any:
+        try:
+            return _on_meta(
+                lambda: build(
+                    about_the_model(described),
+                    eager_attention=adaptation.eager_attention,
+                    tensor_parallel=tensor_parallel,
+                )
+            )
+        except ModelSizeError as error:
+            raise ModelSizeError(f"{file}: {error}") from error
+        except Exception as error:  # whatever a model's constructor raises about its own config
+            raise ModelSizeError(
+                f"{file}: transformers cannot build this model: {_named(error)}"
+            ) from error
+
+    model = made(1)
+    local = made(adaptation.tensor_parallel) if adaptation.tensor_parallel > 1 else model
+    return measure(model, local, adaptation, format)
 
 
-def size_from_factory(target: str) -> ModelSize:
+def size_from_factory(target: str, adaptation: Adaptation) -> ModelSize:
     """The size of the model that `MODULE:CALLABLE` returns, called without arguments on meta.
 
     This imports and runs the user's code, with the current directory importable: it is only done
@@ -88,6 +191,10 @@ def size_from_factory(target: str) -> ModelSize:
     module_name, colon, attribute = target.partition(":")
     if not (module_name and colon and attribute):
         raise ModelSizeError(f"--model {target}: write it as package.module:factory")
+    if adaptation.tensor_parallel > 1:
+        raise ModelSizeError("--tp divides a model by its configuration; give --config or --params")
+    format = format_asked(adaptation.quantize)
+    _need_adapters(format, adaptation)
     _need("torch", "--model")
     import torch
 
@@ -98,7 +205,7 @@ def size_from_factory(target: str) -> ModelSize:
         factory: Any = importlib.import_module(module_name)
     except Exception as error:  # the user's module may raise anything while it is imported
         raise ModelSizeError(
-            f"--model {target}: importing {module_name}: {_first_line(error)}"
+            f"--model {target}: importing {module_name}: {_named(error)}"
         ) from error
     for name in attribute.split("."):
         if not hasattr(factory, name):
@@ -107,14 +214,22 @@ def size_from_factory(target: str) -> ModelSize:
     try:
         model = factory if isinstance(factory, torch.nn.Module) else _on_meta(factory)
     except Exception as error:  # the user's factory may raise anything
-        raise ModelSizeError(
-            f"--model {target}: calling it on meta: {_first_line(error)}"
-        ) from error
+        raise ModelSizeError(f"--model {target}: calling it on meta: {_named(error)}") from error
     if not isinstance(model, torch.nn.Module):
         raise ModelSizeError(
             f"--model {target}: it returned {type(model).__name__}, not a torch.nn.Module"
         )
-    return _measure(model, type(model).__name__)
+    from distlint.hardware.memory.building import measure
+
+    return measure(model, model, adaptation, format)
+
+
+def _need_adapters(format: Format | None, adaptation: Adaptation) -> None:
+    if format is not None and adaptation.lora is None:
+        raise ModelSizeError(
+            f"the weights are quantized ({format.name}), which cannot be trained: give --lora RANK "
+            "to train adapters, or --quantize none to plan for the weights themselves"
+        )
 
 
 def _need(package: str, option: str) -> None:
@@ -133,59 +248,5 @@ def _on_meta(build: Any) -> Any:
         return build()
 
 
-def _build(transformers: Any, config: Any, architectures: list[str] | None) -> Any:
-    """The class that the config names, else the plain model of its type."""
-    for name in architectures or ():
-        architecture = getattr(transformers, name, None)
-        if architecture is not None:
-            return architecture(config)
-    return transformers.AutoModel.from_config(config, trust_remote_code=False)
-
-
-def _measure(model: Any, name: str) -> ModelSize:
-    """Counts of a built model; its blocks are the modules that FSDP would wrap."""
-    parameters = sum(p.numel() for p in model.parameters())
-    if not parameters:
-        raise ModelSizeError(f"{name} has no parameters")
-    sizes = [sum(p.numel() for p in block.parameters()) for block in _blocks(model)]
-    config: Any = getattr(model, "config", None)
-    text = config.get_text_config() if hasattr(config, "get_text_config") else config
-    guess = assumed_shape(parameters)
-    shape = Shape(
-        layers=_number(text, "num_hidden_layers", "n_layer", "num_layers") or len(sizes) or 1,
-        hidden=_number(text, "hidden_size", "n_embd", "d_model") or guess.hidden,
-        heads=_number(text, "num_attention_heads", "n_head", "num_heads") or guess.heads,
-        vocabulary=_number(text, "vocab_size") or 0,
-        block_parameters=max(sizes, default=parameters),
-        assumed=_number(text, "hidden_size", "n_embd", "d_model") is None,
-    )
-    return ModelSize(name, parameters, shape)
-
-
-def _blocks(model: Any) -> list[Any]:
-    """The repeated blocks: those of `_no_split_modules` (transformers), else the longest list.
-
-    transformers 5.23.0 modeling_utils.py: `_no_split_modules` names the classes that
-    accelerate's TRANSFORMER_BASED_WRAP wraps.
-    """
-    import torch
-
-    names = set(getattr(model, "_no_split_modules", None) or ())
-    named = [m for m in model.modules() if type(m).__name__ in names]
-    if named:
-        return named
-    lists = [list(m) for m in model.modules() if isinstance(m, torch.nn.ModuleList) and len(m)]
-    return max(lists, key=lambda ms: sum(p.numel() for m in ms for p in m.parameters()), default=[])
-
-
-def _number(config: Any, *names: str) -> int | None:
-    for name in names:
-        value = getattr(config, name, None)
-        if isinstance(value, int):
-            return value
-    return None
-
-
-def _first_line(error: BaseException) -> str:
-    text = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {text[0]}" if text else type(error).__name__
+def _named(error: BaseException) -> str:
+    return f"{type(error).__name__}: {one_line(error)}"

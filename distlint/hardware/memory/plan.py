@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from distlint.hardware.memory.activations import Shape, activation_bytes
+from distlint.hardware.memory.activations import Activations, DecoderFormula, Shape, units_of
+from distlint.hardware.memory.optimizers import ADAM, Optimizer
 from distlint.hardware.memory.strategies import (
     ELEMENT_BYTES,
+    MOST_LIVE_PARAMETERS,
     REDUCE_BUCKET_ELEMENTS,
     STRATEGIES,
     Engine,
@@ -16,6 +18,7 @@ from distlint.hardware.memory.strategies import (
     Strategy,
 )
 from distlint.hardware.memory.units import GIB
+from distlint.hardware.memory.weights import Units
 
 # What a process takes before it holds one tensor (CUDA context, NCCL's buffers, the allocator's
 # unused ends). An allowance, not a measurement; `--reserve` changes it.
@@ -29,7 +32,7 @@ class Request:
     """What is to be trained, on what.
 
     Attributes:
-        parameters: trainable parameters, tied ones counted once.
+        parameters: of the whole model, tied ones counted once.
         shape: of the model; guessed where only a count is known.
         gpus: number of GPUs, each with one process.
         memory: bytes of one GPU.
@@ -40,6 +43,11 @@ class Request:
         sequence: tokens per sample.
         eager_attention: attention without a fused kernel.
         reserve: bytes kept for context and buffers.
+        units: weights on one GPU before they are sharded; None trains `parameters` of `shape`.
+        activations: what a step keeps; None goes by the formula for `shape`.
+        optimizer: whose state is kept.
+        shard_group: GPUs that share one copy in HSDP; None leaves HSDP out.
+        tensor_parallel: GPUs that share each layer; the others are data-parallel.
     """
 
     parameters: int
@@ -53,14 +61,29 @@ class Request:
     sequence: int = 2048
     eager_attention: bool = False
     reserve: int = DEFAULT_RESERVE
+    units: Units | None = None
+    activations: Activations | None = None
+    optimizer: Optimizer = ADAM
+    shard_group: int | None = None
+    tensor_parallel: int = 1
+
+    @property
+    def ranks(self) -> int:
+        """GPUs with different data, over which weights can be sharded."""
+        return self.gpus // self.tensor_parallel
+
+    @property
+    def strategies(self) -> tuple[Strategy, ...]:
+        """Those that can be had."""
+        return tuple(s for s in STRATEGIES if self.shard_group or not s.hybrid)
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Bytes of one GPU by what they hold; `host` is the host's memory for all its GPUs.
 
-    weights, gradients, optimizer and buckets are exact up to padding; unsharded is exact for the
-    given block; activations, communication and reserve are estimates.
+    weights, gradients, optimizer and buckets are exact up to padding where the optimizer's row is
+    and nothing is quantized; unsharded is exact for FSDP; the rest are estimates.
     """
 
     weights: int
@@ -127,58 +150,89 @@ def usage_of(strategy: Strategy, request: Request) -> Usage:
     """Bytes that one GPU holds at the peak of a step, between backward and the optimizer's step."""
     per = ELEMENT_BYTES[strategy.engine, request.precision]
     compute = request.precision.compute_bytes
-    count, gpus = request.parameters, request.gpus
+    units = request.units or units_of(request.shape, request.parameters)
+    trained = units.total.trained
+    # Frozen weights need no fp32 master: they are kept in what the model computes in.
+    all_weights = per.weights * trained + units.total.gathered(compute) - compute * trained
+    all_optimizer = round(trained * (per.master + request.optimizer.per_parameter(per.state)))
+    ranks = request.shard_group if strategy.hybrid and request.shard_group else request.ranks
 
-    def kept(element: int, sharded: bool) -> int:
-        return element * (-(-count // gpus) if sharded else count)
+    def kept(whole: int, sharded: bool) -> int:
+        return -(-whole // ranks) if sharded else whole
 
-    weights = kept(per.weights, strategy.shards_weights)
-    gradients = kept(per.gradients, strategy.shards_gradients)
-    optimizer = kept(per.optimizer, strategy.shards_optimizer)
-    buckets = kept(per.gradients, False) if strategy.bucket_copies and gpus > 1 else 0
+    weights = kept(all_weights, strategy.shards_weights)
+    gradients = kept(per.gradients * trained, strategy.shards_gradients)
+    optimizer = kept(all_optimizer, strategy.shards_optimizer)
+    buckets = per.gradients * trained if strategy.bucket_copies and request.ranks > 1 else 0
     host = 0
     if request.offload and strategy.offload is not Offload.NONE:
         # Gradients reach the host in fp32 where DeepSpeed steps there: 4 + 12 bytes for each
         # parameter in all (deepspeed 0.19.8 stage_1_and_2.py: max(4 * gpus, 16)).
         gradient_on_host = 4 if strategy.engine is Engine.DEEPSPEED else per.gradients
-        host = count * (per.optimizer + gradient_on_host)
+        host = all_optimizer + trained * gradient_on_host
         gradients = optimizer = 0
         if strategy.offload is Offload.EVERYTHING:
-            host += count * per.weights
+            host += all_weights
             weights = 0
-
-    block = min(request.shape.block_parameters, count)
-    unsharded = compute * min(strategy.unsharded_blocks * block, 2 * count)
-    if strategy.gathers_all:
-        unsharded = compute * count
+        host *= request.gpus // ranks  # every tensor-parallel part and every copy of HSDP
+    source = request.activations or DecoderFormula(
+        request.shape, units, eager_attention=request.eager_attention
+    )
     return Usage(
         weights=weights,
         gradients=gradients,
         optimizer=optimizer,
         buckets=buckets,
-        unsharded=unsharded,
-        activations=activation_bytes(
-            request.shape,
+        unsharded=_unsharded(strategy, units, compute),
+        activations=source.kept(
+            strategy.compute(request.precision),
+            checkpointing=request.checkpointing,
             batch=request.batch,
             sequence=request.sequence,
-            precision=request.precision,
-            checkpointing=request.checkpointing,
-            eager_attention=request.eager_attention,
-        ),
-        communication=REDUCE_BUCKET_ELEMENTS * compute if strategy.reduce_bucket else 0,
+        ).peak,
+        communication=_communication(strategy, units, compute),
         reserve=request.reserve,
         host=host,
     )
 
 
+def _unsharded(strategy: Strategy, units: Units, compute: int) -> int:
+    """Weights and gradients that exist whole for a while, at the worst moment of backward."""
+    if not strategy.shards_weights:
+        return 0
+    block = units.block.gathered(compute)
+    gradients = compute * units.block.trained if strategy.unsharded_gradients else 0
+    if not (strategy.gathers_all or strategy.gathers_root):
+        return min(strategy.unsharded_blocks * block, units.total.gathered(compute))
+    root = units.root.gathered(compute)
+    stays = units.total.gathered(compute) if strategy.gathers_all else root
+    if not strategy.gathers_all:
+        block = min(strategy.unsharded_blocks * block, units.total.gathered(compute) - root)
+    else:
+        block = 0
+    in_a_block = stays + block + gradients + compute * units.head.trained
+    at_the_end = root + compute * units.root.trained  # every block is resharded by then
+    return max(in_a_block, at_the_end)
+
+
+def _communication(strategy: Strategy, units: Units, compute: int) -> int:
+    """DeepSpeed's reduce bucket, and what ZeRO-3 does not release by its defaults."""
+    bucket = REDUCE_BUCKET_ELEMENTS * compute if strategy.reduce_bucket else 0
+    if not strategy.live_parameters:
+        return bucket
+    live = min(MOST_LIVE_PARAMETERS * compute, units.total.gathered(compute))
+    return bucket + max(0, live - _unsharded(strategy, units, compute))
+
+
 def make_plan(request: Request) -> Plan:
     """Every strategy for this request, and the smallest change where one does not fit."""
-    rows = tuple(_row(strategy, request) for strategy in STRATEGIES)
+    rows = tuple(_row(strategy, request) for strategy in request.strategies)
     change = None
     if not any(row.fits for row in rows):
         for words, changed in changes(request):
             fitting = next(
-                (s for s in STRATEGIES if usage_of(s, changed).total <= request.memory), None
+                (s for s in request.strategies if usage_of(s, changed).total <= request.memory),
+                None,
             )
             if fitting is not None:
                 change = Change(words, fitting, usage_of(fitting, changed), changed)

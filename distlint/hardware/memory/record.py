@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from distlint.hardware.memory.activations import SOURCE
+from distlint.hardware.memory.limits import Largest
 from distlint.hardware.memory.model_size import ModelSize
 from distlint.hardware.memory.plan import Change, Plan, Usage
 
 
-def as_json(plan: Plan, model: ModelSize) -> dict[str, Any]:
+def as_json(plan: Plan, model: ModelSize, largest: Largest | None) -> dict[str, Any]:
     """The plan as an object of plain values; all sizes in bytes."""
     request = plan.request
     return {
@@ -21,7 +21,13 @@ def as_json(plan: Plan, model: ModelSize) -> dict[str, Any]:
             "heads": request.shape.heads,
             "vocabulary": request.shape.vocabulary,
             "block_parameters": request.shape.block_parameters,
+            "root_parameters": request.shape.root_parameters,
             "shape_assumed": request.shape.assumed,
+            "trained": model.units.total.trained,
+            "frozen": model.units.total.frozen,
+            "quantized": model.units.total.quantized,
+            "quantized_bytes": model.units.total.quantized_bytes,
+            "notes": list(model.notes),
         },
         "gpus": request.gpus,
         "memory": request.memory,
@@ -30,7 +36,9 @@ def as_json(plan: Plan, model: ModelSize) -> dict[str, Any]:
         "activation_checkpointing": request.checkpointing,
         "batch": request.batch,
         "sequence": request.sequence,
-        "activations_source": SOURCE,
+        "optimizer": request.optimizer.key,
+        "tensor_parallel": request.tensor_parallel,
+        "shard_group": request.shard_group,
         "strategies": [
             {
                 "strategy": row.strategy.key,
@@ -44,6 +52,18 @@ def as_json(plan: Plan, model: ModelSize) -> dict[str, Any]:
         ],
         "fitting": plan.fitting.strategy.key if plan.fitting else None,
         "change": _change(plan.change),
+        "largest": _largest(largest),
+    }
+
+
+def _largest(largest: Largest | None) -> dict[str, Any] | None:
+    if largest is None:
+        return None
+    return {
+        "strategy": largest.row.strategy.key,
+        "batch": largest.batch,
+        "sequence": largest.sequence,
+        "sequence_ends_at_positions": largest.ends,
     }
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby
 
-from distlint.hardware.memory.activations import SOURCE
+from distlint.hardware.memory.limits import Largest
+from distlint.hardware.memory.model_size import ModelSize
 from distlint.hardware.memory.plan import Plan, Row, Usage
 from distlint.hardware.memory.strategies import Precision
 from distlint.hardware.memory.units import gib
@@ -48,34 +49,29 @@ _WIDEST_BAR = 72
 _MOST_MEMORIES = 3  # a bar ends in an arrow beyond this many times a GPU's memory
 
 
-def render(plan: Plan, name: str, *, width: int, style: Style) -> str:
+def render(
+    plan: Plan, model: ModelSize, largest: Largest | None, *, width: int, style: Style
+) -> str:
     """The plan as text.
 
     Args:
         plan: what to show.
-        name: of the model, for the heading.
+        model: of which.
+        largest: what else would fit, where that was asked for.
         width: columns of the terminal.
         style: colours, and whether the output can carry block characters; else letters.
     """
     request = plan.request
     dot = "·" if style.unicode else "-"
-    options = [
-        _PRECISIONS[request.precision],
-        f"batch {request.batch} {'×' if style.unicode else 'x'} {request.sequence} tokens per GPU",
-    ]
-    if request.checkpointing:
-        options.append("activation checkpointing")
-    if request.offload:
-        options.append("offload")
+    options = _options(plan, model, style)
     bar_width = max(_NARROWEST_BAR, min(_WIDEST_BAR, width - _LEFT - 1))
     longest = max(request.memory, max(row.usage.total for row in plan.rows))
     scale = min(longest, _MOST_MEMORIES * request.memory) / bar_width
     lines = [
-        style.bold(f"{name}: {request.parameters:,} parameters")
-        + f" {dot} {request.gpus} GPU{'s' * (request.gpus > 1)} of {gib(request.memory)} GiB",
+        *_heading_of(plan, model, dot, width, style),
         *_wrapped(f" {dot} ".join(options), width),
         "",
-        _heading(request.memory, bar_width, scale, style),
+        _heading(request.memory, scale),
     ]
     lines += [_line(row, request.memory, bar_width, scale, style) for row in plan.rows]
     legend = "  ".join(f"{part.paint(style, part.mark(style))} {part.name}" for part in _PARTS)
@@ -86,11 +82,69 @@ def render(plan: Plan, name: str, *, width: int, style: Style) -> str:
         lines.append(f"offload: up to {gib(most)} GiB of host memory for all GPUs together")
     lines.append("")
     lines += _advice(plan, style, width)
-    lines += ["", *_notes(plan, width)]
+    if largest is not None:
+        lines += _wrapped(_largest(largest, plan, model), width)
+    lines += ["", *_notes(plan, model, width)]
     return "\n".join(lines)
 
 
-def _heading(memory: int, bar_width: int, scale: float, style: Style) -> str:
+def _heading_of(plan: Plan, model: ModelSize, dot: str, width: int, style: Style) -> list[str]:
+    """What is planned for what; on two lines where one is too narrow."""
+    request = plan.request
+    what = f"{model.name}: {request.parameters:,} parameters"
+    where = f"{request.gpus:,} GPU{'s' * (request.gpus > 1)} of {gib(request.memory)} GiB"
+    if len(what) + len(where) + 3 <= width:
+        return [f"{style.bold(what)} {dot} {where}"]
+    return [*(style.bold(line) for line in _wrapped(what, width)), where]
+
+
+def _options(plan: Plan, model: ModelSize, style: Style) -> list[str]:
+    """How the model is trained, as far as it was said."""
+    request, units = plan.request, model.units.total
+    sample = f"{request.sequence:,} tokens" if model.sequence is not None else model.sample
+    options = [
+        _PRECISIONS[request.precision],
+        request.optimizer.key,
+        f"batch {request.batch:,} {'×' if style.unicode else 'x'} {sample} per GPU",
+    ]
+    if units.trained < units.count:
+        options.append(f"{units.trained:,} parameters trained")
+    if units.quantized:
+        options.append(f"{units.quantized:,} quantized")
+    if request.tensor_parallel > 1:
+        options.append(f"each layer over {request.tensor_parallel} GPUs")
+    if request.shard_group:
+        options.append(f"HSDP in groups of {request.shard_group}")
+    if request.checkpointing:
+        options.append("activation checkpointing")
+    if request.eager_attention:
+        options.append("eager attention")
+    if request.offload:
+        options.append("offload")
+    return options
+
+
+def _largest(largest: Largest, plan: Plan, model: ModelSize) -> str:
+    """The largest batch and the longest sample, with the strategy they are for."""
+    request, title = plan.request, largest.row.strategy.title
+    sample = f"{request.sequence:,} tokens" if model.sequence is not None else model.sample
+    if not largest.batch:
+        batch = f"not even one sample of {sample} fits"
+    else:
+        plural = "s" * (largest.batch > 1)
+        batch = f"the largest batch is {largest.batch:,} sample{plural} of {sample}"
+    if largest.sequence is None:
+        return f"With {title} {batch}."
+    longest = (
+        f"the longest sample is {largest.sequence:,} tokens at batch {request.batch:,}"
+        if largest.sequence
+        else f"no length fits at batch {request.batch:,}"
+    )
+    end = " (all that the model has positions for)" if largest.ends else ""
+    return f"With {title} {batch}; {longest}{end}."
+
+
+def _heading(memory: int, scale: float) -> str:
     """The names of the columns, and the GPU's memory above its mark."""
     limit = f"{gib(memory)} GiB"
     at = round(memory / scale) + 1
@@ -114,7 +168,7 @@ def _bar(usage: Usage, memory: int, bar_width: int, scale: float, style: Style) 
     running = 0
     for part in _PARTS:
         running += part.size(usage)
-        cells += [part] * (round(running / scale) - len(cells))
+        cells += [part] * (min(round(running / scale), bar_width + 1) - len(cells))
     cut = len(cells) > bar_width
     cells = (cells + [None] * bar_width)[: bar_width - cut]
     limit = round(memory / scale)
@@ -168,20 +222,24 @@ def _advice(plan: Plan, style: Style, width: int) -> list[str]:
     return lines
 
 
-def _notes(plan: Plan, width: int) -> list[str]:
-    shape = plan.request.shape
+def _notes(plan: Plan, model: ModelSize, width: int) -> list[str]:
+    request = plan.request
+    inexact = []
+    if not request.optimizer.exact:
+        inexact.append(f"{request.optimizer.key}'s state")
+    if model.units.total.quantized:
+        inexact.append("quantized weights")
+    exact = (
+        f"states: {' and '.join(inexact)} by their format, the rest exact"
+        if inexact
+        else "states: exact"
+    )
     notes = _wrapped(
-        f"states: exact for Adam. est.: an estimate of activations ({SOURCE}), of DeepSpeed's "
-        f"reduce bucket, and {gib(plan.request.reserve)} GiB for context and buffers.",
+        f"{exact}. est.: an estimate of activations at their peak, of DeepSpeed's buffers, and "
+        f"{gib(request.reserve)} GiB for context and buffers.",
         width,
     )
-    if shape.assumed:
-        notes += _wrapped(
-            f"The shape is assumed: {shape.layers} layers of {shape.hidden}, "
-            f"{shape.block_parameters / 1e6:,.0f} M parameters each; --config reads the real one.",
-            width,
-        )
-    return notes
+    return [*notes, *(line for note in model.notes for line in _wrapped(note, width))]
 
 
 def _wrapped(text: str, width: int) -> list[str]:

@@ -1,8 +1,9 @@
-"""Whether two stacks part in exclusive arms of one branch of the source."""
+"""What the source says about a stack: which calls it is made of, and in which arm of a branch."""
 
 from __future__ import annotations
 
 import ast
+import linecache
 from functools import lru_cache
 from pathlib import Path
 
@@ -34,12 +35,45 @@ def _exclusive(left: Frame, right: Frame) -> bool:
     return False
 
 
+def calls_of(stack: Stack) -> tuple[tuple[str, str, str], ...]:
+    """A stack as people see it: for each frame its file, its function and the text of the statement.
+
+    Two arms that hold the same call are the same place then. Where the source cannot be read, the
+    line stands for the text.
+    """
+    return tuple((f.path, f.function, _statement(f.path, f.line)) for f in stack)
+
+
+@lru_cache(maxsize=1024)
+def _statement(path: str, line: int) -> str:
+    """The text of the smallest statement on a line; of a compound one, its header's line."""
+    tree = _parsed(path)
+    if tree is None:
+        return str(line)
+    around = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno)
+    ]
+    innermost = max(around, key=lambda node: node.lineno, default=None)
+    if innermost is None or hasattr(innermost, "body"):
+        return linecache.getline(path, line).strip()
+    return ast.unparse(innermost)
+
+
+@lru_cache(maxsize=64)
+def _parsed(path: str) -> ast.Module | None:
+    try:
+        return ast.parse(Path(path).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return None
+
+
 @lru_cache(maxsize=64)
 def _branches(path: str) -> tuple[tuple[tuple[int, int], ...], ...]:
     """For each `if`, conditional expression and `match` of a file, the line ranges of its arms."""
-    try:
-        tree = ast.parse(Path(path).read_bytes())
-    except (OSError, SyntaxError, ValueError):
+    tree = _parsed(path)
+    if tree is None:
         return ()
     found = []
     for node in ast.walk(tree):

@@ -2,11 +2,12 @@
 
 The k-th collective of a group on one rank belongs to the k-th on every other. What is a divergence:
 
-- *mismatch*: their kind, element counts, dtypes or roots differ;
+- *mismatch*: their kind, dtypes, element counts, shapes, roots, reduce ops or splits differ;
 - *missing*: a rank has ended, or waits elsewhere, with fewer than another has entered;
-- *swapped*: they look alike, but come from different places of the program, and soon after the same
-  two places come the other way round. (Different places alone are no error: ranks that broadcast
-  and ranks that receive often stand in different arms of an `if`.)
+- *replicas*: the parameters of a module that DDP wraps are not the same after the same step;
+- *swapped*: they look alike, but come from different places of the program, or from calls of
+  different text, and soon after the same two come the other way round. (Different places alone are
+  no error: ranks that broadcast and ranks that receive often stand in different arms of an `if`.)
 
 Where ranks were apart before it showed (an extra all_reduce pairs with the next one of the others),
 the first divergence is found by aligning the two sequences by place: `alignment.first_gap`.
@@ -14,13 +15,15 @@ the first divergence is found by aligning the two sequences by place: `alignment
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 
 from distlint.hardware.sanitizer.alignment import Side, first_gap
-from distlint.hardware.sanitizer.events import Collective, Group, PointToPoint, Stack
+from distlint.hardware.sanitizer.disagreement import disagree
+from distlint.hardware.sanitizer.events import Collective, Group, PointToPoint, Replica, Stack
 
 KEPT = 512
 """How many of the latest collectives of a rank in a group are kept to find the first divergence."""
@@ -35,6 +38,7 @@ class Kind(enum.Enum):
     MISSING = "missing"
     SWAPPED = "swapped"
     STALL = "stall"
+    REPLICAS = "replicas"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,7 @@ class Divergence:
     kind: Kind
     group: Group | None
     index: int
-    operations: dict[int, Collective | PointToPoint | None]
+    operations: Mapping[int, Collective | PointToPoint | Replica | None]
     later: int | None = None
 
 
@@ -73,22 +77,33 @@ class _Sequence:
 class Comparison:
     """The sequences of all ranks of one run."""
 
-    def __init__(self, are_alternatives: Callable[[Stack, Stack], bool]) -> None:
-        """`are_alternatives` tells whether two stacks part in exclusive arms of one branch."""
+    def __init__(
+        self,
+        are_alternatives: Callable[[Stack, Stack], bool],
+        calls_of: Callable[[Stack], Hashable],
+    ) -> None:
+        """`are_alternatives` tells whether two stacks part in exclusive arms of one branch.
+
+        `calls_of` gives what two stacks have in common that make the same calls in different lines.
+        """
         self._are_alternatives = are_alternatives
+        self._calls_of = calls_of
+        # By the id of the stack, which is kept: to hash a stack costs more than all the rest.
+        self._calls: dict[int, tuple[Stack, Hashable]] = {}
         self._groups: dict[str, Group] = {}
         self._sequences: dict[str, dict[int, _Sequence]] = {}
         self._pairs: dict[tuple[str, int, int, int], dict[str, deque[PointToPoint]]] = {}
+        self._replicas: dict[tuple[str, str, int], dict[int, Replica]] = {}
         self._any_source: set[tuple[str, int]] = set()
         self.latest: dict[int, Collective | PointToPoint] = {}
         self.counts: dict[int, int] = {}
 
-    def add_group(self, group: Group) -> None:
-        """Learn, or learn anew, who is in a group."""
+    def add_group(self, group: Group, begun: int = 0) -> None:
+        """Learn, or learn anew, who is in a group; `begun` of its collectives are past and alike."""
         self._groups[group.name] = group
         self._sequences.setdefault(group.name, {})
         for rank in group.ranks:
-            self._sequences[group.name].setdefault(rank, _Sequence())
+            self._sequences[group.name].setdefault(rank, _Sequence(begun))
 
     def add(self, rank: int, operation: Collective) -> Divergence | None:
         """Take the next collective of a rank; the divergence that it shows, if any."""
@@ -101,13 +116,13 @@ class Comparison:
             partner = sequence.at(index)
             if other == rank or partner is None:
                 continue
-            if partner.signature != operation.signature:
+            group = self._groups[operation.group]
+            if disagree(group, (rank, operation), (other, partner)):
                 return self._at(Kind.MISMATCH, operation.group, index, rank, other, set())
             earlier = self._earlier_swap(rank, other, operation, partner, index)
             if earlier is not None:
-                group = self._groups[operation.group]
                 there = {r: sequence.at(earlier) for r, sequence in sequences.items()}
-                return Divergence(Kind.SWAPPED, group, earlier + 1, {**there}, index + 1)
+                return Divergence(Kind.SWAPPED, group, earlier + 1, there, index + 1)
         return None
 
     def add_point_to_point(self, rank: int, operation: PointToPoint) -> Divergence | None:
@@ -119,8 +134,7 @@ class Comparison:
         if (operation.group, operation.destination) in self._any_source:
             return None  # Which send a receive from any rank takes is not known.
         assert operation.source is not None
-        key = (operation.group, operation.source, operation.destination, operation.tag)
-        sides = self._pairs.setdefault(key, {"send": deque(), "recv": deque()})
+        sides = self._pairs.setdefault(operation.pair, {"send": deque(), "recv": deque()})
         sides[operation.name].append(operation)
         if not (sides["send"] and sides["recv"]):
             return None
@@ -133,6 +147,45 @@ class Comparison:
         }
         group = self._groups[operation.group]
         return Divergence(Kind.MISMATCH, group, 0, operations)
+
+    def add_replica(self, rank: int, replica: Replica) -> Divergence | None:
+        """Take the parameters of a rank; a divergence where another has others after that step."""
+        key = (replica.group, replica.module, replica.step)
+        told = self._replicas.setdefault(key, {})
+        told[rank] = replica
+        group = self._groups[replica.group]
+        if any(other.sums != replica.sums for other in told.values()):
+            everybody = {member: told.get(member) for member in group.ranks}
+            return Divergence(Kind.REPLICAS, group, 0, everybody)
+        if len(told) == len(group.ranks):
+            del self._replicas[key]
+        return None
+
+    def complete(self, found: Divergence) -> Divergence:
+        """The same divergence with what other ranks have entered there since it showed."""
+        if found.kind is Kind.REPLICAS and found.group is not None:
+            one = next(o for o in found.operations.values() if isinstance(o, Replica))
+            told = self._replicas[one.group, one.module, one.step]
+            here = {member: told.get(member) for member in found.group.ranks}
+            return dataclasses.replace(found, operations=here)
+        if found.group is None or found.index == 0:
+            return found
+        sequences = self._sequences[found.group.name]
+        there = {r: found.operations[r] or sequences[r].at(found.index - 1) for r in sequences}
+        return dataclasses.replace(found, operations=there)
+
+    def lacks(self, rank: int) -> bool:
+        """Whether a rank's latest operation has not been entered by all that belong to it."""
+        latest = self.latest.get(rank)
+        match latest:
+            case None:
+                return False
+            case Collective():
+                sequences = self._sequences[latest.group]
+                return any(s.count < sequences[rank].count for s in sequences.values())
+            case PointToPoint():
+                sides = self._pairs.get(latest.pair)
+                return sides is not None and latest in sides[latest.name]
 
     def missing(self, behind: set[int], ended: set[int]) -> Divergence | None:
         """What another rank has entered and a rank of `behind`, which will not come, has not.
@@ -147,17 +200,29 @@ class Comparison:
         for (name, source, destination, _), sides in self._pairs.items():
             if (name, destination) in self._any_source:
                 continue
-            for waiting, partner in ((sides["send"], destination), (sides["recv"], source)):
-                if waiting and partner in behind:
+            for side, partner in (("send", destination), ("recv", source)):
+                if sides[side] and partner in behind:
                     one = source if partner == destination else destination
-                    group = self._groups[name]
-                    return Divergence(Kind.MISSING, group, 0, {one: waiting[0], partner: None})
+                    parted: dict[int, PointToPoint | None] = {
+                        one: sides[side][0],
+                        partner: self._other_tag(side, sides[side][0]),
+                    }
+                    return Divergence(Kind.MISSING, self._groups[name], 0, parted)
+        return None
+
+    def _other_tag(self, side: str, waiting: PointToPoint) -> PointToPoint | None:
+        """What the partner of a send or receive waits in, that would belong to it but for the tag."""
+        opposite = "recv" if side == "send" else "send"
+        same = waiting.pair[:3]
+        for (*pair, _), sides in self._pairs.items():
+            if (*pair,) == same and sides[opposite]:
+                return sides[opposite][0]
         return None
 
     def _earlier_swap(
         self, rank: int, other: int, mine: Collective, partner: Collective, index: int
     ) -> int | None:
-        """The index at which the same two places came the other way round; None where they did not."""
+        """The index at which the same two came the other way round; None where they did not."""
         if mine.stack == partner.stack:
             return None
         sequences = self._sequences[mine.group]
@@ -165,11 +230,27 @@ class Comparison:
             one, two = sequences[rank].at(earlier), sequences[other].at(earlier)
             if one is None or two is None or one.stack == two.stack:
                 continue
-            crossed = one.stack == partner.stack and two.stack == mine.stack
             # A root that changes between them is a rotation of roles, not a swap.
-            if crossed and one.signature == mine.signature:
+            if one.signature != mine.signature:
+                continue
+            if one.stack == partner.stack and two.stack == mine.stack:
                 return None if self._are_alternatives(mine.stack, partner.stack) else earlier
+            if self._crossed(one, two, mine, partner):
+                return earlier
         return None
+
+    def _crossed(self, one: Collective, two: Collective, *later: Collective) -> bool:
+        """Whether two ranks make two calls in opposite orders, each in lines of its own."""
+        first, second = (self._call(operation.stack) for operation in (one, two))
+        if first == second:
+            return False
+        return [second, first] == [self._call(operation.stack) for operation in later]
+
+    def _call(self, stack: Stack) -> Hashable:
+        known = self._calls.get(id(stack))
+        if known is None:
+            known = self._calls[id(stack)] = (stack, self._calls_of(stack))
+        return known[1]
 
     def _at(
         self, kind: Kind, name: str, index: int, rank: int, other: int, ended: set[int]
@@ -194,7 +275,7 @@ class Comparison:
         first = min(index, start + gap)
         operations = {r: sequence.at(first) for r, sequence in sequences.items()}
         later = index + 1 if first < index else None
-        return Divergence(kind, self._groups[name], first + 1, {**operations}, later=later)
+        return Divergence(kind, self._groups[name], first + 1, operations, later=later)
 
     @staticmethod
     def _window(sequence: _Sequence, start: int) -> list[Collective]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -20,6 +20,10 @@ Stack = tuple[Frame, ...]
 """Innermost call first; without the frames of torch, of the standard library and of distlint."""
 
 
+Agreed = tuple[tuple[str, str], ...]
+"""What ranks must have alike: pairs of a name (``root``) and a value (``rank 0``)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """A process group: its name (equal on all members), description and global ranks."""
@@ -33,25 +37,37 @@ class Group:
 class Collective:
     """One collective (or `new_group`) that a rank has entered.
 
-    `agreed` is what must be the same on all members: element counts and dtypes where the collective
-    wants them equal, the root, the ranks of a new group. `shown` is for people: shapes and dtypes.
+    `agreed` is what must be the same on all members, each with its name: element counts and dtypes
+    where the collective wants them equal, the root, the reduce op, the ranks of a new group. `shapes`
+    are those of its tensors where they should be alike too, `exchange` the element counts that an
+    all_to_all sends to each member and expects from it, `forward` the number of the forward pass whose
+    gradients DDP reduces. `shown` is for people: shapes and dtypes.
     """
 
     name: str
     group: str
-    agreed: tuple[str, ...]
+    agreed: Agreed
     shown: str
     stack: Stack
+    shapes: tuple[tuple[int, ...], ...] = field(default=(), compare=False)
+    exchange: tuple[tuple[int, ...], tuple[int, ...]] | None = field(default=None, compare=False)
+    forward: int | None = field(default=None, compare=False)
 
     @property
-    def signature(self) -> tuple[str, ...]:
+    def signature(self) -> tuple[str, Agreed]:
         """The name and what must agree."""
-        return (self.name, *self.agreed)
+        return (self.name, self.agreed)
 
     @property
     def text(self) -> str:
-        """As a call: ``all_reduce(float32[4])``."""
-        return f"{self.name}({self.shown})"
+        """As a call: ``all_reduce(float32[4], op max)``. A sum goes without saying."""
+        shown = [self.shown] if self.shown else []
+        for name, value in self.agreed:
+            if name == "root":
+                shown.append(f"root {value}")
+            elif name == "reduce op" and value != "sum":
+                shown.append(f"op {value}")
+        return f"{self.name}({', '.join(shown)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +82,45 @@ class PointToPoint:
     source: int | None
     destination: int
     tag: int
-    agreed: tuple[str, ...]
+    agreed: Agreed
     shown: str
     stack: Stack
 
     @property
+    def pair(self) -> tuple[str, int, int, int]:
+        """What a send and its receive have alike; -1 stands for any source."""
+        source = -1 if self.source is None else self.source
+        return (self.group, source, self.destination, self.tag)
+
+    @property
     def text(self) -> str:
-        """As a call, with the partner: ``send(float32[4], to rank 1)``."""
+        """As a call, with the partner: ``send(float32[4], to rank 1, tag 0)``."""
         if self.name == "send":
-            return f"send({self.shown}, to rank {self.destination})"
+            return f"send({self.shown}, to rank {self.destination}, tag {self.tag})"
         partner = "any rank" if self.source is None else f"rank {self.source}"
-        return f"recv({self.shown}, from {partner})"
+        return f"recv({self.shown}, from {partner}, tag {self.tag})"
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """The parameters of a module that DDP wraps, after some optimizer step: a sum for each name."""
+
+    group: str
+    module: str
+    step: int
+    sums: tuple[tuple[str, int], ...]
+    stack: Stack
+
+    @property
+    def text(self) -> str:
+        """When: ``optimizer step 3 of Linear number 1``."""
+        when = f"optimizer step {self.step}" if self.step else "the first forward pass"
+        return f"{when} of {self.module}"
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The recorder is in place, and the script begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +140,11 @@ class Whereabouts:
     waits: bool
 
 
-Event = Group | Collective | PointToPoint | End | Whereabouts
+Event = Group | Collective | PointToPoint | Replica | Start | End | Whereabouts
+
+
+def _agreed(data: dict[str, Any]) -> Agreed:
+    return tuple((name, value) for name, value in data["agreed"])
 
 
 class Decoder:
@@ -122,8 +170,18 @@ class Decoder:
                 return Group(data["name"], data["description"], tuple(data["ranks"]))
             case "collective":
                 stack = self._stacks[data["stack"]]
-                agreed = tuple(data["agreed"])
-                return Collective(data["name"], data["group"], agreed, data["shown"], stack)
+                shapes = tuple(tuple(shape) for shape in data.get("shapes", ()))
+                exchange = data.get("exchange")
+                return Collective(
+                    data["name"],
+                    data["group"],
+                    _agreed(data),
+                    data["shown"],
+                    stack,
+                    shapes,
+                    (tuple(exchange[0]), tuple(exchange[1])) if exchange else None,
+                    data.get("forward"),
+                )
             case "point-to-point":
                 return PointToPoint(
                     data["name"],
@@ -131,10 +189,16 @@ class Decoder:
                     data["source"],
                     data["destination"],
                     data["tag"],
-                    tuple(data["agreed"]),
+                    _agreed(data),
                     data["shown"],
                     self._stacks[data["stack"]],
                 )
+            case "replica":
+                sums = tuple((name, value) for name, value in data["sums"])
+                stack = self._stacks[data["stack"]]
+                return Replica(data["group"], data["module"], data["step"], sums, stack)
+            case "start":
+                return Start()
             case "end":
                 return End(data["exception"], data["message"], self._stacks[data["stack"]])
             case "whereabouts":

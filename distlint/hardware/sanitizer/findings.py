@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from distlint.hardware.sanitizer.events import Stack
+from distlint.hardware.sanitizer.places import is_users
 
 _SECONDS = 60.0
 _FILES = 16
@@ -57,7 +57,7 @@ def findings_at(stacks: Sequence[Stack]) -> tuple[list[RuleFinding], str | None]
     lines: dict[tuple[str, int], None] = {}
     for stack in stacks:
         for frame in stack:
-            if _is_users(frame.path):
+            if is_users(frame.path):
                 lines.setdefault((str(Path(frame.path).resolve()), frame.line))
     files = list(dict.fromkeys(path for path, _ in lines))[:_FILES]
     if not files:
@@ -71,7 +71,7 @@ def findings_at(stacks: Sequence[Stack]) -> tuple[list[RuleFinding], str | None]
     except subprocess.TimeoutExpired:
         return [], f"distlint check took longer than {_SECONDS:.0f} s"
     try:
-        reported = json.loads(done.stdout)
+        reported = json.loads(done.stdout)["findings"]
     except ValueError:
         said = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
         return [], f"distlint check could not do its work: {said}"
@@ -85,8 +85,3 @@ def findings_at(stacks: Sequence[Stack]) -> tuple[list[RuleFinding], str | None]
                 if finding not in found:
                     found.append(finding)
     return found, None
-
-
-def _is_users(path: str) -> bool:
-    installed = tuple(sysconfig.get_paths()[key] for key in ("purelib", "platlib", "stdlib"))
-    return not path.startswith((*installed, "<")) and Path(path).is_file()

@@ -1,11 +1,12 @@
 """What each rank of `distlint run` runs: it puts the recorder in place, then runs the script.
 
-`python -m distlint.hardware.sanitizer.rank_main EVENTS QUESTIONS BACKEND script|module NAME [ARGS]`;
-the first two are file descriptors, BACKEND is `-` for what the script itself asks for.
+`python -m distlint.hardware.sanitizer.rank_main EVENTS QUESTIONS STACK BACKEND script|module NAME [ARGS]`;
+the first three are file descriptors, BACKEND is `-` for what the script itself asks for.
 """
 
 from __future__ import annotations
 
+import faulthandler
 import inspect
 import os
 import runpy
@@ -18,14 +19,17 @@ from typing import Any
 import torch.distributed as dist
 
 from distlint.hardware.sanitizer.recorder import Recorder
+from distlint.hardware.sanitizer.startup import STACK_SIGNAL
 from distlint.proving.rank_main import die_with_parent, run_script
 
 
 def main() -> None:
     """Run the program named on the command line under the recorder; exits as it does."""
     die_with_parent()
-    events, questions, backend, kind, name = sys.argv[1:6]
-    sys.argv = sys.argv[5:]
+    events, questions, stack, backend, kind, name = sys.argv[1:7]
+    sys.argv = sys.argv[6:]
+    if STACK_SIGNAL is not None:
+        faulthandler.register(STACK_SIGNAL, file=int(stack), all_threads=False)
     recorder = Recorder(int(events))
     recorder.install()
     if backend != "-":
@@ -37,6 +41,7 @@ def main() -> None:
     # Processes that the script starts must not hold the pipes open.
     os.set_inheritable(int(events), False)
     os.set_inheritable(int(questions), False)
+    os.set_inheritable(int(stack), False)
     error: BaseException | None = None
     try:
         if kind == "script":

@@ -21,20 +21,26 @@ import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import FrameType, FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
-from distlint.hardware.sanitizer.operators import OPERATORS, Operator, flat
+from distlint.hardware.sanitizer import operators
+from distlint.hardware.sanitizer.operators import OPERATORS, Operator, dtype_text
+from distlint.hardware.sanitizer.places import INSTALLED
+from distlint.hardware.sanitizer.startup import REPLICAS
+
+if TYPE_CHECKING:
+    from distlint.hardware.sanitizer.replicas import ReplicaWatch
 
 _TORCH = str(Path(torch.__file__).parent) + os.sep
+_ENGINE = torch.autograd.graph.__file__
 _OWN = str(Path(__file__).parent) + os.sep
 _RUNTIME = str(Path(__file__).parents[2] / "runtime") + os.sep
 _PROVING = str(Path(__file__).parents[2] / "proving") + os.sep
 _STANDARD = sysconfig.get_paths()["stdlib"] + os.sep
-_PACKAGES = tuple(sysconfig.get_paths()[key] + os.sep for key in ("purelib", "platlib"))
 _COMPILED = f"{os.sep}torchinductor_"
 """Part of the folder names that Inductor writes its generated code under."""
 _DEPTH = 24
@@ -45,12 +51,14 @@ class Recorder:
 
     def __init__(self, pipe: int) -> None:
         self._pipe = pipe
-        self._process = os.getpid()
+        self.process = os.getpid()
         self._lock = threading.Lock()
         self._stacks: dict[tuple[tuple[str, int, str], ...], int] = {}
         self._groups: dict[str, tuple[int, ...]] = {}
         self._internal: dict[str, bool] = {}
         self._hidden: list[Any] = []
+        self._forwards = 0
+        self._replicas: ReplicaWatch | None = None
         self._library = torch.library.Library("c10d", "IMPL")  # type: ignore[no-untyped-call]
 
     def install(self) -> None:
@@ -65,7 +73,14 @@ class Recorder:
                 impl(name, kernel, "BackendSelect", with_keyset=True)
         self._watch_new_groups()
         self._watch_waits()
+        if os.environ.pop(REPLICAS, None):
+            from distlint.hardware.sanitizer.replicas import ReplicaWatch
+
+            self._replicas = ReplicaWatch(self._tell_replica)
+            self._replicas.install()
+        self._watch_forwards()
         self._hide_from_compiler()
+        self._tell({"kind": "start"})
 
     def end(self, error: BaseException | None) -> None:
         """Tell that the script has ended, by `error` or in the regular way."""
@@ -92,7 +107,7 @@ class Recorder:
         select = torch._C.DispatchKey.BackendSelect
 
         def kernel(keys: Any, *args: Any, **kwargs: Any) -> Any:
-            if os.getpid() == self._process:
+            if os.getpid() == self.process:
                 self._record(row, dict(zip(names, args, strict=False)) | kwargs)
             return overload.redispatch(keys.remove(select), *args, **kwargs)
 
@@ -108,9 +123,13 @@ class Recorder:
             "kind": "collective",
             "name": row.name,
             "group": group.group_name,
-            "agreed": row.agreed(arguments),
+            "agreed": row.agreed(arguments, ranks),
             "shown": _shown(tensors),
         }
+        if row.shapes:
+            event["shapes"] = [list(tensor.shape) for tensor in tensors]
+        if row.exchange:
+            event["exchange"] = row.exchanged(arguments, len(ranks))
         if row.partner is not None:
             own, other = ranks[group.rank()], None
             if row.partner in arguments:
@@ -122,6 +141,8 @@ class Recorder:
                 "destination": other if sends else own,
                 "tag": arguments["tag"],
             }
+        if self._forwards and _called_by_autograd(sys._getframe(2)):
+            event["forward"] = self._forwards
         self._tell(event, self._stack(sys._getframe()))
 
     def _group_ranks(self, group: Any) -> tuple[int, ...]:
@@ -146,13 +167,13 @@ class Recorder:
         def watched(*args: Any, **kwargs: Any) -> Any:
             given = signature.bind(*args, **kwargs).arguments
             # With local synchronisation only the members take part.
-            if os.getpid() == self._process and not given.get("use_local_synchronization"):
+            if os.getpid() == self.process and not given.get("use_local_synchronization"):
                 world = c10d._get_default_group()
                 self._group_ranks(world)
                 ranks = given.get("ranks")
                 members = "all" if ranks is None else str(sorted(ranks))
                 event = {"kind": "collective", "name": "new_group", "group": world.group_name}
-                told = {"agreed": [members], "shown": f"ranks={members}"}
+                told = {"agreed": [("ranks", members)], "shown": f"ranks={members}"}
                 self._tell(event | told, self._stack(sys._getframe()))
             return original(*args, **kwargs)
 
@@ -169,6 +190,36 @@ class Recorder:
 
         setattr(dist.Work, "wait", wait)  # noqa: B010 - the stub declares a method
 
+    def _watch_forwards(self) -> None:
+        """Count the forward passes of DDP after which it will reduce gradients.
+
+        The gradients of one pass on one rank belong to those of the same pass on the others. A rank
+        that skips a backward hands in the next ones instead: nothing else shows that.
+        """
+        ddp: Any = torch.nn.parallel.DistributedDataParallel
+        original = ddp.forward
+
+        def forward(module: Any, *args: Any, **kwargs: Any) -> Any:
+            if module.training and module.require_backward_grad_sync and torch.is_grad_enabled():
+                self._forwards += 1
+                if self._replicas is not None:
+                    self._replicas.add(module)
+            return original(module, *args, **kwargs)
+
+        # A rank that has joined early (torch.distributed.algorithms.join) takes part without one.
+        shadow = ddp._match_all_reduce_for_bwd_pass
+
+        def match(module: Any) -> Any:
+            self._forwards += 1
+            return shadow(module)
+
+        self._hidden.append(forward)
+        ddp.forward, ddp._match_all_reduce_for_bwd_pass = forward, match
+
+    def _tell_replica(self, group: Any, event: dict[str, Any]) -> None:
+        self._group_ranks(group)
+        self._tell(event | {"group": group.group_name}, self._stack(sys._getframe()))
+
     def _hide_from_compiler(self) -> None:
         """Inside compiled code Dynamo would compile our kernels too: have it leave them alone.
 
@@ -176,7 +227,12 @@ class Recorder:
         So it is done when the program first compiles something.
         """
         original = torch.compile
-        members = (*vars(Recorder).values(), *vars(Operator).values(), _shown, flat)
+        members = (
+            *vars(Recorder).values(),
+            *vars(Operator).values(),
+            _shown,
+            *vars(operators).values(),
+        )
         self._hidden += [member for member in members if isinstance(member, FunctionType)]
 
         @functools.wraps(original)
@@ -211,7 +267,7 @@ class Recorder:
         known = self._internal.get(filename)
         if known is None:
             known = filename.startswith((_TORCH, _OWN, _RUNTIME, _PROVING, "<frozen"))
-            standard = filename.startswith(_STANDARD) and not filename.startswith(_PACKAGES)
+            standard = filename.startswith(_STANDARD) and INSTALLED.isdisjoint(Path(filename).parts)
             self._internal[filename] = known = known or standard or _COMPILED in filename
         return known
 
@@ -227,12 +283,23 @@ class Recorder:
                     text = json.dumps({"kind": "stack", "id": number, "frames": frames}) + "\n"
                 event["stack"] = number
             data = (text + json.dumps(event) + "\n").encode()
-            while data:
-                data = data[os.write(self._pipe, data) :]
+            try:
+                while data:
+                    data = data[os.write(self._pipe, data) :]
+            except BrokenPipeError:
+                self.process = -1  # Nobody listens any more; the program goes on.
+
+
+def _called_by_autograd(frame: FrameType | None) -> bool:
+    """Whether the caller of an operator is autograd's engine, as with the reducer of DDP.
+
+    Its threads have no Python frames. Hooks in Python (of FSDP, of a communication hook) have.
+    """
+    return frame is None or frame.f_code.co_filename == _ENGINE
 
 
 def _shown(tensors: Iterable[torch.Tensor]) -> str:
     """Dtypes and shapes, at most four: ``float32[4, 8], …``."""
     listed = list(tensors)
-    parts = [f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in listed[:4]]
+    parts = [f"{dtype_text(t)}{list(t.shape)}" for t in listed[:4]]
     return ", ".join([*parts, f"… {len(listed)} tensors"] if len(listed) > 4 else parts)

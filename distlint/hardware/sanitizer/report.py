@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from distlint.hardware.sanitizer.comparison import Divergence, Kind
-from distlint.hardware.sanitizer.events import Collective, Group, PointToPoint, Stack
+from distlint.hardware.sanitizer.disagreement import differences, ranks_text
+from distlint.hardware.sanitizer.events import Collective, Group, PointToPoint, Replica, Stack
 from distlint.hardware.sanitizer.findings import RuleFinding
-from distlint.hardware.sanitizer.supervision import RankState, Result
+from distlint.hardware.sanitizer.places import at_text, is_users, shown_path, users_frame
+from distlint.hardware.sanitizer.ranks import RankState
+from distlint.hardware.sanitizer.supervision import Result
 
 _FRAMES = 6
+
+
+SILENT = "`distlint check` is silent at these lines: no rule sees this divergence before the program runs."
 
 
 def stacks_of(result: Result) -> list[Stack]:
@@ -29,13 +33,92 @@ def as_text(result: Result, findings: Iterable[RuleFinding]) -> str:
     """The report on a run that diverged or failed."""
     found = result.divergence
     lines = [_headline(result)]
-    for state in result.ranks:
-        if found is not None and found.group is not None and state.rank not in found.group.ranks:
-            continue
-        lines += ["", *_rank_lines(state, found)]
+    if found is not None:
+        lines += [f"  They differ in {difference}." for difference in _differences(found)]
+    members = None if found is None or found.group is None else found.group.ranks
+    shown = [state for state in result.ranks if members is None or state.rank in members]
+    lines += _grouped({state.rank: _rank_lines(state, found) for state in shown})
     for finding in findings:
         lines += ["", f"{finding.at} {finding.code} {finding.name}", f"  {finding.message}"]
     return "\n".join(lines)
+
+
+def no_divergence(result: Result) -> str:
+    """One line on dumps in which all ranks have entered the same, and where each was."""
+    ranks = ranks_text([state.rank for state in result.ranks])
+    said = f"distlint run: no divergence in the dumps of {ranks}"
+    return f"{said}\n{stacks_text(result.ranks)}"
+
+
+def stacks_text(states: Iterable[RankState]) -> str:
+    """Where each rank is, as an answer to Ctrl-C or SIGUSR1."""
+    return "\n".join(_grouped({state.rank: _rank_lines(state, None) for state in states})).strip(
+        "\n"
+    )
+
+
+def waiting_text(states: Iterable[RankState], seconds: float) -> str:
+    """One line: which ranks wait where, and what the others do meanwhile."""
+    parts: dict[str, list[int]] = {}
+    for state in states:
+        parts.setdefault(_meanwhile(state), []).append(state.rank)
+    # Those that wait first.
+    ordered = sorted(parts.items(), key=lambda part: not part[0].startswith("waits"))
+    told = "; ".join(f"{ranks_text(ranks)} {_number(does, ranks)}" for does, ranks in ordered)
+    return f"distlint run: for {seconds:.0f} s: {told}"
+
+
+def _meanwhile(state: RankState) -> str:
+    if state.where is None or state.status is not None:
+        return f"{_condition(state)}{at_text(state.stack)}"
+    if state.waits:
+        lacking = f" in {state.latest.text}" if state.lacks and state.latest is not None else ""
+        return f"waits{lacking}{at_text(state.stack)}"
+    frame = users_frame(state.stack)
+    does = "sleeps or reads" if state.idle else "computes"
+    does = _condition(state) if state.holds else does
+    does = f"{does}{at_text(state.stack)}{f' in {frame.function}' if frame else ''}"
+    if state.lacks and state.latest is not None:
+        return f"has entered {state.latest.text}{at_text(state.latest.stack)} and {does}"
+    return does
+
+
+_PLURAL = {
+    "waits": "wait",
+    "has": "have",
+    "does": "do",
+    "is": "are",
+    "was": "were",
+    "sleeps or reads": "sleep or read",
+    "computes": "compute",
+}
+
+
+def _number(does: str, ranks: list[int]) -> str:
+    """The words on one rank, made to fit several."""
+    for one, many in _PLURAL.items():
+        if len(ranks) > 1 and f"{does} ".startswith(f"{one} "):
+            return many + does.removeprefix(one)
+    return does
+
+
+def _grouped(told: dict[int, list[str]]) -> list[str]:
+    """What is told of each rank, once for all ranks of which the same is told."""
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for rank, lines in told.items():
+        groups.setdefault(tuple(lines), []).append(rank)
+    text = []
+    for (head, *rest), ranks in groups.items():
+        text += ["", f"  {ranks_text(ranks)}  {_number(head, ranks)}", *rest]
+    return text
+
+
+def torn_down(state: RankState) -> str:
+    """Two sentences about a rank that aborted after its script had ended."""
+    return (
+        f"the script had ended on rank {state.rank} when its process aborted (signal 6): threads of "
+        "gloo met the end of the interpreter. Let the script end with `dist.destroy_process_group()`."
+    )
 
 
 def as_object(result: Result, findings: Iterable[RuleFinding], status: int) -> dict[str, Any]:
@@ -58,6 +141,7 @@ def as_object(result: Result, findings: Iterable[RuleFinding], status: int) -> d
                 "ranks": list(found.group.ranks),
             },
             "index": found.index,
+            "differences": _differences(found),
             "shown_at": found.later,
         },
         "ranks": [_rank_object(state, found) for state in result.ranks],
@@ -69,15 +153,27 @@ def as_object(result: Result, findings: Iterable[RuleFinding], status: int) -> d
 def _headline(result: Result) -> str:
     found = result.divergence
     if found is None:
-        state = result.ranks[result.failed or 0]
-        return f"distlint run: rank {state.rank} failed by itself: {_failure(state)}"
+        state = result.failed_state
+        if state.finished:
+            return f"distlint run: rank {state.rank} failed after its script had ended: {_failure(state)}"
+        why = "after others had left" if state.lost_partner else "by itself"
+        return f"distlint run: rank {state.rank} failed {why}: {_failure(state)}"
     if found.group is None:
         return "distlint run: the ranks stalled: each has entered the same collectives, all wait"
     return f"distlint run: {_what_happened(found, found.group)}: {_who_does_what(result, found)}"
 
 
+def _differences(found: Divergence) -> list[str]:
+    """In what the operations differ, by name; nothing where the ranks had parted before it showed."""
+    if found.group is None or found.kind is Kind.SWAPPED or found.later is not None:
+        return []
+    return differences(found.group, found.operations)
+
+
 def _what_happened(found: Divergence, group: Group) -> str:
     where = _group_text(group)
+    if found.kind is Kind.REPLICAS:
+        return f"the replicas of a model have parted in {where}"
     if found.index == 0:
         return f"send and recv do not belong together in {where}"
     if found.kind is Kind.SWAPPED:
@@ -97,40 +193,33 @@ def _who_does_what(result: Result, found: Divergence) -> str:
             continue
         operation = found.operations[state.rank]
         stack = operation.stack if operation else state.stack
-        at = f" at {shown_path(stack[0].path)}:{stack[0].line}" if stack else ""
-        does = f"in {operation.text}" if operation else _condition(state)
-        parts.setdefault(f"{does}{at}", []).append(state.rank)
-    return "; ".join(f"{_ranks_text(ranks)} {does}" for does, ranks in parts.items())
-
-
-def _ranks_text(ranks: list[int]) -> str:
-    if len(ranks) == 1:
-        return f"rank {ranks[0]}"
-    return "ranks " + ", ".join(str(rank) for rank in ranks)
+        word = "after" if isinstance(operation, Replica) and operation.step else "before"
+        word = word if isinstance(operation, Replica) else "in"
+        does = f"{word} {operation.text}" if operation else _condition(state)
+        parts.setdefault(f"{does}{at_text(stack)}", []).append(state.rank)
+    return "; ".join(f"{ranks_text(ranks)} {_number(does, ranks)}" for does, ranks in parts.items())
 
 
 def _group_text(group: Group) -> str:
-    ranks = ", ".join(str(rank) for rank in group.ranks)
     kind = (
         "the default group" if group.description == "default_pg" else f"group {group.description}"
     )
-    return f"{kind} (ranks {ranks})"
+    return f"{kind} ({ranks_text(list(group.ranks))})"
 
 
 def _rank_lines(state: RankState, found: Divergence | None) -> list[str]:
+    """What is told of a rank: its part in the divergence, else where it is and what it did last."""
     operation = found.operations.get(state.rank) if found is not None else None
-    head = f"  rank {state.rank}  "
     if operation is not None:
-        entered = f"{head}{operation.text}"
-        return [entered, *_stack_lines(operation.stack)]
+        return [operation.text, *_stack_lines(operation.stack)]
     failed = state.end is not None and state.end.exception is not None
-    lines = [f"{head}{_condition(state)}{': ' + _failure(state) if failed else ''}"]
+    lines = [f"{_condition(state)}{': ' + _failure(state) if failed else ''}"]
     lines += _stack_lines(state.stack)
     if state.latest is None:
         return [*lines, "    has entered no collective before"]
     last = state.latest
-    at = f" at {shown_path(last.stack[0].path)}:{last.stack[0].line}" if last.stack else ""
-    return [*lines, f"    last collective, number {state.operations} of all: {last.text}{at}"]
+    told = f"{last.text}{at_text(last.stack)}"
+    return [*lines, f"    last collective, number {state.operations} of all: {told}"]
 
 
 def _condition(state: RankState) -> str:
@@ -140,28 +229,40 @@ def _condition(state: RankState) -> str:
         return "has ended"
     if state.where is None:
         return "does not answer"
-    return "waits" if state.where.waits else "is"
+    if state.holds:
+        return "computes without letting go of the interpreter"
+    if state.where.waits:
+        return "waits"
+    if state.recorded:
+        return "was last seen"
+    return "sleeps or reads" if state.idle else "is"
 
 
 def _failure(state: RankState) -> str:
     if state.end is not None and state.end.exception is not None:
         message = " ".join(state.end.message.split())[:300]
         return f"{state.end.exception}: {message}" if message else state.end.exception
+    if state.attached:
+        return "its process ended before its script"
     status = state.status or 0
     return f"ended by signal {-status}" if status < 0 else f"exit status {status}"
 
 
 def _stack_lines(stack: Stack) -> list[str]:
-    lines = [f"    {shown_path(f.path)}:{f.line} in {f.function}" for f in stack[:_FRAMES]]
-    if len(stack) > _FRAMES:
-        lines.append(f"    … {len(stack) - _FRAMES} more")
+    """The innermost calls; where they are all of installed packages, the user's own after them."""
+    own = next((i for i, frame in enumerate(stack) if is_users(frame.path)), 0)
+    half = _FRAMES // 2
+    kept = [range(_FRAMES)] if own < _FRAMES else [range(half), range(own, own + half)]
+    lines, after = [], 0
+    for part in kept:
+        if part.start > after:
+            lines.append(f"    … {part.start - after} more")
+        for frame in stack[part.start : part.stop]:
+            lines.append(f"    {shown_path(frame.path)}:{frame.line} in {frame.function}")
+        after = part.stop
+    if len(stack) > after:
+        lines.append(f"    … {len(stack) - after} more")
     return lines
-
-
-def shown_path(path: str) -> str:
-    """Relative to the working directory where the file is below it."""
-    relative = os.path.relpath(path)
-    return path if relative.startswith("..") else Path(relative).as_posix()
 
 
 def _rank_object(state: RankState, found: Divergence | None) -> dict[str, Any]:
@@ -180,14 +281,25 @@ def _rank_object(state: RankState, found: Divergence | None) -> dict[str, Any]:
     }
 
 
-def _operation_object(operation: Collective | PointToPoint | None) -> dict[str, Any] | None:
-    if operation is None:
-        return None
+def _operation_object(
+    operation: Collective | PointToPoint | Replica | None,
+) -> dict[str, Any] | None:
+    match operation:
+        case None:
+            return None
+        case Replica():
+            return {
+                "name": "parameters",
+                "call": operation.text,
+                "group": operation.group,
+                "step": operation.step,
+                "stack": _stack_object(operation.stack),
+            }
     return {
         "name": operation.name,
         "call": operation.text,
         "group": operation.group,
-        "agreed": list(operation.agreed),
+        "agreed": dict(operation.agreed),
         "stack": _stack_object(operation.stack),
     }
 

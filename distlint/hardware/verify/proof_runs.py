@@ -53,12 +53,38 @@ def run_proofs(
     `report` is called with each outcome as it comes.
     """
     outcomes: dict[int, Outcome] = {}
-    with ThreadPoolExecutor(jobs or max(1, (os.cpu_count() or 2) // 2)) as pool:
+    pool = ThreadPoolExecutor(jobs or max(1, (os.cpu_count() or 2) // 2))
+    try:
         running = {pool.submit(run_proof, proof): index for index, proof in enumerate(proofs)}
         for done in as_completed(running):
             outcomes[running[done]] = done.result()
             report(done.result())
+    except BaseException:  # asked to stop: those that run are ended by the workspace
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
     return [outcomes[index] for index in range(len(proofs))]
+
+
+def on_backend(proofs: Sequence[Proof], backend: str | None) -> tuple[list[Proof], list[str]]:
+    """The proofs that use this backend (None: any), and the codes of the others.
+
+    A proof runs on gloo, on the CPU, unless its script declares that it needs a GPU.
+    """
+    if backend is None:
+        return list(proofs), []
+    uses = {proof: "nccl" if _needs_gpu(proof) else "gloo" for proof in proofs}
+    return (
+        [proof for proof in proofs if uses[proof] == backend],
+        [proof.code for proof in proofs if uses[proof] != backend],
+    )
+
+
+def _needs_gpu(proof: Proof) -> bool:
+    try:
+        return not {"cuda", "nccl"}.isdisjoint(read_declaration(proof.path).requires)
+    except DeclarationError:  # its own row says so
+        return False
 
 
 def run_proof(proof: Proof) -> Outcome:

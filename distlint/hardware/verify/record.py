@@ -36,6 +36,8 @@ class Verification:
     proofs: tuple[Outcome, ...]
     rules_without_proof: tuple[str, ...]
     seconds: float
+    proofs_left_out: tuple[str, ...] = ()
+    """Codes whose proofs run on another backend than the one that was asked for."""
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
@@ -59,6 +61,7 @@ def as_json(verification: Verification) -> str:
         "not_formed": list(verification.not_formed),
         "proofs": _rows(verification.proofs),
         "rules_without_proof": list(verification.rules_without_proof),
+        "proofs_left_out": list(verification.proofs_left_out),
     }
     return json.dumps(_anonymous(data), indent=2) + "\n"
 

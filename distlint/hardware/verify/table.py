@@ -27,12 +27,17 @@ def render(verification: Verification, style: Style, width: int, verbose: bool) 
     for missing in verification.not_formed:
         lines += ["", f"contracts · {missing.partition(':')[0]}"]
         lines += _wrapped(f"could not be checked: {missing.partition(': ')[2]}", width)
-    if verification.proofs or verification.rules_without_proof:
+    if verification.proofs or verification.rules_without_proof or verification.proofs_left_out:
         lines += ["", _heading("proofs of the rules", verification.proofs)]
         lines += _rows(verification.proofs, style, width, verbose)
     if verification.rules_without_proof:
         codes = ", ".join(verification.rules_without_proof)
         lines += _wrapped(f"rules without a proof: {codes}", width)
+    if verification.proofs_left_out:
+        lines += _wrapped(
+            f"left out, as they run on the other backend: {len(verification.proofs_left_out)} proofs",
+            width,
+        )
     counts = Counter(row.status for row in verification.outcomes)
     summary = ", ".join(f"{counts[status]} {status.value}" for status in Status)
     return "\n".join([*lines, "", f"{summary} in {verification.seconds:.0f} s"])

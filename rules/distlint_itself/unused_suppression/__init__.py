@@ -2,7 +2,8 @@
 
 ## What it does
 Reports `# distlint: ignore[...]` and `# distlint: file-ignore[...]` where no finding of the named rule
-is silenced, or where no rule has that name.
+is silenced, or where no rule has that name; and comments in the words of other linters, such as
+`# distlint: disable=DL101`, which silence nothing.
 
 ## Why it is bad
 The comment says that a defect is known and accepted. When the defect is gone, the comment stays
@@ -20,7 +21,8 @@ dist.barrier()
 ```
 
 ## Fix safety
-Safe: only the comment changes. Codes of the same comment that still silence something stay.
+Safe: only the comment changes. Codes of the same comment that still silence something stay. Unsafe for
+the words of other linters: the right comment silences what has been reported up to now.
 
 ## Known limits
 A code is judged only in runs where its rule runs: `--select DL3` says nothing about

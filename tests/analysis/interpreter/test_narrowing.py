@@ -20,7 +20,7 @@ PLAIN = (
     "x is None", "x is not None", "x", "y is None", "y is not None", "y", "x == 3", "other()",
     "isinstance(x, int)", "not x", "not y",
 )  # fmt: skip
-SAMPLES = (None, 0, 3, "", "a", [], {"k": 1})
+SAMPLES: tuple[object, ...] = (None, 0, 3, "", "a", [], {"k": 1})
 
 
 @st.composite

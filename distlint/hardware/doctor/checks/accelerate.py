@@ -1,14 +1,16 @@
-"""accelerate's configuration: valid, made for this hardware, its sections going together."""
+"""accelerate's configuration: valid, and made for this hardware."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from distlint.hardware.accelerate_config import keys
 from distlint.hardware.doctor.check import Check, Result, error, ok, skipped, warning
+from distlint.hardware.doctor.checks.spelling import named
 from distlint.hardware.doctor.machine import ConfigFile, Machine, Unknown
+from distlint.hardware.gpus import visible_gpus
+from distlint.hardware.visible_devices import read_visible_devices
 
 _WRITE_ONE = "distlint config -o accelerate.yaml writes one for this machine."
 
@@ -55,7 +57,7 @@ def _values(path: str, values: Mapping[str, Any]) -> Iterator[Result]:
     unknown = sorted(str(key) for key in values if key not in keys.CLUSTER_KEYS)
     if unknown:
         yield error(
-            f"{path}: unknown {_named(unknown, keys.CLUSTER_KEYS)}",
+            f"{path}: unknown {named(unknown, keys.CLUSTER_KEYS)}",
             f"accelerate {keys.ACCELERATE_VERSION} refuses a configuration with unknown keys.",
             "correct or remove them (a newer accelerate may know them).",
         )
@@ -72,7 +74,7 @@ def _values(path: str, values: Mapping[str, Any]) -> Iterator[Result]:
             "accelerate finds no type that matches it and starts one process, by luck.",
             "quote it: distributed_type: 'NO'",
         )
-    elif distributed not in keys.DISTRIBUTED_TYPES:
+    elif not keys.is_one_of(distributed, keys.DISTRIBUTED_TYPES):
         yield error(
             f"{path}: distributed_type is {distributed!r}",
             "accelerate fails on the value.",
@@ -85,7 +87,7 @@ def _values(path: str, values: Mapping[str, Any]) -> Iterator[Result]:
             "accelerate calls .lower() on it and fails.",
             "quote it: mixed_precision: 'no'",
         )
-    elif precision is not None and precision not in keys.MIXED_PRECISIONS:
+    elif precision is not None and not keys.is_one_of(_lower(precision), keys.MIXED_PRECISIONS):
         yield error(
             f"{path}: mixed_precision is {precision!r}",
             "accelerate launch raises ValueError.",
@@ -96,18 +98,23 @@ def _values(path: str, values: Mapping[str, Any]) -> Iterator[Result]:
 
 def _numbers(path: str, values: Mapping[str, Any]) -> Iterator[Result]:
     processes, machines = values.get("num_processes", -1), values.get("num_machines", 1)
-    rank = values.get("machine_rank", 0)
     for name, value in (("num_processes", processes), ("num_machines", machines)):
         if not isinstance(value, int) or isinstance(value, bool):
             yield error(
                 f"{path}: {name} is {value!r}", "accelerate needs a number.", f"{name}: 1 or more."
             )
             return
-    if processes < 1 and values.get("distributed_type") != "NO":
+    if processes == -1 and ("num_processes" in values or values.get("distributed_type") != "NO"):
         yield warning(
             f"{path} has no num_processes",
             "accelerate launch stops unless --num_processes is given.",
             "add num_processes.",
+        )
+    elif processes < 1 and keys.is_one_of(values.get("distributed_type"), keys.STARTS_SEVERAL):
+        yield error(
+            f"{path}: num_processes is {processes}",
+            "torchrun, which accelerate launch calls, fails on it (AssertionError).",
+            "num_processes: 1 or more; it counts all machines.",
         )
     elif machines > 1 and processes % machines:
         yield error(
@@ -116,17 +123,36 @@ def _numbers(path: str, values: Mapping[str, Any]) -> Iterator[Result]:
             f"wait for {processes} and never start.",
             "make num_processes a multiple of num_machines: it counts all machines.",
         )
-    if machines > 1 and isinstance(rank, int) and not 0 <= rank < machines:
+    if machines > 1:
+        yield from _several_machines(path, values, machines)
+
+
+def _several_machines(path: str, values: Mapping[str, Any], machines: int) -> Iterator[Result]:
+    rank = values.get("machine_rank", 0)
+    if isinstance(rank, bool) or not isinstance(rank, int) or not 0 <= rank < machines:
         yield error(
             f"{path}: machine_rank {rank} of {machines} machines",
             "the rendezvous waits for a machine that does not exist.",
             f"machine_rank: 0 to {machines - 1}, another on each machine.",
         )
-    if machines > 1 and not values.get("main_process_ip"):
+    if not values.get("main_process_ip"):
         yield error(
             f"{path}: {machines} machines and no main_process_ip",
             "the machines cannot find rank 0.",
             "main_process_ip: the address of the machine of rank 0; and main_process_port.",
+        )
+    elif str(values["main_process_ip"]) in ("localhost", "127.0.0.1", "::1"):
+        yield error(
+            f"{path}: main_process_ip is {values['main_process_ip']} for {machines} machines",
+            "each machine looks for rank 0 at itself.",
+            "main_process_ip: the address at which the other machines reach rank 0's.",
+        )
+    if values.get("main_process_port") == 0:
+        # utils/launch.py, prepare_multi_gpu_env: 0 takes a free port, another on each machine.
+        yield error(
+            f"{path}: main_process_port is 0 for {machines} machines",
+            "each machine takes a free port of its own and they never meet.",
+            "main_process_port: 29500, or another that is free on rank 0's machine.",
         )
 
 
@@ -135,7 +161,8 @@ def on_this_hardware(machine: Machine) -> Iterator[Result]:
     file = _file(machine)
     values = machine.accelerate
     distributed = values.get("distributed_type")
-    if isinstance(file, Unknown) or not values or distributed not in keys.DISTRIBUTED_TYPES:
+    valid = keys.is_one_of(distributed, keys.DISTRIBUTED_TYPES)
+    if isinstance(file, Unknown) or not values or not valid:
         yield skipped("no valid configuration")
         return
     found = list(_against_hardware(machine, file.path, values, str(distributed)))
@@ -145,8 +172,13 @@ def on_this_hardware(machine: Machine) -> Iterator[Result]:
 def _against_hardware(
     machine: Machine, path: str, values: Mapping[str, Any], distributed: str
 ) -> Iterator[Result]:
-    processes, there = machine.processes or 1, machine.gpu_count
     total = values.get("num_processes", 1)
+    if not isinstance(total, int):
+        return  # said by accelerate-config
+    processes, ids = machine.processes or 1, values.get("gpu_ids")
+    there = machine.gpu_count
+    if isinstance(ids, str) and ids not in ("all", "") and not isinstance(machine.gpus, Unknown):
+        there = len(visible_gpus(machine.gpus, ids))
     if distributed == "MULTI_CPU" and not values.get("mpirun_config") and total > 1:
         yield error(
             f"{path}: MULTI_CPU with {total} processes and no mpirun_config",
@@ -155,7 +187,7 @@ def _against_hardware(
             f"ACCELERATE_USE_CPU=true torchrun --nproc-per-node {total} train.py; or set "
             "mpirun_config.",
         )
-    elif distributed == "NO" and isinstance(total, int) and total > 1:
+    elif distributed == "NO" and total > 1:
         yield error(
             f"{path}: distributed_type 'NO' with {total} processes",
             "accelerate launch starts one process.",
@@ -178,37 +210,9 @@ def _against_hardware(
             else f"rank {there} shares GPU 0 with rank 0 (accelerate takes local rank % {there}).",
             f"num_processes: {there}" if there else _WRITE_ONE,
         )
-    ids = values.get("gpu_ids")
-    if isinstance(ids, int):
-        yield error(
-            f"{path}: gpu_ids: {ids} is a number in YAML",
-            "accelerate splits it as text and fails.",
-            f"quote it: gpu_ids: '{ids}'",
-        )
-    elif isinstance(ids, str) and ids not in ("all", "") and distributed == "MULTI_GPU":
-        named = [e for e in ids.split(",") if e.strip()]
-        if len(named) < 2 and values.get("num_machines", 1) == 1:
-            yield error(
-                f"{path}: gpu_ids is {ids} with MULTI_GPU",
-                "accelerate launch refuses fewer than two GPUs.",
-                "gpu_ids: all, or name as many as num_processes.",
-            )
-        elif len(named) < processes:
-            yield error(
-                f"{path}: gpu_ids names {len(named)} GPUs for {processes} processes",
-                f"rank {len(named)} shares a GPU with rank 0.",
-                "name as many GPUs as processes.",
-            )
-        if "CUDA_VISIBLE_DEVICES" in machine.environ:
-            yield warning(
-                f"{path}: gpu_ids is {ids}, and CUDA_VISIBLE_DEVICES="
-                f"{machine.environ['CUDA_VISIBLE_DEVICES']} is set",
-                "accelerate launch overwrites the variable with gpu_ids: other GPUs than you (or "
-                "your scheduler) chose.",
-                "gpu_ids: all",
-            )
+    yield from _gpu_ids(machine, path, ids, distributed, processes)
     oldest = min((gpu.compute for gpu in machine.visible if gpu.compute > (0, 0)), default=None)
-    precision = values.get("mixed_precision")
+    precision = _lower(values.get("mixed_precision"))
     if oldest is not None and precision == "bf16" and oldest < (8, 0):
         yield warning(
             f"{path}: bf16 on a GPU of compute capability {oldest[0]}.{oldest[1]}",
@@ -229,160 +233,73 @@ def _against_hardware(
         )
 
 
-def sections(machine: Machine) -> Iterator[Result]:
-    """The sections against distributed_type, and what is in them."""
-    file = _file(machine)
-    values = machine.accelerate
-    if isinstance(file, Unknown) or not values:
-        yield skipped("no configuration")
+def _gpu_ids(
+    machine: Machine, path: str, ids: object, distributed: str, processes: int
+) -> Iterator[Result]:
+    """gpu_ids, which accelerate launch puts into CUDA_VISIBLE_DEVICES."""
+    if ids is None or ids in ("all", ""):
         return
-    found = list(_sections(file.path, values))
-    yield from found or [ok(f"{file.path}: sections and distributed_type go together")]
-
-
-def _sections(path: str, values: Mapping[str, Any]) -> Iterator[Result]:
-    distributed = values.get("distributed_type")
-    for section in keys.SECTIONS:
-        if values.get(section.key) and distributed not in section.types:
-            yield warning(
-                f"{path}: {section.key} with distributed_type {distributed}",
-                "the section is not read: what it asks for does not happen.",
-                f"distributed_type: {' or '.join(sorted(section.types))}, or remove the section.",
-            )
-    for key, known in keys.SECTION_KEYS.items():
-        section_values = values.get(key)
-        if section_values is not None and not isinstance(section_values, dict):
+    if not isinstance(ids, str):
+        text = ",".join(map(str, ids)) if isinstance(ids, list) else ids
+        yield error(
+            f"{path}: gpu_ids is {ids!r}, not text",
+            "accelerate splits it as text and fails.",
+            f"quote it: gpu_ids: '{text}'",
+        )
+        return
+    read = read_visible_devices(ids)
+    devices = read.devices or ()
+    if read.doubled or read.malformed:
+        yield error(
+            f"{path}: gpu_ids is {ids!r}",
+            "CUDA hides every GPU when one is named twice."
+            if read.doubled
+            else "CUDA stops at the first element that is no GPU's number.",
+            "name each GPU once, by number, separated by commas: gpu_ids: '0,1'",
+        )
+        return
+    if distributed == "MULTI_GPU" and "," not in ids and machine.machines == 1:
+        yield error(
+            f"{path}: gpu_ids is {ids} with MULTI_GPU",
+            "accelerate launch refuses fewer than two GPUs.",
+            "gpu_ids: all, or name as many as num_processes.",
+        )
+    elif distributed in keys.ON_CUDA and len(devices) < processes:
+        yield error(
+            f"{path}: gpu_ids names {len(devices)} GPUs for {processes} processes",
+            f"rank {len(devices)} shares a GPU with rank 0.",
+            "name as many GPUs as processes.",
+        )
+    if isinstance(machine.gpus, tuple) and machine.gpus:
+        there = visible_gpus(machine.gpus, ids)
+        if len(there) < len(devices):
             yield error(
-                f"{path}: {key} is {section_values!r}", "it must be a mapping.", "indent its keys."
+                f"{path}: gpu_ids is {ids} and names {devices[len(there)]}; "
+                f"{len(machine.gpus)} GPUs are installed",
+                "CUDA stops at the first GPU that does not exist: "
+                f"{len(there)} of {len(devices)} are visible, and ranks double up on them.",
+                "name GPUs that nvidia-smi lists, or gpu_ids: all.",
             )
-        elif isinstance(section_values, dict):
-            prefixed = [
-                str(k) if key != "fsdp_config" or str(k).startswith("fsdp") else f"fsdp_{k}"
-                for k in section_values
-            ]
-            unknown = sorted(k for k in prefixed if k not in known)
-            if unknown:
-                yield warning(
-                    f"{path}: {key} has unknown {_named(unknown, known)}",
-                    "accelerate takes unknown keys of a section and never reads them.",
-                    "correct or remove them.",
-                )
-    if values.get("fp8_config") and values.get("mixed_precision") != "fp8":
+    if "CUDA_VISIBLE_DEVICES" in machine.environ:
         yield warning(
-            f"{path}: fp8_config with mixed_precision {values.get('mixed_precision')!r}",
-            "fp8 is not switched on.",
-            "mixed_precision: fp8, or remove the section.",
-        )
-    fsdp = values.get("fsdp_config")
-    if distributed == "FSDP":
-        yield from _fsdp(path, fsdp if isinstance(fsdp, dict) else {}, values)
-
-
-def _fsdp(path: str, section: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Result]:
-    """The section of FSDP by its version (utils/dataclasses.py, FullyShardedDataParallelPlugin)."""
-    fsdp = {k if str(k).startswith("fsdp") else f"fsdp_{k}": v for k, v in section.items()}
-    version = fsdp.get("fsdp_version", 1)
-    if version not in (1, 2):
-        yield error(f"{path}: fsdp_version is {version!r}", "there are 1 and 2.", "fsdp_version: 2")
-        return
-    reshard = fsdp.get("fsdp_reshard_after_forward")
-    if version == 2 and isinstance(reshard, str) and reshard.lower() not in ("true", "false"):
-        yield error(
-            f"{path}: fsdp_reshard_after_forward is {reshard!r} with fsdp_version 2",
-            "version 2 takes true or false; accelerate raises ValueError on every rank.",
-            "true for FULL_SHARD, false for SHARD_GRAD_OP.",
-        )
-    # Found by running it: `accelerate config` asks for fsdp_reshard_after_forward under version 1
-    # too, but launch.py always sets FSDP_SHARDING_STRATEGY (FULL_SHARD by default), and the plugin
-    # looks at RESHARD_AFTER_FORWARD only where no sharding strategy is set.
-    strategy = fsdp.get("fsdp_sharding_strategy", "FULL_SHARD")
-    if version == 1 and reshard is not None and reshard not in (strategy, True):
-        yield warning(
-            f"{path}: fsdp_reshard_after_forward is {_plain(reshard)} with fsdp_version 1",
-            f"accelerate launch does not read it there: the strategy is {strategy}.",
-            f"fsdp_sharding_strategy: {_strategy(reshard)}, or fsdp_version: 2",
-        )
-    if version == 2:
-        old = [key for key in keys.FSDP1_ONLY if key in fsdp]
-        if old:
-            yield warning(
-                f"{path}: {', '.join(old)} with fsdp_version 2",
-                "accelerate drops them with a warning: FSDP2 has no such setting.",
-                "remove them.",
-            )
-        if str(fsdp.get("fsdp_forward_prefetch", "false")).lower() == "true":
-            yield warning(
-                f"{path}: fsdp_forward_prefetch with fsdp_version 2",
-                "FSDP2 has no such setting in accelerate.",
-                "remove it.",
-            )
-    state_dict = fsdp.get("fsdp_state_dict_type")
-    if state_dict is not None and state_dict not in keys.FSDP_STATE_DICTS[version]:
-        yield error(
-            f"{path}: fsdp_state_dict_type is {state_dict!r} with fsdp_version {version}",
-            "saving fails on every rank.",
-            f"one of {', '.join(keys.FSDP_STATE_DICTS[version])}.",
-        )
-    policy = fsdp.get("fsdp_auto_wrap_policy")
-    if policy is not None and str(policy).upper() not in keys.FSDP_WRAP_POLICIES:
-        yield error(
-            f"{path}: fsdp_auto_wrap_policy is {policy!r}",
-            "accelerate raises ValueError on every rank.",
-            f"one of {', '.join(keys.FSDP_WRAP_POLICIES)}.",
-        )
-    elif policy is None or str(policy).upper() == "NO_WRAP":
-        yield warning(
-            f"{path}: no fsdp_auto_wrap_policy",
-            "the model is one FSDP unit: all of it is gathered at once, which saves no memory "
-            "in forward and backward.",
-            "fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP",
-        )
-    if (
-        version == 1
-        and _true(fsdp.get("fsdp_cpu_ram_efficient_loading"))
-        and "fsdp_sync_module_states" in fsdp
-        and not _true(fsdp["fsdp_sync_module_states"])
-    ):
-        yield error(
-            f"{path}: fsdp_cpu_ram_efficient_loading without fsdp_sync_module_states",
-            "only rank 0 loads the weights and nobody gets them; accelerate launch refuses it.",
-            "fsdp_sync_module_states: true",
-        )
-    if values.get("parallelism_config") and version == 1:
-        yield error(
-            f"{path}: parallelism_config with fsdp_version 1",
-            "accelerate launch raises ValueError.",
-            "fsdp_version: 2",
+            f"{path}: gpu_ids is {ids}, and CUDA_VISIBLE_DEVICES="
+            f"{machine.environ['CUDA_VISIBLE_DEVICES']} is set",
+            "accelerate launch overwrites the variable with gpu_ids: other GPUs than you (or "
+            "your scheduler) chose.",
+            "gpu_ids: all",
         )
 
 
-def _plain(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _strategy(reshard: object) -> str:
-    return "SHARD_GRAD_OP" if reshard is False else str(reshard)
-
-
-def _true(value: object) -> bool:
-    return str(value).lower() in ("true", "1", "yes", "y", "on")
+def _lower(value: object) -> object:
+    """utils/launch.py: PrecisionType(args.mixed_precision.lower())."""
+    return value.lower() if isinstance(value, str) else value
 
 
 def _file(machine: Machine) -> ConfigFile | Unknown:
     return machine.config if isinstance(machine.config, Unknown) else machine.config.accelerate
 
 
-def _named(unknown: list[str], known: frozenset[str]) -> str:
-    """Unknown keys, each with the known one that it resembles."""
-    said = []
-    for key in unknown:
-        near = difflib.get_close_matches(key, known, n=1, cutoff=0.75)
-        said.append(f"{key} (did you mean {near[0]}?)" if near else key)
-    return ("key " if len(said) == 1 else "keys ") + ", ".join(said)
-
-
 CHECKS = (
     Check("accelerate-config", "accelerate", configuration),
     Check("config-on-this-machine", "accelerate", on_this_hardware),
-    Check("config-sections", "accelerate", sections),
 )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from distlint.hardware.accelerate_config import keys
+from distlint.hardware.accelerate_config import deepspeed_keys, keys
 from distlint.hardware.doctor.check import Check, Result, error, ok, skipped, warning
+from distlint.hardware.doctor.checks.config_sections import offload
+from distlint.hardware.doctor.checks.spelling import named
 from distlint.hardware.doctor.machine import Machine, Unknown
+from distlint.hardware.version_numbers import satisfies
 
 
 def deepspeed_json(machine: Machine) -> Iterator[Result]:
@@ -35,7 +39,9 @@ def deepspeed_json(machine: Machine) -> Iterator[Result]:
         yield error(f"{file.path} {file.problem}", "every rank fails on it.", "correct the file.")
         return
     found = [
-        *_alone(file.path, file.values, machine.processes),
+        *_names(file.path, file.values, _installed(machine)),
+        *_bounds(file.path, file.values),
+        *_alone(file.path, file.values, machine.world_size),
         *_against_accelerate(file.path, file.values, values),
     ]
     yield from found or [ok(f"{file.path}: ZeRO stage {_stage(file.values)}")]
@@ -58,13 +64,83 @@ def _package_missing(machine: Machine, *, uses: bool) -> Result | None:
     )
 
 
+def _installed(machine: Machine) -> str | None:
+    packages = () if isinstance(machine.packages, Unknown) else machine.packages
+    return next((one.version for one in packages if one.name == "deepspeed"), None)
+
+
+def _names(path: str, values: Mapping[str, Any], installed: str | None) -> Iterator[Result]:
+    """Keys that DeepSpeed does not read, or refuses."""
+    known = deepspeed_keys.TOP_LEVEL | deepspeed_keys.REMOVED
+    unknown = sorted(key for key in values if key not in known and not _is_note(key))
+    if unknown:
+        yield warning(
+            f"{path} has unknown {named(unknown, deepspeed_keys.TOP_LEVEL)}",
+            "DeepSpeed never reads it: what it asks for does not happen.",
+            "correct or remove it.",
+        )
+    for section, allowed in deepspeed_keys.STRICT:
+        inner = _at(values, section)
+        unknown = sorted(key for key in inner if key not in allowed) if _is_mapping(inner) else []
+        if unknown:
+            yield error(
+                f"{path}: {'.'.join(section)} has unknown {named(unknown, allowed)}",
+                "DeepSpeed allows no other key there and raises on every rank.",
+                "correct or remove it.",
+            )
+    version = deepspeed_keys.DEEPSPEED_VERSION
+    if installed is not None and not satisfies(installed, f">={version}"):
+        return
+    zero = _at(values, ("zero_optimization",))
+    gone = [key for key in sorted(deepspeed_keys.REMOVED) if key in values]
+    gone += [
+        f"zero_optimization.{key}"
+        for key in sorted(deepspeed_keys.ZERO_REMOVED)
+        if _is_mapping(zero) and key in zero
+    ]
+    if gone:
+        yield error(
+            f"{path} has {', '.join(gone)}",
+            f"DeepSpeed {version} has no such feature any more and raises on every rank.",
+            "remove it.",
+        )
+
+
+def _bounds(path: str, values: Mapping[str, Any]) -> Iterator[Result]:
+    for bound in deepspeed_keys.BOUNDS:
+        value = _at(values, bound.path)
+        if value is not None and value != "auto" and not bound.kind.takes(value):
+            yield error(
+                f"{path}: {'.'.join(bound.path)} is {value!r}",
+                "DeepSpeed refuses it on every rank.",
+                f"{bound.kind.words()}.",
+            )
+
+
+def _at(values: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    """The value at a path of keys; None where there is none."""
+    found: Any = values
+    for key in path:
+        found = found.get(key) if _is_mapping(found) else None
+    return found
+
+
+def _is_mapping(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _is_note(key: str) -> bool:
+    """JSON has no comments: people write them as keys."""
+    return key.startswith(("_", "#", "//", "comment"))
+
+
 def _stage(values: Mapping[str, Any]) -> int | None:
     zero = values.get("zero_optimization")
     stage = zero.get("stage", 0) if isinstance(zero, dict) else None
     return stage if isinstance(stage, int) else None
 
 
-def _alone(path: str, values: Mapping[str, Any], processes: int | None) -> Iterator[Result]:
+def _alone(path: str, values: Mapping[str, Any], world: int | None) -> Iterator[Result]:
     zero = values.get("zero_optimization")
     if not isinstance(zero, dict):
         # accelerate 1.15.0 utils/dataclasses.py, DeepSpeedPlugin.__post_init__
@@ -75,9 +151,6 @@ def _alone(path: str, values: Mapping[str, Any], processes: int | None) -> Itera
         )
         return
     stage = zero.get("stage", 0)
-    if stage not in (0, 1, 2, 3, "auto"):
-        yield error(f"{path}: stage is {stage!r}", "there are 0, 1, 2 and 3.", '"stage": 2')
-        return
     if _enabled(values, "fp16") and _enabled(values, "bf16"):
         # deepspeed 0.19.8 runtime/config.py, _initialize_params
         yield error(
@@ -85,18 +158,22 @@ def _alone(path: str, values: Mapping[str, Any], processes: int | None) -> Itera
             "DeepSpeed asserts that only one is.",
             'leave one, or set both to "auto" for accelerate to decide.',
         )
-    if _device(zero, "offload_param") in ("cpu", "nvme") and stage != 3:
-        yield error(
-            f"{path}: offload_param with stage {stage}",
-            "only stage 3 divides parameters, so only stage 3 offloads them: no memory is saved.",
-            '"stage": 3, or remove offload_param.',
-        )
-    if _device(zero, "offload_optimizer") in ("cpu", "nvme") and stage == 0:
-        yield error(
-            f"{path}: offload_optimizer with stage 0",
-            "nothing is offloaded without ZeRO.",
-            '"stage": 2',
-        )
+    for precision in ("fp16", "bf16"):
+        if _enabled(values, "torch_autocast") and _enabled(values, precision):
+            # deepspeed 0.19.8 runtime/torch_autocast.py, _validate_auto_cast_settings
+            yield error(
+                f"{path}: torch_autocast and {precision} are both enabled",
+                "DeepSpeed asserts that only one is.",
+                "leave one.",
+            )
+        if _enabled(values, "amp") and _enabled(values, precision):
+            yield error(
+                f"{path}: amp and {precision} are both enabled",
+                "two ways of mixed precision: DeepSpeed refuses to start.",
+                "remove amp.",
+            )
+    devices = {part: _device(zero, f"offload_{part}") for part in ("param", "optimizer")}
+    yield from offload(path, str(stage), devices)
     for part in ("offload_param", "offload_optimizer"):
         section = zero.get(part)
         if _device(zero, part) == "nvme" and not (
@@ -107,21 +184,34 @@ def _alone(path: str, values: Mapping[str, Any], processes: int | None) -> Itera
                 "DeepSpeed has no place to write to.",
                 '"nvme_path": "/local_nvme"',
             )
-    yield from _batch(path, values, processes)
+    yield from _batch(path, values, world)
 
 
-def _batch(path: str, values: Mapping[str, Any], processes: int | None) -> Iterator[Result]:
-    """deepspeed 0.19.8 runtime/config.py, _batch_assertion: the product must be exact."""
+def _batch(path: str, values: Mapping[str, Any], world: int | None) -> Iterator[Result]:
+    """deepspeed 0.19.8 runtime/config.py, _batch_assertion: the product must be exact.
+
+    accelerate writes 1 for gradient_accumulation_steps where the file says nothing
+    (DeepSpeedPlugin.__post_init__); what is "auto", or left out, is computed and must come out even.
+    """
     train = values.get("train_batch_size")
     micro = values.get("train_micro_batch_size_per_gpu")
     steps = values.get("gradient_accumulation_steps", 1)
-    if not (isinstance(train, int) and isinstance(micro, int) and isinstance(steps, int)):
+    if not isinstance(train, int) or world is None or train < 1:
         return
-    if processes is not None and train != micro * steps * processes:
+    for parallel in (
+        values.get("sequence_parallel_size"),
+        _at(values, ("tensor_parallel", "autotp_size")),
+    ):
+        if isinstance(parallel, int) and parallel > 1:
+            world = max(1, world // parallel)
+    known = {"per GPU": micro, "steps": steps}
+    factors = {name: n for name, n in known.items() if isinstance(n, int) and n > 0}
+    product = math.prod(factors.values()) * world
+    shown = " x ".join([*(f"{n} {name}" for name, n in factors.items()), f"{world} processes"])
+    if train % product or (len(factors) == len(known) and train != product):
         yield error(
-            f"{path}: train_batch_size {train}, but {micro} per GPU x {steps} steps x "
-            f"{processes} processes = {micro * steps * processes}",
-            "DeepSpeed asserts that they are equal, on every rank.",
+            f"{path}: train_batch_size {train}, but {shown} = {product}",
+            "DeepSpeed asserts that it is the product of all, on every rank.",
             'leave train_batch_size out, or set it to "auto".',
         )
 

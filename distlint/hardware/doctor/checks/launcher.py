@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from distlint.hardware.doctor.check import Check, Result, error, ok, skipped, warning
-from distlint.hardware.doctor.machine import Machine, NetworkFacts, Unknown
+from distlint.hardware.doctor.machine import Machine, NetworkFacts, Rendezvous, Unknown
 
 # Variables that make a process believe it is one of several.
 # torch 2.13.0: distributed/rendezvous.py _env_rendezvous_handler (RANK, WORLD_SIZE, MASTER_*),
@@ -139,13 +139,13 @@ def master_port(machine: Machine) -> Iterator[Result]:
         yield ok(f"{named} is in use, by the launcher that runs this")
     elif facts.port_error and text is not None:
         yield error(
-            f"{named}: {facts.port_error}",
+            f"{named}: {facts.port_error}{_by(facts.holder)}",
             "rank 0 cannot listen, or the ranks join another job's rendezvous and hang with it.",
-            "end the process that has it (ss -ltnp), or choose another port.",
+            _end_it(facts.holder),
         )
     elif facts.port_error:
         yield warning(
-            f"{named}: {facts.port_error}",
+            f"{named}: {facts.port_error}{_by(facts.holder)}",
             "torchrun and accelerate launch want it for the first job of a machine: a second "
             "torchrun fails; accelerate 1.15 picks another port.",
             "start the second job with --master-port (torchrun) or --main_process_port 0 "
@@ -153,6 +153,82 @@ def master_port(machine: Machine) -> Iterator[Result]:
         )
     else:
         yield ok(f"{named} is free")
+
+
+def _by(holder: str) -> str:
+    return f", by {holder}" if holder else ""
+
+
+def _end_it(holder: str) -> str:
+    found = (
+        f"end {holder} if it is left over" if holder else "end the process that has it (ss -ltnp)"
+    )
+    return f"{found}, or choose another port."
+
+
+def configured_port(machine: Machine) -> Iterator[Result]:
+    """main_process_ip and main_process_port of accelerate's configuration."""
+    facts = machine.network
+    if isinstance(facts, Unknown):
+        yield _unknown(facts)
+        return
+    if facts.configured is None:
+        yield skipped("no configuration names main_process_ip or main_process_port")
+        return
+    yield from _rendezvous_problems(machine, facts.configured) or [
+        ok(f"the configuration's rendezvous: {_place(facts.configured)}")
+    ]
+
+
+def _place(meeting: Rendezvous) -> str:
+    return f"{meeting.host or 'this machine'}, port {meeting.port}"
+
+
+def _rendezvous_problems(machine: Machine, meeting: Rendezvous) -> list[Result]:
+    several, rank = machine.machines > 1, machine.accelerate.get("machine_rank", 0)
+    if several and meeting.error:
+        return [
+            error(
+                f"main_process_ip: {meeting.host} does not resolve: {meeting.error}",
+                "every rank waits for rank 0 at a name that leads nowhere, until its timeout.",
+                "main_process_ip: the address of rank 0's machine.",
+            )
+        ]
+    if several and rank == 0 and not meeting.is_here:
+        return [
+            error(
+                f"machine_rank is 0, and main_process_ip {meeting.host} is not this machine",
+                "rank 0 listens here and the others look for it there.",
+                "main_process_ip: this machine's address, or the right machine_rank.",
+            )
+        ]
+    if several and rank != 0 and meeting.is_here:
+        return [
+            warning(
+                f"machine_rank is {rank}, and main_process_ip {meeting.host} is this machine",
+                "the rank that listens there runs on another machine: nobody answers.",
+                "main_process_ip: the address of the machine of machine_rank 0.",
+            )
+        ]
+    if not meeting.port_error or _under_launcher(machine):
+        return []
+    saw = f"main_process_port {meeting.port}: {meeting.port_error}{_by(meeting.holder)}"
+    # utils/launch.py, prepare_multi_gpu_env: is_port_in_use
+    if several:
+        return [
+            error(
+                saw,
+                "accelerate launch raises ConnectionError on this machine, and the others wait.",
+                _end_it(meeting.holder),
+            )
+        ]
+    return [
+        warning(
+            saw,
+            "accelerate 1.15 takes another port with a warning; what expects this one waits.",
+            _end_it(meeting.holder),
+        )
+    ]
 
 
 def names_resolve(machine: Machine) -> Iterator[Result]:
@@ -208,5 +284,6 @@ CHECKS = (
     Check("launcher-variables", "launcher", leftovers),
     Check("device-map", "launcher", device_map),
     Check("master-port", "launcher", master_port),
+    Check("config-rendezvous", "launcher", configured_port),
     Check("host-names", "launcher", names_resolve),
 )

@@ -123,14 +123,22 @@ def threads(machine: Machine) -> Iterator[Result]:
         f"OMP_NUM_THREADS={first} x {processes} process{'es' * (processes != 1)}, "
         f"{cores} core{'s' * (cores != 1)}"
     )
-    if int(first) * processes > cores:
+    if int(first) * processes <= cores:
+        yield ok(saw)
+    elif int(first) == 1:
+        yield warning(
+            saw,
+            "there are more processes than cores: they take turns, and every rank waits for the "
+            "slowest.",
+            f"start {cores} process{'es' * (cores != 1)}, or give the job {processes} cores "
+            "(--cpus-per-task, a container's CPU limit).",
+        )
+    else:
         yield warning(
             saw,
             "more threads than cores: they take turns, and every rank waits for the slowest.",
             f"OMP_NUM_THREADS={max(1, cores // processes)}",
         )
-    else:
-        yield ok(saw)
 
 
 def _amount(size: int) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from distlint.hardware.doctor.check import Check, Result, Status, ok
 from distlint.hardware.doctor.machine import Machine, Unknown
@@ -47,6 +48,15 @@ def _off(environ: Environ, name: str) -> bool:
 _HPP = "torch 2.13.0 ProcessGroupNCCL.hpp"
 _NCCL = "NCCL user guide, Environment Variables"
 
+# NCCL 2.30.7 src/graph/topo.cc: topoPathTypeStr
+_LEVELS = ("LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS")
+
+
+def _has_unknown_level(name: str, environ: Environ) -> bool:
+    text = environ.get(name, "LOC")
+    return text not in (*_LEVELS, "NET") and not text.strip().isdecimal()
+
+
 CONTRADICTIONS: tuple[Contradiction, ...] = (
     Contradiction(
         ("NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL"),
@@ -55,6 +65,20 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
         "the level has no effect: peer access between GPUs is off.",
         "unset one of them.",
         f"{_NCCL}: NCCL_P2P_DISABLE, NCCL_P2P_LEVEL",
+    ),
+    *(
+        Contradiction(
+            (name,),
+            partial(_has_unknown_level, name),
+            Status.WARNING,
+            f"NCCL reads a level that it does not know as 0, LOC: {what} is off.",
+            f"one of {', '.join(_LEVELS)}, in capitals.",
+            "NCCL 2.30.7 src/graph/paths.cc: ncclGetLevel",
+        )
+        for name, what in (
+            ("NCCL_P2P_LEVEL", "peer access between GPUs"),
+            ("NCCL_NET_GDR_LEVEL", "the network cards' access to GPU memory"),
+        )
     ),
     Contradiction(
         ("NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE"),
@@ -87,6 +111,17 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
         "NCCL writes nothing unless NCCL_DEBUG is set.",
         "NCCL_DEBUG=INFO, or unset the others.",
         f"{_NCCL}: NCCL_DEBUG_SUBSYS",
+    ),
+    Contradiction(
+        ("NCCL_DEBUG",),
+        lambda e: (
+            "NCCL_DEBUG" in e
+            and e["NCCL_DEBUG"].upper() not in ("NONE", "VERSION", "WARN", "INFO", "ABORT", "TRACE")
+        ),
+        Status.WARNING,
+        "NCCL does not know this level and writes nothing.",
+        "VERSION, WARN, INFO or TRACE.",
+        "NCCL 2.30.7 src/debug.cc: ncclDebugInit",
     ),
     Contradiction(
         ("TORCH_NCCL_BLOCKING_WAIT", "NCCL_BLOCKING_WAIT"),
@@ -179,6 +214,7 @@ def contradictions(machine: Machine) -> Iterator[Result]:
     ]
     if not isinstance(machine.host, Unknown) and machine.host.interfaces:
         found += _interfaces(environ, machine.host.interfaces)
+        found += _loopback(machine, machine.host.interfaces)
     known = [
         name
         for name in environ
@@ -200,25 +236,49 @@ def _interfaces(environ: Environ, there: tuple[str, ...]) -> Iterator[Result]:
     names = nccl.removeprefix("^").removeprefix("=")
     exact = nccl.startswith(("=", "^="))
     wanted = [name for name in names.split(",") if name]
-    if wanted and not nccl.startswith("^"):
-        matched = [
-            name
-            for name in there
-            if any(name == w if exact else name.startswith(w) for w in wanted)
-        ]
-        if not matched:
-            yield _no_interface("NCCL_SOCKET_IFNAME", nccl, there, "NCCL finds no interface")
-        elif matched == ["lo"]:
-            yield Result(
-                Status.WARNING,
-                f"NCCL_SOCKET_IFNAME={nccl}",
-                "NCCL listens on loopback only: other machines cannot reach it.",
-                "unset it for jobs on several machines.",
-            )
+    if wanted and not nccl.startswith("^") and not _matched(names, exact, there):
+        yield _no_interface("NCCL_SOCKET_IFNAME", nccl, there, "NCCL finds no interface")
     gloo = environ.get("GLOO_SOCKET_IFNAME", "")
     absent = [name for name in gloo.split(",") if name and name not in there]
     if absent:
         yield _no_interface("GLOO_SOCKET_IFNAME", gloo, there, "gloo finds no such interface")
+
+
+def _matched(names: str, exact: bool, there: tuple[str, ...]) -> list[str]:
+    wanted = [name for name in names.split(",") if name]
+    return [
+        name for name in there if any(name == w if exact else name.startswith(w) for w in wanted)
+    ]
+
+
+def _loopback(machine: Machine, there: tuple[str, ...]) -> Iterator[Result]:
+    """A library that is told to use loopback only, in a job of several machines."""
+    network = machine.network
+    elsewhere = not isinstance(network, Unknown) and not network.master_is_here
+    several = elsewhere or machine.machines > 1
+    for variable, library in (("NCCL_SOCKET_IFNAME", "NCCL"), ("GLOO_SOCKET_IFNAME", "gloo")):
+        text = machine.environ.get(variable, "")
+        if text.startswith("^"):
+            continue
+        exact = library == "gloo" or text.startswith("=")
+        if _matched(text.removeprefix("="), exact, there) != ["lo"]:
+            continue
+        if several:
+            master = machine.environ.get("MASTER_ADDR") or machine.accelerate.get("main_process_ip")
+            yield Result(
+                Status.ERROR,
+                f"{variable}={text}, and rank 0 is at {master or 'another machine'}",
+                f"{library} listens on loopback only: the ranks of the machines never reach each "
+                "other and wait until their timeout.",
+                f"name the interface that leads to the other machines, or unset {variable}.",
+            )
+        elif library == "NCCL":
+            yield Result(
+                Status.WARNING,
+                f"{variable}={text}",
+                "NCCL listens on loopback only: other machines cannot reach it.",
+                "unset it for jobs on several machines.",
+            )
 
 
 def _no_interface(variable: str, value: str, there: tuple[str, ...], what: str) -> Result:

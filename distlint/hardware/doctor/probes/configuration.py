@@ -13,7 +13,7 @@ from distlint.hardware.doctor.machine import ConfigFacts, ConfigFile, Options
 
 def look(options: Options) -> ConfigFacts:
     """Both files, read; nothing is judged here."""
-    accelerate = _accelerate(options.config_file)
+    accelerate = read_accelerate(options)
     return ConfigFacts(accelerate, _deepspeed(options.deepspeed_config, accelerate))
 
 
@@ -26,7 +26,9 @@ def default_config_file() -> Path:
     return home.expanduser() / "accelerate" / "default_config.yaml"
 
 
-def _accelerate(asked: str | None) -> ConfigFile:
+def read_accelerate(options: Options) -> ConfigFile:
+    """accelerate's configuration: the one that was named, else that of its default place."""
+    asked = options.config_file
     if asked is not None:
         return _read(Path(asked), asked, "--config-file")
     path = default_config_file()

@@ -1,0 +1,57 @@
+"""What a fix changes as pieces of text: for readers that take ranges and no diff."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import takewhile
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_END = re.compile(r"\r\n|\r|\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A range of the old text (lines and characters from 1, end exclusive) and what takes its place."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    text: str
+
+
+def replacements(before: str, after: str) -> tuple[Replacement, ...]:
+    """The pieces that turn `before` into `after`, in their order; they do not overlap."""
+    old, new = _LINE.findall(before), _LINE.findall(after)
+    found = []
+    for kind, i1, i2, j1, j2 in SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes():
+        if kind != "equal":
+            found.append(_piece("".join(old[:i1]), "".join(old[i1:i2]), "".join(new[j1:j2])))
+    return tuple(found)
+
+
+def _piece(above: str, old: str, new: str) -> Replacement:
+    """What is between the common beginning and the common end of `old` and `new`."""
+    head = _shared(old, new)
+    if old[:head].endswith("\r"):  # never between the two characters of a line end
+        head -= 1
+    tail = _shared(old[head:][::-1], new[head:][::-1])
+    if tail and old[len(old) - tail] == "\n":
+        tail -= 1
+    start = _position(above + old[:head])
+    end = _position(above + old[: len(old) - tail])
+    return Replacement(*start, *end, new[head : len(new) - tail])
+
+
+def _shared(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _position(text: str) -> tuple[int, int]:
+    """Line and character, from 1, at the end of `text`."""
+    ends = list(_END.finditer(text))
+    return len(ends) + 1, len(text) - (ends[-1].end() if ends else 0) + 1
