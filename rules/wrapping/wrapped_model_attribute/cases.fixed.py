@@ -128,6 +128,14 @@ def frozen_by_an_option(encoder, args, optimizer):
     return unwrap(encoder).config  # expect: DL201
 
 
+def set_and_lost(model, optimizer, settings, path):
+    accelerator = Accelerator()
+    model, optimizer = accelerator.prepare(model, optimizer)
+    unwrap(model).generation_config = settings  # expect: DL201
+    inner = accelerator.unwrap_model(model)
+    inner.save_pretrained(path)
+
+
 class Switch:
     def __init__(self, net, args):
         self.is_distributed = args.distributed
@@ -141,6 +149,28 @@ class Switch:
 
 
 # Correct
+
+
+def set_on_the_model(model, optimizer, settings, path):
+    accelerator = Accelerator()
+    model, optimizer = accelerator.prepare(model, optimizer)
+    inner = accelerator.unwrap_model(model)
+    inner.generation_config = settings
+    inner.save_pretrained(path)
+
+
+def set_before_the_wrap(model, optimizer, settings, path):
+    accelerator = Accelerator()
+    model.generation_config = settings
+    model, optimizer = accelerator.prepare(model, optimizer)
+    accelerator.unwrap_model(model).save_pretrained(path)
+
+
+def set_behind_the_save(model, optimizer, settings, path):
+    accelerator = Accelerator()
+    model, optimizer = accelerator.prepare(model, optimizer)
+    accelerator.unwrap_model(model).save_pretrained(path)
+    model.generation_config = settings
 
 
 def build_encoder():
