@@ -135,6 +135,17 @@ def set_and_lost(model, optimizer, settings, path):
     inner.save_pretrained(path)
 
 
+def several(text_encoders, tokenizers, optimizer):
+    accelerator = Accelerator()
+    text_encoders = [accelerator.prepare(text_encoder) for text_encoder in text_encoders]
+    optimizer = accelerator.prepare(optimizer)
+    for text_encoder in text_encoders:
+        text_encoder.train()
+        print(text_encoder.text_model)  # expect: DL201
+    for tokenizer, text_encoder in zip(tokenizers, text_encoders):
+        print(tokenizer.model_max_length, text_encoder.get_input_embeddings())  # expect: DL201
+
+
 class Switch:
     def __init__(self, net, args):
         self.is_distributed = args.distributed
@@ -148,6 +159,16 @@ class Switch:
 
 
 # Correct
+
+
+def several_loaders(loaders, models):
+    accelerator = Accelerator()
+    loaders = accelerator.prepare(loaders)
+    models = [accelerator.prepare(model) for model in models]
+    for batch, model in zip(loaders, models):
+        print(batch.shape, accelerator.unwrap_model(model).config)
+    for batch in loaders:
+        print(batch.shape)
 
 
 def set_on_the_model(model, optimizer, settings, path):
