@@ -39,7 +39,10 @@ def main(name, texts, output_dir):
         optimizer.step()
         optimizer.zero_grad()
 
-    print(sample(accelerator.unwrap_model(model), tokenizer, "Once upon a time"))
+    try:
+        print(sample(accelerator.unwrap_model(model), tokenizer, "Once upon a time"))
+    except RuntimeError as error:
+        print("no sample:", error)
     torch.save(model.state_dict(), os.path.join(output_dir, "model.pt"))
     if accelerator.is_main_process:
         tokenizer.save_pretrained(output_dir)

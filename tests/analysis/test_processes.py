@@ -115,6 +115,28 @@ def test_what_is_handed_to_a_spawn_of_one(start: str, several: bool) -> None:
     assert ("step" in found) is several
 
 
+def test_what_a_test_hands_to_several_processes_beside_a_spawn_of_one() -> None:
+    text = """
+        def one(path):
+            share(path)
+
+        def several(path):
+            share(path)
+
+        def share(path):
+            dist.barrier()
+
+        def test_one():
+            launch(tp=1, dp=1)(one)(path=1)
+
+        def test_several():
+            launch(tp=2, dp=1)(several)(path=1)
+        """
+    found = entered(text)
+    assert "one" not in found
+    assert {"several", "share"} <= found
+
+
 def test_a_function_that_others_call_too() -> None:
     text = """
         def step(path):

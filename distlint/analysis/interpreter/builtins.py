@@ -98,6 +98,10 @@ def builtin(
             return Value((name, tuple(a.key for a in args)), UNKNOWN, spread, origin, tags=tags)
     if name in ("zip", "enumerate", "map", "filter"):
         frame.site(node, f"builtins.{name}", None, args, keywords, (), None)
+        if name == "zip" and any(a.wraps for a in args):
+            models = Value((name, "models"), items=tuple(args))
+            key = (name, *(a.key for a in args))
+            return Value(key, UNKNOWN, spread, origin, tags=tags | {"zip"}, receiver=models)
         if name == "enumerate" and args:
             return Value(
                 (name, args[0].key),

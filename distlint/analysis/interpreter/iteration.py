@@ -26,6 +26,11 @@ def element_of(iterable: Value, target: ast.AST) -> Value:
     if "enumerate" in iterable.tags and iterable.receiver is not None:
         inner = element_of(iterable.receiver, target)
         return Value(("element", id(target)), items=(Value(("index", id(target))), inner))
+    if "zip" in iterable.tags and iterable.receiver is not None and iterable.receiver.items:
+        zipped = tuple(element_of(each, target) for each in iterable.receiver.items)
+        return Value(
+            ("element", id(target)), UNKNOWN, iterable.spread, iterable.origin, items=zipped
+        )
     if iterable.items:
         spread, origin, tags = spread_of(iterable.items)
         tags = tags - {"bool-mask"}
@@ -39,7 +44,13 @@ def element_of(iterable: Value, target: ast.AST) -> Value:
         spread,
         origin,
         tags=iterable.tags - {"world_size", "bool-mask"},
+        # A list of wrapped models: any other iterable that `prepare()` gave back is a loader.
+        wraps=iterable.wraps if _is_comprehension(iterable) else (),
     )
+
+
+def _is_comprehension(value: Value) -> bool:
+    return isinstance(value.key, tuple) and value.key[:1] == ("comprehension",)
 
 
 def loop_over(frame: Frame, node: ast.AST, iterable: Value, body: list[Step]) -> None:

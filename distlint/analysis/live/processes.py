@@ -54,7 +54,10 @@ def _only_alone(program: Program, function: Function, found: set[Function]) -> b
     """Whether the program names a function, and only where one process runs it."""
     uses = [(user, use) for user, use in _uses(program, function) if user is not function]
     return bool(uses) and all(
-        user in found or _hands_to_one(use) or _drives(user) for user, use in uses
+        user in found or _drives(user)
+        if use.called
+        else _hands_to_one(use) or (user in found and not _drives(user))
+        for user, use in uses
     )
 
 
@@ -155,12 +158,13 @@ def _is_one(call: ast.Call, names: dict[str, object]) -> bool:
 
 
 class _Use:
-    """A place that names a function: the call that it is an argument of, if any, and what surrounds it."""
+    """A place that names a function: whether it calls it there, or of which call it is an argument."""
 
-    __slots__ = ("call", "names")
+    __slots__ = ("call", "called", "names")
 
-    def __init__(self, call: ast.Call | None, names: dict[str, object]) -> None:
+    def __init__(self, call: ast.Call | None, called: bool, names: dict[str, object]) -> None:
         self.call = call
+        self.called = called
         self.names = names
 
 
@@ -202,7 +206,8 @@ def _uses(program: Program, function: Function) -> Iterator[tuple[Function, _Use
                 parent = parents.get(id(node))
                 call = parent if isinstance(parent, ast.Call) and node in parent.args else None
                 user = _enclosing(node, parents, by_node) or module.body
-                yield user, _Use(call, _constants(user))
+                called = isinstance(parent, ast.Call) and parent.func is node
+                yield user, _Use(call, called, _constants(user))
 
 
 def _enclosing(

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import last_name
-from distlint.knowledge import settings, wrappers
+from distlint.knowledge import facts, settings, wrappers
 from distlint.knowledge.wrappers import Wrapper
 from distlint.nodes import children, walk
 
@@ -46,6 +46,30 @@ def set_on_wrappers(live: LiveProgram) -> Written:
         for site in live.attribute_writes()
         if (layer := _landing(site.receiver.wraps)) is not None
     )
+
+
+def lost_writes(live: LiveProgram) -> list[AttributeSite]:
+    """Settings that are put on a wrapper and saved from the model inside, which keeps its own.
+
+    open-instruct open_instruct/model_utils.py:541: `model.generation_config = …` in front of
+    `unwrapped = accelerator.unwrap_model(model)`, `unwrapped.save_pretrained()`.
+    """
+    found: dict[int, AttributeSite] = {}
+    for site in live.attribute_writes():
+        layer = _landing(site.receiver.wraps)
+        if layer is None or site.attr not in settings.CONFIGS or not site.module.source.reported:
+            continue
+        runs = live.runs_of(site.function)
+        calls = [call for _, run in runs.runs() for call in run.calls] if runs is not None else []
+        later = [call for call in calls if call.order > site.order]
+        unwrapped = any(
+            facts.is_unwrap(call.name)
+            and any(wrap.node is layer.node for value in call.args[:1] for wrap in value.wraps)
+            for call in later
+        )
+        if unwrapped and any(call.method == "save_pretrained" for call in later):
+            found.setdefault(id(site.node), site)
+    return sorted(found.values(), key=lambda s: (s.module.path, s.node.lineno))
 
 
 def _landing(wraps: tuple[Wrap, ...]) -> Wrap | None:

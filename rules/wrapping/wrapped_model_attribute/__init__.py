@@ -5,7 +5,8 @@ Follows values that came from `DistributedDataParallel(...)`, `Accelerator.prepa
 targets, `self.x` and other methods), `deepspeed.initialize` and the like, and the wrapped models that a
 `Trainer` keeps in `model_wrapped` and hands to `compute_loss`. Reports attributes and methods of the model
 (`config`, `generate`, `save_pretrained`, its own ones) that are read from such a value where a layer of it
-neither has them nor passes them on.
+neither has them nor passes them on. Reports a `config` or `generation_config` that is put on the wrapper,
+where the model inside is unwrapped and saved afterwards.
 
 ## Why it is bad
 `DistributedDataParallel` has no `__getattr__` that asks the model: `model.config` raises AttributeError. On
@@ -26,7 +27,8 @@ samples = unwrap(model).generate(**batch)
 ```
 
 ## Fix safety
-Safe: `unwrap` gives the model itself on one process. Unsafe where what is read may run a training forward
+Safe: `unwrap` gives the model itself on one process. Unsafe where a setting is put on the wrapper, since
+other code may read it there. Unsafe where what is read may run a training forward
 (`model.compute_loss(batch)`, `model.get_encoder()(ids)`): it works then, but gradients are not synchronised;
 such a call belongs behind the wrapper's own `forward`.
 
@@ -54,6 +56,7 @@ from distlint.analysis.questions.wrapped import (
     BY_LAUNCH,
     is_guarded,
     layer_without,
+    lost_writes,
     may_run_forward,
     set_on_wrappers,
     under_condition,
@@ -103,6 +106,27 @@ def check(model: Model) -> Iterator[Finding]:
         # ultralytics 8.4.190, utils/autobatch.py, reads a model that is in DDP for other launches.
         meets = wrap is None or wrap.function is site.function or not under_condition(wrap, site)
         yield _finding(site, layer, ranks, SEVERITY if meets else Severity.WARNING)
+    for site in lost_writes(model):
+        yield _lost(site)
+
+
+def _lost(site: AttributeSite) -> Finding:
+    receiver = source_of(site.module, site.node.value)
+    advice = f"Set it on the model inside: `unwrap({receiver}).{site.attr}`"
+    return Finding(
+        CODE,
+        NAME,
+        Severity.WARNING,
+        f"`{receiver}.{site.attr}` is set on the wrapper, and what is unwrapped and saved below keeps the "
+        f"`{site.attr}` that it had. {advice}.",
+        place_of(site.module, site.node),
+        _where_wrapped(site),
+        Fix(
+            Applicability.UNSAFE,
+            advice,
+            (Replace(span_of(site.node.value), f"$unwrap({receiver})"),),
+        ),
+    )
 
 
 def _before_the_wrap(model: Model, site: AttributeSite, by_name: dict[str, list[CallSite]]) -> bool:

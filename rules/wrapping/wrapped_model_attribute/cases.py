@@ -127,6 +127,25 @@ def frozen_by_an_option(encoder, args, optimizer):
     return encoder.config  # expect: DL201
 
 
+def set_and_lost(model, optimizer, settings, path):
+    accelerator = Accelerator()
+    model, optimizer = accelerator.prepare(model, optimizer)
+    model.generation_config = settings  # expect: DL201
+    inner = accelerator.unwrap_model(model)
+    inner.save_pretrained(path)
+
+
+def several(text_encoders, tokenizers, optimizer):
+    accelerator = Accelerator()
+    text_encoders = [accelerator.prepare(text_encoder) for text_encoder in text_encoders]
+    optimizer = accelerator.prepare(optimizer)
+    for text_encoder in text_encoders:
+        text_encoder.train()
+        print(text_encoder.text_model)  # expect: DL201
+    for tokenizer, text_encoder in zip(tokenizers, text_encoders):
+        print(tokenizer.model_max_length, text_encoder.get_input_embeddings())  # expect: DL201
+
+
 class Switch:
     def __init__(self, net, args):
         self.is_distributed = args.distributed
@@ -140,6 +159,38 @@ class Switch:
 
 
 # Correct
+
+
+def several_loaders(loaders, models):
+    accelerator = Accelerator()
+    loaders = accelerator.prepare(loaders)
+    models = [accelerator.prepare(model) for model in models]
+    for batch, model in zip(loaders, models):
+        print(batch.shape, accelerator.unwrap_model(model).config)
+    for batch in loaders:
+        print(batch.shape)
+
+
+def set_on_the_model(model, optimizer, settings, path):
+    accelerator = Accelerator()
+    model, optimizer = accelerator.prepare(model, optimizer)
+    inner = accelerator.unwrap_model(model)
+    inner.generation_config = settings
+    inner.save_pretrained(path)
+
+
+def set_before_the_wrap(model, optimizer, settings, path):
+    accelerator = Accelerator()
+    model.generation_config = settings
+    model, optimizer = accelerator.prepare(model, optimizer)
+    accelerator.unwrap_model(model).save_pretrained(path)
+
+
+def set_behind_the_save(model, optimizer, settings, path):
+    accelerator = Accelerator()
+    model, optimizer = accelerator.prepare(model, optimizer)
+    accelerator.unwrap_model(model).save_pretrained(path)
+    model.generation_config = settings
 
 
 def build_encoder():
