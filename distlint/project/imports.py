@@ -66,7 +66,7 @@ class Imports:
         while folder not in self._inside:
             self._inside.add(folder)
             self._words.add(os.path.basename(folder))
-            if len(folder) <= len(self._top):
+            if len(folder) <= min(len(self._top), len(root)):
                 break
             folder = os.path.dirname(folder)
 
