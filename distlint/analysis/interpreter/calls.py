@@ -115,7 +115,7 @@ def dispatch(
 
 def _named_by_user(function: Function) -> str | None:
     """The name under which the settings list a function of the project as a collective or rank test."""
-    name = f"{function.module.name}.{function.qualname}"
+    name = f"{function.module.written}.{function.qualname}"
     if name in facts.USER_ROWS:
         return name
     return f".{function.name}" if f".{function.name}" in facts.USER_ROWS else None
