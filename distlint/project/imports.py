@@ -14,7 +14,6 @@ from typing import Final
 from distlint.project.modules import (
     ROOT_MARKERS,
     is_package,
-    module_name,
     package_root,
     project_root,
 )
@@ -35,6 +34,7 @@ class Imports:
         self._files = frozenset(paths)
         self._inside: set[str] = set()
         self._folders: dict[str, tuple[str, str]] = {}  # root, and the dotted name below it
+        self._names: dict[str, str] = {}
         self._numbers: dict[str, dict[str, int]] = {}
         self._words: set[str] = set()
         self._known: dict[tuple[str, str, str, str], str | None] = {}
@@ -66,7 +66,7 @@ class Imports:
         while folder not in self._inside:
             self._inside.add(folder)
             self._words.add(os.path.basename(folder))
-            if len(folder) <= len(self._top):
+            if len(folder) <= min(len(self._top), len(root)):
                 break
             folder = os.path.dirname(folder)
 
@@ -76,10 +76,18 @@ class Imports:
 
     def name(self, path: str) -> str:
         """The name of the module that the file at `path` makes; no other file of these has it."""
-        name, _ = module_name(path)
-        top, dot, rest = name.partition(".")
-        number = self._numbers.get(top, {}).get(package_root(os.path.dirname(path)), 1)
-        return name if number == 1 else f"{top}~{number}{dot}{rest}"
+        name = self._names.get(path)
+        if name is None:
+            folder, _, filename = path.rpartition(os.sep)
+            root, inside = self._folders[folder]
+            stem = filename.rpartition(".")[0] or filename
+            parts = [inside] if inside else []
+            parts += [] if stem == "__init__" else [stem]
+            top, dot, rest = (".".join(parts) or os.path.basename(folder)).partition(".")
+            number = self._numbers.get(top, {}).get(root, 1)
+            name = f"{top}~{number}{dot}{rest}" if number > 1 else f"{top}{dot}{rest}"
+            self._names[path] = name
+        return name
 
     def meant(self, path: str, tree: ast.Module, text: str) -> dict[Written, str]:
         """What the imports of the file at `path` mean, where that is something of these files.

@@ -118,7 +118,7 @@ def _named_by_user(frame: Frame, function: Function) -> str | None:
     listed = frame.knowledge.listed
     if not listed:
         return None
-    names = (f"{function.module.name}.{function.qualname}", f".{function.name}")
+    names = (f"{function.module.written}.{function.qualname}", f".{function.name}")
     return next((name for name in names if name in listed), None)
 
 

@@ -100,6 +100,12 @@ class Module:
         return self.source.path
 
     @property
+    def written(self) -> str:
+        """The name by which its neighbours import it: without the number that tells it from others."""
+        top, dot, rest = self.name.partition(".")
+        return top.partition("~")[0] + dot + rest
+
+    @property
     def package(self) -> str:
         """What a relative import with one dot starts from."""
         return self.name if self.source.is_package else self.name.rpartition(".")[0]
