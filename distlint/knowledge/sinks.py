@@ -830,6 +830,23 @@ _ROWS: tuple[Call, ...] = (
         source="evaluate 0.4.6 evaluate/loading.py:689",
     ),
     Call(
+        "gdown.download",
+        DOWNLOAD,
+        path=1,
+        path_keyword="output",
+        atomic=True,
+        source="gdown 6.5.1 gdown/download.py:709",
+        note="every rank downloads to a name of its own and moves it",
+    ),
+    Call(
+        "fvcore.common.download.download",
+        DOWNLOAD,
+        path=1,
+        path_keyword="dir",
+        source="fvcore 0.1.5.post20221221 fvcore/common/download.py:11",
+        note="asks whether the file is there, and downloads to one temporary name for all",
+    ),
+    Call(
         "nltk.download",
         DOWNLOAD,
         path=0,

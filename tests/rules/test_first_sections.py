@@ -390,6 +390,14 @@ def prepare(data, path):
     dist.barrier()
     return data
 """,
+    "main writes if it is asked to, the others read at once": """\
+def prepare(data, path, skip):
+    if dist.get_rank() == 0 and not skip:
+        torch.save(data, path)
+    data = torch.load(path)  # here
+    dist.barrier()
+    return data
+""",
     "the barrier before main writes": """\
 def prepare(data, path):
     dist.barrier()

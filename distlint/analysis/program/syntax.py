@@ -80,6 +80,21 @@ def target_names(target: ast.expr) -> Iterator[str]:
             yield from target_names(value)
 
 
+def default_of(function: Function, name: str) -> ast.expr | None:
+    """What a parameter is where the caller gives nothing."""
+    if isinstance(function.node, ast.Module):
+        return None
+    spec = function.node.args
+    names = [a.arg for a in (*spec.posonlyargs, *spec.args)]
+    if name in names:
+        index = names.index(name) - (len(names) - len(spec.defaults))
+        return spec.defaults[index] if index >= 0 else None
+    for parameter, value in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
+        if parameter.arg == name:
+            return value
+    return None
+
+
 def element_names(function: Function) -> set[str]:
     """The names that hold an element of some collection; counters and written-out lists give none."""
     found: set[str] = set()

@@ -22,10 +22,12 @@ from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import (
     assignments,
+    default_of,
     element_names,
     own_nodes,
     statement_with_test,
 )
+from distlint.analysis.questions.one_process import alone
 from distlint.analysis.questions.paths import holds, parts_of, readable
 from distlint.knowledge import devices, sinks
 from distlint.knowledge.schema import Call as Row
@@ -127,7 +129,10 @@ def file_calls(live: LiveProgram) -> list[FileCall]:
     A call whose function the ranks enter in several ways is there once: as they enter it together.
     """
     found: dict[tuple[int, int], FileCall] = {}
+    single = live.answer(alone)
     for runs in live.functions():
+        if runs.function in single:
+            continue
         for family, group in groups_of(runs):
             arrival = live.arrivals.get((runs.function, family))
             for made in _of_group(group, arrival):
@@ -259,7 +264,7 @@ def same_path(
     if names is None:
         names = _computed_alike(found)
     told = _told_apart(found)
-    if told or (told is None and names is None and _own_somewhere(found)):
+    if told or (told is None and _own_somewhere(found, only_passed=names is not None)):
         return False
     if names is not None:
         if any(_is_number(name, found.function) for name in names):
@@ -271,8 +276,24 @@ def same_path(
     return _shared(found.path, found.function, callers, _MAX_CALLERS)
 
 
-def _own_somewhere(found: FileCall) -> bool:
-    return any(value is not None and is_own(value) for _, _, value in found.sites)
+def _own_somewhere(found: FileCall, *, only_passed: bool) -> bool:
+    """Whether the path is each rank's own by its value.
+
+    A path that is spelled out, but for the parameters in it, can only be so by what is passed.
+    """
+    start, end = found.function.body[0].lineno, found.function.body[-1].end_lineno or 0
+    for _, _, value in found.sites:
+        if value is None or not is_own(value):
+            continue
+        origin = value.origin
+        here = (
+            origin is not None
+            and origin.module is found.function.module
+            and start <= getattr(origin.node, "lineno", 0) <= end
+        )
+        if not (only_passed and here):
+            return True
+    return False
 
 
 def _told_apart(found: FileCall) -> bool | None:
@@ -327,7 +348,7 @@ def _is_number(name: str, function: Function) -> bool:
     """Whether a parameter tells who the process is: by its name, its default, or how ranks start."""
     if _counts(name) or name == _started_with(function):
         return True
-    default = _default(function, name)
+    default = default_of(function, name)
     return default is not None and _names_a_part(default, function)
 
 
@@ -393,7 +414,7 @@ def _meanings(name: str, function: Function) -> Iterator[tuple[ast.AST, Function
     """The expressions that a name or an attribute of `self` stands for, each with its function."""
     assigned = assignments(function).get(name, ())
     yield from ((value, function) for value in assigned)
-    default = _default(function, name)
+    default = default_of(function, name)
     if default is not None:
         yield default, function
     cls = function.cls
@@ -411,21 +432,6 @@ def _meanings(name: str, function: Function) -> Iterator[tuple[ast.AST, Function
     elif not assigned and name in function.module.assigned and name not in function.parameters:
         body = function.module.body
         yield from ((value, body) for value in assignments(body).get(name, ()))
-
-
-def _default(function: Function, name: str) -> ast.expr | None:
-    """What a parameter is where the caller gives nothing."""
-    if isinstance(function.node, ast.Module):
-        return None
-    spec = function.node.args
-    names = [a.arg for a in (*spec.posonlyargs, *spec.args)]
-    if name in names:
-        index = names.index(name) - (len(names) - len(spec.defaults))
-        return spec.defaults[index] if index >= 0 else None
-    for parameter, value in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
-        if parameter.arg == name:
-            return value
-    return None
 
 
 def is_own(value: Value) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ir import CallSite, Run
 from distlint.analysis.interpreter.ranks import MAIN, OTHER
 from distlint.analysis.interpreter.values import Spread
-from distlint.analysis.live.arrival import called, groups_of
+from distlint.analysis.live.arrival import called, groups_of, mentions_rank
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.questions.filesystem import (
     asks_existence,
@@ -194,9 +194,18 @@ def _prepares(live: LiveProgram, step: Step, other: list[Step]) -> bool:
 
 
 def _by_rank(step: Step) -> bool:
-    """Whether the call, or a test of the rank here or where the function is called, keeps the others out."""
+    """Whether the call, or a test of the rank here or where the function is called, keeps the others out.
+
+    In `is_main and not skip` rank 0 is left with what it does not know, which is no test of the rank.
+    """
     return step.chosen or any(
-        guard.value.spread is Spread.RANK and guard.value.truthiness() is not None
+        (guard.value.spread is Spread.RANK and guard.value.truthiness() is not None)
+        or (
+            guard.taken
+            and isinstance(guard.node, ast.BoolOp)
+            and isinstance(guard.node.op, ast.And)
+            and any(mentions_rank(operand) for operand in guard.node.values)
+        )
         for site in (step.site, step.outer)
         for guard in site.guards
     )

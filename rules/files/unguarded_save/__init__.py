@@ -7,8 +7,10 @@ The program itself must show that several ranks come there: the function perform
 rank elsewhere, is a method that a trainer calls on every rank, or is called by such code under no test
 of the rank.
 
-Silent where the rank, a temporary name or this rank's data goes into the path, and on calls that choose
-the writing rank themselves (`accelerator.save`, `Trainer.save_model`, DCP, `engine.save_checkpoint`).
+Silent where the rank, a temporary name or this rank's data goes into the path, where one rank goes first
+(`main_process_first`, `if rank != 0: barrier()` … `if rank == 0: barrier()`, a context manager of the
+project that does so), in a function that builds a parallel layout whose sizes are all 1, and on calls
+that choose the writing rank themselves (`accelerator.save`, `Trainer.save_model`, DCP, `engine.save_checkpoint`).
 
 ## Why it is bad
 The processes truncate and fill one file at the same time. What is left is a mixture, or the file is
@@ -39,8 +41,9 @@ blocks.
 
 ## Known limits
 A path that a function receives counts as the same on all ranks unless a caller is seen to pass a
-rank's own. Elements of collections count as the rank's own. Writes through unknown functions are not
-seen.
+rank's own. Elements of collections count as the rank's own, and so does every path with the local rank,
+also where several machines share a disk. `rank % 2` counts as a name of its own. Writes through unknown
+functions are not seen.
 
 ## References
 - torch 2.13.0 torch/serialization.py: `save` opens the path with "wb"
