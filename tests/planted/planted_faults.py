@@ -42,6 +42,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         "tests/analysis/test_compare.py",
     ),
     "fixing": (
+        "tests/fixing/test_comments.py",
         "tests/fixing/test_diff.py",
         "tests/fixing/test_writing.py",
         "tests/fixing/test_reproducing.py",
@@ -590,7 +591,6 @@ FAULTS: Final = (
         "return one[0] == other[0] and one[1] < other[2] and other[1] < one[2]",
         "return False",
         "two fixes of one comment are both carried out",
-        ("tests/fixing", "tests/project/test_suppressions.py"),
     ),
     Fault(
         f"{_FIXING}/reproducing.py",
