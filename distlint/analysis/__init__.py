@@ -29,7 +29,8 @@ def build_model(sources: Iterable[Source]) -> Model:
     Returns:
         The model that rules are checked against. What could not be followed is in `model.problems`.
     """
-    return _model_of(Program(list(sources)))
+    with deep_recursion():
+        return _model_of(Program(list(sources)))
 
 
 def build_models(sources: Iterable[Source]) -> Iterator[Model]:
@@ -42,7 +43,8 @@ def build_models(sources: Iterable[Source]) -> Iterator[Model]:
         A model for each group that holds a file to report on. One is done with before the next is
         made: its memory is free then.
     """
-    program = Program(list(sources))
+    with deep_recursion():
+        program = Program(list(sources))
     for modules in components(program):
         if any(module.source.reported for module in modules):
             yield _model_of(program.part(modules))
