@@ -35,7 +35,14 @@ _PROGRAMS = (
     "tests/analysis/test_compare.py",
 )
 TESTS: Final[dict[str, tuple[str, ...]]] = {
-    "distlint/analysis/interpreter/": ("tests/analysis/interpreter", *_PROGRAMS),
+    "distlint/analysis/interpreter/": (
+        "tests/analysis/interpreter/test_laws_of_values.py",
+        "tests/analysis/interpreter/test_scope.py",
+        "tests/analysis/interpreter/test_narrowing.py",
+        "tests/analysis/interpreter/test_signature.py",
+        "tests/analysis/interpreter/test_constants.py",
+        *_PROGRAMS,
+    ),
     "distlint/analysis/program/": ("tests/analysis/program", *_PROGRAMS),
     "distlint/analysis/": _PROGRAMS,
     "distlint/fixing/": (
