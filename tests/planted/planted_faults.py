@@ -38,6 +38,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "distlint/analysis/interpreter/": (
         "tests/analysis/interpreter/test_laws_of_values.py",
         "tests/analysis/interpreter/test_scope.py",
+        "tests/analysis/interpreter/test_ranks.py",
         "tests/analysis/interpreter/test_narrowing.py",
         "tests/analysis/interpreter/test_signature.py",
         "tests/analysis/interpreter/test_constants.py",
