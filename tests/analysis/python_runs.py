@@ -70,12 +70,19 @@ def whole(body: str) -> str:
 
 def said_lines(body: str) -> list[str]:
     """The lines with collectives at which distlint says that ranks part."""
+    lines, problems = said(body)
+    assert not problems
+    return lines
+
+
+def said(body: str) -> tuple[list[str], list[str]]:
+    """The same, and what was not followed or compared to its end."""
     text = whole(body)
     model = build_model([Source("m.py", "m", text, ast.parse(text))])
     found = list(model.divergences())
-    assert not model.problems
     lines = {d.event.node.lineno for d in found}  # type: ignore[attr-defined]
-    return sorted(text.splitlines()[line - 1].strip() for line in lines)
+    at = sorted(text.splitlines()[line - 1].strip() for line in lines)
+    return at, [problem.text for problem in model.problems]
 
 
 def parts(body: str) -> bool:

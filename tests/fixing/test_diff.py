@@ -84,3 +84,13 @@ def test_what_people_see() -> None:
         "--- a/train.py\n+++ b/train.py\n@@ -1 +1 @@\n"
         "-x\n\\ No newline at end of file\n+y\n\\ No newline at end of file\n"
     )
+
+
+def test_a_file_that_was_empty() -> None:
+    """The range of no lines names the line before it, as POSIX diff has it: 0."""
+    assert (
+        unified_diff("a.py", b"", b"x\ny\n") == b"--- a/a.py\n+++ b/a.py\n@@ -0,0 +1,2 @@\n+x\n+y\n"
+    )
+    assert unified_diff("a.py", b"a\nb\n", b"a\nx\nb\n", context=0) == (
+        b"--- a/a.py\n+++ b/a.py\n@@ -1,0 +2 @@\n+x\n"
+    )

@@ -82,8 +82,10 @@ def copies(count: int) -> Iterator[list[Path]]:
 
 def ask(place: Path, tests: Sequence[str]) -> tuple[bool, str]:
     """Run tests in a copy: whether they noticed something, and the first that did."""
-    environment = os.environ | {"PYTHONPATH": str(place), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider"]
+    path = f"{place}{os.pathsep}{place / 'tests' / 'planted'}"
+    environment = os.environ | {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0"]
+    command += ["-p", "no:cacheprovider", "-p", "first_example"]
     try:
         done = subprocess.run(
             [*command, "--tb=no", *tests],

@@ -333,3 +333,28 @@ def test_concise_is_one_line_for_each_finding(report: Report) -> None:
     ]
     assert lines[2].startswith("Found 1 error and 1 warning")
     assert concise.render(report, Style(), quiet=True).split("\n") == lines[:2]
+
+
+@pytest.mark.parametrize(
+    ("codes", "problems", "wanted"),
+    [
+        ([], [], 0),
+        (["DL101"], [], 1),
+        (["DL902"], [], 2),
+        (["DL101", "DL902"], [], 2),
+        ([], [Problem("gone.py", "no such file or folder")], 2),
+    ],
+)
+def test_exit_code(codes: list[str], problems: list[Problem], wanted: int) -> None:
+    """1 for findings, 2 where something could not be done: also a file that does not parse."""
+    found = [Finding(c, "name", Severity.ERROR, "text", Place("a.py", 1, 0, 1, 1)) for c in codes]
+    report = Report(findings=[Reported(f, "f") for f in found], problems=problems)
+    assert report.exit_code() == wanted
+
+
+def test_github_takes_columns_within_one_line_only() -> None:
+    finding = Finding("DL301", "name", Severity.ERROR, "text", Place("a,b.py", 1, 0, 2, 1))
+    report = Report(findings=[Reported(finding, "f")], texts=Texts({"a,b.py": "x(\n)\n"}))
+    assert github.render(report) == (
+        "::error file=a%2Cb.py,line=1,endLine=2,title=DL301 name::a,b.py:1:1: DL301 text"
+    )

@@ -62,7 +62,7 @@ def value_of(expression: str, before: str = "pass") -> Value:
 
 
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=200, deadline=None, derandomize=True)
 @given(expressions())
 @example("(+(True))")
 def test_a_known_value_is_that_of_python(expression: str) -> None:
@@ -81,7 +81,7 @@ def test_a_known_value_is_that_of_python(expression: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(expressions(), st.sampled_from(["None", "0", "'a'", "True"]))
 def test_what_is_decided_beside_an_unknown_holds_for_every_value(text: str, sample: str) -> None:
     """`x and 0` is falsy whatever `x` is; with a sample for `x` Python agrees."""

@@ -83,7 +83,7 @@ def came(text: str, x: object, y: object, other: bool) -> set[str]:
     return called
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(conditions(), st.sampled_from((ARMS, EXITS, ASSERTED)))
 def test_nothing_is_said_that_a_sample_belies(test: str, program: str) -> None:
     text = FUNCTIONS + program.format(test=test)

@@ -61,7 +61,7 @@ def without_stars(found: dict[str, Any]) -> dict[str, Any]:
 Call = tuple[list[int], dict[str, int]]
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=200, deadline=None, derandomize=True)
 @given(parameters(), CALLS, CALLS)
 def test_arguments_are_bound_as_python_binds_them(spec: str, first: Call, later: Call) -> None:
     """With what `functools.partial` has bound before, and with what the call gives."""

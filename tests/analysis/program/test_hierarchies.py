@@ -51,7 +51,7 @@ def read(hierarchy: Bases) -> tuple[Program, dict[str, Class]]:
     return program, {c.name: c for m in program.modules.values() for c in m.all_classes}
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None, derandomize=True)
 @given(hierarchies())
 def test_the_order_is_that_of_python(hierarchy: Bases) -> None:
     program, classes = read(hierarchy)
@@ -70,7 +70,7 @@ def test_the_order_is_that_of_python(hierarchy: Bases) -> None:
             assert len(set(outside)) == len(outside)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 @given(hierarchies())
 def test_methods_and_subclasses_are_those_of_python(hierarchy: Bases) -> None:
     program, classes = read(hierarchy)
