@@ -24,6 +24,16 @@ from torch.nn.parallel import DistributedDataParallel as DDP
 """
 
 RIGHT = {
+    "the state of a model that is wrapped in the other mode alone": """
+        from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+
+        def main(args, model):
+            if args.fsdp:
+                model = FSDP(model)
+            if dist.get_rank() == 0:
+                state = None if args.fsdp else model.state_dict()
+                report(state)
+        """,
     "a trainer of one device": """
         import lightning.pytorch as pl
 
