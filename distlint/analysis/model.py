@@ -40,7 +40,9 @@ class Model(LiveProgram):
     @cached_property
     def _divergences(self) -> list[Divergence]:
         found, problems = divergences_of(self._runs, self.graphs)
-        self.problems.extend(Problem(path, text) for path, text in problems)
+        for function, reason in problems:
+            text = f"{function.qualname}: not compared to its end, {reason}"
+            self.problems.append(Problem(function.module.path, text, function.qualname, reason))
         return found
 
     def divergences(self) -> Iterator[Divergence]:

@@ -24,6 +24,26 @@ from torch.nn.parallel import DistributedDataParallel as DDP
 """
 
 RIGHT = {
+    "a function that calls itself under a condition of all ranks": """
+        def visit(node):
+            if node.left:
+                visit(node.left)
+            dist.all_reduce(node.value)
+            if node.right:
+                visit(node.right)
+            if dist.get_rank() == 0:
+                report(node)
+        """,
+    "the state of a model that is wrapped in the other mode alone": """
+        from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+
+        def main(args, model):
+            if args.fsdp:
+                model = FSDP(model)
+            if dist.get_rank() == 0:
+                state = None if args.fsdp else model.state_dict()
+                report(state)
+        """,
     "a trainer of one device": """
         import lightning.pytorch as pl
 
@@ -651,6 +671,12 @@ RIGHT = {
 }
 
 WRONG = {
+    "a function that calls itself on one rank": """
+        def visit(node):
+            if dist.get_rank() == 0 and node.left:
+                visit(node.left)
+            dist.all_reduce(node.value)  # parts: rank
+        """,
     "an exit in a block above": """
         def load(path, full, kind):
             if full:

@@ -269,7 +269,7 @@ def call_project(
         )
     if run.failure and (not frame.scope.tries or _catches(frame.scope.tries[-1], run.failure)):
         may_fail(frame, node, run.failure)
-    if run.steps:
+    if run.steps or run.arguments is not None:  # cut short by a recursion: not known yet
         frame.steps.append(Invoke(run, node, _not_told(run, bound)))
     returned = run.returns
     if returned is None:

@@ -14,10 +14,15 @@ from distlint.analysis.program.definitions import Function
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something the analysis could not do: where, and what (shown with --verbose)."""
+    """Something the analysis could not do: where, and what (shown with --verbose).
+
+    `function` and `reason` are said where the classes of ranks were not compared to the end of one.
+    """
 
     path: str
     text: str
+    function: str = ""
+    reason: str = ""
 
 
 @dataclass(slots=True, eq=False)

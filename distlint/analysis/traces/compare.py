@@ -166,8 +166,7 @@ class Comparison:
 
     def alike(self, left: Run, right: Run) -> bool:
         """Whether a call does the same on both sides, though its arguments may be each rank's own."""
-        if left.variant == right.variant or family_of(left.variant) != family_of(right.variant):
-            # Other arguments differ where one side had too many kinds of them: nothing to say of that.
+        if left.variant == right.variant or not comparable(left, right):
             return True
         key = (left, right, self.layer)
         known = self.graphs.alike.get(key)
@@ -390,13 +389,30 @@ class _Search:
             if not lonely:
                 same = left.acts.keys() == right.acts.keys() and left.ends == right.ends
                 lonely = set() if same else left.calls.keys() | right.calls.keys()
+            closed = {
+                key
+                for key in left.calls.keys() & right.calls.keys()
+                if not comparable(_call(left.calls[key]).run, _call(right.calls[key]).run)
+            }
+            lonely -= closed
             if not lonely:
+                if closed:  # what is in there is not compared, nor what may be there instead
+                    left.cut = right.cut = True
                 return left, right, expand
             expand |= lonely
 
     def _relevant(self, a: States, b: States) -> frozenset[Hashable]:
         """Symbols that either side may still ask: what both have answered holds for the one that asks again."""
         return self._walk.symbols(a) | self._walk.symbols(b)
+
+
+def comparable(left: Run, right: Run) -> bool:
+    """Whether two runs of a call were made for the same kinds of arguments.
+
+    They were not where one side had too many kinds of them, so that its run is one for all: it asks
+    other questions.
+    """
+    return family_of(left.variant) == family_of(right.variant)
 
 
 def _difference(left: Front, right: Front, trail: tuple[Act, ...]) -> Difference | None:

@@ -107,14 +107,14 @@ class Divergence:
 
 def divergences_of(
     live: dict[Function, FunctionRuns], graphs: Graphs
-) -> tuple[list[Divergence], list[tuple[str, str]]]:
-    """All divergences of all live functions, and notes on functions that were given up (path, text)."""
+) -> tuple[list[Divergence], list[tuple[Function, str]]]:
+    """All divergences of all live functions, and the functions not compared to their end, and why."""
     for function, runs in live.items():
         graphs.runs[function] = tuple(run for _, run in runs.runs())
         if any(graphs.noisy(run) for run in graphs.runs[function]):
             graphs.loud.add(function)
     found: dict[tuple[object, ...], Divergence] = {}
-    problems: list[tuple[str, str]] = []
+    problems: list[tuple[Function, str]] = []
     for function, runs in live.items():
         limits: dict[str, None] = {}
         divergences: list[Divergence] = []
@@ -122,9 +122,7 @@ def divergences_of(
             divergences = _of_function(function, runs, graphs, limits)
         except RecursionError:
             limits["nested too deeply"] = None
-        for limit in limits:
-            text = f"{function.qualname}: not compared to its end, {limit}"
-            problems.append((function.module.path, text))
+        problems += [(function, limit) for limit in limits]
         for divergence in divergences:
             key = (divergence.kind, id(divergence.anchor), divergence.layer > 0)
             found.setdefault(key, divergence)

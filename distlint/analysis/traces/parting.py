@@ -85,6 +85,9 @@ def reason_of(
         return Reason(exits, bool(exits), True)
     partings = exits or _partings(absent.divides, waiters, absent)
     partings = partings or _partings(waiters.divides, waiters, absent)
+    anchor = _anchor(act, chain)
+    # What stands around it says more than all else that divides them (sd-scripts fine_tune.py:505).
+    partings = tuple(p for p in partings if _encloses(p.guard, anchor)) or partings
     # The class that waits went on where the other may have left (accelerate 1.15.0 fsdp_utils.py:233).
     explained = bool(exits) or any(guard.exits for guard in waiters.divides)
     return Reason(partings, bool(exits), explained)
@@ -110,10 +113,25 @@ def _partings(guards: list[Guard], waiters: Run, absent: Run) -> tuple[Parting, 
     return tuple(parting for parting in found if parting.divides)
 
 
+def _anchor(act: Act, chain: tuple[Call, ...]) -> ast.AST:
+    """The node in the function itself: the event, or the call or `with` that leads to it."""
+    via = chain[0].via if chain else act.via
+    return via[0] if via else chain[0].node if chain else act.event.node
+
+
+def _encloses(guard: Guard, anchor: ast.AST) -> bool:
+    """Whether an event stands in an arm of the `if` that a condition decides."""
+    return any(
+        isinstance(branch, ast.If)
+        and branch.test is guard.node
+        and any(node is anchor for node in walk(branch))
+        for branch in walk(guard.module.source.tree)
+    )
+
+
 def _enclosing(act: Act, chain: tuple[Call, ...], waiters: Run) -> tuple[Guard, ...]:
     """The conditions in force where the waiting class performs an event, or calls what leads to it."""
-    via = chain[0].via if chain else act.via
-    anchor = via[0] if via else chain[0].node if chain else act.event.node
+    anchor = _anchor(act, chain)
     nodes = {id(anchor)}
     if isinstance(anchor, (ast.With, ast.AsyncWith)):
         nodes |= {id(item.context_expr) for item in anchor.items}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Hashable
 
-from distlint.analysis.interpreter.ir import Known, Layer, Run
-from distlint.analysis.program.definitions import Function
+from distlint.analysis.interpreter.ir import CallSite, Known, Layer, Run
+from distlint.analysis.program.definitions import Function, Module, dotted_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.traces.graph import Graphs
 from distlint.analysis.traces.nodes import (
@@ -19,6 +20,8 @@ from distlint.analysis.traces.nodes import (
     own_nodes,
     ways_on,
 )
+from distlint.knowledge.wrappers import WRAPPERS
+from distlint.nodes import walk
 
 
 class Slice:
@@ -43,7 +46,12 @@ class Slice:
     def counts(self, act: Act) -> bool:
         """Whether an event is one of this layer's, among all ranks, and not one to skip."""
         event = act.event
-        return event.layer <= self.layer and event.group is None and id(event.node) not in self.skip
+        return (
+            event.layer <= self.layer
+            and event.group is None
+            and id(event.node) not in self.skip
+            and not (event.site is not None and _bare(event.site))
+        )
 
     def root(self, call: Call) -> Node:
         """Where the graph of a called function begins to count."""
@@ -176,6 +184,37 @@ class Slice:
                         loops[loop.key] = loops.get(loop.key, frozenset()) | loop.volatile
             self._asked[root] = frozenset(symbols | loops.keys()), loops
         return self._asked[root]
+
+
+@remembered
+def _bare(site: CallSite) -> bool:
+    """Whether a call stands where its model is not wrapped: in the other arm of a condition of the same
+    words (open_lm open_lm/main.py:222, `state if args.fsdp else model.state_dict()`)."""
+    asked = {
+        (dotted_name(guard.node), guard.taken)
+        for guard in site.guards
+        if isinstance(guard.node, (ast.Name, ast.Attribute))
+    }
+    if not asked or site.receiver is None:
+        return False
+    return any(
+        (name, not taken) in asked
+        for wrap in site.receiver.wraps
+        if WRAPPERS[wrap.kind].forward_collective
+        for name, taken in _conditions(wrap.module, wrap.node)
+    )
+
+
+@remembered
+def _conditions(module: Module, node: ast.AST) -> frozenset[tuple[str, bool]]:
+    """The plain names that were asked around a node of a file, each with the arm that it stands in."""
+    return frozenset(
+        (dotted_name(branch.test), taken)
+        for branch in walk(module.source.tree)
+        if isinstance(branch, ast.If) and isinstance(branch.test, (ast.Name, ast.Attribute))
+        for arm, taken in ((branch.body, True), (branch.orelse, False))
+        if any(inner is node for statement in arm for inner in walk(statement))
+    )
 
 
 def _from_the_ends(ends: list[Node], before: dict[Node, list[Node]]) -> list[Node]:

@@ -20,6 +20,7 @@ from distlint.nodes import walk
 
 _MAX_TEXT = 56
 _SHOWN_TRAIL = 2
+_SHOWN_PARTINGS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +118,20 @@ def _branch(guard: Guard) -> ast.If | ast.IfExp | None:
     )
 
 
+def _arms(divergence: Divergence, parting: Parting) -> tuple[bool, bool]:
+    """The arms that the waiting class and the other take, as their runs say.
+
+    Where a class answers either way, it takes the way on which the two part.
+    """
+    waiting, absent = parting.waiting, parting.absent
+    if waiting is None:
+        left = exit_of(divergence, parting.guard)
+        waiting = not absent if absent is not None else left is None or not left.arm
+    return waiting, not waiting if absent is None else absent
+
+
 def _answers(divergence: Divergence, parting: Parting) -> tuple[str, str]:
-    """What the waiting class and the other do at a condition, as their runs answer it."""
+    """What the waiting class and the other do at a condition."""
     guard = parting.guard
     left = exit_of(divergence, guard)
     branch = _branch(guard)
@@ -128,12 +141,7 @@ def _answers(divergence: Divergence, parting: Parting) -> tuple[str, str]:
         words = {left.arm: left.word, not left.arm: "goes on"}
     else:
         words = {True: "enters", False: "else" if branch and branch.orelse else "passes by"}
-    # Where a class answers either way, it takes the way on which the two part.
-    waiting, absent = parting.waiting, parting.absent
-    if waiting is None:
-        waiting = not absent if absent is not None else left is None or not left.arm
-    if absent is None:
-        absent = not waiting
+    waiting, absent = _arms(divergence, parting)
     return words[waiting], words[absent]
 
 
@@ -165,7 +173,7 @@ def absence(divergence: Divergence) -> str:
         if left.always:
             return f"{absent.name} {absent.verb('has', 'have')} {left.done} at {line}"
         return f"{absent.name} may have {left.done} at {line}"
-    if divergence.partings[-1].absent is True:
+    if _arms(divergence, divergence.partings[-1])[1]:
         return f"{absent.name} {absent.verb('takes', 'take')} the branch `{text_of(guard.node)}` ({where(guard.module, guard.node, home)})"
     return f"{absent.name} {absent.verb('does', 'do')} not enter the branch `{text_of(guard.node)}` ({where(guard.module, guard.node, home)})"
 
@@ -236,7 +244,9 @@ def witness(divergence: Divergence) -> Witness:
         step = WitnessStep(_place(act.event), event_text(act.event))
         mine.append(step)
         theirs.append(step)
-    for parting in divergence.partings:
+    # Where nothing explains why they part, all that divides them would be a long list.
+    shown = divergence.partings if divergence.explained else divergence.partings[-_SHOWN_PARTINGS:]
+    for parting in shown:
         guard = parting.guard
         place = place_of(guard.module, guard.node)
         decorates = any(guard.node is each for each in divergence.function.decorators)
