@@ -404,7 +404,10 @@ class Engine:
 
     @staticmethod
     def _mentions_rank(variant: Hashable) -> bool:
-        return isinstance(variant, tuple) and "ranked" in repr(variant)
+        if not isinstance(variant, tuple):
+            return False
+        _, arguments, captured = variant
+        return any(part[0] == "ranked" for _, part in (*arguments, *captured))
 
     # -- values that live outside functions ------------------------------------------------------------
 

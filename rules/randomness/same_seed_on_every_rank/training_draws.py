@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.questions.seeding import (
     Seed,
     draw_of,
@@ -92,6 +93,7 @@ def _reached(model: Model, function: Function) -> list[Function]:
     return found
 
 
+@remembered
 def sites_of(model: Model, function: Function) -> list[CallSite]:
     """The calls of a function, each once, in source order."""
     runs = model.runs_of(function)
