@@ -150,3 +150,42 @@ def test_more_kinds_of_arguments_than_are_followed_are_said() -> None:
     )
     list(model.divergences())
     assert any("kinds of arguments" in problem.text for problem in model.problems)
+
+
+def test_what_the_end_of_a_script_calls_is_followed_once() -> None:
+    """`main` reads a variable of the file whose body is under way: its run there is the one that stays."""
+    model = model_of(
+        """
+        logger = make_logger()
+
+        def main():
+            logger.info("start")
+            dist.barrier()
+
+        if __name__ == "__main__":
+            main()
+        """
+    )
+    (module,) = model.program.modules.values()
+    body, main = (model.runs_of(f) for f in (module.body, module.functions["main"]))
+    assert body is not None and main is not None
+    (_, run), *_ = body.runs()
+    assert run.children[0] in [kept for _, kept in main.runs()]
+
+
+def test_a_flag_that_is_set_between_two_calls_is_told_apart() -> None:
+    model = model_of(
+        """
+        sync = False
+
+        def main():
+            if sync:
+                dist.barrier()
+
+        main()
+        sync = True
+        if dist.get_rank() == 0:
+            main()
+        """
+    )
+    assert lines_of(model) == ["dist.barrier()"]

@@ -24,7 +24,12 @@ from distlint.analysis.interpreter.signals import signal_writes
 from distlint.analysis.interpreter.values import UNKNOWN, Closure, Origin, Spread, Value, join
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name
 from distlint.analysis.program.program import Program
-from distlint.analysis.program.syntax import asked_for_none, names_asked, self_attributes
+from distlint.analysis.program.syntax import (
+    asked_for_none,
+    assignments,
+    names_asked,
+    self_attributes,
+)
 from distlint.knowledge.facts import Knowledge
 from distlint.nodes import walk
 
@@ -405,7 +410,10 @@ class Engine:
 
     @staticmethod
     def _mentions_rank(variant: Hashable) -> bool:
-        return isinstance(variant, tuple) and "ranked" in repr(variant)
+        if not isinstance(variant, tuple):
+            return False
+        _, arguments, captured = variant
+        return any(part[0] == "ranked" for _, part in (*arguments, *captured))
 
     # -- values that live outside functions ------------------------------------------------------------
 
@@ -453,7 +461,9 @@ class Engine:
         depth = self._active.get((body, asker.rank, None))
         if depth is not None:
             value = self._stack[depth].environment.get(name)
-            if value is None or value.spread is not Spread.RANK:
+            # A flag may be set, called with and set back: what was called in between must not know it.
+            changes = value is not None and value.known and len(assignments(body).get(name, ())) > 1
+            if not changes and (value is None or value.spread is not Spread.RANK):
                 self._assuming[-1] = min(self._assuming[-1], depth)
                 self._read.setdefault(depth, {})[name, id(value)] = value
                 return value

@@ -312,20 +312,18 @@ class Frame(ABC):
 class _Within:
     """Puts a scope in force for a block. A generator would cost three times as much, at each branch."""
 
-    __slots__ = ("_frame", "_other")
+    __slots__ = ("_frame", "_inner", "_outer")
 
     def __init__(self, frame: Frame, scope: Scope) -> None:
         self._frame = frame
-        self._other = scope
+        self._inner = scope
+        self._outer = frame.scope
 
     def __enter__(self) -> None:
-        self._swap()
+        self._frame.scope = self._inner
 
     def __exit__(self, *exception: object) -> None:
-        self._swap()
-
-    def _swap(self) -> None:
-        self._frame.scope, self._other = self._other, self._frame.scope
+        self._frame.scope = self._outer
 
 
 class _Filling:

@@ -16,6 +16,7 @@ from distlint.knowledge import ranks
 from distlint.nodes import walk
 
 
+@remembered
 def _sets_globals(function: Function) -> bool:
     return any(isinstance(node, ast.Global) for node in walk(function.node))
 

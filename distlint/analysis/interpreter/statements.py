@@ -79,11 +79,12 @@ def _fork(frame: Frame, statement: ast.If, test: Value) -> bool:
     node = statement.test
     before = frame.variables
     mark_volatile(frame, node, test)
+    decided = frame.scope.controlled_by(test)
     arms: list[tuple[bool, Variables, list[Step]]] = []
     for taken, body in ((True, statement.body), (False, statement.orelse)):
         frame.variables = before.copy()
         narrow(frame, node, taken)
-        scope = frame.scope.controlled_by(test).under(frame.guard(node, test, taken))
+        scope = decided.under(frame.guard(node, test, taken))
         with frame.filling([]) as steps, frame.within(scope):
             alive = frame.execute(body)
         arms.append((alive, frame.variables, steps))

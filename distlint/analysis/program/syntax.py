@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import Final
 
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
 from distlint.analysis.program.memory import remembered
-from distlint.nodes import children, walk
+from distlint.nodes import LEAVES, children, walk
 
 
 @remembered
@@ -18,9 +19,16 @@ def own_nodes(function: Function) -> tuple[ast.AST, ...]:
     while stack:
         node = stack.pop()
         found.append(node)
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            stack.extend(children(node))
+        if node.__class__ not in _CLOSED:
+            stack += children(node)
     return tuple(found)
+
+
+_CLOSED: Final = LEAVES | {ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda}
+"""Kinds of nodes below which there is nothing, or nothing of the function around them."""
+
+_PARTS: Final = LEAVES | {ast.Attribute, ast.Subscript, ast.Expr, ast.keyword, ast.arg, ast.Return}
+"""Kinds of nodes that bind and ask nothing by themselves: most of all nodes."""
 
 
 @remembered
@@ -33,6 +41,8 @@ def assignments(function: Function) -> dict[str, list[ast.expr]]:
     """
     assigned: dict[str, list[ast.expr]] = {}
     for node in own_nodes(function):
+        if node.__class__ in _PARTS:
+            continue
         match node:
             case ast.Assign(targets=targets, value=value):
                 for target, given in _paired(targets, value):
@@ -196,6 +206,8 @@ def names_asked(function: Function) -> tuple[frozenset[str], tuple[tuple[str, st
     passed: set[tuple[str, str]] = set()
     flows: dict[str, set[str]] = {}
     for node in walk(function.node):
+        if node.__class__ in _PARTS:
+            continue
         match node:
             case (
                 ast.If(test=test)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.questions.seeding import (
     Seed,
     draw_of,
@@ -84,14 +85,19 @@ def _draws(model: Model, function: Function, in_loops: bool) -> Iterator[tuple[a
 
 def _reached(model: Model, function: Function) -> list[Function]:
     """The function and what it calls, at any depth, nearest first."""
-    found = [function]
-    for current in found:
+    found = {function}
+    work = [function]
+    for current in work:
         runs = model.runs_of(current)
         for _, run in runs.runs() if runs is not None else ():
-            found += [c.function for c in run.children if c.function not in found]
-    return found
+            for child in run.children:
+                if child.function not in found:
+                    found.add(child.function)
+                    work.append(child.function)
+    return work
 
 
+@remembered
 def sites_of(model: Model, function: Function) -> list[CallSite]:
     """The calls of a function, each once, in source order."""
     runs = model.runs_of(function)
