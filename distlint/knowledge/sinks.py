@@ -836,7 +836,7 @@ _ROWS: tuple[Call, ...] = (
         path_keyword="output",
         atomic=True,
         source="gdown 6.5.1 gdown/download.py:709",
-        note="every rank downloads to a name of its own and moves it",
+        # every rank downloads to a name of its own and moves it
     ),
     Call(
         "fvcore.common.download.download",
@@ -844,7 +844,7 @@ _ROWS: tuple[Call, ...] = (
         path=1,
         path_keyword="dir",
         source="fvcore 0.1.5.post20221221 fvcore/common/download.py:11",
-        note="asks whether the file is there, and downloads to one temporary name for all",
+        # asks whether the file is there, and downloads to one temporary name for all
     ),
     Call(
         "nltk.download",
