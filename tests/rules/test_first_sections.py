@@ -294,6 +294,22 @@ def prepare(data, path):
     dist.barrier()
     return torch.load(path)
 """,
+    "a directory that all may make": """\
+def prepare(path):
+    os.makedirs(path, exist_ok=True)
+    dist.barrier()
+""",
+    "a directory that one makes": """\
+def prepare(path):
+    if dist.get_rank() == 0:
+        os.makedirs(path)
+    dist.barrier()
+""",
+    "a directory for each": """\
+def prepare(path):
+    os.makedirs(os.path.join(path, str(dist.get_rank())))
+    dist.barrier()
+""",
     "one rank after the other": """\
 def prepare(data, path):
     for turn in range(dist.get_world_size()):
@@ -397,6 +413,11 @@ def prepare(data, path, skip):
     data = torch.load(path)  # here
     dist.barrier()
     return data
+""",
+    "a directory that all make": """\
+def prepare(path):
+    os.makedirs(path)  # here
+    dist.barrier()
 """,
     "the barrier before main writes": """\
 def prepare(data, path):

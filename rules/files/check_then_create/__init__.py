@@ -2,7 +2,7 @@
 
 ## What it does
 Reports an existence test followed by the creation, download or removal of the same path, where rank 0
-and other ranks do both.
+and other ranks do both; also a directory that they all create with no test and without `exist_ok=True`.
 
 ## Why it is bad
 All ranks ask before any of them has acted, so all get the same answer and all act: `os.mkdir` raises
@@ -87,7 +87,7 @@ def check(model: Model) -> Iterator[Finding]:
         if (
             arrival is None
             or does is None
-            or guard is None
+            or (guard is None and found.effect is not Effect.CREATE_DIR)
             or found.row.locked
             or not found.by_several
             or files.tolerated(found.site)
@@ -100,21 +100,41 @@ def check(model: Model) -> Iterator[Finding]:
             CODE,
             NAME,
             SEVERITY,
-            f"all ranks find the same answer and all {does} `{found.text}`: {arrival.text}. Let one "
-            "rank go first, or do it so that a second time does no harm.",
+            _message(found, does, guard, arrival),
             place_of(module, found.site.node),
-            (related(module, guard.node, "asked by every rank"), *evidence(arrival)),
+            (
+                *(
+                    [related(module, guard.node, "asked by every rank")]
+                    if guard is not None
+                    else []
+                ),
+                *evidence(arrival),
+            ),
             _fix(model, found, guard, arrival),
         )
 
 
-def _fix(model: Model, found: FileCall, guard: Guard, arrival: Arrival) -> Fix | None:
+def _message(found: FileCall, does: str, guard: Guard | None, arrival: Arrival) -> str:
+    if guard is None:
+        return (
+            f"the first rank creates `{found.text}` and the others fail because it is there: "
+            f"{arrival.text}. Create it with `exist_ok=True`."
+        )
+    return (
+        f"all ranks find the same answer and all {does} `{found.text}`: {arrival.text}. Let one "
+        "rank go first, or do it so that a second time does no harm."
+    )
+
+
+def _fix(model: Model, found: FileCall, guard: Guard | None, arrival: Arrival) -> Fix | None:
     site = found.site
     flag = _FLAGS.get(site.name.removeprefix("."))
     if flag is not None and flag not in site.keywords and not _made_again(model, found):
         edit = with_keyword(site.module.source.text, site.node, f"{flag}=True")
         if edit is not None:
             return Fix(Applicability.SAFE, f"Take what another rank did: `{flag}=True`", (edit,))
+    if guard is None:
+        return None
     block = statement_with_test(found.function, guard.node)
     around = site.guards[: site.guards.index(guard)]
     if block is None or guard.exits or any(g.value.spread is not Spread.UNIFORM for g in around):
