@@ -66,6 +66,9 @@ _MARK = MARK.encode()
 _CALLED = re.compile(r"\b([A-Za-z_]\w{5,})\(|@([A-Za-z_]\w{5,})")
 """Names that are called or used as decorators. Shorter ones (`save`, `train`) tell too little."""
 
+_DOWNLOADS = re.compile(r"\b(?:urlretrieve|\w*download\w*)\(")
+"""Calls that fetch files. What only one rank should do stands in helpers that know of no ranks."""
+
 _CLASS = re.compile(r"^class (\w+)\(([^)]*)\)", re.MULTILINE)
 """A class and its bases."""
 
@@ -215,6 +218,8 @@ def load(
     for entry in _bases(found.entries, imports, overlays):
         loaded[entry.file.path] = entry
     for entry in _reexports(found.entries, imports, overlays):
+        loaded[entry.file.path] = entry
+    for entry in _helpers(found.entries, imports, overlays):
         loaded[entry.file.path] = entry
     for entry in loaded.values():
         if entry.tree is not None:
@@ -491,6 +496,26 @@ def _reexports(
     for name in found.keys() - kept:
         by_module[name].tree = None
     return [by_module[name] for name in sorted(kept)]
+
+
+def _helpers(
+    entries: Sequence[Entry], imports: Imports, overlays: Mapping[str, bytes]
+) -> list[Entry]:
+    """Files without a literal that download, and that a file with one imports: its ranks all call them."""
+    named = {
+        name
+        for entry in entries
+        if entry.tree is not None and entry.facts and entry.facts.relevant
+        for name in _imported_names(entry, imports)
+    }
+    taken: list[Entry] = []
+    for entry in entries:
+        if entry.tree is None and entry.failure is None and imports.name(entry.file.path) in named:
+            _load(entry, overlays, with_tree=False)
+            if _DOWNLOADS.search(entry.text):
+                _load(entry, overlays, with_tree=True)
+                taken.append(entry)
+    return taken
 
 
 def _imported_names(entry: Entry, imports: Imports) -> frozenset[str]:

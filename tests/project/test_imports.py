@@ -216,3 +216,19 @@ def test_a_collective_that_the_settings_name_in_one_of_two_files_of_one_name(
     )
     monkeypatch.chdir(tmp_path)
     assert found(Path()) == [("DL101", "a/train.py", 6), ("DL101", "b/train.py", 6)]
+
+
+def test_a_download_in_a_helper_that_knows_of_no_ranks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All ranks fetch one file; a helper that no distributed script imports is left alone."""
+    helper = "import urllib.request\n\ndef fetch(url, path):\n    urllib.request.urlretrieve(url, path)\n"
+    script = (
+        "import torch.distributed as dist\nfrom tools.fetch import fetch\n\n"
+        "dist.init_process_group()\nfetch('http://a/b', 'b')\ndist.barrier()\n"
+    )
+    calm = "from tools.other import fetch\n\nfetch('http://a/b', 'b')\n"
+    files = {"train.py": script, "tools/fetch.py": helper, "one.py": calm, "tools/other.py": helper}
+    written(tmp_path, files)
+    monkeypatch.chdir(tmp_path)
+    assert found(Path()) == [("DL301", "tools/fetch.py", 4)]
