@@ -32,7 +32,8 @@ import transformers
 from torch import nn
 
 from distlint.hardware.memory.activations import Compute, Kept
-from distlint.hardware.memory.model_size import Adaptation, ModelSize, size_from_config
+from distlint.hardware.memory.model_size import size_from_config
+from distlint.hardware.memory.sizes import Adaptation, ModelSize
 
 TOLERANCE = 0.2
 BATCH, SEQUENCE = 2, 128

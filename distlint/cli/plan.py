@@ -17,8 +17,6 @@ from distlint.hardware.gpus import GpuQueryError, installed_gpus
 from distlint.hardware.memory.errors import ModelSizeError
 from distlint.hardware.memory.limits import largest_that_fits
 from distlint.hardware.memory.model_size import (
-    Adaptation,
-    ModelSize,
     size_from_config,
     size_from_count,
     size_from_factory,
@@ -27,6 +25,7 @@ from distlint.hardware.memory.optimizers import OPTIMIZERS
 from distlint.hardware.memory.plan import Request, make_plan
 from distlint.hardware.memory.quantization import FORMATS
 from distlint.hardware.memory.record import as_json
+from distlint.hardware.memory.sizes import Adaptation, ModelSize
 from distlint.hardware.memory.strategies import Precision
 from distlint.hardware.memory.table import render
 from distlint.hardware.memory.units import GIB, parse_count, parse_memory, parse_whole

@@ -5,15 +5,11 @@ The modules are those that the installed entry points name; nothing that a cache
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from distlint.findings import Finding, Severity
+from distlint.findings import Severity
 from distlint.project.cache import Cache
-from distlint.rule import Rule, Status, load_rules
-
-if TYPE_CHECKING:
-    from distlint.analysis.model import Model
+from distlint.rule import Check, Rule, Status, load_rules
 
 
 def known_rules(cache: Cache, engine: str) -> dict[str, Rule]:
@@ -38,12 +34,6 @@ def _encode(rule: Rule) -> list[Any]:
 def _decode(row: list[Any], registered: dict[str, Rule]) -> Rule:
     """The rule of a row; `registered` is filled with all rules when the first one runs."""
     code, name, severity, status, literals, module = row
-
-    def check(model: Model) -> Iterator[Finding]:
-        if not registered:
-            registered.update(load_rules())
-        return registered[code].check(model)
-
     return Rule(
         code=str(code),
         name=str(name),
@@ -51,6 +41,12 @@ def _decode(row: list[Any], registered: dict[str, Rule]) -> Rule:
         status=Status(status),
         page="",
         literals=tuple(literal.encode("latin-1") for literal in literals),
-        check=check,
+        check=lambda model: _check_of(str(code), registered)(model),
         module=str(module),
     )
+
+
+def _check_of(code: str, registered: dict[str, Rule]) -> Check:
+    if not registered:
+        registered.update(load_rules())
+    return registered[code].check

@@ -19,10 +19,10 @@ pytest.importorskip("transformers")
 from distlint.hardware.memory.activations import Compute
 from distlint.hardware.memory.errors import ModelSizeError
 from distlint.hardware.memory.model_size import (
-    Adaptation,
     size_from_config,
     size_from_count,
 )
+from distlint.hardware.memory.sizes import Adaptation
 
 _BENCH = Path(__file__).parents[2] / "bench" / "plan_calibration.py"
 

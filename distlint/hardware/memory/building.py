@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import nn
@@ -28,11 +28,9 @@ from distlint.hardware.memory.inputs import (
     image_inputs,
 )
 from distlint.hardware.memory.quantization import Format
+from distlint.hardware.memory.sizes import USUAL_SEQUENCE, Adaptation, ModelSize
 from distlint.hardware.memory.tracing import TraceError, Tracer
 from distlint.hardware.memory.weights import Units, Weights
-
-if TYPE_CHECKING:
-    from distlint.hardware.memory.model_size import Adaptation, ModelSize
 
 
 def build(described: dict[str, Any], *, eager_attention: bool, tensor_parallel: int) -> Any:
@@ -100,8 +98,6 @@ def measure(
         adaptation: what is done to it before it is trained.
         format: what its linear layers are quantized in.
     """
-    from distlint.hardware.memory.model_size import USUAL_SEQUENCE, ModelSize
-
     name = type(model).__name__
     whole = sum(p.numel() for p in model.parameters())
     if not whole:

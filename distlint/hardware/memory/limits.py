@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from distlint.hardware.memory.model_size import ModelSize
 from distlint.hardware.memory.plan import Plan, Row, usage_of
+from distlint.hardware.memory.sizes import ModelSize
 
 _MOST_SAMPLES = 1 << 20
 _MOST_TOKENS = 1 << 24

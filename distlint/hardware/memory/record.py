@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from distlint.hardware.memory.limits import Largest
-from distlint.hardware.memory.model_size import ModelSize
 from distlint.hardware.memory.plan import Change, Plan, Usage
+from distlint.hardware.memory.sizes import ModelSize
 
 
 def as_json(plan: Plan, model: ModelSize, largest: Largest | None) -> dict[str, Any]:

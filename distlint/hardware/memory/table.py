@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from distlint.hardware.memory.limits import Largest
-from distlint.hardware.memory.model_size import ModelSize
 from distlint.hardware.memory.plan import Plan, Row, Usage
+from distlint.hardware.memory.sizes import ModelSize
 from distlint.hardware.memory.strategies import Precision
 from distlint.hardware.memory.units import gib
 from distlint.reporting.style import Style

@@ -37,6 +37,6 @@ def _go_on() -> None:
 if __name__ == "sitecustomize":
     _go_on()
     if "RANK" in os.environ and VARIABLE in os.environ:
-        from distlint.hardware.sanitizer.attach import attach
-
-        attach(os.environ.pop(VARIABLE))
+        # By name: what is attached reads the names above, and a file that this one imports cannot.
+        rank = importlib.import_module("distlint.hardware.sanitizer.attach")
+        rank.attach(os.environ.pop(VARIABLE))
