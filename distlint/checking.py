@@ -116,11 +116,14 @@ def _check(request: Request, report: Report) -> set[str]:
         _add_odd_names(request, found, findings, report)
     else:
         problems = len(report.problems)
-        findings, notes = _fresh(request, found, literals, report)
-        report.notes.extend(notes)
+        outcome = _fresh(request, found, literals, report)
+        findings = outcome.findings
+        report.notes += outcome.notes
+        report.given_up += outcome.given_up
         if len(report.problems) == problems:  # what failed may not fail again
             rows = [encode_finding(finding) for finding in findings]
-            request.cache.save_run(key, {"findings": rows, "notes": notes})
+            kept = {"findings": rows, "notes": outcome.notes, "given_up": outcome.given_up}
+            request.cache.save_run(key, kept)
     present = _number(request, found, findings, report)
     if request.cache.refused:
         report.notes.append(f"without a cache: {request.cache.refused}")
@@ -171,30 +174,39 @@ def _stored(document: dict[str, Any] | None, report: Report) -> list[Finding] | 
         return None
     try:
         findings = [decode_finding(row) for row in document["findings"]]
-        report.notes.extend(str(note) for note in document["notes"])
+        report.notes += [str(note) for note in document["notes"]]
+        report.given_up += [str(text) for text in document["given_up"]]
     except (TypeError, ValueError, IndexError, KeyError):
         return None
     return findings
 
 
-def _fresh(
-    request: Request, found: Survey, literals: Sequence[bytes], report: Report
-) -> tuple[list[Finding], list[str]]:
-    """The findings of this run in the order of the report, and what there is to tell about it."""
-    findings: list[Finding] = []
-    notes: list[str] = []
+@dataclass(slots=True)
+class _Outcome:
+    """What a run finds, what there is to tell about it, and the functions not compared to their end."""
+
+    findings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    given_up: list[str] = field(default_factory=list)
+
+    def add(self, other: _Outcome) -> None:
+        """Take over the outcome of another part."""
+        self.findings += other.findings
+        self.notes += other.notes
+        self.given_up += other.given_up
+
+
+def _fresh(request: Request, found: Survey, literals: Sequence[bytes], report: Report) -> _Outcome:
+    """The outcome of this run, its findings in the order of the report."""
+    outcome = _Outcome()
     parts = projects_of(found, request.paths)
     for part, progress in zip(parts, _shared_progress(request.progress, parts), strict=True):
-        of_part, notes_of_part = _of_project(
-            replace(request, progress=progress), part, literals, report
-        )
-        findings += of_part
-        notes += notes_of_part
+        outcome.add(_of_project(replace(request, progress=progress), part, literals, report))
         if len(parts) > 1:
             let_go()
-    findings = _without_ignored_files(request, found, findings)
-    findings.sort(key=_order)
-    return findings, notes
+    outcome.findings = _without_ignored_files(request, found, outcome.findings)
+    outcome.findings.sort(key=_order)
+    return outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,20 +247,21 @@ def let_go() -> None:
 
 def _of_project(
     request: Request, found: Survey, literals: Sequence[bytes], report: Report
-) -> tuple[list[Finding], list[str]]:
+) -> _Outcome:
     """The findings in files that are analysed together."""
     entries = load(found, literals, overlays=request.overlays, progress=request.progress)
     problems = len(report.problems)
-    findings, notes = _findings_of_rules(request, entries, report)
-    findings += _unparsable(request, entries, notes)
+    outcome = _findings_of_rules(request, entries, report)
+    findings = outcome.findings + _unparsable(request, entries, outcome.notes)
     complete = len(report.problems) == problems
     findings = _without_suppressed(request, entries, findings, judge_comments=complete)
+    outcome.findings = findings
     told = {place.path for finding in findings for place in finding.places()}
     for entry in entries:
         if entry.file.shown in told:
             report.texts.add(entry.file.shown, entry.text)
         entry.tree, entry.text = None, ""
-    return findings, notes
+    return outcome
 
 
 def _order(finding: Finding) -> tuple[str, int, int, str]:
@@ -287,11 +300,9 @@ def _rule(code: str, rules: Sequence[Rule]) -> Rule | None:
 # Rules
 
 
-def _findings_of_rules(
-    request: Request, entries: Sequence[Entry], report: Report
-) -> tuple[list[Finding], list[str]]:
+def _findings_of_rules(request: Request, entries: Sequence[Entry], report: Report) -> _Outcome:
     if not any(entry.reported and entry.tree is not None for entry in entries):
-        return [], []
+        return _Outcome()
     if request.progress:
         request.progress("analysing", 0, 0)
     # 50 ms that a run without such files saves.
@@ -315,7 +326,7 @@ def _findings_of_rules(
             )
     knowledge = Knowledge.with_rows(request.settings.collectives, request.settings.rank_predicates)
     findings: dict[Finding, None] = {}
-    notes: list[str] = []
+    outcome = _Outcome()
     models = build_models(sources, knowledge)
     with deep_recursion():
         while True:
@@ -327,8 +338,14 @@ def _findings_of_rules(
             if model is None:
                 break
             findings.update(dict.fromkeys(_of_model(request, model, sources, report)))
-            notes += [f"{problem.path}: {problem.text}" for problem in model.problems]
-    return list(findings), notes
+            for problem in model.problems:
+                outcome.notes.append(f"{problem.path}: {problem.text}")
+                if problem.reason:
+                    outcome.given_up.append(
+                        f"{problem.path}: {problem.function} ({problem.reason})"
+                    )
+    outcome.findings = list(findings)
+    return outcome
 
 
 def _of_model(

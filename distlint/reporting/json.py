@@ -32,6 +32,7 @@ def _document(content: dict[str, Any], report: Report) -> str:
     ]
     notes = [*report.notes, *([stale] if (stale := report.stale_note()) else [])]
     document = {"version": VERSION, **content, "problems": problems, "notes": notes}
+    document["given_up"] = report.given_up
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 

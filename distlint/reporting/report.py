@@ -76,6 +76,8 @@ class Report:
     """What could not be done: the exit code is 2 where there is any."""
     notes: list[str] = field(default_factory=list)
     """What `--verbose` tells."""
+    given_up: list[str] = field(default_factory=list)
+    """Functions whose collectives were not compared to their end: path, function and reason."""
     files: int = 0
     """How many files were checked."""
     baselined: int = 0

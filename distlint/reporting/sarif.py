@@ -49,6 +49,10 @@ def render(report: Report) -> str:
                         },
                     }
                     for problem in report.problems
+                ]
+                + [
+                    {"level": "note", "message": {"text": f"not compared to its end: {text}"}}
+                    for text in report.given_up
                 ],
             }
         ],

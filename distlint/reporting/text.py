@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from typing import Final
 
 from distlint.findings import Applicability, Finding, Place, Severity, Witness, WitnessStep
 from distlint.reporting.frames import Mark, cells, frame, printable, wrap
@@ -46,6 +47,7 @@ def summary(report: Report, style: Style) -> str:
     checked = f"{_counted(report.files, 'file')} checked"
     accepted = f"; {report.baselined:,} in the baseline" if report.baselined else ""
     stale = f"\n{note}" if (note := report.stale_note()) else ""
+    stale += "".join(f"\n{line}" for line in _given_up(report))
     if not report.findings:
         if report.problems:
             return (
@@ -71,6 +73,23 @@ def summary(report: Report, style: Style) -> str:
     elif unsafe:
         line += f"\n{unsafe:,} fixable with `distlint fix --apply --unsafe-fixes`."
     return line + stale
+
+
+_MAX_GIVEN_UP: Final = 3
+
+
+def _given_up(report: Report) -> Iterator[str]:
+    """What was not compared to its end: a hang there is not found."""
+    if not report.given_up:
+        return
+    yield (
+        f"{_counted(len(report.given_up), 'function')} not compared to the end: "
+        "a hang in what is left is not found."
+    )
+    yield from (f"  {text}" for text in report.given_up[:_MAX_GIVEN_UP])
+    more = len(report.given_up) - _MAX_GIVEN_UP
+    if more > 0:
+        yield f"  and {more:,} more: `--verbose` names them."
 
 
 def _counted(number: int, noun: str) -> str:
