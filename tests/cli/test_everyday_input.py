@@ -198,7 +198,7 @@ def test_odd_file_names_are_escaped(
             assert {row["column"] for row in rows(result.out)} == {5}
             assert len({row["fingerprint"] for row in rows(result.out)}) == len(ODD)
         case "gitlab":
-            assert [row["location"]["path"] for row in rows(result.out)] == SHOWN
+            assert [row["location"]["path"] for row in json.loads(result.out)] == SHOWN
         case "sarif":
             assert len(json.loads(result.out)["runs"][0]["results"]) == len(ODD)
         case "junit":
