@@ -83,7 +83,8 @@ class Finding:
     """One defect at one place.
 
     `message` is a sentence about what happens at run time, then one about what to do.
-    `severity` may differ from the rule's own where the evidence is weaker or stronger.
+    It begins with a capital, or with code. `severity` may differ from the rule's own where the
+    evidence is weaker or stronger.
     """
 
     code: str
@@ -94,6 +95,10 @@ class Finding:
     related: tuple[Related, ...] = ()
     fix: Fix | None = None
     witness: Witness | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        # Most messages begin with who it is ("rank 0 …"), in words that other sentences share.
+        object.__setattr__(self, "message", self.message[:1].upper() + self.message[1:])
 
     def places(self) -> tuple[Place, ...]:
         """Where it is, and the places related to it."""

@@ -364,10 +364,10 @@ SIGNAL_REGISTRATIONS = ("signal.signal(", "signal import ", "add_signal_handler"
 """Texts of which a file that registers a handler holds one (`from signal import signal` among them)."""
 
 MEMORY_EXCEPTIONS = frozenset({"OutOfMemoryError", "MemoryError"})
-"""Last names of the exceptions of `LOCAL_EXCEPTIONS` that tell of a lack of memory."""
+"""Last names of the exceptions of `LOCAL_EXCEPTIONS` that tell of an out-of-memory error."""
 
 MEMORY_CARRIERS = frozenset({"RuntimeError", "Exception", "BaseException"})
-"""Exceptions that a lack of memory is one of: torch.OutOfMemoryError derives from RuntimeError (torch
+"""Exceptions that an out-of-memory error is one of: torch.OutOfMemoryError derives from RuntimeError (torch
 2.13.0 torch/_C/__init__.pyi:12354). Code that catches these looks at the text."""
 
 OUT_OF_MEMORY_TEXTS = frozenset(
@@ -380,9 +380,9 @@ OUT_OF_MEMORY_TEXTS = frozenset(
         "CUDNN_STATUS_NOT_SUPPORTED",
     }
 )
-"""Texts by which code recognises a rank's lack of memory in a RuntimeError (accelerate 1.15.0
+"""Texts by which code recognises a rank's out-of-memory error in a RuntimeError (accelerate 1.15.0
 accelerate/utils/memory.py:109, fairseq 0.12.2 fairseq/trainer.py:843)."""
 
 MEMORY_WORDS = ("oom", "out_of_memory", "should_reduce_batch_size")
-"""Words in the names of functions that tell whether an error is a lack of memory (pytorch-lightning 2.6.6
+"""Words in the names of functions that tell whether an error is an out-of-memory error (pytorch-lightning 2.6.6
 pytorch_lightning/utilities/memory.py:49 `is_oom_error`, accelerate 1.15.0 accelerate/utils/memory.py:100)."""

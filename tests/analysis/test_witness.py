@@ -15,7 +15,7 @@ from distlint.analysis.traces.divergence import Divergence
 from distlint.analysis.traces.witness import absence, side, witness
 from distlint.authoring.folders import bundled_root, rule_folders
 
-ARMS = {"enters": True, "passes by": False, "else": False}
+ARMS = {"enters": True, "skips": False, "else": False}
 
 CASES = {
     path.parent.name: path.read_text()

@@ -32,7 +32,7 @@ _OTHERS: Final = frozenset(
 def follow_try(frame: Frame, statement: ast.Try) -> bool:
     """`try`: a handler starts from what the body may have done up to any point."""
     before = frame.variables.copy()
-    attempt = Attempt(statement, [], [], [], [], expects_lack_of_memory(statement))
+    attempt = Attempt(statement, [], [], [], [], expects_out_of_memory(statement))
     with frame.filling(attempt.body), frame.within(frame.scope.attempted(statement)):
         alive = frame.execute(statement.body)
     failed = before.merge(frame.variables, id(statement))
@@ -59,8 +59,8 @@ def follow_try(frame: Frame, statement: ast.Try) -> bool:
     return bool(ends) and final_alive
 
 
-def expects_lack_of_memory(statement: ast.Try) -> ast.ExceptHandler | None:
-    """The handler of a `try` that recognises a lack of memory: by its class, or by the text of the error."""
+def expects_out_of_memory(statement: ast.Try) -> ast.ExceptHandler | None:
+    """The handler of a `try` that recognises an out-of-memory error: by its class, or by the text of the error."""
     for handler in statement.handlers:
         caught = handler.type
         names = {

@@ -219,7 +219,7 @@ class Attempt:
     orelse: list[Step]
     final: list[Step]
     memory: ast.ExceptHandler | None = None
-    """The handler that expects a lack of memory, which any work of one rank may meet."""
+    """The handler that expects an out-of-memory error, which any work of one rank may meet."""
 
 
 @dataclass(slots=True, eq=False)

@@ -331,7 +331,7 @@ def _local(
         others: tuple[Act, ...] = ()
         trail: tuple[Act, ...] = ()
         if isinstance(arms[0], Failed):
-            known = arms[0] in raised or isinstance(place, ast.ExceptHandler)  # a lack of memory
+            known = arms[0] in raised or isinstance(place, ast.ExceptHandler)  # an out-of-memory error
             if layer is Layer.ALWAYS and not known:
                 waits = _waits_alone(comparison, graphs, arms[0], arms[1], variant)
                 if waits is not None:

@@ -61,7 +61,7 @@ class _Ways:
     """Where an exception that nobody here catches ends a path, of ranks that a condition lets come."""
     yield_: Callable[[Node], Node]
     memory_: tuple[ast.ExceptHandler, Lazy] | None = None
-    """Where a lack of memory leads, in a `try` that expects one."""
+    """Where an out-of-memory error leads, in a `try` that expects one."""
 
 
 def _lazy(make: Lazy) -> Lazy:

@@ -140,7 +140,7 @@ def _answers(divergence: Divergence, parting: Parting) -> tuple[str, str]:
     elif left is not None:
         words = {left.arm: left.word, not left.arm: "goes on"}
     else:
-        words = {True: "enters", False: "else" if branch and branch.orelse else "passes by"}
+        words = {True: "enters", False: "else" if branch and branch.orelse else "skips"}
     waiting, absent = _arms(divergence, parting)
     return words[waiting], words[absent]
 
@@ -200,7 +200,7 @@ def related_places(divergence: Divergence) -> tuple[Related, ...]:
             or getattr(divergence.node, "iter", None)
             or divergence.node
         )
-        places.append(related(divergence.module, test, "each rank answers this for itself"))
+        places.append(related(divergence.module, test, "this can differ between ranks"))
         if origin is not None and origin.node is not test and hasattr(origin.node, "lineno"):
             places.append(
                 related(origin.module, origin.node, f"{origin.text} differs from rank to rank")

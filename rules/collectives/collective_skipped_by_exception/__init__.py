@@ -3,7 +3,7 @@
 ## What it does
 Reports a `try` in which something may fail on one rank alone (a download, an HTTP request, a file, a
 process), whose handler goes on, returns or performs other collectives, while ranks without the failure
-perform a collective inside the `try` or behind it. Where a handler expects a lack of memory, every
+perform a collective inside the `try` or behind it. Where a handler expects an out-of-memory error, every
 collective in the `try` counts as such a thing, forward and backward of a wrapped model among them.
 
 Reports also a `try` that stands in a branch on the rank, where the handler raises: only the ranks of the

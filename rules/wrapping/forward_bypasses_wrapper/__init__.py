@@ -1,4 +1,4 @@
-"""A training forward goes past the wrapper, so gradients are not synchronised.
+"""A training forward bypasses the wrapper, so gradients are not synchronised.
 
 ## What it does
 Follows what `loss.backward()` differentiates back to calls of the model inside the wrapper:
