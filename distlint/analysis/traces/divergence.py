@@ -331,7 +331,8 @@ def _local(
         others: tuple[Act, ...] = ()
         trail: tuple[Act, ...] = ()
         if isinstance(arms[0], Failed):
-            known = arms[0] in raised or isinstance(place, ast.ExceptHandler)  # an out-of-memory error
+            # A handler catches what nobody expects, too: an out-of-memory error.
+            known = arms[0] in raised or isinstance(place, ast.ExceptHandler)
             if layer is Layer.ALWAYS and not known:
                 waits = _waits_alone(comparison, graphs, arms[0], arms[1], variant)
                 if waits is not None:
