@@ -16,7 +16,7 @@ def lines_of(code: str, tmp_path: Path, text: str, capsys: pytest.CaptureFixture
     script.write_text(text, encoding="utf-8")
     with pytest.raises(SystemExit):
         main(["check", "--no-cache", "--select", code, "--output-format", "json", str(script)])
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["findings"]
     return [finding["line"] for finding in found]
 
 

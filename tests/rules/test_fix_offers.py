@@ -34,8 +34,8 @@ def test_unwrap_is_only_shown_beside_wrappers_of_other_libraries(
 ) -> None:
     file = tmp_path / "model.py"
     file.write_text(UNWRAPS.format(imports=imports))
-    out = io.StringIO()
+    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     with redirect_stdout(out), pytest.raises(SystemExit):
         main(["check", "--no-cache", "--select", "DL205", "--output-format", "json", str(file)])
-    (finding,) = json.loads(out.getvalue())["findings"]
+    (finding,) = json.loads(out.detach().getvalue())["findings"]
     assert finding["fix"]["applicability"] == offered

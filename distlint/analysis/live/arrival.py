@@ -172,7 +172,18 @@ def groups_of(runs: FunctionRuns) -> list[tuple[Hashable, Together]]:
     groups: dict[Hashable, list[tuple[RankClass, Run]]] = {}
     for variant, by_rank in runs.variants.items():
         groups.setdefault(family_of(variant), []).extend(by_rank.items())
-    return [(family, tuple(group)) for family, group in groups.items()]
+    in_order = sorted(groups.items(), key=lambda group: _order_of(group[0]))
+    return [(family, tuple(group)) for family, group in in_order]
+
+
+def _order_of(family: Hashable) -> tuple[str, ...]:
+    """A place for a kind of arguments that does not depend on who calls first: the plainest comes first."""
+    if not isinstance(family, tuple) or len(family) != 3:
+        return ()
+    cls, bound, free = family
+    # A third element is the identity of a function, which differs from run to run.
+    parts = [str(each) for name, part in (*bound, *free) for each in (name, *part[:2])]
+    return (cls or "", *parts)
 
 
 def callers_of(functions: Iterable[Iterable[CallSite]]) -> dict[Function, list[CallSite]]:
