@@ -1,6 +1,6 @@
 """From syntax to traces: what each class of ranks does. Knows no rule.
 
-The way of a file: `program` (names) → `engine`, `frame`, `expressions`, `calls` (one abstract run for each
+The way of a file: `program` (names) → `summaries`, `frame`, `expressions`, `calls` (one abstract run for each
 class of ranks, leaving `ir` steps and sites) → `graph` (decision graphs) → `compare`, `divergence` (where
 the classes part) → `model` (what rules ask).
 """

@@ -15,9 +15,9 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
-from distlint.analysis.live.arrival import evidence
+from distlint.analysis.live.joint_entry import evidence
 from distlint.analysis.live.program import LiveProgram
-from distlint.analysis.live.runs import Call, Problem
+from distlint.analysis.live.summaries import CallGroup, Problem
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.places import place_of, related, source_of, span_of
 from distlint.analysis.program.program import Program
@@ -27,7 +27,7 @@ from distlint.analysis.traces.divergence import Divergence, divergences_of
 from distlint.analysis.traces.graph import Graphs
 from distlint.knowledge.facts import Knowledge
 
-__all__ = ["Call", "Model", "evidence", "place_of", "related", "source_of", "span_of"]
+__all__ = ["CallGroup", "Model", "evidence", "place_of", "related", "source_of", "span_of"]
 
 
 class Model(LiveProgram):
@@ -35,11 +35,11 @@ class Model(LiveProgram):
 
     def __init__(self, program: Program, knowledge: Knowledge) -> None:
         super().__init__(program, knowledge)
-        self.graphs = Graphs(self.engine.final)
+        self.graphs = Graphs(self.summaries.final)
 
     @cached_property
     def _divergences(self) -> list[Divergence]:
-        found, problems = divergences_of(self._runs, self.graphs)
+        found, problems = divergences_of(self._summaries, self.graphs)
         for function, reason in problems:
             text = f"{function.qualname}: not compared to its end, {reason}"
             self.problems.append(Problem(function.module.path, text, function.qualname, reason))

@@ -245,7 +245,7 @@ def _tell_what_is_not_followed(cases: _Cases, report: Report, result: CasesResul
         for module in model.modules
         for function in module.all_functions
         if isinstance(function.node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and model.runs_of(function) is None
+        and model.summaries_of(function) is None
     ]
     found = {row.finding.place.line for row in report.findings}
     if any(not found.isdisjoint(_lines(node)) for _, node in left_out):

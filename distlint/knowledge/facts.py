@@ -21,7 +21,7 @@ from distlint.knowledge import (
     sinks,
     wrappers,
 )
-from distlint.knowledge.schema import Call, Effect
+from distlint.knowledge.schema import CallRow, Effect
 
 _GROUP_WORDS: Final = ("group", "comm", "communicator", "pg", "mesh")
 
@@ -32,8 +32,8 @@ _COLLECTIVE_EFFECTS: Final = (
 )
 
 
-def _grouped(*tables: dict[str, Call]) -> dict[str, tuple[Call, ...]]:
-    rows: dict[str, tuple[Call, ...]] = {}
+def _grouped(*tables: dict[str, CallRow]) -> dict[str, tuple[CallRow, ...]]:
+    rows: dict[str, tuple[CallRow, ...]] = {}
     for table in tables:
         for name, row in table.items():
             rows[name] = (*rows.get(name, ()), row)
@@ -295,7 +295,7 @@ def is_group_name(expression: str) -> bool:
     return any(word in _GROUP_WORDS for word in words)
 
 
-def is_collective(rows: tuple[Call, ...]) -> bool:
+def is_collective(rows: tuple[CallRow, ...]) -> bool:
     """Whether any row is a collective of some layer."""
     return any(row.effect in _COLLECTIVE_EFFECTS for row in rows)
 
@@ -331,8 +331,8 @@ class Knowledge:
     listed           names in the settings: what they say beats what the project's code of that name does
     """
 
-    calls: Mapping[str, tuple[Call, ...]]
-    methods: Mapping[str, tuple[Call, ...]]
+    calls: Mapping[str, tuple[CallRow, ...]]
+    methods: Mapping[str, tuple[CallRow, ...]]
     functions: Mapping[str, str]
     attributes: Mapping[str, str]
     any_methods: Mapping[str, str]
@@ -431,13 +431,16 @@ class Knowledge:
         return name if holds else None
 
 
-def _always(name: str, rows: tuple[Call, ...]) -> tuple[Call, ...]:
+def _always(name: str, rows: tuple[CallRow, ...]) -> tuple[CallRow, ...]:
     """The rows of a call that the settings name as a collective: it is one in every mode.
 
     What the tables say beside that stays.
     """
     if not is_collective(rows):
-        return (*rows, Call(name, Effect.COLLECTIVE, op=name.rpartition(".")[2], source="settings"))
+        return (
+            *rows,
+            CallRow(name, Effect.COLLECTIVE, op=name.rpartition(".")[2], source="settings"),
+        )
     return tuple(
         row._replace(effect=Effect.COLLECTIVE, when="", unless="")
         if row.effect in _COLLECTIVE_EFFECTS

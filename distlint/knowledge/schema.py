@@ -41,7 +41,7 @@ class Effect(enum.Enum):
     """Does not return: ends this process."""
 
 
-class Call(NamedTuple):
+class CallRow(NamedTuple):
     """One function, method, constructor or context manager, and what calling it does.
 
     A method's positions do not count ``self``.

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from distlint.knowledge.schema import Call, Effect
+from distlint.knowledge.schema import CallRow, Effect
 
 WRITE = Effect.WRITE
 READ = Effect.READ
@@ -54,9 +54,9 @@ WRITING_MODES = frozenset("wax+")
 APPENDING = "a"
 """What several processes append stands there mixed, but none of it is lost."""
 
-_ROWS: tuple[Call, ...] = (
+_ROWS: tuple[CallRow, ...] = (
     # Model weights and other heavy objects.
-    Call(
+    CallRow(
         "torch.save",
         WRITE,
         path=1,
@@ -64,7 +64,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="torch 2.13.0 torch/serialization.py:944",
     ),
-    Call(
+    CallRow(
         "torch.jit.save",
         WRITE,
         path=1,
@@ -72,7 +72,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="torch 2.13.0 torch/jit/_serialization.py:23",
     ),
-    Call(
+    CallRow(
         "torch.export.save",
         WRITE,
         path=1,
@@ -80,7 +80,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="torch 2.13.0 torch/export/__init__.py:211",
     ),
-    Call(
+    CallRow(
         "torch.onnx.export",
         WRITE,
         path=2,
@@ -88,7 +88,7 @@ _ROWS: tuple[Call, ...] = (
         result="local",
         source="torch 2.13.0 torch/onnx/__init__.py:65",
     ),
-    Call(
+    CallRow(
         "safetensors.torch.save_file",
         WRITE,
         path=1,
@@ -96,7 +96,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="safetensors 0.8.0 safetensors/torch.py:288",
     ),
-    Call(
+    CallRow(
         "safetensors.torch.save_model",
         WRITE,
         path=1,
@@ -104,7 +104,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="safetensors 0.8.0 safetensors/torch.py:145",
     ),
-    Call(
+    CallRow(
         "safetensors.numpy.save_file",
         WRITE,
         path=1,
@@ -112,7 +112,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="safetensors 0.8.0 safetensors/numpy.py:61",
     ),
-    Call(
+    CallRow(
         "huggingface_hub.save_torch_model",
         WRITE,
         path=1,
@@ -121,7 +121,7 @@ _ROWS: tuple[Call, ...] = (
         source="huggingface_hub 2.4.0 huggingface_hub/serialization/_torch.py:47",
         # is_main_process=False writes nothing
     ),
-    Call(
+    CallRow(
         "huggingface_hub.save_torch_state_dict",
         WRITE,
         path=1,
@@ -130,7 +130,7 @@ _ROWS: tuple[Call, ...] = (
         source="huggingface_hub 2.4.0 huggingface_hub/serialization/_torch.py:141",
         # is_main_process=False writes nothing
     ),
-    Call(
+    CallRow(
         "transformers.PreTrainedConfig.save_pretrained",
         WRITE,
         path=0,
@@ -138,7 +138,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="transformers 5.23.0 transformers/configuration_utils.py:735",
     ),
-    Call(
+    CallRow(
         "transformers.PreTrainedConfig.to_json_file",
         WRITE,
         path=0,
@@ -146,7 +146,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="transformers 5.23.0 transformers/configuration_utils.py:1333",
     ),
-    Call(
+    CallRow(
         "transformers.PreTrainedTokenizerBase.save_pretrained",
         WRITE,
         path=0,
@@ -154,7 +154,7 @@ _ROWS: tuple[Call, ...] = (
         result="local",
         source="transformers 5.23.0 transformers/tokenization_utils_base.py:2005",
     ),
-    Call(
+    CallRow(
         "transformers.ProcessorMixin.save_pretrained",
         WRITE,
         path=0,
@@ -162,7 +162,7 @@ _ROWS: tuple[Call, ...] = (
         result="local",
         source="transformers 5.23.0 transformers/processing_utils.py:1182",
     ),
-    Call(
+    CallRow(
         "transformers.GenerationConfig.save_pretrained",
         WRITE,
         path=0,
@@ -170,7 +170,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="transformers 5.23.0 transformers/generation/configuration_utils.py:891",
     ),
-    Call(
+    CallRow(
         "transformers.TrainerState.save_to_json",
         WRITE,
         path=0,
@@ -178,7 +178,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="transformers 5.23.0 transformers/trainer_callback.py:143",
     ),
-    Call(
+    CallRow(
         "datasets.Dataset.save_to_disk",
         WRITE,
         path=0,
@@ -186,7 +186,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="datasets 5.2.0 datasets/arrow_dataset.py:1781",
     ),
-    Call(
+    CallRow(
         "datasets.Dataset.to_csv",
         WRITE,
         path=0,
@@ -194,7 +194,7 @@ _ROWS: tuple[Call, ...] = (
         result="local",
         source="datasets 5.2.0 datasets/arrow_dataset.py:5342",
     ),
-    Call(
+    CallRow(
         "datasets.Dataset.to_json",
         WRITE,
         path=0,
@@ -202,7 +202,7 @@ _ROWS: tuple[Call, ...] = (
         result="local",
         source="datasets 5.2.0 datasets/arrow_dataset.py:5466",
     ),
-    Call(
+    CallRow(
         "datasets.Dataset.to_parquet",
         WRITE,
         path=0,
@@ -211,7 +211,7 @@ _ROWS: tuple[Call, ...] = (
         source="datasets 5.2.0 datasets/arrow_dataset.py:5643",
     ),
     # Objects into an open file: the path is where the file was opened.
-    Call(
+    CallRow(
         "json.dump",
         WRITE,
         path=1,
@@ -220,7 +220,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="python 3.11 json",
     ),
-    Call(
+    CallRow(
         "pickle.dump",
         WRITE,
         path=1,
@@ -229,7 +229,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="python 3.11 pickle",
     ),
-    Call(
+    CallRow(
         "yaml.dump",
         WRITE,
         path=1,
@@ -238,7 +238,7 @@ _ROWS: tuple[Call, ...] = (
         result="local",
         source="PyYAML 6.0.3 yaml/__init__.py:248",
     ),
-    Call(
+    CallRow(
         "yaml.safe_dump",
         WRITE,
         path=1,
@@ -247,7 +247,7 @@ _ROWS: tuple[Call, ...] = (
         result="local",
         source="PyYAML 6.0.3 yaml/__init__.py:263",
     ),
-    Call(
+    CallRow(
         "yaml.dump_all",
         WRITE,
         path=1,
@@ -256,7 +256,7 @@ _ROWS: tuple[Call, ...] = (
         result="local",
         source="PyYAML 6.0.3 yaml/__init__.py:215",
     ),
-    Call(
+    CallRow(
         "csv.writer",
         WRITE,
         path=0,
@@ -265,7 +265,7 @@ _ROWS: tuple[Call, ...] = (
         result="local",
         source="python 3.11 csv",
     ),
-    Call(
+    CallRow(
         "csv.DictWriter",
         WRITE,
         path=0,
@@ -274,7 +274,7 @@ _ROWS: tuple[Call, ...] = (
         result="local",
         source="python 3.11 csv",
     ),
-    Call(
+    CallRow(
         "shutil.copyfileobj",
         WRITE,
         path=1,
@@ -284,7 +284,7 @@ _ROWS: tuple[Call, ...] = (
         source="python 3.11 shutil",
     ),
     # Arrays, tables, images, figures.
-    Call(
+    CallRow(
         "numpy.save",
         WRITE,
         path=0,
@@ -292,7 +292,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="numpy 2.4.6 numpy/lib/_npyio_impl.py:505",
     ),
-    Call(
+    CallRow(
         "numpy.savez",
         WRITE,
         path=0,
@@ -300,7 +300,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="numpy 2.4.6 numpy/lib/_npyio_impl.py:581",
     ),
-    Call(
+    CallRow(
         "numpy.savez_compressed",
         WRITE,
         path=0,
@@ -308,7 +308,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="numpy 2.4.6 numpy/lib/_npyio_impl.py:682",
     ),
-    Call(
+    CallRow(
         "numpy.savetxt",
         WRITE,
         path=0,
@@ -316,7 +316,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="numpy 2.4.6 numpy/lib/_npyio_impl.py:1402",
     ),
-    Call(
+    CallRow(
         "pandas.DataFrame.to_csv",
         WRITE,
         path=0,
@@ -324,7 +324,7 @@ _ROWS: tuple[Call, ...] = (
         result="local",
         source="pandas 3.1.1 pandas/core/generic.py:3829",
     ),
-    Call(
+    CallRow(
         "pandas.DataFrame.to_json",
         WRITE,
         path=0,
@@ -332,7 +332,7 @@ _ROWS: tuple[Call, ...] = (
         result="local",
         source="pandas 3.1.1 pandas/core/generic.py:2280",
     ),
-    Call(
+    CallRow(
         "pandas.DataFrame.to_pickle",
         WRITE,
         path=0,
@@ -340,7 +340,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="pandas 3.1.1 pandas/core/generic.py:3088",
     ),
-    Call(
+    CallRow(
         "pandas.DataFrame.to_excel",
         WRITE,
         path=0,
@@ -348,7 +348,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="pandas 3.1.1 pandas/core/generic.py:2106",
     ),
-    Call(
+    CallRow(
         "pandas.DataFrame.to_parquet",
         WRITE,
         path=0,
@@ -356,7 +356,7 @@ _ROWS: tuple[Call, ...] = (
         result="local",
         source="pandas 3.1.1 pandas/core/frame.py:2870",
     ),
-    Call(
+    CallRow(
         "torchvision.utils.save_image",
         WRITE,
         path=1,
@@ -364,7 +364,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="torchvision 0.29.2 torchvision/utils.py:257",
     ),
-    Call(
+    CallRow(
         "PIL.Image.Image.save",
         WRITE,
         path=0,
@@ -372,7 +372,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="Pillow 13.0.0 PIL/Image.py:2593",
     ),
-    Call(
+    CallRow(
         "imageio.imwrite",
         WRITE,
         path=0,
@@ -380,7 +380,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="imageio 2.38.1 imageio/v2.py:365",
     ),
-    Call(
+    CallRow(
         "imageio.mimwrite",
         WRITE,
         path=0,
@@ -388,7 +388,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="imageio 2.38.1 imageio/v2.py:469",
     ),
-    Call(
+    CallRow(
         "imageio.mimsave",
         WRITE,
         path=0,
@@ -396,7 +396,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="imageio 2.38.1 imageio/v2.py:658",
     ),
-    Call(
+    CallRow(
         "imageio.imsave",
         WRITE,
         path=0,
@@ -404,7 +404,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="imageio 2.38.1 imageio/v2.py:657",
     ),
-    Call(
+    CallRow(
         "imageio.v3.imwrite",
         WRITE,
         path=0,
@@ -412,7 +412,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="imageio 2.38.1 imageio/v3.py:104",
     ),
-    Call(
+    CallRow(
         "torch.utils.tensorboard.SummaryWriter",
         GUARDED,
         path=0,
@@ -423,14 +423,14 @@ _ROWS: tuple[Call, ...] = (
         # a file of its own for each process, named by host and pid
     ),
     # The standard library's file system.
-    Call(
+    CallRow(
         "pathlib.Path.write_text", WRITE, path="self", result="none", source="python 3.11 pathlib"
     ),
-    Call(
+    CallRow(
         "pathlib.Path.write_bytes", WRITE, path="self", result="none", source="python 3.11 pathlib"
     ),
-    Call("pathlib.Path.touch", WRITE, path="self", result="none", source="python 3.11 pathlib"),
-    Call(
+    CallRow("pathlib.Path.touch", WRITE, path="self", result="none", source="python 3.11 pathlib"),
+    CallRow(
         "shutil.copy",
         WRITE,
         path=1,
@@ -438,7 +438,7 @@ _ROWS: tuple[Call, ...] = (
         result="local",
         source="python 3.11 shutil",
     ),
-    Call(
+    CallRow(
         "shutil.copy2",
         WRITE,
         path=1,
@@ -446,7 +446,7 @@ _ROWS: tuple[Call, ...] = (
         result="local",
         source="python 3.11 shutil",
     ),
-    Call(
+    CallRow(
         "shutil.copyfile",
         WRITE,
         path=1,
@@ -454,7 +454,7 @@ _ROWS: tuple[Call, ...] = (
         result="local",
         source="python 3.11 shutil",
     ),
-    Call(
+    CallRow(
         "shutil.copytree",
         WRITE,
         path=1,
@@ -463,7 +463,7 @@ _ROWS: tuple[Call, ...] = (
         source="python 3.11 shutil",
         # fails where the target exists, unless dirs_exist_ok
     ),
-    Call(
+    CallRow(
         "shutil.make_archive",
         WRITE,
         path=0,
@@ -471,7 +471,7 @@ _ROWS: tuple[Call, ...] = (
         result="local",
         source="python 3.11 shutil",
     ),
-    Call(
+    CallRow(
         "shutil.unpack_archive",
         WRITE,
         path=1,
@@ -479,7 +479,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="python 3.11 shutil",
     ),
-    Call(
+    CallRow(
         "tarfile.TarFile.extractall",
         WRITE,
         path=0,
@@ -487,7 +487,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="python 3.11 tarfile",
     ),
-    Call(
+    CallRow(
         "zipfile.ZipFile.extractall",
         WRITE,
         path=0,
@@ -495,7 +495,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="python 3.11 zipfile",
     ),
-    Call(
+    CallRow(
         "os.symlink",
         WRITE,
         path=1,
@@ -504,11 +504,11 @@ _ROWS: tuple[Call, ...] = (
         source="python 3.11 os",
         # the second rank fails: the link exists
     ),
-    Call("os.link", WRITE, path=1, path_keyword="dst", result="none", source="python 3.11 os"),
-    Call(
+    CallRow("os.link", WRITE, path=1, path_keyword="dst", result="none", source="python 3.11 os"),
+    CallRow(
         "pathlib.Path.symlink_to", WRITE, path="self", result="none", source="python 3.11 pathlib"
     ),
-    Call(
+    CallRow(
         "shutil.move",
         DELETE,
         path=0,
@@ -518,7 +518,7 @@ _ROWS: tuple[Call, ...] = (
         result="local",
         source="python 3.11 shutil",
     ),
-    Call(
+    CallRow(
         "os.rename",
         DELETE,
         path=0,
@@ -528,7 +528,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="python 3.11 os",
     ),
-    Call(
+    CallRow(
         "os.renames",
         DELETE,
         path=0,
@@ -538,7 +538,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="python 3.11 os",
     ),
-    Call(
+    CallRow(
         "os.replace",
         DELETE,
         path=0,
@@ -549,7 +549,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="python 3.11 os",
     ),
-    Call(
+    CallRow(
         "pathlib.Path.rename",
         DELETE,
         path="self",
@@ -558,7 +558,7 @@ _ROWS: tuple[Call, ...] = (
         result="local",
         source="python 3.11 pathlib",
     ),
-    Call(
+    CallRow(
         "pathlib.Path.replace",
         DELETE,
         path="self",
@@ -568,13 +568,19 @@ _ROWS: tuple[Call, ...] = (
         result="local",
         source="python 3.11 pathlib",
     ),
-    Call("os.remove", DELETE, path=0, path_keyword="path", result="none", source="python 3.11 os"),
-    Call("os.unlink", DELETE, path=0, path_keyword="path", result="none", source="python 3.11 os"),
-    Call("os.rmdir", DELETE, path=0, path_keyword="path", result="none", source="python 3.11 os"),
-    Call(
+    CallRow(
+        "os.remove", DELETE, path=0, path_keyword="path", result="none", source="python 3.11 os"
+    ),
+    CallRow(
+        "os.unlink", DELETE, path=0, path_keyword="path", result="none", source="python 3.11 os"
+    ),
+    CallRow(
+        "os.rmdir", DELETE, path=0, path_keyword="path", result="none", source="python 3.11 os"
+    ),
+    CallRow(
         "os.removedirs", DELETE, path=0, path_keyword="name", result="none", source="python 3.11 os"
     ),
-    Call(
+    CallRow(
         "shutil.rmtree",
         DELETE,
         path=0,
@@ -582,7 +588,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="python 3.11 shutil",
     ),
-    Call(
+    CallRow(
         "pathlib.Path.unlink",
         DELETE,
         path="self",
@@ -590,11 +596,11 @@ _ROWS: tuple[Call, ...] = (
         source="python 3.11 pathlib",
         # missing_ok=True tolerates the other ranks
     ),
-    Call("pathlib.Path.rmdir", DELETE, path="self", result="none", source="python 3.11 pathlib"),
-    Call(
+    CallRow("pathlib.Path.rmdir", DELETE, path="self", result="none", source="python 3.11 pathlib"),
+    CallRow(
         "os.mkdir", CREATE_DIR, path=0, path_keyword="path", result="none", source="python 3.11 os"
     ),
-    Call(
+    CallRow(
         "os.makedirs",
         CREATE_DIR,
         path=0,
@@ -602,7 +608,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="python 3.11 os",
     ),
-    Call(
+    CallRow(
         "pathlib.Path.mkdir",
         CREATE_DIR,
         path="self",
@@ -610,39 +616,39 @@ _ROWS: tuple[Call, ...] = (
         source="python 3.11 pathlib",
     ),
     # Reads.
-    Call(
+    CallRow(
         "torch.load",
         READ,
         path=0,
         path_keyword="f",
         source="torch 2.13.0 torch/serialization.py:1315",
     ),
-    Call(
+    CallRow(
         "torch.jit.load",
         READ,
         path=0,
         path_keyword="f",
         source="torch 2.13.0 torch/jit/_serialization.py:103",
     ),
-    Call(
+    CallRow(
         "safetensors.torch.load_file",
         READ,
         path=0,
         path_keyword="filename",
         source="safetensors 0.8.0 safetensors/torch.py:328",
     ),
-    Call(
+    CallRow(
         "safetensors.safe_open",
         READ,
         path=0,
         path_keyword="filename",
         source="safetensors 0.8.0 safetensors/__init__.py:7",
     ),
-    Call("json.load", READ, path=0, path_keyword="fp", handle=True, source="python 3.11 json"),
-    Call(
+    CallRow("json.load", READ, path=0, path_keyword="fp", handle=True, source="python 3.11 json"),
+    CallRow(
         "pickle.load", READ, path=0, path_keyword="file", handle=True, source="python 3.11 pickle"
     ),
-    Call(
+    CallRow(
         "yaml.safe_load",
         READ,
         path=0,
@@ -650,7 +656,7 @@ _ROWS: tuple[Call, ...] = (
         handle=True,
         source="PyYAML 6.0.3 yaml/__init__.py:117",
     ),
-    Call(
+    CallRow(
         "yaml.load",
         READ,
         path=0,
@@ -658,57 +664,61 @@ _ROWS: tuple[Call, ...] = (
         handle=True,
         source="PyYAML 6.0.3 yaml/__init__.py:74",
     ),
-    Call(
+    CallRow(
         "numpy.load",
         READ,
         path=0,
         path_keyword="file",
         source="numpy 2.4.6 numpy/lib/_npyio_impl.py:312",
     ),
-    Call(
+    CallRow(
         "numpy.loadtxt",
         READ,
         path=0,
         path_keyword="fname",
         source="numpy 2.4.6 numpy/lib/_npyio_impl.py:1120",
     ),
-    Call(
+    CallRow(
         "pandas.read_csv",
         READ,
         path=0,
         path_keyword="filepath_or_buffer",
         source="pandas 3.1.1 pandas/io/parsers/readers.py:1305",
     ),
-    Call(
+    CallRow(
         "pandas.read_json",
         READ,
         path=0,
         path_keyword="path_or_buf",
         source="pandas 3.1.1 pandas/io/json/_json.py:636",
     ),
-    Call(
+    CallRow(
         "pandas.read_parquet",
         READ,
         path=0,
         path_keyword="path",
         source="pandas 3.1.1 pandas/io/parquet.py:574",
     ),
-    Call("pathlib.Path.read_text", READ, path="self", source="python 3.11 pathlib"),
-    Call("pathlib.Path.read_bytes", READ, path="self", source="python 3.11 pathlib"),
-    Call(
+    CallRow("pathlib.Path.read_text", READ, path="self", source="python 3.11 pathlib"),
+    CallRow("pathlib.Path.read_bytes", READ, path="self", source="python 3.11 pathlib"),
+    CallRow(
         "datasets.load_from_disk",
         READ,
         path=0,
         path_keyword="dataset_path",
         source="datasets 5.2.0 datasets/load.py:1704",
     ),
-    Call(
+    CallRow(
         "PIL.Image.open", READ, path=0, path_keyword="fp", source="Pillow 13.0.0 PIL/Image.py:3600"
     ),
-    Call("os.listdir", READ, path=0, path_keyword="path", result="local", source="python 3.11 os"),
-    Call("os.scandir", READ, path=0, path_keyword="path", result="local", source="python 3.11 os"),
-    Call("os.walk", READ, path=0, path_keyword="top", result="local", source="python 3.11 os"),
-    Call(
+    CallRow(
+        "os.listdir", READ, path=0, path_keyword="path", result="local", source="python 3.11 os"
+    ),
+    CallRow(
+        "os.scandir", READ, path=0, path_keyword="path", result="local", source="python 3.11 os"
+    ),
+    CallRow("os.walk", READ, path=0, path_keyword="top", result="local", source="python 3.11 os"),
+    CallRow(
         "glob.glob",
         READ,
         path=0,
@@ -716,23 +726,25 @@ _ROWS: tuple[Call, ...] = (
         result="local",
         source="python 3.11 glob",
     ),
-    Call("pathlib.Path.iterdir", READ, path="self", result="local", source="python 3.11 pathlib"),
-    Call("pathlib.Path.glob", READ, path="self", result="local", source="python 3.11 pathlib"),
-    Call(
+    CallRow(
+        "pathlib.Path.iterdir", READ, path="self", result="local", source="python 3.11 pathlib"
+    ),
+    CallRow("pathlib.Path.glob", READ, path="self", result="local", source="python 3.11 pathlib"),
+    CallRow(
         "accelerate.utils.load",
         READ,
         path=0,
         path_keyword="f",
         source="accelerate 1.15.0 accelerate/utils/other.py:460",
     ),
-    Call(
+    CallRow(
         "accelerate.load_checkpoint_in_model",
         READ,
         path=1,
         path_keyword="checkpoint",
         source="accelerate 1.15.0 accelerate/utils/modeling.py:1817",
     ),
-    Call(
+    CallRow(
         "accelerate.load_checkpoint_and_dispatch",
         READ,
         path=1,
@@ -741,14 +753,14 @@ _ROWS: tuple[Call, ...] = (
         source="accelerate 1.15.0 accelerate/big_modeling.py:520",
     ),
     # Downloads. `locked`: several processes may call it at once.
-    Call(
+    CallRow(
         "urllib.request.urlretrieve",
         DOWNLOAD,
         path=1,
         path_keyword="filename",
         source="python 3.11 urllib.request",
     ),
-    Call(
+    CallRow(
         "torch.hub.download_url_to_file",
         DOWNLOAD,
         path=1,
@@ -758,7 +770,7 @@ _ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/hub.py:707",
         # every rank downloads to a name of its own and moves it
     ),
-    Call(
+    CallRow(
         "torch.hub.load_state_dict_from_url",
         DOWNLOAD,
         path=0,
@@ -766,7 +778,7 @@ _ROWS: tuple[Call, ...] = (
         atomic=True,
         source="torch 2.13.0 torch/hub.py:829",
     ),
-    Call(
+    CallRow(
         "torch.hub.load",
         DOWNLOAD,
         path=0,
@@ -774,14 +786,14 @@ _ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/hub.py:576",
         # removes and moves the unpacked repository without a lock
     ),
-    Call(
+    CallRow(
         "torch.hub.list",
         DOWNLOAD,
         path=0,
         path_keyword="github",
         source="torch 2.13.0 torch/hub.py:459",
     ),
-    Call(
+    CallRow(
         "huggingface_hub.hf_hub_download",
         DOWNLOAD,
         path=0,
@@ -789,7 +801,7 @@ _ROWS: tuple[Call, ...] = (
         locked=True,
         source="huggingface_hub 2.4.0 huggingface_hub/file_download.py:857",
     ),
-    Call(
+    CallRow(
         "huggingface_hub.snapshot_download",
         DOWNLOAD,
         path=0,
@@ -797,7 +809,7 @@ _ROWS: tuple[Call, ...] = (
         locked=True,
         source="huggingface_hub 2.4.0 huggingface_hub/_snapshot_download.py:123",
     ),
-    Call(
+    CallRow(
         "transformers.utils.cached_file",
         DOWNLOAD,
         path=0,
@@ -805,7 +817,7 @@ _ROWS: tuple[Call, ...] = (
         locked=True,
         source="transformers 5.23.0 transformers/utils/hub.py:315",
     ),
-    Call(
+    CallRow(
         "datasets.load_dataset",
         DOWNLOAD,
         path=0,
@@ -813,7 +825,7 @@ _ROWS: tuple[Call, ...] = (
         locked=True,
         source="datasets 5.2.0 datasets/load.py:1446",
     ),
-    Call(
+    CallRow(
         "datasets.load_dataset_builder",
         DOWNLOAD,
         path=0,
@@ -821,7 +833,7 @@ _ROWS: tuple[Call, ...] = (
         locked=True,
         source="datasets 5.2.0 datasets/load.py:1187",
     ),
-    Call(
+    CallRow(
         "evaluate.load",
         DOWNLOAD,
         path=0,
@@ -829,7 +841,7 @@ _ROWS: tuple[Call, ...] = (
         locked=True,
         source="evaluate 0.4.6 evaluate/loading.py:689",
     ),
-    Call(
+    CallRow(
         "gdown.download",
         DOWNLOAD,
         path=1,
@@ -838,7 +850,7 @@ _ROWS: tuple[Call, ...] = (
         source="gdown 6.5.1 gdown/download.py:709",
         # every rank downloads to a name of its own and moves it
     ),
-    Call(
+    CallRow(
         "fvcore.common.download.download",
         DOWNLOAD,
         path=1,
@@ -846,14 +858,14 @@ _ROWS: tuple[Call, ...] = (
         source="fvcore 0.1.5.post20221221 fvcore/common/download.py:11",
         # asks whether the file is there, and downloads to one temporary name for all
     ),
-    Call(
+    CallRow(
         "nltk.download",
         DOWNLOAD,
         path=0,
         path_keyword="info_or_id",
         source="nltk 3.10.4 nltk/downloader.py:1505",
     ),
-    Call(
+    CallRow(
         "torchvision.datasets.utils.download_url",
         DOWNLOAD,
         path=1,
@@ -861,7 +873,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="torchvision 0.29.2 torchvision/datasets/utils.py:87",
     ),
-    Call(
+    CallRow(
         "torchvision.datasets.utils.download_and_extract_archive",
         DOWNLOAD,
         path=1,
@@ -869,7 +881,7 @@ _ROWS: tuple[Call, ...] = (
         result="none",
         source="torchvision 0.29.2 torchvision/datasets/utils.py:379",
     ),
-    Call(
+    CallRow(
         "torchvision.datasets.MNIST",
         DOWNLOAD,
         path=0,
@@ -878,7 +890,7 @@ _ROWS: tuple[Call, ...] = (
         condition=4,
         source="torchvision 0.29.2 torchvision/datasets/mnist.py:20",
     ),
-    Call(
+    CallRow(
         "torchvision.datasets.FashionMNIST",
         DOWNLOAD,
         path=0,
@@ -887,7 +899,7 @@ _ROWS: tuple[Call, ...] = (
         condition=4,
         source="torchvision 0.29.2 torchvision/datasets/mnist.py:204",
     ),
-    Call(
+    CallRow(
         "torchvision.datasets.KMNIST",
         DOWNLOAD,
         path=0,
@@ -896,7 +908,7 @@ _ROWS: tuple[Call, ...] = (
         condition=4,
         source="torchvision 0.29.2 torchvision/datasets/mnist.py:232",
     ),
-    Call(
+    CallRow(
         "torchvision.datasets.EMNIST",
         DOWNLOAD,
         path=0,
@@ -904,7 +916,7 @@ _ROWS: tuple[Call, ...] = (
         when="download=True",
         source="torchvision 0.29.2 torchvision/datasets/mnist.py:260",
     ),
-    Call(
+    CallRow(
         "torchvision.datasets.CIFAR10",
         DOWNLOAD,
         path=0,
@@ -913,7 +925,7 @@ _ROWS: tuple[Call, ...] = (
         condition=4,
         source="torchvision 0.29.2 torchvision/datasets/cifar.py:13",
     ),
-    Call(
+    CallRow(
         "torchvision.datasets.CIFAR100",
         DOWNLOAD,
         path=0,
@@ -922,7 +934,7 @@ _ROWS: tuple[Call, ...] = (
         condition=4,
         source="torchvision 0.29.2 torchvision/datasets/cifar.py:146",
     ),
-    Call(
+    CallRow(
         "torchvision.datasets.SVHN",
         DOWNLOAD,
         path=0,
@@ -931,7 +943,7 @@ _ROWS: tuple[Call, ...] = (
         condition=4,
         source="torchvision 0.29.2 torchvision/datasets/svhn.py:12",
     ),
-    Call(
+    CallRow(
         "torchvision.datasets.STL10",
         DOWNLOAD,
         path=0,
@@ -939,7 +951,7 @@ _ROWS: tuple[Call, ...] = (
         when="download=True",
         source="torchvision 0.29.2 torchvision/datasets/stl10.py:12",
     ),
-    Call(
+    CallRow(
         "torchvision.datasets.CelebA",
         DOWNLOAD,
         path=0,
@@ -947,7 +959,7 @@ _ROWS: tuple[Call, ...] = (
         when="download=True",
         source="torchvision 0.29.2 torchvision/datasets/celeba.py:16",
     ),
-    Call(
+    CallRow(
         "torchvision.datasets.VOCDetection",
         DOWNLOAD,
         path=0,
@@ -955,7 +967,7 @@ _ROWS: tuple[Call, ...] = (
         when="download=True",
         source="torchvision 0.29.2 torchvision/datasets/voc.py:164",
     ),
-    Call(
+    CallRow(
         "torchvision.datasets.OxfordIIITPet",
         DOWNLOAD,
         path=0,
@@ -964,21 +976,21 @@ _ROWS: tuple[Call, ...] = (
         source="torchvision 0.29.2 torchvision/datasets/oxford_iiit_pet.py:13",
     ),
     # The terminal.
-    Call("builtins.input", PROMPT, source="python 3.11 builtins", result="local"),
-    Call("getpass.getpass", PROMPT, source="python 3.11 getpass", result="local"),
-    Call("builtins.breakpoint", PROMPT, source="python 3.11 builtins", result="none"),
-    Call("pdb.set_trace", PROMPT, source="python 3.11 pdb", result="none"),
-    Call("pdb.post_mortem", PROMPT, source="python 3.11 pdb", result="none"),
-    Call("pdb.Pdb.set_trace", PROMPT, source="python 3.11 pdb", result="none"),
+    CallRow("builtins.input", PROMPT, source="python 3.11 builtins", result="local"),
+    CallRow("getpass.getpass", PROMPT, source="python 3.11 getpass", result="local"),
+    CallRow("builtins.breakpoint", PROMPT, source="python 3.11 builtins", result="none"),
+    CallRow("pdb.set_trace", PROMPT, source="python 3.11 pdb", result="none"),
+    CallRow("pdb.post_mortem", PROMPT, source="python 3.11 pdb", result="none"),
+    CallRow("pdb.Pdb.set_trace", PROMPT, source="python 3.11 pdb", result="none"),
     # The end of the process.
-    Call("sys.exit", EXIT, source="python 3.11 sys", result="none"),
-    Call("os._exit", EXIT, source="python 3.11 os", result="none"),
-    Call("os.abort", EXIT, source="python 3.11 os", result="none"),
-    Call("builtins.exit", EXIT, source="python 3.11 site", result="none"),
-    Call("builtins.quit", EXIT, source="python 3.11 site", result="none"),
+    CallRow("sys.exit", EXIT, source="python 3.11 sys", result="none"),
+    CallRow("os._exit", EXIT, source="python 3.11 os", result="none"),
+    CallRow("os.abort", EXIT, source="python 3.11 os", result="none"),
+    CallRow("builtins.exit", EXIT, source="python 3.11 site", result="none"),
+    CallRow("builtins.quit", EXIT, source="python 3.11 site", result="none"),
 )
 
-SINKS: dict[str, Call] = {row.name: row for row in _ROWS}
+SINKS: dict[str, CallRow] = {row.name: row for row in _ROWS}
 """Row by qualified name; builtins are "builtins.open"."""
 
 _METHOD_ROWS = (
@@ -1002,7 +1014,7 @@ _METHOD_ROWS = (
     "tarfile.TarFile.extractall",
 )
 
-SINK_METHODS: dict[str, Call] = {name.rpartition(".")[2]: SINKS[name] for name in _METHOD_ROWS}
+SINK_METHODS: dict[str, CallRow] = {name.rpartition(".")[2]: SINKS[name] for name in _METHOD_ROWS}
 """Row by method name alone, for receivers of unknown type. `save`, `replace`, `rename`, `open` and
 `glob` are not here: strings, modules and images have methods of these names."""
 

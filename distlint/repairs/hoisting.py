@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from distlint.analysis.interpreter.ir import Guard
 from distlint.analysis.interpreter.ranks import MAIN
-from distlint.analysis.interpreter.values import Spread
-from distlint.analysis.live.arrival import mentions_rank
+from distlint.analysis.interpreter.values import Variance
+from distlint.analysis.live.joint_entry import mentions_rank
 from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.places import span_of
@@ -53,7 +53,7 @@ def hoist(model: Model, divergence: Divergence) -> Hoisted | None:
     branch = statement_with_test(function, guard.node)
     if branch is None or site.function is not function or not isinstance(site.node, ast.Call):
         return None
-    if any(g.value.spread is Spread.LOCAL for g in site.guards):
+    if any(g.value.variance is Variance.RANK_LOCAL for g in site.guards):
         return None
     asked = _asked_besides(divergence, branch, site.statement)
     if asked is None:
@@ -66,9 +66,9 @@ def hoist(model: Model, divergence: Divergence) -> Hoisted | None:
         made = _out_of_branch(divergence, branch, site.node, site.statement)
     if made is None:
         return None
-    runs = model.runs_of(function)
+    runs = model.summaries_of(function)
     everyone = runs is not None and MAIN in runs.classes and len(runs.classes) > 1
-    alone = sum(1 for g in site.guards if g.value.spread is Spread.RANK) <= 1
+    alone = sum(1 for g in site.guards if g.value.variance is Variance.RANK_DEPENDENT) <= 1
     return Hoisted(made.edits, made.text, made.exact and everyone and alone)
 
 

@@ -65,8 +65,8 @@ def difference_in(text: str) -> Difference | None:
     model = build_model([Source("m.py", "m", text, ast.parse(text))])
     list(model.divergences())
     function = next(f for f in model.program.functions() if f.name == "main")
-    runs = model.runs_of(function)
-    variant = next(iter(runs.variants.values()), {}) if runs is not None else {}
+    runs = model.summaries_of(function)
+    variant = next(iter(runs.contexts.values()), {}) if runs is not None else {}
     if OTHER not in variant:
         return None  # a program that does not tell the ranks apart
     left, right = (model.graphs.root(variant[rank]) for rank in (MAIN, OTHER))

@@ -167,10 +167,10 @@ def test_what_the_end_of_a_script_calls_is_followed_once() -> None:
         """
     )
     (module,) = model.program.modules.values()
-    body, main = (model.runs_of(f) for f in (module.body, module.functions["main"]))
+    body, main = (model.summaries_of(f) for f in (module.body, module.functions["main"]))
     assert body is not None and main is not None
-    (_, run), *_ = body.runs()
-    assert run.children[0] in [kept for _, kept in main.runs()]
+    (_, run), *_ = body.summaries()
+    assert run.children[0] in [kept for _, kept in main.summaries()]
 
 
 def test_a_flag_that_is_set_between_two_calls_is_told_apart() -> None:

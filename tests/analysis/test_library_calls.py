@@ -86,10 +86,10 @@ def test_a_decorator_lets_in_the_rank_that_it_names(rank: int) -> None:
         run_rank.rank
         for runs in model.functions()
         if runs.function.name == "report"
-        for run_rank, run in runs.runs()
+        for run_rank, run in runs.summaries()
         if any(call.name == "builtins.print" for call in run.calls)
     }
-    followed = {r.rank for runs in model.functions() for r, _ in runs.runs()}
+    followed = {r.rank for runs in model.functions() for r, _ in runs.summaries()}
     assert printing == {rank} & followed
     assert followed >= {0, 1}
 

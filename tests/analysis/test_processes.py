@@ -19,7 +19,7 @@ from nanotron.parallel import ParallelContext
 def entered(text: str, doc: str = "") -> set[str]:
     text = f'"""{doc}"""\n{HEAD}\n{dedent(text)}'
     model = build_model([Source("tests/test_m.py", "tests.test_m", text, ast.parse(text))])
-    return {function.qualname for function, _ in model.arrivals}
+    return {function.qualname for function, _ in model.joint_entries}
 
 
 SCRIPT = """
@@ -191,7 +191,7 @@ def test_pytest_calls_a_function_in_one_process() -> None:
         Source(f"{name}.py", name, text, ast.parse(text))
         for name, text in (("program", dedent(program)), ("test_program", dedent(test)))
     ]
-    found = {function.qualname for function, _ in build_model(sources).arrivals}
+    found = {function.qualname for function, _ in build_model(sources).joint_entries}
     assert found == {"main"}
 
 

@@ -32,7 +32,7 @@ def contradictions(model: Model, divergence: Divergence) -> list[str]:
     """The steps of a witness that no run of the class takes, though it answers the condition."""
     found = []
     shown = witness(divergence)
-    runs = [pair for function in model.functions() for pair in function.runs()]
+    runs = [pair for function in model.functions() for pair in function.summaries()]
     for heading, steps in shown.columns:
         rank = next((r for r in RANK_CLASSES if side(r).heading == heading), None)
         for step in steps:
@@ -43,7 +43,7 @@ def contradictions(model: Model, divergence: Divergence) -> list[str]:
                 guard.taken
                 for who, run in runs
                 if who is rank
-                for guard in run.divides
+                for guard in run.rank_conditions
                 if (guard.node.lineno, guard.node.col_offset)
                 == (step.place.line, step.place.column)
             }

@@ -31,7 +31,7 @@ from distlint.knowledge import (
     sinks,
     wrappers,
 )
-from distlint.knowledge.schema import Call, Effect
+from distlint.knowledge.schema import CallRow, Effect
 
 TABLES = Path(knowledge.__file__).parent
 
@@ -217,14 +217,14 @@ def _parameters(name: str) -> list[str] | None:
     return parameters[1:] if is_method and parameters[:1] in (["self"], ["cls"]) else parameters
 
 
-def _installed_calls() -> list[Call]:
+def _installed_calls() -> list[CallRow]:
     calls = (*collectives.ROWS, *sinks.SINKS.values())
     return [row for row in calls if is_installed(row.name) and row.name not in OLDER | OPTIONAL]
 
 
 @beside_the_libraries
 @pytest.mark.parametrize("row", _installed_calls(), ids=lambda row: row.name)
-def test_argument_positions(row: Call) -> None:
+def test_argument_positions(row: CallRow) -> None:
     target = row.name.replace(".__call__", ".forward").replace(".__iter__", "")
     parameters = _parameters(target)
     if parameters is None:
@@ -245,7 +245,7 @@ def test_argument_positions(row: Call) -> None:
 
 
 @pytest.mark.parametrize("row", collectives.ROWS, ids=lambda row: row.name)
-def test_collective_rows_are_complete(row: Call) -> None:
+def test_collective_rows_are_complete(row: CallRow) -> None:
     if row.effect in COLLECTIVES:
         assert row.op, "a collective needs an identity to be compared by"
     if row.first:

@@ -11,7 +11,7 @@ import pytest
 from distlint import edits
 from distlint.analysis.interpreter.ir import CallSite
 from distlint.analysis.interpreter.values import Value
-from distlint.analysis.live.runs import Call
+from distlint.analysis.live.summaries import CallGroup
 from distlint.analysis.model import Model
 from distlint.analysis.traces.divergence import Divergence
 from distlint.authoring.cases import run_cases
@@ -57,7 +57,7 @@ def test_a_sample_does_what_the_page_says(number: int, tmp_path: Path) -> None:
     assert result.fixes == ("fixed" in sample)
 
 
-@pytest.mark.parametrize("kind", [Call, CallSite, Value, Divergence], ids=lambda k: k.__name__)
+@pytest.mark.parametrize("kind", [CallGroup, CallSite, Value, Divergence], ids=lambda k: k.__name__)
 def test_what_the_tables_name_is_there(kind: type) -> None:
     text = PAGE.read_text(encoding="utf-8")
     table = text.partition(f"| of a `{kind.__name__}` | |\n|---|---|\n")[2].partition("\n\n")[0]

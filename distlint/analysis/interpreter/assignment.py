@@ -8,8 +8,8 @@ from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.members import convention
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
-    Spread,
     Value,
+    Variance,
     Wrap,
     join,
 )
@@ -29,9 +29,9 @@ def bind_parameters(frame: Frame, bound: dict[str, Value], receiver: Value | Non
     first_is_self = frame.function.cls is not None and not frame.function.has_decorator(
         "staticmethod"
     )
-    wrapped = wrapped_parameter(frame.runs.program, frame.function) if first_is_self else None
+    wrapped = wrapped_parameter(frame.summaries.program, frame.function) if first_is_self else None
     cls = frame.function.cls
-    outside = frame.runs.program.mro(cls)[1] if cls is not None else ()
+    outside = frame.summaries.program.mro(cls)[1] if cls is not None else ()
     for index, parameter in enumerate(parameters):
         name = parameter.arg
         if index == 0 and first_is_self:
@@ -41,9 +41,9 @@ def bind_parameters(frame: Frame, bound: dict[str, Value], receiver: Value | Non
         value = bound.get(name)
         if value is not None:
             known = value.known or value.target
-            bind(name, value if known else value.but(key=key, logic=None))
+            bind(name, value if known else value.replace(key=key, logic=None))
             continue
-        type_ = frame.runs.annotation_type(
+        type_ = frame.summaries.annotation_type(
             frame.module, parameter.annotation
         ) or facts.parameter_type(outside, name)
         conventional = None if type_ else convention(frame, name, parameter)
@@ -74,7 +74,7 @@ def assign(frame: Frame, target: ast.expr, value: Value) -> None:
         case ast.Name(id=name):
             value = _controlled(frame, value)
             if frame.signalled is not None and name in frame.signalled:
-                value = frame.runs.set_by_signal(value, frame.signalled[name], frame.module)
+                value = frame.summaries.set_by_signal(value, frame.signalled[name], frame.module)
             frame.variables.bind(name, value)
         case ast.Attribute():
             _assign_attribute(frame, target, value)
@@ -83,15 +83,15 @@ def assign(frame: Frame, target: ast.expr, value: Value) -> None:
         case ast.Tuple() | ast.List():
             _unpack(frame, target.elts, value)
         case ast.Starred():
-            assign(frame, target.value, value.but(items=None, const=UNKNOWN))
+            assign(frame, target.value, value.replace(items=None, const=UNKNOWN))
 
 
 def _controlled(frame: Frame, value: Value) -> Value:
     """A value as it is behind the condition that decides, rank by rank, whether it is assigned."""
     control = frame.scope.control
-    if control is None or value.spread is not Spread.UNIFORM:
+    if control is None or value.variance is not Variance.UNIFORM:
         return value
-    return value.but(spread=control.spread, origin=control.origin)
+    return value.replace(variance=control.variance, origin=control.origin)
 
 
 def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value) -> None:
@@ -105,19 +105,19 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value) -> None
     else:
         base = frame.variables.get(target.value.id)
         if base is not None and base.const is None:
-            frame.run.absent.append(frame.attribute_site(target, base))
+            frame.summary.none_accesses.append(frame.attribute_site(target, base))
     if base is not None and base.wraps:
-        frame.run.attributes.append(frame.attribute_site(target, base))
+        frame.summary.attributes.append(frame.attribute_site(target, base))
     value = _controlled(frame, value)
     frame.variables.forget_below(path)
-    if target.attr in frame.runs.signals.names:
+    if target.attr in frame.summaries.signals.names:
         value = _flag(frame, target, value)
     frame.variables.store(path, value)
     if path.startswith("self.") and path.count(".") == 1:
-        if value.given:
-            value = value.but(given=False)  # another method may have put None there
-        old = frame.run.self_attributes.get(target.attr)
-        frame.run.self_attributes[target.attr] = (
+        if value.not_none:
+            value = value.replace(not_none=False)  # another method may have put None there
+        old = frame.summary.self_attributes.get(target.attr)
+        frame.summary.self_attributes[target.attr] = (
             value
             if old is None or not frame.scope.guards
             else join(old, value, ("attr", ("self",), target.attr))
@@ -130,18 +130,20 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value) -> None:
     path = dotted_name(target.value)
     if not path or path not in frame.variables:
         return
-    if value.spread is Spread.LOCAL and value.spread > base.spread:
-        changed = base.but(spread=value.spread, origin=value.origin, const=UNKNOWN, items=None)
+    if value.variance is Variance.RANK_LOCAL and value.variance > base.variance:
+        changed = base.replace(
+            variance=value.variance, origin=value.origin, const=UNKNOWN, items=None
+        )
         frame.variables.refine(path, changed)
     elif base.items is not None:
-        frame.variables.refine(path, base.but(items=None, const=UNKNOWN))
+        frame.variables.refine(path, base.replace(items=None, const=UNKNOWN))
 
 
 def _flag(frame: Frame, target: ast.Attribute, value: Value) -> Value:
     """A value assigned to an attribute that a signal handler may write at any time afterwards."""
     owner = frame.evaluate(target.value).type
-    cls = frame.runs.classes.get(owner) if owner is not None else None
-    return (frame.runs.flag(cls, target.attr, value) if cls is not None else None) or value
+    cls = frame.summaries.classes.get(owner) if owner is not None else None
+    return (frame.summaries.flag(cls, target.attr, value) if cls is not None else None) or value
 
 
 def _unpack(frame: Frame, targets: list[ast.expr], value: Value) -> None:
@@ -155,7 +157,9 @@ def _unpack(frame: Frame, targets: list[ast.expr], value: Value) -> None:
         assign(
             frame,
             element,
-            Value(("item", value.key, index), UNKNOWN, value.spread, value.origin, tags=value.tags),
+            Value(
+                ("item", value.key, index), UNKNOWN, value.variance, value.origin, tags=value.tags
+            ),
         )
 
 

@@ -11,10 +11,10 @@ from distlint.analysis.interpreter.libraries import external, unknown_result
 from distlint.analysis.interpreter.members import attribute_of
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
-    Spread,
     Value,
+    Variance,
     constant,
-    spread_of,
+    variance_of,
 )
 from distlint.knowledge import facts
 
@@ -38,23 +38,25 @@ def builtin(
     frame: Frame, node: ast.Call, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     """Builtins whose value follows from their arguments."""
-    spread, origin, tags = spread_of([*args, *keywords.values()])
+    variance, origin, tags = variance_of([*args, *keywords.values()])
     if name == "range" and args and all(isinstance(a.const, int) for a in args) and len(args) <= 3:
         numbers = _range([a.const for a in args])
         if numbers is not None:
             return Value(
                 ("range", tuple(a.key for a in args)),
                 numbers,
-                spread,
+                variance,
                 origin,
                 tags=tags,
                 items=tuple(constant(n) for n in numbers)
-                if "world_size" in tags or spread is Spread.RANK
+                if "world_size" in tags or variance is Variance.RANK_DEPENDENT
                 else None,
             )
     if name in ("list", "tuple", "sorted", "set", "frozenset", "iter", "reversed") and args:
         items = args[0].items if name in ("list", "tuple") else None
-        salted = Spread.LOCAL if name == "set" and spread is Spread.LOCAL else spread
+        salted = (
+            Variance.RANK_LOCAL if name == "set" and variance is Variance.RANK_LOCAL else variance
+        )
         return Value(
             (name, args[0].key),
             UNKNOWN,
@@ -66,7 +68,7 @@ def builtin(
             wraps=args[0].wraps,
         )
     if name == "len" and args and args[0].items is not None:
-        return constant(len(args[0].items), spread, origin)
+        return constant(len(args[0].items), variance, origin)
     if name in ("isinstance", "issubclass", "hasattr", "callable", "type", "id"):
         return _kind_question(frame, node, name, args)
     if name == "getattr" and len(args) >= 2 and isinstance(args[1].const, str):
@@ -75,46 +77,46 @@ def builtin(
         if len(args) == 2 and not args[0].wraps:
             return attribute_of(frame, args[0], attribute)
         unwrapped = (
-            args[0].but(wraps=(), tags=args[0].tags | {"unwrapped"})
+            args[0].replace(wraps=(), tags=args[0].tags | {"unwrapped"})
             if args[1].const == "module"
-            else args[0].but(wraps=())
+            else args[0].replace(wraps=())
         )
         value = attribute_of(frame, unwrapped, attribute)
         return (
-            value.but(const=UNKNOWN, target=None)
-            if len(args) > 2 and value.known and value.spread is Spread.UNIFORM
+            value.replace(const=UNKNOWN, target=None)
+            if len(args) > 2 and value.known and value.variance is Variance.UNIFORM
             else value
         )
     if name == "setattr" and len(args) == 3 and isinstance(args[1].const, str) and args[0].wraps:
         stored = ast.Attribute(value=node.args[0], attr=args[1].const, ctx=ast.Store())
         ast.copy_location(stored, node)
-        frame.run.attributes.append(frame.attribute_site(stored, args[0]))
+        frame.summary.attributes.append(frame.attribute_site(stored, args[0]))
     if name in ("open", "input", "print", "breakpoint", "exit", "quit", "hash"):
         return external(frame, node, f"builtins.{name}", None, args, keywords)
     if name in _COMPUTED and args and all(a.known for a in args) and not keywords:
         try:
-            return constant(_COMPUTED[name](*(a.const for a in args)), spread, origin, tags)
+            return constant(_COMPUTED[name](*(a.const for a in args)), variance, origin, tags)
         except (TypeError, ValueError, OverflowError):
-            return Value((name, tuple(a.key for a in args)), UNKNOWN, spread, origin, tags=tags)
+            return Value((name, tuple(a.key for a in args)), UNKNOWN, variance, origin, tags=tags)
     if name in ("zip", "enumerate", "map", "filter"):
         frame.site(node, f"builtins.{name}", None, args, keywords, (), None)
         if name == "zip" and any(a.wraps for a in args):
             models = Value((name, "models"), items=tuple(args))
             key = (name, *(a.key for a in args))
-            return Value(key, UNKNOWN, spread, origin, tags=tags | {"zip"}, receiver=models)
+            return Value(key, UNKNOWN, variance, origin, tags=tags | {"zip"}, receiver=models)
         if name == "enumerate" and args:
             return Value(
                 (name, args[0].key),
                 UNKNOWN,
-                spread,
+                variance,
                 origin,
                 tags=tags | {"enumerate"},
                 receiver=args[0],
             )
     if name in _COMPUTED and args and len(args) == 1:
-        return Value((name, args[0].key), UNKNOWN, spread, origin, tags=tags)
+        return Value((name, args[0].key), UNKNOWN, variance, origin, tags=tags)
     if name in ("any", "all", "sum") and args:
-        return Value((name, args[0].key), UNKNOWN, spread, origin, tags=tags)
+        return Value((name, args[0].key), UNKNOWN, variance, origin, tags=tags)
     site_rows = frame.knowledge.calls.get(f"builtins.{name}", ())
     if site_rows:
         return external(frame, node, f"builtins.{name}", None, args, keywords)
@@ -139,5 +141,5 @@ def _kind_question(frame: Frame, node: ast.Call, name: str, args: list[Value]) -
         if isinstance(asked, str) and asked in kinds:
             return constant(True)
     if len(args) == 2 and args[0].const is None and args[0].known and name == "isinstance":
-        return constant(False, args[0].spread, args[0].origin)
+        return constant(False, args[0].variance, args[0].origin)
     return Value(key)

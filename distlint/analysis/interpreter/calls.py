@@ -8,9 +8,9 @@ from collections.abc import Hashable
 from distlint.analysis.interpreter.builtins import builtin
 from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.ir import (
-    Invoke,
+    CallStep,
     Known,
-    Run,
+    Summary,
 )
 from distlint.analysis.interpreter.libraries import (
     external,
@@ -25,10 +25,10 @@ from distlint.analysis.interpreter.values import (
     UNKNOWN,
     Closure,
     Partial,
-    Spread,
     Value,
+    Variance,
     constant,
-    spread_of,
+    variance_of,
 )
 from distlint.analysis.program.definitions import Class, Function, dotted_name
 from distlint.knowledge import facts, failures, hooks
@@ -93,11 +93,11 @@ def dispatch(
             return external(frame, node, function.target, function.receiver, args, keywords)
     if function.wraps:
         return forward(frame, node, function, args, keywords)
-    if function.type is not None and function.type in frame.runs.classes:
-        cls = frame.runs.classes[function.type]
-        method = frame.runs.program.find_method(cls, "__call__") or frame.runs.program.find_method(
-            cls, "forward"
-        )
+    if function.type is not None and function.type in frame.summaries.classes:
+        cls = frame.summaries.classes[function.type]
+        method = frame.summaries.program.find_method(
+            cls, "__call__"
+        ) or frame.summaries.program.find_method(cls, "forward")
         if method is not None:
             return frame.call(Closure(method, {}, function), args, keywords, node, node)
     if isinstance(node.func, ast.Attribute):
@@ -138,8 +138,12 @@ def super_method(frame: Frame, attr: str) -> tuple[Function | None, tuple[str, .
     if function.cls is None:
         return None, ()
     receiver = frame.variables.get("self") or frame.captured.get("self")
-    cls = frame.runs.classes.get(receiver.type) if receiver is not None and receiver.type else None
-    program = frame.runs.program
+    cls = (
+        frame.summaries.classes.get(receiver.type)
+        if receiver is not None and receiver.type
+        else None
+    )
+    program = frame.summaries.program
     return program.find_method(cls or function.cls, attr, after=function.cls), program.mro(
         function.cls
     )[1]
@@ -167,16 +171,16 @@ def _method(
                     return external(frame, node, known, this, args, keywords)
             return unknown_result(frame, node, [*args, *keywords.values()])
         if receiver.type is not None:
-            cls = frame.runs.classes.get(receiver.type)
-            outside = frame.runs.program.mro(cls)[1] if cls is not None else (receiver.type,)
+            cls = frame.summaries.classes.get(receiver.type)
+            outside = frame.summaries.program.mro(cls)[1] if cls is not None else (receiver.type,)
             for type_ in facts.with_bases(outside):
                 dotted = f"{type_}.{name}"
                 if frame.knowledge.is_known_call(dotted):
                     return external(frame, node, dotted, receiver, args, keywords)
             if name == "start" and cls is not None and not hooks.THREADS.isdisjoint(outside):
-                run = frame.runs.program.find_method(cls, "run")
-                if run is not None:
-                    frame.call(Closure(run, {}, receiver), [], {}, node, node)
+                summary = frame.summaries.program.find_method(cls, "run")
+                if summary is not None:
+                    frame.call(Closure(summary, {}, receiver), [], {}, node, node)
             if cls is None:
                 return external(frame, node, f"{receiver.type}.{name}", receiver, args, keywords)
         if receiver.wraps:
@@ -196,11 +200,16 @@ def _construct(
     keywords: dict[str, Value],
     known_arguments: bool,
 ) -> Value:
-    spread, origin, tags = spread_of([*args, *keywords.values()])
+    variance, origin, tags = variance_of([*args, *keywords.values()])
     instance = Value(
-        ("instance", id(node)), UNKNOWN, type=cls.full_name, tags=tags, spread=spread, origin=origin
+        ("instance", id(node)),
+        UNKNOWN,
+        type=cls.full_name,
+        tags=tags,
+        variance=variance,
+        origin=origin,
     )
-    init = frame.runs.program.find_method(cls, "__init__")
+    init = frame.summaries.program.find_method(cls, "__init__")
     if init is not None:
         frame.call(
             Closure(init, {}, instance),
@@ -210,7 +219,7 @@ def _construct(
             node if known_arguments else None,
         )
     else:
-        outside = frame.runs.program.mro(cls)[1]
+        outside = frame.summaries.program.mro(cls)[1]
         for type_ in facts.with_bases(outside):
             if type_ in frame.knowledge.calls:
                 external(frame, node, type_, None, args, keywords)
@@ -235,7 +244,7 @@ def call_project(
         _, kept, who = found
         if kept.truthiness() is False:
             text = f"`{function.name}` runs on {who} only"
-            return constant(None, Spread.RANK, frame.origin(node, text))
+            return constant(None, Variance.RANK_DEPENDENT, frame.origin(node, text))
     if isinstance(node, ast.Call):
         frame.site(
             node,
@@ -246,32 +255,37 @@ def call_project(
             (),
             function,
         )
-    if frame.runs.is_plain(function, [*args, *keywords.values()]) and not function.is_generator:
+    if (
+        frame.summaries.is_plain(function, [*args, *keywords.values()])
+        and not function.is_generator
+    ):
         result = unknown_result(frame, node, [*args, *keywords.values()], pure=False)
-        return result.but(key=_ident(closure, args, keywords, node))
+        return result.replace(key=_ident(closure, args, keywords, node))
     bound = (
         bind(function, closure.receiver, args, keywords)
         if call is not None or not isinstance(node, ast.Call)
         else {}
     )
-    run = frame.run_of(function, bound, closure.receiver, closure.captured)
-    frame.run.children.append(run)
-    frame.run.consulted |= run.consulted
+    summary = frame.run_of(function, bound, closure.receiver, closure.captured)
+    frame.summary.children.append(summary)
+    frame.summary.depends_on |= summary.depends_on
     if closure.receiver is not None and closure.receiver.key == ("self",):
-        for name, value in run.self_attributes.items():
+        for name, value in summary.self_attributes.items():
             frame.variables.store(f"self.{name}", value)
     if function.is_generator or function.has_decorator("contextmanager", "asynccontextmanager"):
         return Value(
             ("generator", id(node)),
             target=None,
             type="generator",
-            receiver=Value(("run",), const=run),
+            receiver=Value(("run",), const=summary),
         )
-    if run.failure and (not frame.scope.tries or _catches(frame.scope.tries[-1], run.failure)):
-        may_fail(frame, node, run.failure)
-    if run.steps or run.arguments is not None:  # cut short by a recursion: not known yet
-        frame.steps.append(Invoke(run, node, _not_told(run, bound)))
-    returned = run.returns
+    if summary.failure and (
+        not frame.scope.tries or _catches(frame.scope.tries[-1], summary.failure)
+    ):
+        may_fail(frame, node, summary.failure)
+    if summary.steps or summary.arguments is not None:  # cut short by a recursion: not known yet
+        frame.steps.append(CallStep(summary, node, _not_told(summary, bound)))
+    returned = summary.returns
     if returned is None:
         return constant(None)
     key = returned.key
@@ -288,7 +302,7 @@ def call_project(
         returned = _inside(returned)
     if returned.known or returned.target is not None:
         return returned
-    return returned.but(key=_ident(closure, args, keywords, node))
+    return returned.replace(key=_ident(closure, args, keywords, node))
 
 
 def _ident(
@@ -303,9 +317,9 @@ def _ident(
     return ("returned", id(closure.function), tuple(value.key for value in inputs), called)
 
 
-def _not_told(run: Run, bound: dict[str, Value]) -> Known:
+def _not_told(summary: Summary, bound: dict[str, Value]) -> Known:
     """Constant arguments of which a run does not know: a function has only so many runs."""
-    told = run.variant[1] if isinstance(run.variant, tuple) else ()
+    told = summary.context[1] if isinstance(summary.context, tuple) else ()
     if len(told) >= len(bound):
         return ()
     names = {name for name, _ in told}
@@ -319,7 +333,7 @@ def _not_told(run: Run, bound: dict[str, Value]) -> Known:
 
 def _inside(value: Value) -> Value:
     """The model that a project's own unwrapping function gives: its loops are not followed."""
-    return value.but(wraps=(), tags=value.tags | {"unwrapped"})
+    return value.replace(wraps=(), tags=value.tags | {"unwrapped"})
 
 
 def _catches(statement: ast.Try, failure: str) -> bool:

@@ -16,11 +16,11 @@ from distlint.analysis.interpreter.narrowing import narrow
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
     Closure,
-    Spread,
     Value,
+    Variance,
     constant,
     join,
-    spread_of,
+    variance_of,
 )
 from distlint.analysis.program.definitions import Class, Module, dotted_name
 from distlint.knowledge import facts
@@ -76,10 +76,12 @@ def boolean(frame: Frame, node: ast.BoolOp) -> Value:
     if decided and len(operands) == 1:
         return operands[0]
     if all(v.truthiness() is not None for v in operands):
-        spread, origin, tags = spread_of(operands)
+        variance, origin, tags = variance_of(operands)
         last = operands[-1]
-        return last.but(
-            spread=max(spread, last.spread), origin=last.origin or origin, tags=last.tags | tags
+        return last.replace(
+            variance=max(variance, last.variance),
+            origin=last.origin or origin,
+            tags=last.tags | tags,
         )
     return _logic(op, operands, node)
 
@@ -88,10 +90,10 @@ def _logic(op: str, operands: list[Value], node: ast.AST) -> Value:
     """`and`/`or` of values, as a condition; operands that cannot change the outcome are dropped."""
     neutral = op == "and"
     decided = next((v for v in operands if v.truthiness() is (not neutral)), None)
-    spread, origin, tags = spread_of(operands)
+    variance, origin, tags = variance_of(operands)
     open_ = tuple(v for v in operands if v.truthiness() is None)
     if decided is not None:
-        return Value((op, id(node)), UNKNOWN, spread, origin, truth=not neutral, tags=tags)
+        return Value((op, id(node)), UNKNOWN, variance, origin, truth=not neutral, tags=tags)
     if not open_:
         return operands[-1]
     ranked = [v for v in operands if v.truthiness() is not None]
@@ -99,15 +101,17 @@ def _logic(op: str, operands: list[Value], node: ast.AST) -> Value:
         value = open_[0]
         last = operands[-1]
         same_value = last is value
-        return value.but(
-            spread=max(value.spread, spread_of(ranked)[0]) if not same_value else value.spread,
+        return value.replace(
+            variance=max(value.variance, variance_of(ranked)[0])
+            if not same_value
+            else value.variance,
             tags=tags,
             truth=None,
             target=value.target if same_value else None,
         )
-    spread, origin, _ = spread_of(open_)
+    variance, origin, _ = variance_of(open_)
     return Value(
-        (op, tuple(v.key for v in open_)), UNKNOWN, spread, origin, tags=tags, logic=(op, open_)
+        (op, tuple(v.key for v in open_)), UNKNOWN, variance, origin, tags=tags, logic=(op, open_)
     )
 
 
@@ -115,13 +119,13 @@ def negate(value: Value) -> Value:
     """The condition `not value`."""
     truth = value.truthiness()
     if truth is not None:
-        return constant(not truth, value.spread, value.origin, value.tags)
+        return constant(not truth, value.variance, value.origin, value.tags)
     if value.logic is not None and value.logic[0] == "not":
         return value.logic[1][0]
     return Value(
         ("not", value.key),
         UNKNOWN,
-        value.spread,
+        value.variance,
         value.origin,
         tags=value.tags,
         logic=("not", (value,)),
@@ -135,14 +139,14 @@ def compare(frame: Frame, node: ast.Compare) -> Value:
     for op, comparator in zip(node.ops, node.comparators, strict=True):
         right = frame.evaluate(comparator)
         if "world_size" in left.tags | right.tags and "rank" in left.tags | right.tags:
-            frame.consult("is_last")  # `rank == world_size - 1`
+            frame.note_dependence("is_last")  # `rank == world_size - 1`
         results.append(_compare_pair(left, op, right))
         left = right
     result = results[0] if len(results) == 1 else _logic("and", results, node)
     if (
         len(results) == 1
         and isinstance(node.ops[0], _STRUCTURAL)
-        and result.spread is Spread.RANK
+        and result.variance is Variance.RANK_DEPENDENT
         and result.truthiness() is None
     ):
         # Whether something is there is the same on all ranks unless they are seen to differ, even where
@@ -171,19 +175,21 @@ def _compare_pair(left: Value, op: ast.cmpop, right: Value) -> Value:
             return a
         if a.known and b.known:
             key = ("compare", type(op).__name__, left.key, right.key)
-            return a.but(key=key, const=UNKNOWN, logic=("choice", (test, a, b)))
-    spread, origin, tags = spread_of((left, right))
+            return a.replace(key=key, const=UNKNOWN, logic=("choice", (test, a, b)))
+    variance, origin, tags = variance_of((left, right))
     tags = tags - {"masked", "ragged"}
     if _is_guess(left, op, right) or _is_guess(right, op, left):
         return Value(("compare", type(op).__name__, left.key, right.key), tags=tags)
     if left.known and right.known:
         try:
-            return constant(bool(_COMPARE[type(op)](left.const, right.const)), spread, origin, tags)
+            return constant(
+                bool(_COMPARE[type(op)](left.const, right.const)), variance, origin, tags
+            )
         except (TypeError, ValueError):
             return Value(
                 ("compare", type(op).__name__, left.key, right.key),
                 UNKNOWN,
-                spread,
+                variance,
                 origin,
                 tags=tags,
             )
@@ -194,34 +200,36 @@ def _compare_pair(left: Value, op: ast.cmpop, right: Value) -> Value:
         and all(i.known for i in right.items)
     ):
         found = left.const in [i.const for i in right.items]
-        return constant(found is isinstance(op, ast.In), spread, origin, tags)
+        return constant(found is isinstance(op, ast.In), variance, origin, tags)
     if (
         isinstance(op, (ast.Is, ast.IsNot))
         and _never_none(left)
         and right.const is None
         and right.known
     ):
-        return constant(isinstance(op, ast.IsNot), spread, origin, tags)
-    if isinstance(op, _STRUCTURAL) and spread is Spread.LOCAL and "signal" not in tags:
-        spread, origin = (
-            (left.spread, left.origin) if left.spread is Spread.RANK else (Spread.UNIFORM, None)
+        return constant(isinstance(op, ast.IsNot), variance, origin, tags)
+    if isinstance(op, _STRUCTURAL) and variance is Variance.RANK_LOCAL and "signal" not in tags:
+        variance, origin = (
+            (left.variance, left.origin)
+            if left.variance is Variance.RANK_DEPENDENT
+            else (Variance.UNIFORM, None)
         )
     if (
         isinstance(op, (ast.Eq, ast.Lt, ast.Gt, ast.LtE, ast.GtE, ast.NotEq))
-        and spread is not Spread.RANK
+        and variance is not Variance.RANK_DEPENDENT
     ):
         tags = tags | {"bool-mask"}
     negated = _NEGATED.get(type(op))
     if negated is not None:
         return negate(_compare_pair(left, negated(), right))
     return Value(
-        ("compare", type(op).__name__, left.key, right.key), UNKNOWN, spread, origin, tags=tags
+        ("compare", type(op).__name__, left.key, right.key), UNKNOWN, variance, origin, tags=tags
     )
 
 
 def _never_none(value: Value) -> bool:
     return (
-        value.given
+        value.not_none
         or value.items is not None
         or isinstance(value.target, (Closure, Class, Module))
         or (
@@ -238,8 +246,8 @@ def _is_guess(value: Value, op: ast.cmpop, other: Value) -> bool:
     if (
         "world_size" not in value.tags
         or not value.known
-        or other.spread is Spread.RANK
-        or value.spread is Spread.RANK
+        or other.variance is Variance.RANK_DEPENDENT
+        or value.variance is Variance.RANK_DEPENDENT
     ):
         return False
     if "world_size" in other.tags:
@@ -255,13 +263,13 @@ def _is_guess(value: Value, op: ast.cmpop, other: Value) -> bool:
 def conditional(frame: Frame, node: ast.IfExp) -> Value:
     """`a if test else b`."""
     test = frame.evaluate(node.test)
-    frame.note_divide(node.test, test, False)
+    frame.note_rank_condition(node.test, test, False)
     truth = test.truthiness()
     if truth is not None:
         with frame.guarded(node.test, test, truth):
             value = frame.evaluate(node.body if truth else node.orelse)
-        if test.spread is Spread.RANK and value.spread is Spread.UNIFORM:
-            return value.but(spread=Spread.RANK, origin=test.origin)
+        if test.variance is Variance.RANK_DEPENDENT and value.variance is Variance.UNIFORM:
+            return value.replace(variance=Variance.RANK_DEPENDENT, origin=test.origin)
         return value
     then: list[Step] = []
     orelse: list[Step] = []
@@ -272,10 +280,10 @@ def conditional(frame: Frame, node: ast.IfExp) -> Value:
     if then or orelse:
         frame.steps.append(Branch(test, node.test, then, orelse))
     value = join(a, b, ("ifexp", id(node), test.key))
-    if a.known and b.known and not value.known and test.spread is Spread.UNIFORM:
-        value = value.but(logic=("choice", (test, a, b)))
-    if test.spread > value.spread:
-        value = value.but(spread=test.spread, origin=test.origin)
+    if a.known and b.known and not value.known and test.variance is Variance.UNIFORM:
+        value = value.replace(logic=("choice", (test, a, b)))
+    if test.variance > value.variance:
+        value = value.replace(variance=test.variance, origin=test.origin)
     return value
 
 

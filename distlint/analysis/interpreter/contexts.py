@@ -7,17 +7,17 @@ import ast
 from distlint.analysis.interpreter.assignment import assign
 from distlint.analysis.interpreter.frame import WITHOUT_GRADIENTS, Frame
 from distlint.analysis.interpreter.ir import (
-    Attempt,
+    InlineBody,
     Layer,
-    Run,
-    Surround,
+    Summary,
+    Try,
 )
 from distlint.analysis.interpreter.values import (
     Closure,
     Value,
 )
 from distlint.analysis.program.definitions import Function, dotted_name
-from distlint.knowledge.schema import Call, Effect
+from distlint.knowledge.schema import CallRow, Effect
 
 
 def follow_with(frame: Frame, statement: ast.With | ast.AsyncWith) -> bool:
@@ -39,7 +39,7 @@ def _items(frame: Frame, statement: ast.With | ast.AsyncWith, items: list[ast.wi
     if value.type == "generator" and value.receiver is not None:
         return _around_generator(frame, statement, items, value.receiver.const)
     suppress = _suppresses(item.context_expr)
-    attempt = Attempt(statement, [], [[]] if suppress else [], [], [])
+    attempt = Try(statement, [], [[]] if suppress else [], [], [])
     if row is not None:
         _enter_context(frame, row, item.context_expr, attempt)
     methods = _context_methods(frame, value)
@@ -60,40 +60,40 @@ def _items(frame: Frame, statement: ast.With | ast.AsyncWith, items: list[ast.wi
 
 
 def _around_generator(
-    frame: Frame, statement: ast.With | ast.AsyncWith, items: list[ast.withitem], run: Run
+    frame: Frame, statement: ast.With | ast.AsyncWith, items: list[ast.withitem], summary: Summary
 ) -> bool:
     """A context manager written as a generator: the body stands at its `yield`."""
     target = items[0].optional_vars
-    if target is not None and run.returns is not None:
-        assign(frame, target, run.returns)
+    if target is not None and summary.returns is not None:
+        assign(frame, target, summary.returns)
     with frame.filling([]) as body:
         alive = _items(frame, statement, items[1:])
-    if body or run.steps:
-        frame.steps.append(Surround(run, statement, body))
+    if body or summary.steps:
+        frame.steps.append(InlineBody(summary, statement, body))
     return alive
 
 
 def _context_methods(frame: Frame, value: Value) -> tuple[Function, Function] | None:
-    cls = frame.runs.classes.get(value.type) if value.type else None
+    cls = frame.summaries.classes.get(value.type) if value.type else None
     if cls is None:
         return None
-    enter = frame.runs.program.find_method(cls, "__enter__")
-    leave = frame.runs.program.find_method(cls, "__exit__")
+    enter = frame.summaries.program.find_method(cls, "__enter__")
+    leave = frame.summaries.program.find_method(cls, "__exit__")
     return (enter, leave) if enter is not None and leave is not None else None
 
 
-def _context_row(frame: Frame, expression: ast.expr) -> Call | None:
+def _context_row(frame: Frame, expression: ast.expr) -> CallRow | None:
     if not isinstance(expression, ast.Call):
         return None
-    for site in reversed(frame.run.calls[-4:]):
+    for site in reversed(frame.summary.calls[-4:]):
         if site.node is expression:
             return next((row for row in site.rows if row.context), None)
     return None
 
 
-def _enter_context(frame: Frame, row: Call, expression: ast.expr, attempt: Attempt) -> None:
+def _enter_context(frame: Frame, row: CallRow, expression: ast.expr, attempt: Try) -> None:
     """The enter and exit halves of a library's context manager."""
-    site = next((s for s in reversed(frame.run.calls) if s.node is expression), None)
+    site = next((s for s in reversed(frame.summary.calls) if s.node is expression), None)
     if site is None or row.effect not in (
         Effect.COLLECTIVE,
         Effect.SHARDED_COLLECTIVE,
@@ -106,8 +106,8 @@ def _enter_context(frame: Frame, row: Call, expression: ast.expr, attempt: Attem
     if row.first:
         # The first rank runs the body and then meets the others in the barrier; they wait before it.
         kind = "is_main" if row.first == "main" else "is_local_main"
-        frame.consult(kind)
-        first = bool(frame.run.rank.fact(kind))
+        frame.note_dependence(kind)
+        first = bool(frame.summary.rank.fact(kind))
         with frame.filling(attempt.final if first else frame.steps):
             frame.event(row, layer, expression, site)
         return

@@ -8,7 +8,7 @@ from typing import Final
 
 from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.ir import (
-    Attempt,
+    Try,
 )
 from distlint.analysis.interpreter.values import (
     Value,
@@ -32,7 +32,7 @@ _OTHERS: Final = frozenset(
 def follow_try(frame: Frame, statement: ast.Try) -> bool:
     """`try`: a handler starts from what the body may have done up to any point."""
     before = frame.variables.copy()
-    attempt = Attempt(statement, [], [], [], [], expects_out_of_memory(statement))
+    attempt = Try(statement, [], [], [], [], expects_out_of_memory(statement))
     with frame.filling(attempt.body), frame.within(frame.scope.attempted(statement)):
         alive = frame.execute(statement.body)
     failed = before.merge(frame.variables, id(statement))

@@ -24,7 +24,7 @@ from distlint.analysis.interpreter.values import (
     Value,
     constant,
     join,
-    spread_of,
+    variance_of,
 )
 from distlint.analysis.program.definitions import Function
 from distlint.nodes import children
@@ -56,8 +56,8 @@ _WIDE: Final = re.compile(r"\d{4}")
 def operands(frame: Frame, node: ast.AST) -> Value:
     """An expression of no kind of its own: as its operands are."""
     values = [frame.evaluate(child) for child in children(node) if isinstance(child, ast.expr)]
-    spread, origin, tags = spread_of(values)
-    return Value(("expr", id(node)), UNKNOWN, spread, origin, tags=tags)
+    variance, origin, tags = variance_of(values)
+    return Value(("expr", id(node)), UNKNOWN, variance, origin, tags=tags)
 
 
 def _constant(frame: Frame, node: ast.Constant) -> Value:
@@ -75,12 +75,12 @@ def _unary(frame: Frame, node: ast.UnaryOp) -> Value:
     if value.known and isinstance(value.const, (int, float)):
         match node.op:
             case ast.USub():
-                return constant(-value.const, value.spread, value.origin, value.tags)
+                return constant(-value.const, value.variance, value.origin, value.tags)
             case ast.UAdd():
-                return constant(+value.const, value.spread, value.origin, value.tags)
+                return constant(+value.const, value.variance, value.origin, value.tags)
             case ast.Invert() if isinstance(value.const, int):
-                return constant(~value.const, value.spread, value.origin, value.tags)
-    return value.but(key=("unary", type(node.op).__name__, value.key), target=None, type=None)
+                return constant(~value.const, value.variance, value.origin, value.tags)
+    return value.replace(key=("unary", type(node.op).__name__, value.key), target=None, type=None)
 
 
 def _binary(frame: Frame, node: ast.BinOp) -> Value:
@@ -90,7 +90,7 @@ def _binary(frame: Frame, node: ast.BinOp) -> Value:
 
 def binary(left: Value, right: Value, op: ast.operator) -> Value:
     """The value of `left op right`; small constants are computed."""
-    spread, origin, tags = spread_of((left, right))
+    variance, origin, tags = variance_of((left, right))
     function = _BINARY.get(type(op))
     if (
         left.known
@@ -101,7 +101,7 @@ def binary(left: Value, right: Value, op: ast.operator) -> Value:
         and _stays_small(op, left.const, right.const)
     ):
         try:
-            return constant(function(left.const, right.const), spread, origin, tags)
+            return constant(function(left.const, right.const), variance, origin, tags)
         except (TypeError, ValueError, ArithmeticError):
             pass  # the program would fail here: the result stays unknown
     items = None
@@ -118,7 +118,7 @@ def binary(left: Value, right: Value, op: ast.operator) -> Value:
     return Value(
         key,
         UNKNOWN,
-        spread,
+        variance,
         origin,
         tags=tags - {"world_size"} if not left.known or not right.known else tags,
         items=items,
@@ -161,30 +161,30 @@ def _sequence(frame: Frame, node: ast.Tuple | ast.List | ast.Set) -> Value:
             values.append(value)
             if items is not None:
                 items.append(value)
-    spread, origin, tags = spread_of(values)
+    variance, origin, tags = variance_of(values)
     fixed = tuple(items) if items is not None and len(items) <= _MAX_ITEMS else None
     if fixed is not None and all(i.known for i in fixed) and not any(i.tags for i in fixed):
         make = tuple if isinstance(node, ast.Tuple) else list
         return Value(
             ("display", tuple(i.key for i in fixed)),
             make(i.const for i in fixed),
-            spread,
+            variance,
             origin,
             items=fixed,
         )
     key = ("display", tuple(i.key for i in fixed)) if fixed is not None else ("display", id(node))
     truth = bool(fixed) if fixed is not None else None
-    return Value(key, UNKNOWN, spread, origin, tags=tags, items=fixed, truth=truth)
+    return Value(key, UNKNOWN, variance, origin, tags=tags, items=fixed, truth=truth)
 
 
 def _dict(frame: Frame, node: ast.Dict) -> Value:
     values = [frame.evaluate(v) for v in node.values]
     values += [frame.evaluate(k) for k in node.keys if k is not None]
-    spread, origin, tags = spread_of(values)
+    variance, origin, tags = variance_of(values)
     return Value(
         ("display", id(node)),
         UNKNOWN,
-        spread,
+        variance,
         origin,
         tags=tags,
         truth=bool(node.keys) if all(node.keys) else None,
@@ -196,13 +196,13 @@ def _joined(frame: Frame, node: ast.JoinedStr) -> Value:
         frame.evaluate(part.value if isinstance(part, ast.FormattedValue) else part)
         for part in node.values
     ]
-    spread, origin, tags = spread_of(values)
+    variance, origin, tags = variance_of(values)
     if all(v.known for v in values) and all(
         not isinstance(p, ast.FormattedValue) or p.format_spec is None for p in node.values
     ):
         with suppress(ValueError):  # an int of more digits than Python converts to text
-            return constant("".join(str(v.const) for v in values), spread, origin, tags)
-    return Value(("format", tuple(v.key for v in values)), UNKNOWN, spread, origin, tags=tags)
+            return constant("".join(str(v.const) for v in values), variance, origin, tags)
+    return Value(("format", tuple(v.key for v in values)), UNKNOWN, variance, origin, tags=tags)
 
 
 def _comprehension(
@@ -219,7 +219,7 @@ def _comprehension(
             assign(frame, generator.target, element_of(iterable, generator.target))
             for test in generator.ifs:
                 value = frame.evaluate(test)
-                iterables.append(value.but(tags=value.tags - {"bool-mask"}))
+                iterables.append(value.replace(tags=value.tags - {"bool-mask"}))
         if isinstance(node, ast.DictComp):
             key, value = frame.evaluate(node.key), frame.evaluate(node.value)
             element = join(key, value, ("element", id(node)))
@@ -228,9 +228,9 @@ def _comprehension(
     frame.variables = saved
     if body:
         loop_over(frame, node, first, body)
-    spread, origin, tags = spread_of([*iterables, element])
+    variance, origin, tags = variance_of([*iterables, element])
     return Value(
-        ("comprehension", id(node)), UNKNOWN, spread, origin, tags=tags, wraps=element.wraps
+        ("comprehension", id(node)), UNKNOWN, variance, origin, tags=tags, wraps=element.wraps
     )
 
 

@@ -12,20 +12,20 @@ from distlint.analysis.interpreter.ir import (
     CallSite,
     Event,
     Guard,
+    Jump,
     Layer,
-    Leave,
-    Run,
     Step,
+    Summary,
 )
-from distlint.analysis.interpreter.ranks import CONSULTED_BY_KIND, RankClass
+from distlint.analysis.interpreter.ranks import DEPENDENCE_BY_KIND, RankClass
 from distlint.analysis.interpreter.scope import Scope
 from distlint.analysis.interpreter.signals import SignalWrites
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
     Closure,
     Origin,
-    Spread,
     Value,
+    Variance,
     Wrap,
     constant,
     join,
@@ -35,7 +35,7 @@ from distlint.analysis.program.definitions import Class, Function, Module, dotte
 from distlint.analysis.program.program import Program
 from distlint.knowledge import facts
 from distlint.knowledge.facts import Knowledge
-from distlint.knowledge.schema import Call
+from distlint.knowledge.schema import CallRow
 
 WITHOUT_GRADIENTS: Final = ("no_grad", "inference_mode")
 
@@ -53,7 +53,7 @@ def is_group(value: Value | None) -> bool:
     )
 
 
-class Runs(Protocol):
+class SummarySource(Protocol):
     """What following one function asks of all others: their runs, and values that live outside functions."""
 
     program: Program
@@ -61,14 +61,14 @@ class Runs(Protocol):
     classes: dict[str, Class]
     signals: SignalWrites
 
-    def run(
+    def summary(
         self,
         function: Function,
         rank: RankClass,
         bound: dict[str, Value] | None = None,
         receiver: Value | None = None,
         captured: dict[str, Value] | None = None,
-    ) -> Run:
+    ) -> Summary:
         """The run of a function on a class of ranks with these arguments."""
         ...
 
@@ -88,15 +88,15 @@ class Runs(Protocol):
         """The class that an annotation names, or None."""
         ...
 
-    def global_value(self, module: Module, name: str, asker: Run) -> Value | None:
+    def global_value(self, module: Module, name: str, asker: Summary) -> Value | None:
         """What a name means at the top level of a module."""
         ...
 
-    def class_attribute(self, cls: Class, attr: str, asker: Run) -> Value | None:
+    def class_attribute(self, cls: Class, attr: str, asker: Summary) -> Value | None:
         """The value of a class variable."""
         ...
 
-    def instance_attribute(self, cls: Class, attr: str, asker: Run) -> Value | None:
+    def instance_attribute(self, cls: Class, attr: str, asker: Summary) -> Value | None:
         """What the methods of a class assign to `self.attr`."""
         ...
 
@@ -116,22 +116,24 @@ class Frame(ABC):
     `execute` and `call`, which the interpreter dispatches.
     """
 
-    def __init__(self, runs: Runs, run: Run, captured: dict[str, Value]) -> None:
-        self.runs = runs
-        self.knowledge = runs.knowledge
-        self.run = run
-        self.function: Function = run.function
-        self.module: Module = run.function.module
+    def __init__(
+        self, summaries: SummarySource, summary: Summary, captured: dict[str, Value]
+    ) -> None:
+        self.summaries = summaries
+        self.knowledge = summaries.knowledge
+        self.summary = summary
+        self.function: Function = summary.function
+        self.module: Module = summary.function.module
         self.captured = captured
         self.variables = Variables()
-        self.steps: list[Step] = run.steps
+        self.steps: list[Step] = summary.steps
         self.scope = Scope(without_gradients=self.function.has_decorator(*WITHOUT_GRADIENTS))
-        self.statement: ast.stmt = run.function.body[0] if run.function.body else ast.Pass()
+        self.statement: ast.stmt = summary.function.body[0] if summary.function.body else ast.Pass()
         self.operands: dict[ast.BoolOp, list[tuple[ast.expr, Value]]] = {}
         """The operands of each `and` and `or` as they were evaluated last."""
         self.depth = 0
         self.order = 0
-        self.signalled = runs.signals.variables.get(self.function)
+        self.signalled = summaries.signals.variables.get(self.function)
 
     @abstractmethod
     def evaluate(self, node: ast.expr) -> Value:
@@ -158,11 +160,13 @@ class Frame(ABC):
         bound: dict[str, Value],
         receiver: Value | None,
         captured: dict[str, Value],
-    ) -> Run:
+    ) -> Summary:
         """The run of a function that is called here, for this class of ranks."""
         if self.function.is_module_body:
-            self.run.environment = self.variables.values  # what the function reads of the module
-        return self.runs.run(function, self.run.rank, bound, receiver, captured)
+            self.summary.environment = (
+                self.variables.values
+            )  # what the function reads of the module
+        return self.summaries.summary(function, self.summary.rank, bound, receiver, captured)
 
     # -- blocks -----------------------------------------------------------------------------------
 
@@ -188,16 +192,16 @@ class Frame(ABC):
 
     # -- facts about the rank ----------------------------------------------------------------------
 
-    def consult(self, kind: str) -> None:
+    def note_dependence(self, kind: str) -> None:
         """Note that this run depends on a predicate of this kind."""
-        asked = CONSULTED_BY_KIND.get(kind)
+        asked = DEPENDENCE_BY_KIND.get(kind)
         if asked is not None:
-            self.run.consulted.add(asked)
+            self.summary.depends_on.add(asked)
 
     def rank_value(self, kind: str, node: ast.AST, text: str) -> Value:
         """The value of a predicate or number that depends on the rank."""
-        self.consult(kind)
-        rank = self.run.rank
+        self.note_dependence(kind)
+        rank = self.summary.rank
         fact = rank.fact(kind)
         if kind == "initialized":
             return constant(True)
@@ -211,8 +215,10 @@ class Frame(ABC):
         tags = frozenset({"rank", f"kind:{kind}"})
         if fact is None:
             # A position inside a subgroup, a node's number: differs, in a way that is not followed.
-            return Value((kind, text, rank.rank), UNKNOWN, Spread.RANK, origin, tags=tags)
-        return constant(fact, Spread.RANK, origin, tags)
+            return Value(
+                (kind, text, rank.rank), UNKNOWN, Variance.RANK_DEPENDENT, origin, tags=tags
+            )
+        return constant(fact, Variance.RANK_DEPENDENT, origin, tags)
 
     def origin(self, node: ast.AST, text: str, kind: str = "rank") -> Origin:
         """An origin at a node of this file."""
@@ -222,11 +228,11 @@ class Frame(ABC):
         """Wrapper layers of these kinds, put on at a node of this file."""
         return tuple(Wrap(kind, node, self.module) for kind in kinds)
 
-    def note_divide(self, node: ast.expr, value: Value, exits: bool) -> None:
+    def note_rank_condition(self, node: ast.expr, value: Value, exits: bool) -> None:
         """Remember a condition that the rank decides."""
         truth = value.truthiness()
-        if value.spread is Spread.RANK and truth is not None:
-            self.run.divides.append(self.guard(node, value, truth, exits=exits))
+        if value.variance is Variance.RANK_DEPENDENT and truth is not None:
+            self.summary.rank_conditions.append(self.guard(node, value, truth, exits=exits))
 
     # -- what the run records -----------------------------------------------------------------------
 
@@ -254,7 +260,7 @@ class Frame(ABC):
         receiver: Value | None,
         args: list[Value],
         keywords: dict[str, Value],
-        rows: tuple[Call, ...],
+        rows: tuple[CallRow, ...],
         callee: Function | None,
     ) -> CallSite:
         """Record a call for the rules."""
@@ -262,14 +268,14 @@ class Frame(ABC):
             node, self.function, name, receiver, args, keywords, rows, callee, self.statement,
             self.scope.guards, self.scope.loop_statements, self.scope.tries, self.tick(),
         )  # fmt: skip
-        self.run.calls.append(site)
+        self.summary.calls.append(site)
         return site
 
-    def is_grouped(self, site: CallSite, row: Call) -> bool:
+    def is_grouped(self, site: CallSite, row: CallRow) -> bool:
         """Whether a collective is one of a process group other than the default."""
         return bool(row.implicit_group) or is_group(site.argument(row.group, row.group_keyword))
 
-    def event(self, row: Call, layer: Layer, node: ast.AST, site: CallSite) -> None:
+    def event(self, row: CallRow, layer: Layer, node: ast.AST, site: CallSite) -> None:
         """A collective takes place here."""
         group = site.argument(row.group, row.group_keyword)
         key = group.key if group is not None and is_group(group) else None
@@ -294,18 +300,18 @@ class Frame(ABC):
         by_rank = (
             last is not None
             and not self.scope.handling
-            and last.value.spread is Spread.RANK
+            and last.value.variance is Variance.RANK_DEPENDENT
             and last.value.truthiness() is not None
         )
         alone = self.scope.alone if kind == "raise" else None
-        self.steps.append(Leave(kind, node, by_rank, alone))
+        self.steps.append(Jump(kind, node, by_rank, alone))
 
     def yielded(self, value: Value) -> None:
         """A generator hands out a value."""
-        self.run.returns = (
+        self.summary.returns = (
             value
-            if self.run.returns is None
-            else join(self.run.returns, value, ("yielded", id(self.function)))
+            if self.summary.returns is None
+            else join(self.summary.returns, value, ("yielded", id(self.function)))
         )
 
 

@@ -8,8 +8,8 @@ from typing import Final
 from distlint.analysis.interpreter.assignment import bind_parameters
 from distlint.analysis.interpreter.calls import call_project
 from distlint.analysis.interpreter.expressions import EXPRESSIONS, operands
-from distlint.analysis.interpreter.frame import Frame, Runs
-from distlint.analysis.interpreter.ir import Run
+from distlint.analysis.interpreter.frame import Frame, SummarySource
+from distlint.analysis.interpreter.ir import Summary
 from distlint.analysis.interpreter.statements import STATEMENTS, plain, start
 from distlint.analysis.interpreter.values import Closure, Value
 
@@ -54,8 +54,8 @@ class Interpreter(Frame):
 
 
 def follow(
-    runs: Runs,
-    run: Run,
+    summaries: SummarySource,
+    summary: Summary,
     bound: dict[str, Value],
     receiver: Value | None,
     captured: dict[str, Value],
@@ -65,7 +65,7 @@ def follow(
     Returns:
         The variables at the end, by name.
     """
-    frame = Interpreter(runs, run, captured)
+    frame = Interpreter(summaries, summary, captured)
     bind_parameters(frame, bound, receiver)
     start(frame)
     return frame.variables.values

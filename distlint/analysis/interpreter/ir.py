@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from distlint.analysis.interpreter.values import Value
-from distlint.knowledge.schema import Call, Effect
+from distlint.knowledge.schema import CallRow, Effect
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ranks import RankClass
@@ -65,7 +65,7 @@ class CallSite:
         receiver: Value | None,
         args: list[Value],
         keywords: dict[str, Value],
-        rows: tuple[Call, ...],
+        rows: tuple[CallRow, ...],
         callee: Function | None,
         statement: ast.stmt,
         guards: tuple[Guard, ...],
@@ -117,7 +117,7 @@ class CallSite:
             return None if isinstance(found, ast.Starred) else found
         return None
 
-    def row(self, *effects: Effect) -> Call | None:
+    def row(self, *effects: Effect) -> CallRow | None:
         """The first row with one of these effects (its own or an additional one)."""
         for row in self.rows:
             if row.effect in effects or any(effect in effects for effect in row.also):
@@ -197,7 +197,7 @@ class Loop:
 
 
 @dataclass(slots=True, eq=False)
-class Leave:
+class Jump:
     """return, break, continue, raise; `process` where the whole process ends normally, `failure` where
     it ends with an exit code that makes the launcher end all others."""
 
@@ -210,7 +210,7 @@ class Leave:
 
 
 @dataclass(slots=True, eq=False)
-class Attempt:
+class Try:
     """try/except/else/finally; a `with` block is one whose exit half is `final`."""
 
     node: ast.AST
@@ -223,7 +223,7 @@ class Attempt:
 
 
 @dataclass(slots=True, eq=False)
-class Fail:
+class MayRaise:
     """Something that may fail on one rank alone, inside a `try` that catches it."""
 
     node: ast.AST
@@ -235,22 +235,22 @@ Known = tuple[tuple[str, bool | None], ...]
 
 
 @dataclass(slots=True, eq=False)
-class Invoke:
+class CallStep:
     """A call of a project function.
 
     `known` are arguments that are constants where the run is one for other arguments as well.
     """
 
-    run: Run
+    summary: Summary
     node: ast.AST
     known: Known = ()
 
 
 @dataclass(slots=True, eq=False)
-class Surround:
+class InlineBody:
     """A block inside a generator function: the body of a `with` or `for` over it stands at its `yield`."""
 
-    run: Run
+    summary: Summary
     node: ast.AST
     body: list[Step]
 
@@ -263,35 +263,35 @@ class Yield:
 
 
 @dataclass(slots=True, eq=False)
-class Opaque:
+class UnknownCall:
     """Unknown code that was handed a project function or generator: it may or may not run it."""
 
-    run: Run
+    summary: Summary
     node: ast.AST
     module: Module
 
 
-Step = Event | Branch | Loop | Leave | Attempt | Fail | Invoke | Surround | Yield | Opaque
+Step = Event | Branch | Loop | Jump | Try | MayRaise | CallStep | InlineBody | Yield | UnknownCall
 
 
 @dataclass(slots=True, eq=False)
-class Run:
+class Summary:
     """One function followed by one class of ranks, with some parameters bound."""
 
     function: Function
     rank: RankClass
-    variant: Hashable
+    context: Hashable
     steps: list[Step] = field(default_factory=list)
     calls: list[CallSite] = field(default_factory=list)
     attributes: list[AttributeSite] = field(default_factory=list)
-    absent: list[AttributeSite] = field(default_factory=list)
+    none_accesses: list[AttributeSite] = field(default_factory=list)
     """Attributes read from or set on what is None here."""
     returns: Value | None = None
     self_attributes: dict[str, Value] = field(default_factory=dict)
     environment: dict[str, Value] = field(default_factory=dict)
-    consulted: set[str] = field(default_factory=set)
-    children: list[Run] = field(default_factory=list)
-    divides: list[Guard] = field(default_factory=list)
+    depends_on: set[str] = field(default_factory=set)
+    children: list[Summary] = field(default_factory=list)
+    rank_conditions: list[Guard] = field(default_factory=list)
     """The conditions on the rank that this class met, with the arm it took, in order."""
     failure: str = ""
     """What may go wrong in it on one rank alone, and is not caught there: "network", "process"."""
@@ -300,13 +300,13 @@ class Run:
 
     def mark(self) -> tuple[int, int, int, int]:
         """How much has been recorded so far, for `forget_since`."""
-        return len(self.calls), len(self.attributes), len(self.divides), len(self.children)
+        return len(self.calls), len(self.attributes), len(self.rank_conditions), len(self.children)
 
     def forget_since(self, mark: tuple[int, int, int, int]) -> None:
         """Let go of what was recorded since `mark`: it is followed again."""
-        calls, attributes, divides, children = mark
+        calls, attributes, rank_conditions, children = mark
         del self.calls[calls:], self.attributes[attributes:]
-        del self.divides[divides:], self.children[children:]
+        del self.rank_conditions[rank_conditions:], self.children[children:]
 
     def __repr__(self) -> str:
         return f"<Run {self.function!r} on {self.rank.name}>"

@@ -12,9 +12,9 @@ from distlint.analysis.interpreter.ir import (
 )
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
-    Spread,
     Value,
-    spread_of,
+    Variance,
+    variance_of,
 )
 
 UNEVEN: Final = frozenset({"ragged", "set-order", "local-length", "rank-part"})
@@ -29,19 +29,19 @@ def element_of(iterable: Value, target: ast.AST) -> Value:
     if "zip" in iterable.tags and iterable.receiver is not None and iterable.receiver.items:
         zipped = tuple(element_of(each, target) for each in iterable.receiver.items)
         return Value(
-            ("element", id(target)), UNKNOWN, iterable.spread, iterable.origin, items=zipped
+            ("element", id(target)), UNKNOWN, iterable.variance, iterable.origin, items=zipped
         )
     if iterable.items:
-        spread, origin, tags = spread_of(iterable.items)
+        variance, origin, tags = variance_of(iterable.items)
         tags = tags - {"bool-mask"}
         wraps = iterable.items[0].wraps
-        return Value(("element", id(target)), UNKNOWN, spread, origin, tags=tags, wraps=wraps)
-    spread = iterable.spread
+        return Value(("element", id(target)), UNKNOWN, variance, origin, tags=tags, wraps=wraps)
+    variance = iterable.variance
     origin = iterable.origin
     return Value(
         ("element", id(target), iterable.key),
         UNKNOWN,
-        spread,
+        variance,
         origin,
         tags=iterable.tags - {"world_size", "bool-mask"},
         # A list of wrapped models: any other iterable that `prepare()` gave back is a loader.
@@ -56,5 +56,7 @@ def _is_comprehension(value: Value) -> bool:
 def loop_over(frame: Frame, node: ast.AST, iterable: Value, body: list[Step]) -> None:
     """A comprehension whose element has steps."""
     key = ("for", id(node), iterable.key)
-    local = iterable if iterable.spread is Spread.LOCAL and iterable.tags & UNEVEN else None
+    local = (
+        iterable if iterable.variance is Variance.RANK_LOCAL and iterable.tags & UNEVEN else None
+    )
     frame.steps.append(Loop(node, key, local, body, [], volatile={key}))

@@ -12,11 +12,11 @@ from distlint.analysis.interpreter.frame import Frame, is_group
 from distlint.analysis.interpreter.frozen import is_frozen
 from distlint.analysis.interpreter.ir import (
     CallSite,
+    CallStep,
     Event,
-    Fail,
-    Invoke,
     Layer,
-    Opaque,
+    MayRaise,
+    UnknownCall,
 )
 from distlint.analysis.interpreter.members import environment
 from distlint.analysis.interpreter.signature import bind, with_bound
@@ -25,14 +25,14 @@ from distlint.analysis.interpreter.values import (
     UNKNOWN,
     Closure,
     Partial,
-    Spread,
     Value,
+    Variance,
     constant,
-    spread_of,
+    variance_of,
 )
 from distlint.analysis.program.definitions import Class, Module, dotted_name
 from distlint.knowledge import conventions, facts, failures, hooks, ranks
-from distlint.knowledge.schema import Call, Effect
+from distlint.knowledge.schema import CallRow, Effect
 
 _LAYERS: Final[dict[Effect, Layer]] = {
     Effect.COLLECTIVE: Layer.ALWAYS,
@@ -76,12 +76,12 @@ def external(
     if result is None:
         last = name.rpartition(".")[2]
         if last[:1].isupper() and not by_name and not last.isupper():
-            spread, origin, tags = spread_of(inputs)
+            variance, origin, tags = variance_of(inputs)
             # Objects made from the rank are not themselves what ranks decide by, but they carry it (paths).
             type_ = None if _is_alone(name, keywords) else name
-            result = Value(("instance", id(node)), UNKNOWN, spread, origin, type=type_, tags=tags)
+            result = Value(("instance", id(node)), UNKNOWN, variance, origin, type=type_, tags=tags)
         else:
-            if by_name and (receiver is None or receiver.spread is not Spread.LOCAL):
+            if by_name and (receiver is None or receiver.variance is not Variance.RANK_LOCAL):
                 result = unknown_result(frame, node, inputs, pure=False)
             else:
                 result = unknown_result(frame, node, [*inputs, *([receiver] if receiver else [])])
@@ -94,7 +94,9 @@ def external(
     return result
 
 
-def _takes_effect(row: Call, node: ast.Call, args: list[Value], keywords: dict[str, Value]) -> bool:
+def _takes_effect(
+    row: CallRow, node: ast.Call, args: list[Value], keywords: dict[str, Value]
+) -> bool:
     """Whether a call may do what a row says, by the argument that the row asks about.
 
     With `when`, the argument has to be given and may have the value; with `unless`, it must not surely
@@ -128,9 +130,9 @@ def may_fail(frame: Frame, node: ast.AST, failure: str, name: str = "") -> None:
     """Something may fail on one rank alone: caught here, or what the function that calls this may catch."""
     if frame.scope.tries:
         if catches(frame.scope.tries[-1], failure, name):
-            frame.steps.append(Fail(node, failure))
-    elif failure in failures.THROUGH_CALLS and not frame.run.failure:
-        frame.run.failure = failure
+            frame.steps.append(MayRaise(node, failure))
+    elif failure in failures.THROUGH_CALLS and not frame.summary.failure:
+        frame.summary.failure = failure
 
 
 def unknown_result(frame: Frame, node: ast.AST, inputs: list[Value], *, pure: bool = True) -> Value:
@@ -139,11 +141,13 @@ def unknown_result(frame: Frame, node: ast.AST, inputs: list[Value], *, pure: bo
     Code that is not resolved at all (`pure` is false) may do anything with a rank's own data: it is not
     taken to hand the difference on. What depends on the rank number does.
     """
-    spread, origin, tags = spread_of(inputs)
-    if spread is Spread.LOCAL and not pure:
-        spread, origin, tags = spread_of(v for v in inputs if v.spread is Spread.RANK)
+    variance, origin, tags = variance_of(inputs)
+    if variance is Variance.RANK_LOCAL and not pure:
+        variance, origin, tags = variance_of(
+            v for v in inputs if v.variance is Variance.RANK_DEPENDENT
+        )
     return Value(
-        ("call", id(node)), UNKNOWN, spread, origin, tags=tags - {"world_size", "bool-mask"}
+        ("call", id(node)), UNKNOWN, variance, origin, tags=tags - {"world_size", "bool-mask"}
     )
 
 
@@ -151,7 +155,7 @@ def hand_over(frame: Frame, node: ast.Call, inputs: list[Value], name: str = "")
     """Unknown code that receives a function or generator of the project may run it; a thread does."""
     for value in inputs:
         if value.type == "generator" and value.receiver is not None:
-            frame.steps.append(Opaque(value.receiver.const, node, frame.module))
+            frame.steps.append(UnknownCall(value.receiver.const, node, frame.module))
         elif isinstance(value.target, Closure) and not value.target.function.is_generator:
             closure = value.target
             bound = (
@@ -159,11 +163,13 @@ def hand_over(frame: Frame, node: ast.Call, inputs: list[Value], name: str = "")
                 if closure.args or closure.keywords
                 else {}
             )
-            run = frame.run_of(closure.function, bound, closure.receiver, closure.captured)
-            frame.run.children.append(run)
-            frame.run.consulted |= run.consulted
+            summary = frame.run_of(closure.function, bound, closure.receiver, closure.captured)
+            frame.summary.children.append(summary)
+            frame.summary.depends_on |= summary.depends_on
             frame.steps.append(
-                Invoke(run, node) if name in hooks.THREADS else Opaque(run, node, frame.module)
+                CallStep(summary, node)
+                if name in hooks.THREADS
+                else UnknownCall(summary, node, frame.module)
             )
 
 
@@ -212,7 +218,7 @@ def _partial(
         case Closure() as closure if args or keywords:
             known = {**dict(closure.keywords), **dict(keywords)}
             bound = replace(closure, args=(*closure.args, *args), keywords=tuple(known.items()))
-            return function.but(key=("partial", id(node)), target=bound)
+            return function.replace(key=("partial", id(node)), target=bound)
         case Class() | Module() | Partial() | str() if args or keywords:
             return Value(("partial", id(node)), target=Partial(function, args, keywords))
     return function
@@ -230,11 +236,11 @@ def _wrapping(
     if facts.is_unwrap(name):
         if not args:
             return None
-        return args[0].but(
+        return args[0].replace(
             key=("unwrapped", args[0].key),
             wraps=(),
             tags=args[0].tags | {"unwrapped"},
-            spread=Spread.UNIFORM,
+            variance=Variance.UNIFORM,
             origin=None,
         )
     wrapper = facts.wrapper(name)
@@ -249,7 +255,8 @@ def _wrapping(
             _wrapped_argument(
                 value,
                 ()
-                if wrapper.trainable and is_frozen(frame.runs.program, frame.function, expression)
+                if wrapper.trainable
+                and is_frozen(frame.summaries.program, frame.function, expression)
                 else layers,
                 node,
                 i,
@@ -267,15 +274,15 @@ def _wrapping(
     if (
         wrapper.trainable
         and node.args
-        and is_frozen(frame.runs.program, frame.function, node.args[0])
+        and is_frozen(frame.summaries.program, frame.function, node.args[0])
     ):
         return base
-    wrapped = base.but(
+    wrapped = base.replace(
         key=("wrapped", id(node)),
         wraps=(*base.wraps, *layers),
         tags=base.tags - {"unwrapped"},
         target=None,
-        spread=Spread.UNIFORM,
+        variance=Variance.UNIFORM,
         origin=None,
         receiver=None,
     )
@@ -294,8 +301,8 @@ def _wrapped_argument(
     """An argument of `prepare()` as it comes back: only models are wrapped."""
     key = ("prepared", id(node), index)
     if facts.is_data_or_optimizer(value.type, dotted_name(expression)):
-        return value.but(key=key, tags=value.tags | {"prepared"})
-    return value.but(
+        return value.replace(key=key, tags=value.tags | {"prepared"})
+    return value.replace(
         key=key,
         wraps=(*value.wraps, *layers),
         tags=(value.tags - {"unwrapped"}) | {"prepared"},
@@ -303,7 +310,7 @@ def _wrapped_argument(
     )
 
 
-def _perform(frame: Frame, site: CallSite, row: Call, args: list[Value]) -> Value | None:
+def _perform(frame: Frame, site: CallSite, row: CallRow, args: list[Value]) -> Value | None:
     """Carry out one row: events, arguments filled, and the result."""
     node = site.node
     if row.mentions and any("version" in ast.unparse(guard.node) for guard in site.guards):
@@ -332,22 +339,22 @@ def _perform(frame: Frame, site: CallSite, row: Call, args: list[Value]) -> Valu
             return constant(None)
         case "rank":
             return Value(
-                ("call", id(node), frame.run.rank.rank),
+                ("call", id(node), frame.summary.rank.rank),
                 UNKNOWN,
-                Spread.RANK,
+                Variance.RANK_DEPENDENT,
                 frame.origin(node, f"the result of `{row.op}`"),
             )
         case "local":
             return Value(
                 ("call", id(node)),
                 UNKNOWN,
-                Spread.LOCAL,
+                Variance.RANK_LOCAL,
                 frame.origin(node, f"the result of `{row.op}`", "data"),
             )
         case "same-as-arg":
             return (
-                args[0].but(
-                    spread=Spread.UNIFORM, origin=None, key=("call", id(node)), const=UNKNOWN
+                args[0].replace(
+                    variance=Variance.UNIFORM, origin=None, key=("call", id(node)), const=UNKNOWN
                 )
                 if args
                 else None
@@ -359,7 +366,7 @@ def _perform(frame: Frame, site: CallSite, row: Call, args: list[Value]) -> Valu
         case "wrapped":
             return None
     if frame.is_grouped(site, row):
-        return Value(("call", id(node), frame.run.rank.rank), tags=NO_TAGS)
+        return Value(("call", id(node), frame.summary.rank.rank), tags=NO_TAGS)
     return Value(("call", id(node)))
 
 
@@ -384,14 +391,14 @@ def _local(
     if fact is None:
         return None
     if fact.needs_local_input:
-        spread, _, tags = spread_of([*([receiver] if receiver is not None else []), *args])
-        if spread is not Spread.LOCAL and not tags & {"masked"}:
+        variance, _, tags = variance_of([*([receiver] if receiver is not None else []), *args])
+        if variance is not Variance.RANK_LOCAL and not tags & {"masked"}:
             return None
     tags = (receiver.tags if receiver is not None else NO_TAGS) | {fact.tag}
     return Value(
         ("call", id(node)),
         UNKNOWN,
-        Spread.LOCAL,
+        Variance.RANK_LOCAL,
         frame.origin(node, fact.text, fact.tag),
         tags=tags,
     )
@@ -410,7 +417,7 @@ def forward(
     result = Value(
         ("call", id(node)),
         UNKNOWN,
-        Spread.LOCAL,
+        Variance.RANK_LOCAL,
         frame.origin(node, "the output of this rank's batch", "tensor"),
         tags=frozenset({"model-output"}),
     )

@@ -9,17 +9,17 @@ from typing import Final
 from distlint.analysis.interpreter.assignment import assign
 from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.ir import (
-    Leave,
+    InlineBody,
+    Jump,
     Loop,
     Step,
-    Surround,
 )
 from distlint.analysis.interpreter.iteration import UNEVEN, element_of
 from distlint.analysis.interpreter.scope import OpenLoop, Scope
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
-    Spread,
     Value,
+    Variance,
 )
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.syntax import assigned_names
@@ -58,10 +58,10 @@ def follow_while(frame: Frame, statement: ast.While) -> bool:
     _havoc(frame, assigned, statement)
     with frame.filling([]) as head:
         test = frame.evaluate(statement.test)
-        frame.note_divide(statement.test, test, False)
+        frame.note_rank_condition(statement.test, test, False)
     frame.steps.extend(head)
     truth = test.truthiness()
-    if truth is False and test.spread is not Spread.UNIFORM:
+    if truth is False and test.variance is not Variance.UNIFORM:
         return frame.execute(statement.orelse)
     loop.endless = truth is True
     loop.module = frame.module
@@ -69,7 +69,7 @@ def follow_while(frame: Frame, statement: ast.While) -> bool:
     if truth is None:
         loop.key = ("while", test.key)
         loop.volatile.add(loop.key)
-        if test.spread is not Spread.UNIFORM:
+        if test.variance is not Variance.UNIFORM:
             loop.local = test
         scope = scope.under(frame.guard(statement.test, test, True))
     _repeat(frame, OpenLoop(statement, loop, assigned), scope, tail=head)
@@ -86,7 +86,7 @@ def follow_for(frame: Frame, statement: ast.For | ast.AsyncFor) -> bool:
         return _over_generator(frame, statement, iterable, assigned)
     key = ("for", id(statement), iterable.key)
     loop = Loop(statement, key, None, [], [], volatile={key})
-    if iterable.spread is not Spread.UNIFORM and iterable.tags & UNEVEN:
+    if iterable.variance is not Variance.UNIFORM and iterable.tags & UNEVEN:
         loop.local = iterable
     _havoc(frame, assigned, statement)
     element = (statement.target, iterable)
@@ -100,10 +100,10 @@ def _unrolled(frame: Frame, statement: ast.For | ast.AsyncFor, items: tuple[Valu
         before = len(frame.steps)
         if not frame.execute(statement.body):
             last = frame.steps[-1] if len(frame.steps) > before else None
-            if isinstance(last, Leave) and last.kind == "continue":
+            if isinstance(last, Jump) and last.kind == "continue":
                 frame.steps.pop()
                 continue
-            if isinstance(last, Leave) and last.kind == "break":
+            if isinstance(last, Jump) and last.kind == "break":
                 frame.steps.pop()
                 return True
             return False
@@ -121,7 +121,7 @@ def _over_generator(
         assign(frame, statement.target, Value(("element", id(statement))))
         frame.execute(statement.body)
     frame.variables = before.merge(frame.variables, id(statement))
-    frame.steps.append(Surround(iterable.receiver.const, statement, body))
+    frame.steps.append(InlineBody(iterable.receiver.const, statement, body))
     return frame.execute(statement.orelse)
 
 
@@ -140,7 +140,7 @@ def _repeat(
         if enclosing.loop is not None:
             enclosing.loop.volatile.add(loop.key)
     head = frame.variables.copy()
-    recorded = frame.run.mark()
+    recorded = frame.summary.mark()
     for attempt in (1, 2):
         frame.variables = head.copy()
         loop.body = []
@@ -156,8 +156,10 @@ def _repeat(
         for name in assigned:
             value = after.get(name)
             if value is not None:
-                head.refine(name, value.but(const=UNKNOWN, items=None, truth=None, given=False))
-        frame.run.forget_since(recorded)
+                head.refine(
+                    name, value.replace(const=UNKNOWN, items=None, truth=None, not_none=False)
+                )
+        frame.summary.forget_since(recorded)
     frame.variables = head.merge(frame.variables, id(statement))
     if statement.orelse:
         with frame.filling(loop.orelse):
@@ -181,7 +183,7 @@ def _holds_at_first(frame: Frame, test: ast.expr) -> bool:
 
 def _unrollable(iterable: Value, statement: ast.For | ast.AsyncFor) -> bool:
     items = iterable.items or ()
-    ranked = "world_size" in iterable.tags or iterable.spread is Spread.RANK
+    ranked = "world_size" in iterable.tags or iterable.variance is Variance.RANK_DEPENDENT
     return ranked and len(items) <= _MAX_UNROLL and not _contains_nested_jump(statement.body)
 
 
@@ -194,17 +196,17 @@ def _havoc(frame: Frame, assigned: frozenset[str], node: ast.AST) -> None:
         key = ("loop", id(node), name)
         if value.known or value.items is not None:
             target = value.target if value.const is UNKNOWN else None
-            value = value.but(const=UNKNOWN, items=None, target=target)
-        frame.variables.refine(name, value.but(key=key, truth=None, logic=None, given=False))
+            value = value.replace(const=UNKNOWN, items=None, target=target)
+        frame.variables.refine(name, value.replace(key=key, truth=None, logic=None, not_none=False))
 
 
 def _grew(before: Value | None, after: Value | None) -> bool:
     if after is None:
         return False
     if before is None:
-        return after.spread > Spread.UNIFORM or bool(after.wraps)
+        return after.variance > Variance.UNIFORM or bool(after.wraps)
     return (
-        after.spread > before.spread
+        after.variance > before.variance
         or len(after.wraps) > len(before.wraps)
         or not after.tags <= before.tags
     )

@@ -10,10 +10,10 @@ from distlint.analysis.interpreter.values import (
     UNKNOWN,
     Closure,
     Origin,
-    Spread,
     Value,
+    Variance,
     constant,
-    spread_of,
+    variance_of,
 )
 from distlint.analysis.program.definitions import Class, Module, dotted_name
 from distlint.knowledge import conventions, facts, ranks
@@ -32,7 +32,7 @@ def name_value(frame: Frame, name: str, node: ast.AST) -> Value:
     captured = frame.captured.get(name)
     if captured is not None:
         # What a test said where the function was defined may not hold where it runs.
-        return captured.but(given=False) if captured.given else captured
+        return captured.replace(not_none=False) if captured.not_none else captured
     module = frame.module
     if (
         not frame.function.is_module_body
@@ -40,10 +40,10 @@ def name_value(frame: Frame, name: str, node: ast.AST) -> Value:
         or name in module.classes
         or name in module.imports
     ):
-        found = frame.runs.global_value(module, name, frame.run)
+        found = frame.summaries.global_value(module, name, frame.summary)
         if found is not None:
             return found
-        meaning = frame.runs.program.member(module, name)
+        meaning = frame.summaries.program.member(module, name)
         known = _listed(frame, meaning, node, name) if isinstance(meaning, str) else None
         if known is not None:
             return known
@@ -59,7 +59,7 @@ def _listed(frame: Frame, dotted: str, node: ast.AST, text: str) -> Value | None
     if kind is None:
         return None
     value = frame.rank_value(kind, node, f"`{text}`")
-    return value.but(target=dotted) if dotted in frame.knowledge.functions else value
+    return value.replace(target=dotted) if dotted in frame.knowledge.functions else value
 
 
 def convention(frame: Frame, name: str, node: ast.AST) -> Value | None:
@@ -92,28 +92,28 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
     """The value of `base.attr`."""
     attr = node.attr
     if base.const is None:
-        frame.run.absent.append(frame.attribute_site(node, base))
+        frame.summary.none_accesses.append(frame.attribute_site(node, base))
     if base.wraps:
-        frame.run.attributes.append(frame.attribute_site(node, base))
+        frame.summary.attributes.append(frame.attribute_site(node, base))
         left = facts.peel([wrap.kind for wrap in base.wraps], attr)
         if left is not None:
-            return base.but(
+            return base.replace(
                 key=("attr", base.key, attr),
                 wraps=base.wraps[:left],
                 tags=base.tags if left else base.tags | {"unwrapped"},
             )
     match base.target:
         case Module():
-            found = frame.runs.global_value(base.target, attr, frame.run)
+            found = frame.summaries.global_value(base.target, attr, frame.summary)
             if found is not None:
                 return found
             return Value(("attr", base.key, attr))
         case Class():
-            method = frame.runs.program.find_method(base.target, attr)
+            method = frame.summaries.program.find_method(base.target, attr)
             if method is not None:
                 receiver = base if method.has_decorator("classmethod") else None
                 return Value(("method", id(method)), target=Closure(method, {}, receiver))
-            return frame.runs.class_attribute(base.target, attr, frame.run) or Value(
+            return frame.summaries.class_attribute(base.target, attr, frame.summary) or Value(
                 ("attr", base.key, attr)
             )
         case str() if base.target != SUPER:
@@ -125,13 +125,13 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
     )
     if base.type is not None:
         found = _member_of_instance(frame, base, node)
-        plain = found is None or (found.spread is Spread.UNIFORM and found.truthiness() is None)
+        plain = found is None or (found.variance is Variance.UNIFORM and found.truthiness() is None)
         if found is not None and not (plain and kind == "sharded_mode"):
             return found
     if kind is not None and not _is_lookalike(frame, base, attr):
         return frame.rank_value(kind, node, f"`{dotted_name(node) or attr}`")
     if (
-        base.spread is Spread.LOCAL
+        base.variance is Variance.RANK_LOCAL
         and attr in conventions.UNIFORM_ATTRIBUTES
         and "ragged" not in base.tags
     ):
@@ -144,7 +144,7 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
     return Value(
         ("attr", base.key, attr),
         UNKNOWN,
-        base.spread,
+        base.variance,
         base.origin,
         type=type_,
         receiver=base,
@@ -161,20 +161,20 @@ def _is_lookalike(frame: Frame, base: Value, attr: str) -> bool:
 
 def _member_of_instance(frame: Frame, base: Value, node: ast.Attribute) -> Value | None:
     """`attr` of an object whose class is known: of the project, or of a library."""
-    engine, attr = frame.runs, node.attr
+    summaries, attr = frame.summaries, node.attr
     assert base.type is not None
-    cls = engine.classes.get(base.type)
+    cls = summaries.classes.get(base.type)
     outside: tuple[str, ...] = (base.type,)
     if cls is not None:
-        method = engine.program.find_method(cls, attr)
+        method = summaries.program.find_method(cls, attr)
         if method is not None:
             if method.has_decorator("property", "cached_property"):
                 result = frame.call(Closure(method, {}, base), [], {}, node, None)
-                return result if result.type == "generator" else result.but(receiver=base)
+                return result if result.type == "generator" else result.replace(receiver=base)
             if method.has_decorator("staticmethod"):
                 return Value(("method", id(method), base.key), target=Closure(method, {}))
             return Value(("method", id(method), base.key), target=Closure(method, {}, base))
-        _, outside = engine.program.mro(cls)
+        _, outside = summaries.program.mro(cls)
     match frame.knowledge.member_of(outside, attr):
         case "kind", kind:
             return frame.rank_value(kind, node, f"`{dotted_name(node) or attr}`")
@@ -183,7 +183,7 @@ def _member_of_instance(frame: Frame, base: Value, node: ast.Attribute) -> Value
         case "type", known:
             return Value(("attr", base.key, attr), type=known)
     if cls is not None:
-        value = engine.instance_attribute(cls, attr, frame.run)
+        value = summaries.instance_attribute(cls, attr, frame.summary)
         if value is not None:
             return value
     return None
@@ -207,26 +207,34 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
         return base.items[index.const]
     if base.known and index.known:
         try:
-            return constant(base.const[index.const], *spread_of((base, index))[:2])
+            return constant(base.const[index.const], *variance_of((base, index))[:2])
         except (TypeError, KeyError, IndexError):
             return Value(("item", base.key, index.key))
-    spread, origin, tags = spread_of((base, index))
+    variance, origin, tags = variance_of((base, index))
     if "bool-mask" in index.tags:
         # `x[mask]`: how many elements are left is each rank's own.
-        spread, tags = Spread.LOCAL, (tags - {"bool-mask"}) | {"masked", "ragged"}
+        variance, tags = Variance.RANK_LOCAL, (tags - {"bool-mask"}) | {"masked", "ragged"}
         origin = Origin(
             node,
             frame.module,
             f"`{ast.unparse(node)}`, a masked tensor of local length",
             TENSOR_SIZE,
         )
-    elif index.spread is Spread.RANK and isinstance(node.slice, ast.Slice) and node.slice.step:
+    elif (
+        index.variance is Variance.RANK_DEPENDENT
+        and isinstance(node.slice, ast.Slice)
+        and node.slice.step
+    ):
         # `names[rank::world_size]`: the first ranks may have one more.
-        spread, tags = Spread.LOCAL, tags | {"local-length"}
+        variance, tags = Variance.RANK_LOCAL, tags | {"local-length"}
         text = f"`{ast.unparse(node)}`, of which the first ranks may have more"
         origin = Origin(node, frame.module, text, "rank-part")
-    elif index.spread is Spread.RANK and base.spread is Spread.UNIFORM and base.items is not None:
-        spread, origin = index.spread, index.origin
+    elif (
+        index.variance is Variance.RANK_DEPENDENT
+        and base.variance is Variance.UNIFORM
+        and base.items is not None
+    ):
+        variance, origin = index.variance, index.origin
     wraps = base.wraps if isinstance(index.const, int) or not index.known else ()
     type_ = (
         conventions.ITEM_TYPES.get(f"{base.type}[{index.const}]")
@@ -236,7 +244,7 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
     return Value(
         ("item", base.key, index.key),
         UNKNOWN,
-        spread,
+        variance,
         origin,
         tags=tags,
         wraps=wraps,
@@ -252,7 +260,7 @@ def environment(frame: Frame, name: str, node: ast.AST, default: Value | None = 
         return Value(("environ", name))
     value = frame.rank_value(kind, node, f"the environment variable {name}")
     return (
-        value.but(const=str(value.const), key=("environ", name, value.const))
+        value.replace(const=str(value.const), key=("environ", name, value.const))
         if value.known
         else value
     )

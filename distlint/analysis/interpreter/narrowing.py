@@ -54,7 +54,7 @@ def _none(frame: Frame, path: str) -> None:
     """A variable is None here; where the arms meet again it is the same unknown as before."""
     known = frame.variables.get(path)
     none = constant(None)
-    frame.variables.store(path, none if known is None else none.but(key=known.key))
+    frame.variables.store(path, none if known is None else none.replace(key=known.key))
 
 
 def _not_none(frame: Frame, path: str) -> None:
@@ -63,10 +63,10 @@ def _not_none(frame: Frame, path: str) -> None:
     if value is None:
         return
     if value.known and value.const is None:
-        value = value.but(const=UNKNOWN)
+        value = value.replace(const=UNKNOWN)
         frame.variables.refine(path, value)
-    if not value.known and not value.given and "." not in path:
-        frame.variables.refine(path, value.but(given=not frame.function.is_module_body))
+    if not value.known and not value.not_none and "." not in path:
+        frame.variables.refine(path, value.replace(not_none=not frame.function.is_module_body))
 
 
 def _names_wrapper(kinds: ast.expr) -> bool:
@@ -88,4 +88,4 @@ def _bare(frame: Frame, path: str) -> None:
     """A variable holds a model without layers here."""
     value = frame.variables.get(path)
     if value is not None:
-        frame.variables.refine(path, value.but(wraps=()))
+        frame.variables.refine(path, value.replace(wraps=()))

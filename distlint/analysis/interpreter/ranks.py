@@ -50,7 +50,7 @@ LAST: Final = RankClass("the last rank", 3, 1)
 
 RANK_CLASSES: Final = (MAIN, OTHER, NODE_MAIN, LAST)
 
-CONSULTED_BY_KIND: Final[dict[str, str]] = {
+DEPENDENCE_BY_KIND: Final[dict[str, str]] = {
     "rank": "rank",
     "is_main": "rank",
     "local_rank": "local",
@@ -59,13 +59,13 @@ CONSULTED_BY_KIND: Final[dict[str, str]] = {
 }
 
 
-def classes_to_run(consulted: frozenset[str]) -> tuple[RankClass, ...]:
+def classes_to_run(depends_on: frozenset[str]) -> tuple[RankClass, ...]:
     """The ranks worth following beside MAIN, given which predicates a run consulted."""
-    if not consulted & {"rank", "local", "last"}:
+    if not depends_on & {"rank", "local", "last"}:
         return ()
     others = [OTHER]
-    if "local" in consulted:
+    if "local" in depends_on:
         others.append(NODE_MAIN)
-    if "last" in consulted:
+    if "last" in depends_on:
         others.append(LAST)
     return tuple(others)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from distlint.analysis.interpreter.ir import Guard, Loop
-from distlint.analysis.interpreter.values import Spread, Value
+from distlint.analysis.interpreter.values import Value, Variance
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +44,7 @@ class Scope(NamedTuple):
 
     def controlled_by(self, test: Value) -> Scope:
         """The scope of an arm of this test; what it binds varies as the test does."""
-        return self if test.spread is Spread.UNIFORM else self._replace(control=test)
+        return self if test.variance is Variance.UNIFORM else self._replace(control=test)
 
     def inside(self, loop: OpenLoop) -> Scope:
         """The scope of a loop's body."""
@@ -61,7 +61,10 @@ class Scope(NamedTuple):
     def innermost_rank_guard(self) -> Guard | None:
         """The innermost condition on the rank that lets this class of ranks come here."""
         for guard in reversed(self.guards):
-            if guard.value.spread is Spread.RANK and guard.value.truthiness() is not None:
+            if (
+                guard.value.variance is Variance.RANK_DEPENDENT
+                and guard.value.truthiness() is not None
+            ):
                 return guard
         return None
 

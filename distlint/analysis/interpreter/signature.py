@@ -31,7 +31,7 @@ def deciding_decorator(frame: Frame, function: Function) -> tuple[ast.expr, Valu
         dotted = dotted_name(decorator.func if isinstance(decorator, ast.Call) else decorator)
         if not dotted:
             continue
-        meaning = frame.runs.program.resolve_dotted(function.module, dotted)
+        meaning = frame.summaries.program.resolve_dotted(function.module, dotted)
         last = dotted.rpartition(".")[2]
         if isinstance(meaning, str) and meaning in ranks.DECORATORS:
             return _admits(frame, decorator, ranks.DECORATORS[meaning], meaning)
@@ -54,7 +54,7 @@ def _admits(
     asked = frame.rank_value(kind, decorator, f"`@{ast.unparse(decorator)}`")
     if wanted is None:
         return decorator, asked, "the main process"
-    admits = asked.but(const=asked.const == wanted, key=("admits", id(decorator)))
+    admits = asked.replace(const=asked.const == wanted, key=("admits", id(decorator)))
     return decorator, admits, f"{kind.replace('_', ' ')} {wanted}"
 
 

@@ -13,7 +13,7 @@ from distlint.analysis.interpreter.expressions import binary
 from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.ir import (
     Branch,
-    Leave,
+    Jump,
     Step,
 )
 from distlint.analysis.interpreter.libraries import fails
@@ -24,8 +24,8 @@ from distlint.analysis.interpreter.signature import deciding_decorator
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
     Closure,
-    Spread,
     Value,
+    Variance,
     constant,
     join,
 )
@@ -39,9 +39,9 @@ def start(frame: Frame) -> None:
     found = deciding_decorator(frame, frame.function)
     if found is not None:
         decorator, kept, _ = found
-        frame.note_divide(decorator, kept, False)
+        frame.note_rank_condition(decorator, kept, False)
         if kept.truthiness() is False:
-            frame.run.returns = constant(None, Spread.RANK, kept.origin)
+            frame.summary.returns = constant(None, Variance.RANK_DEPENDENT, kept.origin)
             return
     frame.execute(frame.function.body)
 
@@ -58,14 +58,14 @@ def _if(frame: Frame, statement: ast.If) -> bool:
     test = frame.evaluate(statement.test)
     truth = test.truthiness()
     exits = _leaves(statement.body) or _leaves(statement.orelse)
-    frame.note_divide(statement.test, test, exits)
+    frame.note_rank_condition(statement.test, test, exits)
     if truth is None:
         return _fork(frame, statement, test)
     taken, other = statement.body, statement.orelse
     if not truth:
         taken, other = other, taken
     scope = frame.scope.under(frame.guard(statement.test, test, truth))
-    if test.spread is Spread.RANK:
+    if test.variance is Variance.RANK_DEPENDENT:
         scope = scope.controlled_by(test)
     with frame.within(scope):
         alive = frame.execute(taken)
@@ -117,7 +117,7 @@ def _match_structure(frame: Frame, statement: ast.Match) -> bool:
     for index, case in enumerate(statement.cases):
         frame.variables = before.copy()
         for name in captures(case.pattern):
-            value = Value(("match", id(case), name), UNKNOWN, subject.spread, subject.origin)
+            value = Value(("match", id(case), name), UNKNOWN, subject.variance, subject.origin)
             frame.variables.refine(name, value)
         with frame.filling([]) as block:
             if case.guard is not None:
@@ -133,7 +133,7 @@ def _match_structure(frame: Frame, statement: ast.Match) -> bool:
             rest.extend(block)
             break
         key = ("case", id(statement), index, subject.key)
-        condition = Value(key, UNKNOWN, subject.spread, subject.origin)
+        condition = Value(key, UNKNOWN, subject.variance, subject.origin)
         following: list[Step] = []
         rest.append(Branch(condition, statement, block, following))
         rest = following
@@ -150,7 +150,7 @@ def _define(frame: Frame, statement: ast.FunctionDef | ast.AsyncFunctionDef) -> 
         frame.evaluate(decorator)
     function = frame.function.nested.get(statement.name)
     if function is None or function.node is not statement:
-        function = frame.runs.function_of(statement)
+        function = frame.summaries.function_of(statement)
     if function is not None and not frame.function.is_module_body:
         closure = Closure(function, frame.visible())
         frame.variables.refine(statement.name, Value(("function", id(statement)), target=closure))
@@ -158,7 +158,7 @@ def _define(frame: Frame, statement: ast.FunctionDef | ast.AsyncFunctionDef) -> 
 
 
 def _class(frame: Frame, statement: ast.ClassDef) -> bool:
-    cls = frame.runs.class_of(statement)
+    cls = frame.summaries.class_of(statement)
     if cls is not None and not frame.function.is_module_body:
         frame.variables.refine(statement.name, Value(("class", id(statement)), target=cls))
     return True
@@ -167,7 +167,7 @@ def _class(frame: Frame, statement: ast.ClassDef) -> bool:
 def _expression(frame: Frame, statement: ast.Expr) -> bool:
     before = len(frame.steps)
     frame.evaluate(statement.value)
-    return not any(isinstance(s, Leave) for s in frame.steps[before:])
+    return not any(isinstance(s, Jump) for s in frame.steps[before:])
 
 
 def _assign(frame: Frame, statement: ast.Assign) -> bool:
@@ -181,8 +181,8 @@ def _annotated(frame: Frame, statement: ast.AnnAssign) -> bool:
     if statement.value is not None:
         value = frame.evaluate(statement.value)
         if value.type is None and not value.known:
-            type_ = frame.runs.annotation_type(frame.module, statement.annotation)
-            value = value.but(type=type_) if type_ else value
+            type_ = frame.summaries.annotation_type(frame.module, statement.annotation)
+            value = value.replace(type=type_) if type_ else value
         assign(frame, statement.target, value)
     return True
 
@@ -198,13 +198,13 @@ def _augmented(frame: Frame, statement: ast.AugAssign) -> bool:
 def _return(frame: Frame, statement: ast.Return) -> bool:
     value = frame.evaluate(statement.value) if statement.value is not None else constant(None)
     for guard in frame.scope.guards:
-        if guard.value.spread > value.spread and guard.value.truthiness() is None:
-            value = value.but(spread=guard.value.spread, origin=guard.value.origin)
-    run = frame.run
-    run.returns = (
+        if guard.value.variance > value.variance and guard.value.truthiness() is None:
+            value = value.replace(variance=guard.value.variance, origin=guard.value.origin)
+    summary = frame.summary
+    summary.returns = (
         value
-        if run.returns is None
-        else join(run.returns, value, ("returned", id(frame.function), run.rank.rank))
+        if summary.returns is None
+        else join(summary.returns, value, ("returned", id(frame.function), summary.rank.rank))
     )
     frame.leave("return", statement)
     return False
@@ -226,11 +226,11 @@ def _is_system_exit(frame: Frame, node: ast.expr, raised: Value) -> bool:
     lightning 2.5.1 lightning/pytorch/utilities/exceptions.py: `class SIGTERMException(SystemExit)`.
     """
     name = node.func if isinstance(node, ast.Call) else node
-    cls = frame.runs.classes.get(raised.type) if raised.type is not None else raised.target
+    cls = frame.summaries.classes.get(raised.type) if raised.type is not None else raised.target
     if isinstance(cls, Class):
         if not any(
             isinstance(base, ast.Name) and base.id == "SystemExit"
-            for owner in frame.runs.program.mro(cls)[0]
+            for owner in frame.summaries.program.mro(cls)[0]
             for base in owner.node.bases
         ):
             return False
@@ -264,8 +264,8 @@ def _delete(frame: Frame, statement: ast.Delete) -> bool:
 
 def _assert(frame: Frame, statement: ast.Assert) -> bool:
     test = frame.evaluate(statement.test)
-    frame.note_divide(statement.test, test, True)
-    if test.spread is Spread.RANK and test.truthiness() is False:
+    frame.note_rank_condition(statement.test, test, True)
+    if test.variance is Variance.RANK_DEPENDENT and test.truthiness() is False:
         frame.leave("raise", statement)
         return False
     narrow(frame, statement.test, True)

@@ -24,14 +24,14 @@ UNKNOWN: Final = _Unknown.UNKNOWN
 """Stands for "not a known constant" (None is a constant like any other)."""
 
 
-class Spread(enum.IntEnum):
+class Variance(enum.IntEnum):
     """How a value may differ from rank to rank. The join of two is the larger."""
 
     UNIFORM = 0
     """The same on all ranks (the default for what is unknown)."""
-    RANK = 1
+    RANK_DEPENDENT = 1
     """A function of who the rank is."""
-    LOCAL = 2
+    RANK_LOCAL = 2
     """Each rank's own: tensor contents, clock, files, exceptions, salted hashes."""
 
 
@@ -93,8 +93,8 @@ class Value:
               on every rank that computes both. Structural where that is sound enough.
     const     the Python constant, or UNKNOWN
     truth     True/False where only the truth value is known, else None
-    given     whether a test has shown that it is not None: `if x is None: return`
-    spread    how it differs between ranks, with `origin`
+    not_none  whether a test has shown that it is not None: `if x is None: return`
+    variance  how it differs between ranks, with `origin`
     type      qualified name of its class ("accelerate.Accelerator", or a project class)
     target    what calling or reading attributes of it refers to
     receiver  for a bound method of something external: the object
@@ -106,15 +106,15 @@ class Value:
     """
 
     __slots__ = (
-        "const", "given", "items", "key", "logic", "origin", "receiver", "spread", "tags", "target",
-        "truth", "type", "wraps",
+        "const", "items", "key", "logic", "not_none", "origin", "receiver", "tags", "target", "truth",
+        "type", "variance", "wraps",
     )  # fmt: skip
 
     def __init__(
         self,
         key: Hashable,
         const: Any = UNKNOWN,
-        spread: Spread = Spread.UNIFORM,
+        variance: Variance = Variance.UNIFORM,
         origin: Origin | None = None,
         *,
         truth: bool | None = None,
@@ -125,11 +125,11 @@ class Value:
         wraps: tuple[Wrap, ...] = (),
         tags: frozenset[str] = NO_TAGS,
         logic: tuple[str, tuple[Value, ...]] | None = None,
-        given: bool = False,
+        not_none: bool = False,
     ) -> None:
         self.key = key
         self.const = const
-        self.spread = spread
+        self.variance = variance
         self.origin = origin
         self.truth = truth
         self.type = type
@@ -139,24 +139,24 @@ class Value:
         self.wraps = wraps
         self.tags = _TAGS.setdefault(tags, tags) if tags else NO_TAGS
         self.logic = logic
-        self.given = given
+        self.not_none = not_none
 
-    def but(self, **changes: Any) -> Value:
+    def replace(self, **changes: Any) -> Value:
         """A copy with some fields changed."""
         new = Value.__new__(Value)
         (
             new.const,
-            new.given,
             new.items,
             new.key,
             new.logic,
+            new.not_none,
             new.origin,
             new.receiver,
-            new.spread,
             new.tags,
             new.target,
             new.truth,
             new.type,
+            new.variance,
             new.wraps,
         ) = _FIELDS(self)
         for name, value in changes.items():
@@ -184,7 +184,7 @@ class Value:
             for name in ("const", "type", "wraps", "tags")
             if getattr(self, name)
         ]
-        return f"<Value {self.spread.name} {' '.join(parts)}>"
+        return f"<Value {self.variance.name} {' '.join(parts)}>"
 
 
 _FIELDS: Final = attrgetter(*Value.__slots__)
@@ -197,12 +197,12 @@ _CONSTANTS: Final[dict[tuple[type, object], Value]] = {}
 
 def constant(
     const: Any,
-    spread: Spread = Spread.UNIFORM,
+    variance: Variance = Variance.UNIFORM,
     origin: Origin | None = None,
     tags: frozenset[str] = NO_TAGS,
 ) -> Value:
     """A value that is a known constant; constants that compare equal but differ in type stay apart."""
-    if spread is Spread.UNIFORM and not tags and const.__class__ in _SMALL:
+    if variance is Variance.UNIFORM and not tags and const.__class__ in _SMALL:
         known = _CONSTANTS.get((const.__class__, const))
         if known is None:
             known = Value(("constant", type(const).__name__, const), const)
@@ -211,19 +211,19 @@ def constant(
     try:
         hash(const)
     except TypeError:
-        return Value(("constant", id(const)), const, spread, origin, tags=tags)
-    return Value(("constant", type(const).__name__, const), const, spread, origin, tags=tags)
+        return Value(("constant", id(const)), const, variance, origin, tags=tags)
+    return Value(("constant", type(const).__name__, const), const, variance, origin, tags=tags)
 
 
-def spread_of(values: Iterable[Value]) -> tuple[Spread, Origin | None, frozenset[str]]:
+def variance_of(values: Iterable[Value]) -> tuple[Variance, Origin | None, frozenset[str]]:
     """The join of spread, its origin, and tags, for a value computed from `values`."""
-    spread, origin, tags = Spread.UNIFORM, None, NO_TAGS
+    variance, origin, tags = Variance.UNIFORM, None, NO_TAGS
     for value in values:
-        if value.spread > spread:
-            spread, origin = value.spread, value.origin
+        if value.variance > variance:
+            variance, origin = value.variance, value.origin
         if value.tags:
             tags = tags | value.tags
-    return spread, origin, tags
+    return variance, origin, tags
 
 
 def join(a: Value, b: Value, key: Hashable) -> Value:
@@ -231,10 +231,14 @@ def join(a: Value, b: Value, key: Hashable) -> Value:
     if a is b:
         return a
     if a.key == b.key and a.const == b.const and a.wraps == b.wraps:
-        either = a if a.spread >= b.spread else b
-        return either if (a.given and b.given) or not either.given else either.but(given=False)
+        either = a if a.variance >= b.variance else b
+        return (
+            either
+            if (a.not_none and b.not_none) or not either.not_none
+            else either.replace(not_none=False)
+        )
     same_const = type(a.const) is type(b.const) and a.const == b.const
-    hi = a if a.spread >= b.spread else b
+    hi = a if a.variance >= b.variance else b
     items = None
     if a.items is not None and b.items is not None and len(a.items) == len(b.items):
         items = tuple(
@@ -245,7 +249,7 @@ def join(a: Value, b: Value, key: Hashable) -> Value:
     return Value(
         a.key if a.key == b.key else key,
         a.const if same_const else UNKNOWN,
-        hi.spread,
+        hi.variance,
         hi.origin,
         truth=ta if ta == tb else None,
         type=a.type if a.type == b.type or b.const is None else b.type if a.const is None else None,
@@ -257,5 +261,5 @@ def join(a: Value, b: Value, key: Hashable) -> Value:
         items=items,
         wraps=() if "unwrapped" in a.tags or "unwrapped" in b.tags else wraps,
         tags=a.tags | b.tags,
-        given=a.given and b.given,
+        not_none=a.not_none and b.not_none,
     )

@@ -11,20 +11,26 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TypeVar
 
-from distlint.analysis.interpreter.engine import Engine
-from distlint.analysis.interpreter.ir import AttributeSite, CallSite, Run
+from distlint.analysis.interpreter.ir import AttributeSite, CallSite, Summary
 from distlint.analysis.interpreter.ranks import MAIN, RankClass, classes_to_run
 from distlint.analysis.interpreter.relevance import relevance
-from distlint.analysis.live.arrival import Arrival, Group, arrivals, callers_of, groups_of, together
+from distlint.analysis.interpreter.summaries import Summaries
+from distlint.analysis.live.joint_entry import (
+    Group,
+    JointEntry,
+    callers_of,
+    groups_of,
+    joint_entries,
+    together,
+)
 from distlint.analysis.live.processes import alone
-from distlint.analysis.live.runs import Call, FunctionRuns, Problem
+from distlint.analysis.live.summaries import CallGroup, FunctionSummaries, Problem
 from distlint.analysis.program.definitions import Definition, Function, Module, dotted_name
 from distlint.analysis.program.linked import imported
 from distlint.analysis.program.program import Program
 from distlint.knowledge import facts
 from distlint.knowledge.facts import Knowledge
-from distlint.knowledge.schema import Call as CallRow
-from distlint.knowledge.schema import Effect
+from distlint.knowledge.schema import CallRow, Effect
 
 T = TypeVar("T")
 
@@ -34,7 +40,7 @@ def _needs_group(rows: tuple[CallRow, ...]) -> bool:
     return any(row.effect is Effect.COLLECTIVE for row in rows)
 
 
-def _position(call: Call) -> tuple[int, int]:
+def _position(call: CallGroup) -> tuple[int, int]:
     return call.site.node.lineno, call.site.node.col_offset
 
 
@@ -44,9 +50,9 @@ class LiveProgram:
     def __init__(self, program: Program, knowledge: Knowledge) -> None:
         self.program = program
         self.knowledge = knowledge
-        self.engine = Engine(self.program, knowledge)
+        self.summaries = Summaries(self.program, knowledge)
         self.problems: list[Problem] = []
-        self._runs: dict[Function, FunctionRuns] = {}
+        self._summaries: dict[Function, FunctionSummaries] = {}
         self._answers: dict[object, object] = {}
         self._solve()
 
@@ -54,67 +60,75 @@ class LiveProgram:
 
     def _solve(self) -> None:
         """Run every function that nothing calls, for each class of ranks, and all that they reach."""
-        relevant = relevance(self.program, self.knowledge, self.engine.signals.names)
-        self.engine.plain = relevant.plain
+        relevant = relevance(self.program, self.knowledge, self.summaries.signals.names)
+        self.summaries.plain = relevant.plain
         functions = [f for f in self.program.functions() if f in relevant.starts]
         for function in functions:
             # Nothing in the tree calls anything of that name.
             if function.is_module_body or function.name not in relevant.called:
-                run = self._safely(function, MAIN)
-                if run is not None:
-                    self._enter(function, run)
+                summary = self._safely(function, MAIN)
+                if summary is not None:
+                    self._enter(function, summary)
         called: set[Function] = set()
-        plain: dict[Function, Run] = {}
+        plain: dict[Function, Summary] = {}
         for function in functions:
-            if function in self._runs:
+            if function in self._summaries:
                 continue
-            run = self._safely(function, MAIN)
-            if run is not None:
-                plain[function] = run
-        for run in plain.values():
+            summary = self._safely(function, MAIN)
+            if summary is not None:
+                plain[function] = summary
+        for summary in plain.values():
             called |= {
-                child.function for child in run.children if child.function is not run.function
+                child.function
+                for child in summary.children
+                if child.function is not summary.function
             }
-        for function, run in plain.items():
+        for function, summary in plain.items():
             if function not in called:
-                self._enter(function, run)
-        for function, run in plain.items():
-            if function not in self._runs:
-                self._enter(function, run)
-        self.engine.keep({run for runs in self._runs.values() for _, run in runs.runs()})
-        for function, text in self.engine.gave_up:
+                self._enter(function, summary)
+        for function, summary in plain.items():
+            if function not in self._summaries:
+                self._enter(function, summary)
+        self.summaries.keep(
+            {
+                summary
+                for summaries in self._summaries.values()
+                for _, summary in summaries.summaries()
+            }
+        )
+        for function, text in self.summaries.gave_up:
             self.problems.append(Problem(function.module.path, f"{function.qualname}: {text}"))
 
-    def _safely(self, function: Function, rank: RankClass) -> Run | None:
+    def _safely(self, function: Function, rank: RankClass) -> Summary | None:
         try:
-            return self.engine.run(function, rank)
+            return self.summaries.summary(function, rank)
         except RecursionError:
-            self.engine.reset()
+            self.summaries.reset()
             self.problems.append(
                 Problem(function.module.path, f"{function.qualname}: nested too deeply to follow")
             )
             return None
 
-    def _enter(self, function: Function, main: Run) -> None:
+    def _enter(self, function: Function, main: Summary) -> None:
         """Make the runs of an entry function live, and those they call."""
-        consulted = frozenset(main.consulted)
-        ranks = [MAIN, *(classes_to_run(consulted) or classes_to_run(frozenset({"rank"})))]
+        depends_on = frozenset(main.depends_on)
+        ranks = [MAIN, *(classes_to_run(depends_on) or classes_to_run(frozenset({"rank"})))]
         for rank in ranks:
-            run = self._safely(function, rank)
-            if run is not None:
-                self._mark_live(run, rank)
+            summary = self._safely(function, rank)
+            if summary is not None:
+                self._mark_live(summary, rank)
 
-    def _mark_live(self, root: Run, rank: RankClass) -> None:
+    def _mark_live(self, root: Summary, rank: RankClass) -> None:
         stack = [root]
         while stack:
-            run = self.engine.final(stack.pop())
-            runs = self._runs.setdefault(
-                run.function, FunctionRuns(run.function)
-            ).variants.setdefault(run.variant, {})
-            if rank in runs:
+            summary = self.summaries.final(stack.pop())
+            summaries = self._summaries.setdefault(
+                summary.function, FunctionSummaries(summary.function)
+            ).contexts.setdefault(summary.context, {})
+            if rank in summaries:
                 continue
-            runs[rank] = run
-            stack.extend(run.children)
+            summaries[rank] = summary
+            stack.extend(summary.children)
 
     def answer(self, question: Callable[[LiveProgram], T]) -> T:
         """What a question finds in this program; asked once, and remembered as long as the program."""
@@ -129,42 +143,42 @@ class LiveProgram:
         """The modules on which findings are reported."""
         return (m for m in self.program.modules.values() if m.source.reported)
 
-    def functions(self) -> Iterator[FunctionRuns]:
+    def functions(self) -> Iterator[FunctionSummaries]:
         """The live runs of every function of the reported modules, in source order."""
         for module in self.modules:
             for function in module.all_functions:
-                runs = self._runs.get(function)
-                if runs is not None:
-                    yield runs
+                summaries = self._summaries.get(function)
+                if summaries is not None:
+                    yield summaries
 
-    def runs_of(self, function: Function) -> FunctionRuns | None:
+    def summaries_of(self, function: Function) -> FunctionSummaries | None:
         """The live runs of a function."""
-        return self._runs.get(function)
+        return self._summaries.get(function)
 
     @cached_property
-    def _calls(self) -> dict[Module, list[Call]]:
-        found: dict[Module, list[Call]] = {}
-        for runs in self.functions():
+    def _calls(self) -> dict[Module, list[CallGroup]]:
+        found: dict[Module, list[CallGroup]] = {}
+        for summaries in self.functions():
             by_node: dict[int, list[tuple[RankClass, CallSite]]] = {}
-            for rank, run in runs.runs():
-                for site in run.calls:
+            for rank, summary in summaries.summaries():
+                for site in summary.calls:
                     by_node.setdefault(id(site.node), []).append((rank, site))
-            entered = runs.classes
-            calls = found.setdefault(runs.function.module, [])
+            entered = summaries.classes
+            calls = found.setdefault(summaries.function.module, [])
             for sites in by_node.values():
                 sites.sort(key=lambda pair: pair[0].rank)
-                calls.append(Call(sites[0][1], tuple(sites), entered))
+                calls.append(CallGroup(sites[0][1], tuple(sites), entered))
         for calls in found.values():
             calls.sort(key=_position)
         return found
 
     @cached_property
-    def _calls_by_node(self) -> dict[int, Call]:
+    def _calls_by_node(self) -> dict[int, CallGroup]:
         return {id(c.site.node): c for calls in self._calls.values() for c in calls}
 
     @cached_property
-    def _calls_by_name(self) -> dict[Module, dict[str, list[Call]]]:
-        found: dict[Module, dict[str, list[Call]]] = {}
+    def _calls_by_name(self) -> dict[Module, dict[str, list[CallGroup]]]:
+        found: dict[Module, dict[str, list[CallGroup]]] = {}
         for module, calls in self._calls.items():
             by_name = found[module] = {}
             for call in calls:
@@ -174,11 +188,11 @@ class LiveProgram:
                     by_name.setdefault(method, []).append(call)
         return found
 
-    def call_at(self, node: ast.AST) -> Call | None:
+    def call_at(self, node: ast.AST) -> CallGroup | None:
         """The call that a syntax node of a reported module makes; None where no rank makes it."""
         return self._calls_by_node.get(id(node))
 
-    def calls(self, *names: str, module: Module | None = None) -> Iterator[Call]:
+    def calls(self, *names: str, module: Module | None = None) -> Iterator[CallGroup]:
         """Calls in the reported modules, in source order; with `names`, only calls of those.
 
         A name is canonical ("torch.save"), or ".method" for a method of whatever receiver.
@@ -193,16 +207,16 @@ class LiveProgram:
 
     def attribute_writes(self) -> Iterator[AttributeSite]:
         """Attributes that any module sets on wrapped models."""
-        for runs in self._runs.values():
-            for _, run in runs.runs():
-                yield from (s for s in run.attributes if isinstance(s.node.ctx, ast.Store))
+        for summaries in self._summaries.values():
+            for _, summary in summaries.summaries():
+                yield from (s for s in summary.attributes if isinstance(s.node.ctx, ast.Store))
 
     def attributes(self) -> Iterator[tuple[AttributeSite, frozenset[RankClass]]]:
         """Attributes read from wrapped models, and by which classes."""
-        for runs in self.functions():
+        for summaries in self.functions():
             by_node: dict[int, tuple[AttributeSite, set[RankClass]]] = {}
-            for rank, run in runs.runs():
-                for site in run.attributes:
+            for rank, summary in summaries.summaries():
+                for site in summary.attributes:
                     if isinstance(site.node.ctx, ast.Store):
                         continue
                     by_node.setdefault(id(site.node), (site, set()))[1].add(rank)
@@ -217,23 +231,28 @@ class LiveProgram:
         return alone(self.program)
 
     @cached_property
-    def arrivals(self) -> dict[Group, Arrival]:
+    def joint_entries(self) -> dict[Group, JointEntry]:
         """What shows that several ranks enter a function together, where something does."""
-        return arrivals(self.program, self._runs, self.alone)
+        return joint_entries(self.program, self._summaries, self.alone)
 
-    def arrival_at(self, call: Call) -> Arrival | None:
+    def joint_entry_at(self, call: CallGroup) -> JointEntry | None:
         """What shows that several ranks come to a call together, under whatever arguments."""
-        runs = self._runs.get(call.site.function)
-        if runs is None:
+        summaries = self._summaries.get(call.site.function)
+        if summaries is None:
             return None
-        found = (self.arrivals.get((runs.function, family)) for family, _ in groups_of(runs))
-        return next((arrival for arrival in found if arrival is not None), None)
+        found = (
+            self.joint_entries.get((summaries.function, family))
+            for family, _ in groups_of(summaries)
+        )
+        return next((joint_entry for joint_entry in found if joint_entry is not None), None)
 
     @cached_property
     def callers(self) -> dict[Function, list[CallSite]]:
         """The calls that rank 0 and other ranks make together, by the function that is called."""
         return callers_of(
-            together(group) for runs in self._runs.values() for _, group in groups_of(runs)
+            together(group)
+            for summaries in self._summaries.values()
+            for _, group in groups_of(summaries)
         )
 
     def resolve(self, module: Module, node: ast.AST) -> Definition | None:
@@ -248,7 +267,7 @@ class LiveProgram:
     @cached_property
     def _distributed(self) -> frozenset[Module]:
         own = {m for m in self.program.modules.values() if self._shows_ranks(m)}
-        met = {function.module for function, _ in self.arrivals}
+        met = {function.module for function, _ in self.joint_entries}
         own |= met
         found = set(own)
         for module in self.program.modules.values():
@@ -263,17 +282,18 @@ class LiveProgram:
 
     def _shows_ranks(self, module: Module) -> bool:
         for function in module.all_functions:
-            runs = self._runs.get(function)
-            if runs is None:
+            summaries = self._summaries.get(function)
+            if summaries is None:
                 continue
-            for _, run in runs.runs():
-                asks = run.consulted & {"rank", "local", "last"} and not module.is_script
+            for _, summary in summaries.summaries():
+                asks = summary.depends_on & {"rank", "local", "last"} and not module.is_script
                 if asks or any(
-                    facts.forward_waits(w.kind for w in a.receiver.wraps) for a in run.attributes
+                    facts.forward_waits(w.kind for w in a.receiver.wraps)
+                    for a in summary.attributes
                 ):
                     return True
                 # `from_pretrained()` waits for other ranks where there are some.
                 waits = _needs_group if module.is_script else facts.is_collective
-                if any(site.rows and waits(site.rows) for site in run.calls):
+                if any(site.rows and waits(site.rows) for site in summary.calls):
                     return True
         return any(facts.is_training_class(self.program.mro(cls)[1]) for cls in module.all_classes)

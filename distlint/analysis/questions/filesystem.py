@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import CallSite, Guard
 from distlint.analysis.interpreter.ranks import MAIN, NODE_MAIN, OTHER, RankClass
-from distlint.analysis.interpreter.values import Spread, Value
-from distlint.analysis.live.arrival import (
-    Arrival,
+from distlint.analysis.interpreter.values import Value, Variance
+from distlint.analysis.live.joint_entry import (
+    JointEntry,
     Together,
     beside_a_collective,
     groups_of,
@@ -30,7 +30,7 @@ from distlint.analysis.program.syntax import (
 from distlint.analysis.questions.one_process import alone
 from distlint.analysis.questions.paths import holds, parts_of, readable
 from distlint.knowledge import devices, sinks
-from distlint.knowledge.schema import Call as Row
+from distlint.knowledge.schema import CallRow as Row
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
 
@@ -87,7 +87,7 @@ class FileCall:
     path: ast.expr | None
     sites: tuple[tuple[RankClass, CallSite, Value | None], ...]
     entered: frozenset[RankClass]
-    arrival: Arrival | None
+    joint_entry: JointEntry | None
 
     @property
     def site(self) -> CallSite:
@@ -130,12 +130,12 @@ def file_calls(live: LiveProgram) -> list[FileCall]:
     """
     found: dict[tuple[int, int], FileCall] = {}
     single = live.answer(alone)
-    for runs in live.functions():
-        if runs.function in single:
+    for summaries in live.functions():
+        if summaries.function in single:
             continue
-        for family, group in groups_of(runs):
-            arrival = live.arrivals.get((runs.function, family))
-            for made in _of_group(group, arrival):
+        for family, group in groups_of(summaries):
+            joint_entry = live.joint_entries.get((summaries.function, family))
+            for made in _of_group(group, joint_entry):
                 key = (id(made.site.node), id(made.path))
                 known = found.get(key)
                 if known is None or _worth(made) > _worth(known):
@@ -147,14 +147,14 @@ def file_calls(live: LiveProgram) -> list[FileCall]:
 
 
 def _worth(found: FileCall) -> tuple[bool, bool, int]:
-    return (found.by_several and found.arrival is not None, found.by_several, len(found.ranks))
+    return (found.by_several and found.joint_entry is not None, found.by_several, len(found.ranks))
 
 
-def _of_group(group: Together, arrival: Arrival | None) -> Iterator[FileCall]:
+def _of_group(group: Together, joint_entry: JointEntry | None) -> Iterator[FileCall]:
     by_node: dict[int, list[tuple[RankClass, CallSite]]] = {}
     opened: set[int] = set()
-    for rank, run in group:
-        for site in run.calls:
+    for rank, summary in group:
+        for site in summary.calls:
             if site.rows or site.name in sinks.OPENS:
                 by_node.setdefault(id(site.node), []).append((rank, site))
             if site.name in sinks.OPENS:
@@ -171,7 +171,7 @@ def _of_group(group: Together, arrival: Arrival | None) -> Iterator[FileCall]:
                 if not _left_to_others(site)
             ]
             if made and not any(_is_handle(value, path, opened) for _, _, value in made):
-                reason = arrival or beside_a_collective(made[0][1], group)
+                reason = joint_entry or beside_a_collective(made[0][1], group)
                 yield FileCall(effect, row, path, tuple(made), entered, reason)
 
 
@@ -306,7 +306,7 @@ def _told_apart(found: FileCall) -> bool | None:
         rank: value for rank, _, value in found.sites if value is not None and rank is not NODE_MAIN
     }
     main = values.pop(MAIN, None)
-    if main is None or not values or main.spread is not Spread.RANK:
+    if main is None or not values or main.variance is not Variance.RANK_DEPENDENT:
         return None
     if any(_computed(value.key) is None for value in (main, *values.values())):
         return None
@@ -321,7 +321,7 @@ def _computed_alike(found: FileCall) -> set[str] | None:
     names: set[str] = set()
     for _, _, value in found.sites:
         inner = _computed(value.key) if value is not None else None
-        if value is None or value.spread is not Spread.UNIFORM or inner is None:
+        if value is None or value.variance is not Variance.UNIFORM or inner is None:
             return None
         names |= inner
     return names
@@ -436,9 +436,9 @@ def _meanings(name: str, function: Function) -> Iterator[tuple[ast.AST, Function
 
 def is_own(value: Value) -> bool:
     """Whether a value is each rank's own: made from the rank, the clock, the process, the data."""
-    if value.spread is Spread.RANK or "rank" in value.tags:
+    if value.variance is Variance.RANK_DEPENDENT or "rank" in value.tags:
         return True
-    return value.spread is Spread.LOCAL and not value.tags <= {"file"}
+    return value.variance is Variance.RANK_LOCAL and not value.tags <= {"file"}
 
 
 def _shared(

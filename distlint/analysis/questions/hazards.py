@@ -39,12 +39,12 @@ class Hazard:
 def shared_after(live: LiveProgram, seed: Seed) -> Hazard | None:
     """What the ranks must build alike below a seed, in the same function; None where there is nothing."""
     function = seed.site.function
-    runs = live.runs_of(function)
-    if runs is None:
+    summaries = live.summaries_of(function)
+    if summaries is None:
         return None
     sites: dict[int, CallSite] = {}
-    for _, run in runs.runs():
-        for site in run.calls:
+    for _, summary in summaries.summaries():
+        for site in summary.calls:
             sites.setdefault(id(site.node), site)
     ordered = sorted(sites.values(), key=lambda s: (s.node.lineno, s.node.col_offset))
     after = [s for s in ordered if s.node.lineno > seed.site.node.lineno]

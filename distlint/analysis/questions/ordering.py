@@ -7,10 +7,10 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.interpreter.ir import CallSite, Run
+from distlint.analysis.interpreter.ir import CallSite, Summary
 from distlint.analysis.interpreter.ranks import MAIN, OTHER
-from distlint.analysis.interpreter.values import Spread
-from distlint.analysis.live.arrival import called, groups_of, mentions_rank
+from distlint.analysis.interpreter.values import Variance
+from distlint.analysis.live.joint_entry import called, groups_of, mentions_rank
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.questions.filesystem import (
     asks_existence,
@@ -80,19 +80,19 @@ class Traces:
 
     def __init__(self, live: LiveProgram) -> None:
         self._live = live
-        self._known: dict[Run, list[Step]] = {}
+        self._known: dict[Summary, list[Step]] = {}
 
-    def of(self, run: Run, depth: int = _MAX_DEPTH) -> list[Step]:
+    def of(self, summary: Summary, depth: int = _MAX_DEPTH) -> list[Step]:
         """The steps of a run in order."""
-        if run in self._known:
-            return self._known[run]
-        self._known[run] = []  # a recursive call adds nothing of its own
+        if summary in self._known:
+            return self._known[summary]
+        self._known[summary] = []  # a recursive call adds nothing of its own
         steps: list[Step] = []
-        children: dict[int, Run] = {}
+        children: dict[int, Summary] = {}
         if depth:
-            for site, child in called(run):
+            for site, child in called(summary):
                 children.setdefault(id(site), child)
-        for site in sorted(run.calls, key=lambda s: s.order):
+        for site in sorted(summary.calls, key=lambda s: s.order):
             if len(steps) > _MAX_STEPS:
                 break
             inner = children.get(id(site))
@@ -100,18 +100,18 @@ class Traces:
                 steps += self._inside(site, inner, depth)
             steps += _own(site, inner)
         if depth == _MAX_DEPTH or not children:
-            self._known[run] = steps
+            self._known[summary] = steps
         else:
-            del self._known[run]
+            del self._known[summary]
         return steps
 
-    def _inside(self, site: CallSite, child: Run, depth: int) -> Iterator[Step]:
+    def _inside(self, site: CallSite, child: Summary, depth: int) -> Iterator[Step]:
         here = (site, child.function)
         for step in self.of(child, depth - 1):
             yield replace(step, through=(*step.through, here))
 
 
-def _own(site: CallSite, child: Run | None) -> Iterator[Step]:
+def _own(site: CallSite, child: Summary | None) -> Iterator[Step]:
     name = site.method
     if facts.is_collective(site.rows) or any(word in name.lower() for word in _SYNC_WORDS):
         yield Step(None, None, site)
@@ -144,10 +144,10 @@ def races(live: LiveProgram) -> Iterator[Race]:
     """Files that rank 0 alone prepares and that other ranks use without having waited for it."""
     traces = Traces(live)
     seen: set[tuple[int, int]] = set()
-    for runs in live.functions():
-        for _, group in groups_of(runs):
-            main = next((run for rank, run in group if rank is MAIN), None)
-            other = next((run for rank, run in group if rank is OTHER), None)
+    for summaries in live.functions():
+        for _, group in groups_of(summaries):
+            main = next((summary for rank, summary in group if rank is MAIN), None)
+            other = next((summary for rank, summary in group if rank is OTHER), None)
             if main is None or other is None:
                 continue
             steps = traces.of(main)
@@ -157,7 +157,7 @@ def races(live: LiveProgram) -> Iterator[Race]:
                 key = (id(prepared.site.node), id(used.site.node))
                 if key not in seen:
                     seen.add(key)
-                    yield Race(prepared, used, runs.function)
+                    yield Race(prepared, used, summaries.function)
 
 
 def _unordered(
@@ -199,7 +199,7 @@ def _by_rank(step: Step) -> bool:
     In `is_main and not skip` rank 0 is left with what it does not know, which is no test of the rank.
     """
     return step.chosen or any(
-        (guard.value.spread is Spread.RANK and guard.value.truthiness() is not None)
+        (guard.value.variance is Variance.RANK_DEPENDENT and guard.value.truthiness() is not None)
         or (
             guard.taken
             and isinstance(guard.node, ast.BoolOp)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import CallSite
 from distlint.analysis.interpreter.ranks import MAIN, OTHER
-from distlint.analysis.live.arrival import groups_of
+from distlint.analysis.live.joint_entry import groups_of
 from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.syntax import own_nodes
 from distlint.knowledge import facts
@@ -63,8 +63,8 @@ def first_sections(live: LiveProgram) -> list[Section]:
                 managers[enters] = _lets_one_first(live, enters, leaves)
             if managers[enters]:
                 found.append(_body(call.site.function, block))
-    for runs in live.functions():
-        found.extend(_turnstiles(live, runs.function))
+    for summaries in live.functions():
+        found.extend(_turnstiles(live, summaries.function))
     return found
 
 
@@ -129,13 +129,13 @@ def _turnstiles(live: LiveProgram, function: Function) -> Iterator[Section]:
 
 def _waits(live: LiveProgram, function: Function) -> tuple[list[int], list[int]]:
     """The lines on which rank 0 alone, and the others alone, wait for the rest."""
-    runs = live.runs_of(function)
+    summaries = live.summaries_of(function)
     mains: set[int] = set()
     others: set[int] = set()
-    for _, group in groups_of(runs) if runs is not None else ():
+    for _, group in groups_of(summaries) if summaries is not None else ():
         by_rank = {
-            rank: {s.node.lineno for s in run.calls if _is_wait(s)}
-            for rank, run in group
+            rank: {s.node.lineno for s in summary.calls if _is_wait(s)}
+            for rank, summary in group
             if rank in (MAIN, OTHER)
         }
         if len(by_rank) == 2:

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import CallSite
-from distlint.analysis.interpreter.values import Spread, Value
+from distlint.analysis.interpreter.values import Value, Variance
 from distlint.analysis.program.memory import remembered
 from distlint.knowledge import randomness
 from distlint.knowledge.randomness import Draw, Seeding
@@ -18,7 +18,7 @@ from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
-    from distlint.analysis.live.runs import Call
+    from distlint.analysis.live.summaries import CallGroup
     from distlint.analysis.program.definitions import Function, Module
 
 _HELPER: Final = re.compile(
@@ -39,7 +39,7 @@ class Seed:
     `knowledge.randomness.Seeding`.
     """
 
-    call: Call
+    call: CallGroup
     value: ast.expr | None
     per_rank: bool
     streams: tuple[str, ...]
@@ -159,7 +159,7 @@ def _row(site: CallSite) -> Seeding | None:
     return row
 
 
-def _direct(call: Call, row: Seeding) -> Seed:
+def _direct(call: CallGroup, row: Seeding) -> Seed:
     site = call.site
     position = row.seed if isinstance(row.seed, int) else None
     node = site.argument_node(position, row.keyword)
@@ -175,12 +175,12 @@ def _direct(call: Call, row: Seeding) -> Seed:
     return Seed(call, node and without_rank(node), per_rank, row.streams)
 
 
-def _through(live: LiveProgram, call: Call, helper: Function) -> Seed | None:
-    runs = live.runs_of(helper)
+def _through(live: LiveProgram, call: CallGroup, helper: Function) -> Seed | None:
+    summaries = live.summaries_of(helper)
     inside = [
         (site, row)
-        for _, run in (runs.runs() if runs is not None else ())
-        for site in run.calls
+        for _, summary in (summaries.summaries() if summaries is not None else ())
+        for site in summary.calls
         if (row := _row(site)) is not None
     ]
     # By syntax: a function that has nothing to do with ranks is not followed.
@@ -206,7 +206,7 @@ def _through(live: LiveProgram, call: Call, helper: Function) -> Seed | None:
 
 
 def _of_rank(value: Value) -> bool:
-    return value.spread is Spread.RANK
+    return value.variance is Variance.RANK_DEPENDENT
 
 
 def _is_true(value: Value | None) -> bool:

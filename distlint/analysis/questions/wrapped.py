@@ -59,8 +59,12 @@ def lost_writes(live: LiveProgram) -> list[AttributeSite]:
         layer = _landing(site.receiver.wraps)
         if layer is None or site.attr not in settings.CONFIGS or not site.module.source.reported:
             continue
-        runs = live.runs_of(site.function)
-        calls = [call for _, run in runs.runs() for call in run.calls] if runs is not None else []
+        summaries = live.summaries_of(site.function)
+        calls = (
+            [call for _, summary in summaries.summaries() for call in summary.calls]
+            if summaries is not None
+            else []
+        )
         later = [call for call in calls if call.order > site.order]
         unwrapped = any(
             facts.is_unwrap(call.name)
@@ -94,7 +98,7 @@ def layer_without(wraps: tuple[Wrap, ...], attr: str, written: Written) -> Wrapp
         if attr in row.own or attr in row.inner or (id(wrap.node), attr) in written:
             return None
         if wrap.kind in BY_LAUNCH and attr in _LAUNCHED:
-            return None  # code for one kind of launch (`engine.optimizer`)
+            return None  # code for one kind of launch (`summaries.optimizer`)
         if not row.forwards and not row.in_place:
             return row
     return None

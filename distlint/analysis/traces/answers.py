@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Final
 
-from distlint.analysis.traces.nodes import Head
+from distlint.analysis.traces.nodes import LoopNode
 
 Assumptions = frozenset[tuple[Hashable, bool]]
 Instance = frozenset[tuple[Hashable, int]]
@@ -31,7 +31,7 @@ class Answers:
     def answer(
         self,
         symbol: Hashable,
-        crossed: tuple[Head, ...],
+        crossed: tuple[LoopNode, ...],
         assumed: dict[Hashable, bool],
         fresh: dict[Asked, bool],
     ) -> tuple[bool | None, Asked]:
@@ -63,13 +63,13 @@ class Answers:
                 return asked
         return None
 
-    def passed(self, asked: Asked, crossed: tuple[Head, ...]) -> bool:
+    def passed(self, asked: Asked, crossed: tuple[LoopNode, ...]) -> bool:
         """Whether the iterations for which an answer was given are over."""
         symbol, instance = asked
         given = dict(instance)
         return any(lap > given.get(key, 0) for key, lap in self.instance(symbol, crossed))
 
-    def instance(self, symbol: Hashable, crossed: tuple[Head, ...]) -> Instance:
+    def instance(self, symbol: Hashable, crossed: tuple[LoopNode, ...]) -> Instance:
         """In which iterations of the loops that change it a symbol is asked.
 
         A loop that one side alone has says nothing of what both ask; an inner loop begins anew with each

@@ -17,8 +17,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from distlint.analysis.interpreter.ir import Layer, Run
-from distlint.analysis.live.arrival import family_of
+from distlint.analysis.interpreter.ir import Layer, Summary
+from distlint.analysis.live.joint_entry import family_of
 from distlint.analysis.traces.answers import Answers, Assumptions, Fresh, bears_on, excluded
 from distlint.analysis.traces.fronts import (
     Budget,
@@ -33,12 +33,12 @@ from distlint.analysis.traces.fronts import (
 from distlint.analysis.traces.graph import Graphs
 from distlint.analysis.traces.nodes import (
     OPAQUE,
-    Act,
-    Call,
+    BranchNode,
+    CallNode,
     End,
     EndKind,
-    Head,
-    If,
+    EventNode,
+    LoopNode,
     Node,
     ways_on,
 )
@@ -47,7 +47,7 @@ from distlint.analysis.traces.slicing import slice_of
 _PRUNED_FROM: Final = 4
 """From so many answers on it is worth asking whether events can follow at all."""
 
-Next = tuple[States, States, Assumptions, "tuple[Act, ...]", "frozenset[Hashable]"]
+Next = tuple[States, States, Assumptions, "tuple[EventNode, ...]", "frozenset[Hashable]"]
 """What is left to compare: nodes of both sides, answers, what was done, symbols that are asked anew."""
 Way = tuple[Any, ...]
 """How a search came to a state: () or (way before, new answers, symbols that are asked anew)."""
@@ -57,13 +57,13 @@ Way = tuple[Any, ...]
 class Difference:
     """Where two classes part: what each may do next. `trail` is what they did together before."""
 
-    left: tuple[Act, ...]
-    right: tuple[Act, ...]
+    left: tuple[EventNode, ...]
+    right: tuple[EventNode, ...]
     left_ends: bool
     right_ends: bool
-    trail: tuple[Act, ...]
-    left_calls: tuple[Call, ...] = ()
-    right_calls: tuple[Call, ...] = ()
+    path: tuple[EventNode, ...]
+    left_calls: tuple[CallNode, ...] = ()
+    right_calls: tuple[CallNode, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class Comparison:
         search = _Search(self, answers)
         remembered: frozenset[Hashable] = frozenset()
         while True:
-            found = search.run(left, right, remembered)
+            found = search.summary(left, right, remembered)
             if found is None:
                 return None
             fresh = _answered_twice(found[1]) - remembered
@@ -132,11 +132,11 @@ class Comparison:
         for root in (left, right):
             seen: set[Hashable] = set()
             for node in self.slice.nodes(root):
-                if isinstance(node, If):
+                if isinstance(node, BranchNode):
                     (found if node.symbol in seen else seen).add(node.symbol)
         return frozenset(found)
 
-    def counts(self, act: Act) -> bool:
+    def counts(self, act: EventNode) -> bool:
         """Whether an event is one of this layer's, among all ranks, and not one to skip."""
         return self.slice.counts(act)
 
@@ -153,35 +153,35 @@ class Comparison:
             seen.add(node)
             stack += ways_on(node)
             match node:
-                case Act(event=event):
+                case EventNode(event=event):
                     events[id(event.node)] = event.op
                     if self.counts(node):
                         places.add(id(event.node))
-                case Call():
+                case CallNode():
                     places.add(id(node.node))
-                    stack.append(self.graphs.root(node.run, node.known))
-                case Head():
+                    stack.append(self.graphs.root(node.summary, node.known))
+                case LoopNode():
                     places.add(node.loop.key)
         return Contents(events, frozenset(places))
 
-    def alike(self, left: Run, right: Run) -> bool:
+    def equivalent(self, left: Summary, right: Summary) -> bool:
         """Whether a call does the same on both sides, though its arguments may be each rank's own."""
-        if left.variant == right.variant or not comparable(left, right):
+        if left.context == right.context or not comparable(left, right):
             return True
         key = (left, right, self.layer)
-        known = self.graphs.alike.get(key)
+        known = self.graphs.equivalent.get(key)
         if known is None:
-            known = self.graphs.alike[key] = True  # where the call comes back to itself
+            known = self.graphs.equivalent[key] = True  # where the call comes back to itself
             inside = Comparison(self.graphs, self.layer)
             try:
                 known = inside.difference(self.graphs.root(left), self.graphs.root(right)) is None
             except GaveUp as reason:
                 self.limits[f"what ranks do in {left.function.qualname}: {reason}"] = None
             except RecursionError:
-                del self.graphs.alike[key]
+                del self.graphs.equivalent[key]
                 raise
             self.limits |= inside.limits
-            self.graphs.alike[key] = known
+            self.graphs.equivalent[key] = known
         return known
 
 
@@ -194,7 +194,7 @@ class _Search:
         self._budget = comparison.budget
         self._walk = Walk(comparison.slice, answers, comparison.budget, comparison.limits)
 
-    def run(
+    def summary(
         self,
         left: Node,
         right: Node,
@@ -205,16 +205,18 @@ class _Search:
             frozenset({(right, ())}),
             frozenset[tuple[Hashable, bool]](),
         )
-        work: list[tuple[States, States, Assumptions, tuple[Act, ...], Way]] = [(*start, (), ())]
+        work: list[tuple[States, States, Assumptions, tuple[EventNode, ...], Way]] = [
+            (*start, (), ())
+        ]
         seen: set[tuple[States, States, Assumptions]] = set()
         while work:
-            a, b, assumed, trail, way = work.pop()
+            a, b, assumed, path, way = work.pop()
             if a == b or (a, b, assumed) in seen:
                 continue
             seen.add((a, b, assumed))
             steps: list[Next] = []
-            if not self._pair(a, b, assumed, trail, steps):
-                found = self._step(a, b, assumed, remembered, trail, steps)
+            if not self._pair(a, b, assumed, path, steps):
+                found = self._step(a, b, assumed, remembered, path, steps)
                 if found is not None:
                     difference, answers = found
                     return difference, (way, answers, frozenset())
@@ -236,7 +238,7 @@ class _Search:
         a: States,
         b: States,
         assumed: Assumptions,
-        trail: tuple[Act, ...],
+        path: tuple[EventNode, ...],
         steps: list[Next],
     ) -> bool:
         """The common case: each side is at one node, and both are at the same kind of step.
@@ -255,36 +257,36 @@ class _Search:
             x: Node,
             y: Node,
             answers: Assumptions,
-            done: tuple[Act, ...] = trail,
+            done: tuple[EventNode, ...] = path,
             dropped: frozenset[Hashable] = frozenset(),
         ) -> None:
             states = frozenset({(x, left_stack)}), frozenset({(y, right_stack)})
             steps.append((*states, answers, done, dropped))
 
         match left, right:
-            case If(), If() if left.symbol == right.symbol:
+            case BranchNode(), BranchNode() if left.symbol == right.symbol:
                 later(left.orelse, right.orelse, assumed | {(left.symbol, False)})
                 later(left.then, right.then, assumed | {(left.symbol, True)})
-            case Head(), Head() if left.loop.key == right.loop.key and (left.exit is None) == (
-                right.exit is None
-            ):
+            case LoopNode(), LoopNode() if left.loop.key == right.loop.key and (
+                left.exit is None
+            ) == (right.exit is None):
                 anew = frozenset(left.loop.volatile | right.loop.volatile)
                 open_ = frozenset(p for p in assumed if p[0] not in anew)
                 if left.exit is not None and right.exit is not None:
                     later(left.exit, right.exit, open_, dropped=anew)
                 later(left.body, right.body, open_, dropped=anew)
-            case Call(), Call() if (
+            case CallNode(), CallNode() if (
                 left.node is right.node
-                and left.run.function is right.run.function
-                and self._comparison.alike(left.run, right.run)
+                and left.summary.function is right.summary.function
+                and self._comparison.equivalent(left.summary, right.summary)
             ):
                 later(left.next, right.next, assumed)
-            case Act(), Act() if left.event.op == right.event.op:
-                later(left.next, right.next, assumed, (*trail, left)[-12:])
-            case If(), _ if left.symbol in self._answers.shared:
+            case EventNode(), EventNode() if left.event.op == right.event.op:
+                later(left.next, right.next, assumed, (*path, left)[-12:])
+            case BranchNode(), _ if left.symbol in self._answers.shared:
                 later(left.orelse, right, assumed | {(left.symbol, False)})
                 later(left.then, right, assumed | {(left.symbol, True)})
-            case _, If() if right.symbol in self._answers.shared:
+            case _, BranchNode() if right.symbol in self._answers.shared:
                 later(left, right.orelse, assumed | {(right.symbol, False)})
                 later(left, right.then, assumed | {(right.symbol, True)})
             case End(), End() if (
@@ -303,7 +305,7 @@ class _Search:
         b: States,
         assumed: Assumptions,
         remembered: frozenset[Hashable],
-        trail: tuple[Act, ...],
+        path: tuple[EventNode, ...],
         steps: list[Next],
     ) -> tuple[Difference, Assumptions] | None:
         """Compare what both may do next, for all answers to the conditions before it.
@@ -335,9 +337,9 @@ class _Search:
                         (left, right, (*fresh, (asked, truth)), expand) for truth in (False, True)
                     ]
             elif left.acts.keys() == right.acts.keys() and left.ends == right.ends:
-                steps += _further(left, right, assumed, fresh, trail)
+                steps += _further(left, right, assumed, fresh, path)
             else:
-                difference = _difference(left, right, trail)
+                difference = _difference(left, right, path)
                 if difference is not None:
                     return difference, frozenset((s, t) for (s, loops), t in fresh if not loops)
         return None
@@ -382,8 +384,8 @@ class _Search:
                 return left, right, expand
             lonely = left.calls.keys() ^ right.calls.keys()
             for key in left.calls.keys() & right.calls.keys():
-                if not self._comparison.alike(
-                    _call(left.calls[key]).run, _call(right.calls[key]).run
+                if not self._comparison.equivalent(
+                    _call(left.calls[key]).summary, _call(right.calls[key]).summary
                 ):
                     lonely.add(key)
             if not lonely:
@@ -392,7 +394,7 @@ class _Search:
             closed = {
                 key
                 for key in left.calls.keys() & right.calls.keys()
-                if not comparable(_call(left.calls[key]).run, _call(right.calls[key]).run)
+                if not comparable(_call(left.calls[key]).summary, _call(right.calls[key]).summary)
             }
             lonely -= closed
             if not lonely:
@@ -406,16 +408,16 @@ class _Search:
         return self._walk.symbols(a) | self._walk.symbols(b)
 
 
-def comparable(left: Run, right: Run) -> bool:
+def comparable(left: Summary, right: Summary) -> bool:
     """Whether two runs of a call were made for the same kinds of arguments.
 
     They were not where one side had too many kinds of them, so that its run is one for all: it asks
     other questions.
     """
-    return family_of(left.variant) == family_of(right.variant)
+    return family_of(left.context) == family_of(right.context)
 
 
-def _difference(left: Front, right: Front, trail: tuple[Act, ...]) -> Difference | None:
+def _difference(left: Front, right: Front, path: tuple[EventNode, ...]) -> Difference | None:
     """What to say of two classes that may not do the same next, if it is a matter of waiting."""
     if not (left.acts or right.acts or left.calls or right.calls):
         return None  # who leaves here and who goes on: nobody is waited for
@@ -434,14 +436,14 @@ def _difference(left: Front, right: Front, trail: tuple[Act, ...]) -> Difference
         tuple(_act(place) for place in theirs),
         left.ends,
         right.ends,
-        trail[-12:],
+        path[-12:],
         chain_of(mine[0][1]) if mine else (),
         chain_of(theirs[0][1]) if theirs else (),
     )
 
 
 def _further(
-    left: Front, right: Front, assumed: Assumptions, fresh: Fresh, trail: tuple[Act, ...]
+    left: Front, right: Front, assumed: Assumptions, fresh: Fresh, path: tuple[EventNode, ...]
 ) -> list[Next]:
     """What is left to compare behind the events and calls that both make."""
     dropped = left.dropped | right.dropped
@@ -453,28 +455,30 @@ def _further(
     for op, places in left.acts.items():
         event = _act(next(iter(places)))
         both = _behind(places), _behind(right.acts[op])
-        further.append((*both, carried, (*trail, event)[-12:], dropped))
+        further.append((*both, carried, (*path, event)[-12:], dropped))
     for key, places in left.calls.items():
         both = _behind(places), _behind(right.calls[key])
-        further.append((*both, carried, trail, dropped))
+        further.append((*both, carried, path, dropped))
     return further
 
 
-def _act(place: Place) -> Act:
-    assert isinstance(place[0], Act)
+def _act(place: Place) -> EventNode:
+    assert isinstance(place[0], EventNode)
     return place[0]
 
 
-def _call(places: Places) -> Call:
+def _call(places: Places) -> CallNode:
     call, _, _ = next(iter(places))
-    assert isinstance(call, Call)
+    assert isinstance(call, CallNode)
     return call
 
 
 def _behind(places: Places) -> States:
     """The states that follow events or calls."""
     return frozenset(
-        (node.next, returns) for node, returns, _ in places if isinstance(node, (Act, Call))
+        (node.next, returns)
+        for node, returns, _ in places
+        if isinstance(node, (EventNode, CallNode))
     )
 
 

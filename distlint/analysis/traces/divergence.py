@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from distlint.analysis.interpreter.ir import Event, Guard, Layer, Loop, Run
+from distlint.analysis.interpreter.ir import Event, Guard, Layer, Loop, Summary
 from distlint.analysis.interpreter.ranks import MAIN, OTHER, RankClass
 from distlint.analysis.interpreter.values import Value
-from distlint.analysis.live.arrival import groups_of
+from distlint.analysis.live.joint_entry import groups_of
 from distlint.analysis.program.definitions import Function, Module
 from distlint.analysis.traces.compare import Comparison, Difference
 from distlint.analysis.traces.fronts import GaveUp
@@ -20,11 +20,11 @@ from distlint.analysis.traces.graph import Graphs
 from distlint.analysis.traces.nodes import (
     OPAQUE,
     STOP,
-    Act,
-    Call,
+    BranchNode,
+    CallNode,
+    EventNode,
     Failed,
-    Head,
-    If,
+    LoopNode,
     Node,
     is_local,
     own_nodes,
@@ -32,7 +32,7 @@ from distlint.analysis.traces.nodes import (
 from distlint.analysis.traces.parting import Parting, arm_of, inside_calls, reason_of
 
 if TYPE_CHECKING:
-    from distlint.analysis.live.runs import FunctionRuns
+    from distlint.analysis.live.summaries import FunctionSummaries
 
 
 class DivergenceKind(str, enum.Enum):
@@ -64,13 +64,13 @@ class Divergence:
     kind: DivergenceKind
     function: Function
     layer: Layer
-    act: Act
-    other_act: Act | None
+    act: EventNode
+    other_act: EventNode | None
     waiters: RankClass | None
     absent: RankClass | None
     partings: tuple[Parting, ...]
-    chain: tuple[Call, ...]
-    trail: tuple[Act, ...]
+    chain: tuple[CallNode, ...]
+    path: tuple[EventNode, ...]
     missing: bool
     condition: Value | None = None
     node: ast.AST | None = None
@@ -106,20 +106,20 @@ class Divergence:
 
 
 def divergences_of(
-    live: dict[Function, FunctionRuns], graphs: Graphs
+    live: dict[Function, FunctionSummaries], graphs: Graphs
 ) -> tuple[list[Divergence], list[tuple[Function, str]]]:
     """All divergences of all live functions, and the functions not compared to their end, and why."""
-    for function, runs in live.items():
-        graphs.runs[function] = tuple(run for _, run in runs.runs())
-        if any(graphs.noisy(run) for run in graphs.runs[function]):
-            graphs.loud.add(function)
+    for function, summaries in live.items():
+        graphs.summaries[function] = tuple(summary for _, summary in summaries.summaries())
+        if any(graphs.may_have_events(summary) for summary in graphs.summaries[function]):
+            graphs.has_events.add(function)
     found: dict[tuple[object, ...], Divergence] = {}
     problems: list[tuple[Function, str]] = []
-    for function, runs in live.items():
+    for function, summaries in live.items():
         limits: dict[str, None] = {}
         divergences: list[Divergence] = []
         try:
-            divergences = _of_function(function, runs, graphs, limits)
+            divergences = _of_function(function, summaries, graphs, limits)
         except RecursionError:
             limits["nested too deeply"] = None
         problems += [(function, limit) for limit in limits]
@@ -136,29 +136,30 @@ def _innermost(found: list[Divergence]) -> list[Divergence]:
         d
         for d in found
         if not any(
-            (call.run.function, id(d.event.node)) in inside and call.run.function is not d.function
+            (call.summary.function, id(d.event.node)) in inside
+            and call.summary.function is not d.function
             for call in d.chain
         )
     ]
 
 
 def _of_function(
-    function: Function, runs: FunctionRuns, graphs: Graphs, limits: dict[str, None]
+    function: Function, summaries: FunctionSummaries, graphs: Graphs, limits: dict[str, None]
 ) -> list[Divergence]:
     """The divergences of one function; adds to `limits` what was not compared to its end, and why."""
     found: list[Divergence] = []
     reported: set[int] = set()
     too_many: set[int] = set()
     """Places of which one layer, on one class, could not be compared: others would not fare better."""
-    for variant in _entered_together(runs):
-        if not any(graphs.noisy(run) for run in variant.values()):
+    for context in _entered_together(summaries):
+        if not any(graphs.may_have_events(summary) for summary in context.values()):
             continue
         given_up: set[RankClass] = set()
         for layer in Layer:
-            main = variant.get(MAIN)
+            main = context.get(MAIN)
             if main is None:
                 continue
-            for rank, other in variant.items():
+            for rank, other in context.items():
                 if any(not d.missing for d in found):
                     break  # what follows a difference in order is shifted against each other
                 if rank is MAIN or other is main or rank in given_up:
@@ -168,8 +169,10 @@ def _of_function(
                 except GaveUp as reason:
                     given_up.add(rank)
                     limits[str(reason)] = None
-            for run in dict.fromkeys(variant.values()):
-                found += _local(function, graphs, layer, run, reported, variant, limits, too_many)
+            for summary in dict.fromkeys(context.values()):
+                found += _local(
+                    function, graphs, layer, summary, reported, context, limits, too_many
+                )
     return _once_for_each_exit(found)
 
 
@@ -191,28 +194,28 @@ def _place(divergence: Divergence) -> tuple[int, int, int]:
     return divergence.layer, getattr(anchor, "lineno", 0), getattr(anchor, "col_offset", 0)
 
 
-def _entered_together(runs: FunctionRuns) -> Iterator[dict[RankClass, Run]]:
+def _entered_together(summaries: FunctionSummaries) -> Iterator[dict[RankClass, Summary]]:
     """The runs to compare: what ranks pass alike, be it that an argument is each rank's own.
 
     Where several calls pass such an argument, which runs belong together only their callers know.
     """
-    for _, group in groups_of(runs):
+    for _, group in groups_of(summaries):
         by_rank = dict(group)
         if len(by_rank) == len(group):
             yield by_rank
         else:
-            members = {id(run) for _, run in group}
-            for variant in runs.variants.values():
-                if any(id(run) in members for run in variant.values()):
-                    yield variant
+            members = {id(summary) for _, summary in group}
+            for context in summaries.contexts.values():
+                if any(id(summary) in members for summary in context.values()):
+                    yield context
 
 
 def _compare(
     function: Function,
     graphs: Graphs,
     layer: Layer,
-    main: Run,
-    other: Run,
+    main: Summary,
+    other: Summary,
     rank: RankClass,
     reported: set[int],
     found: list[Divergence],
@@ -241,7 +244,7 @@ def _compare(
                 # condition that both ask was not seen to be the same (axolotl 0.21.0 fsdp2.py:405, where
                 # the main process alone has asked for `nvfp4_cls` before).
                 continue
-        if not divergence.guards or any(act.event.op == "join" for act in difference.trail):
+        if not divergence.guards or any(act.event.op == "join" for act in difference.path):
             # No condition on the rank divides them: nothing that a person could look at. And inside
             # `Join` ranks that ran out of inputs shadow the collectives of the others.
             continue
@@ -258,8 +261,8 @@ def _classify(
     function: Function,
     layer: Layer,
     difference: Difference,
-    main: Run,
-    other: Run,
+    main: Summary,
+    other: Summary,
     rank: RankClass,
     mine: dict[int, str],
     theirs: dict[int, str],
@@ -306,7 +309,7 @@ def _classify(
         absent_rank,
         partings,
         chain,
-        difference.trail,
+        difference.path,
         missing,
         left=reason.left and missing and instead is None,
         explained=reason.explained,
@@ -317,30 +320,30 @@ def _local(
     function: Function,
     graphs: Graphs,
     layer: Layer,
-    run: Run,
+    summary: Summary,
     reported: set[int],
-    variant: dict[RankClass, Run],
+    context: dict[RankClass, Summary],
     limits: dict[str, None],
     too_many: set[int],
 ) -> list[Divergence]:
     """Conditions, loops and failures that each rank answers for itself: their arms must be equal."""
     found: list[Divergence] = []
     raised: set[Failed] = set()
-    for owner, kind, value, place, arms in _forks(function, graphs, run):
+    for owner, kind, value, place, arms in _forks(function, graphs, summary):
         comparison = Comparison(graphs, layer, frozenset(reported))
-        others: tuple[Act, ...] = ()
-        trail: tuple[Act, ...] = ()
+        others: tuple[EventNode, ...] = ()
+        path: tuple[EventNode, ...] = ()
         if isinstance(arms[0], Failed):
             # A handler catches what nobody expects, too: an out-of-memory error.
             known = arms[0] in raised or isinstance(place, ast.ExceptHandler)
             if layer is Layer.ALWAYS and not known:
-                waits = _waits_alone(comparison, graphs, arms[0], arms[1], variant)
+                waits = _waits_alone(comparison, graphs, arms[0], arms[1], context)
                 if waits is not None:
                     raised.add(arms[0])
                     act, chain, waiters = waits
                     found.append(
                         Divergence(
-                            kind, owner, layer, act, None, waiters, run.rank,
+                            kind, owner, layer, act, None, waiters, summary.rank,
                             (Parting(arms[0].guard, not arms[0].guard.taken, arms[0].guard.taken),),
                             chain, (), True, None, place,
                         )
@@ -377,8 +380,8 @@ def _local(
             if picked is None:
                 continue
             act, others, chain = picked
-            trail = difference.trail
-            if trail and isinstance(place, ast.ExceptHandler):
+            path = difference.path
+            if path and isinstance(place, ast.ExceptHandler):
                 # The handler's way begins like the other: ranks that tell each other who ran out of memory
                 # (mosaicml 0.32.1 composer/trainer/trainer.py, `found_cuda_oom`).
                 continue
@@ -388,7 +391,7 @@ def _local(
         found.append(
             Divergence(
                 kind, owner, layer, act, others[0] if others else None, None, None, (),
-                chain, trail, not others, value, place,
+                chain, path, not others, value, place,
             )
         )  # fmt: skip
     return found
@@ -399,8 +402,8 @@ def _waits_alone(
     graphs: Graphs,
     failed: Failed,
     ahead: Node,
-    variant: dict[RankClass, Run],
-) -> tuple[Act, tuple[Call, ...], RankClass] | None:
+    context: dict[RankClass, Summary],
+) -> tuple[EventNode, tuple[CallNode, ...], RankClass] | None:
     """The next collective, the calls to it, and the ranks that come to it without what fails.
 
     They took the other arm of the condition on the rank: nothing tells them of the failure.
@@ -409,10 +412,10 @@ def _waits_alone(
     if first is None:
         return None
     act, chain = first
-    for rank, run in variant.items():
+    for rank, summary in context.items():
         if (
-            arm_of(run, failed.guard) is (not failed.guard.taken)
-            and id(act.event.node) in comparison.contents(graphs.root(run)).events
+            arm_of(summary, failed.guard) is (not failed.guard.taken)
+            and id(act.event.node) in comparison.contents(graphs.root(summary)).events
         ):
             return act, chain, rank
     return None
@@ -420,46 +423,48 @@ def _waits_alone(
 
 def _first_act(
     comparison: Comparison, graphs: Graphs, node: Node
-) -> tuple[Act, tuple[Call, ...]] | None:
+) -> tuple[EventNode, tuple[CallNode, ...]] | None:
     """The nearest collective that a graph may perform, and the calls that lead to it."""
     seen: set[Node] = set()
-    queue: deque[tuple[Node, tuple[Call, ...]]] = deque([(node, ())])
+    queue: deque[tuple[Node, tuple[CallNode, ...]]] = deque([(node, ())])
     while queue:
         current, chain = queue.popleft()
         if current in seen:
             continue
         seen.add(current)
         match current:
-            case Act():
+            case EventNode():
                 if comparison.counts(current) and not current.event.op.startswith(OPAQUE):
                     return current, chain
                 queue.append((current.next, chain))
-            case If():
+            case BranchNode():
                 queue += [(current.then, chain), (current.orelse, chain)]
-            case Head():
+            case LoopNode():
                 queue.append((current.body, chain))
                 if current.exit is not None:
                     queue.append((current.exit, chain))
-            case Call():
-                queue.append((graphs.root(current.run, current.known), (*chain, current)))
+            case CallNode():
+                queue.append((graphs.root(current.summary, current.known), (*chain, current)))
                 queue.append((current.next, chain))
     return None
 
 
 def _forks(
-    function: Function, graphs: Graphs, run: Run
+    function: Function, graphs: Graphs, summary: Summary
 ) -> Iterator[tuple[Function, DivergenceKind, Value, ast.AST, tuple[Node, Node]]]:
     """Where each rank chooses its way for itself: the function that asks, the kind of divergence, the
     value that decides, its place, and the two ways."""
-    for node in own_nodes(graphs.root(run)):
+    for node in own_nodes(graphs.root(summary)):
         match node:
-            case If(value=Value() as value) if is_local(value):
+            case BranchNode(value=Value() as value) if is_local(value):
                 yield function, _kind(value), value, node.node, (node.then, node.orelse)
-            case Head(exit=Node() as leave, loop=Loop(local=Value() as value)) if is_local(value):
+            case LoopNode(exit=Node() as leave, loop=Loop(local=Value() as value)) if is_local(
+                value
+            ):
                 yield function, DivergenceKind.LOOP, value, node.loop.node, (node.body, leave)
-            case Call():
+            case CallNode():
                 # Some ranks end their process in there: the others go on behind the call.
-                for owner, asked in graphs.exits(node.run):
+                for owner, asked in graphs.exits(node.summary):
                     if asked.value is not None:
                         yield owner, _kind(asked.value), asked.value, asked.node, (STOP, node.next)
 

@@ -9,7 +9,17 @@ from typing import Any, Final
 
 from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.traces.answers import NOTHING, Answers, Asked, Fresh, excluded
-from distlint.analysis.traces.nodes import RETURN, Act, Call, End, EndKind, Head, If, Node, ways_on
+from distlint.analysis.traces.nodes import (
+    RETURN,
+    BranchNode,
+    CallNode,
+    End,
+    EndKind,
+    EventNode,
+    LoopNode,
+    Node,
+    ways_on,
+)
 from distlint.analysis.traces.slicing import Slice
 
 MAX_STATES: Final = 40_000
@@ -22,7 +32,7 @@ Stack = tuple[Any, ...]
 """The calls that a node is inside of, innermost first: () or (call, rest of the stack)."""
 State = tuple[Node, Stack]
 States = frozenset[State]
-Place = tuple[Node, Stack, "tuple[Head, ...]"]
+Place = tuple[Node, Stack, "tuple[LoopNode, ...]"]
 """A state, and the loops gone through since the last event."""
 Places = dict[Place, None]
 """Where a side may stand, in the order in which it was found."""
@@ -96,7 +106,7 @@ class Walk:
         while True:
             node = self._slice.ahead(node)
             match node:
-                case If():
+                case BranchNode():
                     truth = self._sharded(node)
                     truth = known.get(node.symbol) if truth is None else truth
                     if truth is None and excluded(node.symbol, known.items()):
@@ -148,10 +158,10 @@ class Walk:
             seen.add(place)
             self._budget.spend()
             match node:
-                case Act():
+                case EventNode():
                     ahead.acts.setdefault(node.event.op, {})[place] = None
-                case If() | Head():
-                    if isinstance(node, Head):
+                case BranchNode() | LoopNode():
+                    if isinstance(node, LoopNode):
                         if crossed.count(node) >= _MAX_ROUNDS:
                             continue  # round and round without an event: nothing new
                         crossed = (*crossed, node)
@@ -160,13 +170,13 @@ class Walk:
                         ahead.open[place] = first
                     else:
                         stack += [(way, returns, crossed) for way in _ways(node, truth)]
-                case Call():
-                    ident = (node.run.function, id(node.node), _depth(returns))
+                case CallNode():
+                    ident = (node.summary.function, id(node.node), _depth(returns))
                     if ident not in expand:
                         ahead.calls.setdefault(ident, {})[place] = None
                     elif _depth(returns) >= _MAX_STACK:
                         # A recursion: no claim about what is that deep.
-                        name = node.run.function.qualname
+                        name = node.summary.function.qualname
                         self._limits[f"{name}: calls more than {_MAX_STACK} deep"] = None
                         ahead.cut = True
                     else:
@@ -180,13 +190,13 @@ class Walk:
 
     def _asked(
         self,
-        node: If | Head,
-        crossed: tuple[Head, ...],
+        node: BranchNode | LoopNode,
+        crossed: tuple[LoopNode, ...],
         before: dict[Hashable, bool],
         answers: dict[Asked, bool],
     ) -> tuple[bool | None, Asked | None]:
         """How a decision is answered, else what both sides have to answer before it is taken."""
-        if isinstance(node, Head):
+        if isinstance(node, LoopNode):
             key = node.loop.key
             truth, asked = self._answers.answer(key, crossed, {}, answers)
             both = key in self._answers.shared and node.exit is not None
@@ -223,18 +233,18 @@ class Walk:
             node, returns, anew = state
             node = self._slice.ahead(node)
             match node:
-                case Act():
+                case EventNode():
                     return True
-                case If():
+                case BranchNode():
                     truth = self._sharded(node)
                     if truth is None and node.symbol not in anew:
                         truth = answers.get(node.symbol)
                     stack += [(way, returns, anew) for way in _ways(node, truth)]
-                case Head():
+                case LoopNode():
                     truth = answers.get(node.loop.key) if node.loop.key not in anew else None
                     inside = anew | node.loop.volatile
                     stack += [(way, returns, inside) for way in _ways(node, truth)]
-                case Call():
+                case CallNode():
                     if _depth(returns) >= _MAX_STACK:
                         return True
                     stack.append((self._slice.root(node), (node, returns), anew))
@@ -243,14 +253,14 @@ class Walk:
                         stack.append((returns[0].next, returns[1], anew))
         return False
 
-    def _sharded(self, node: If) -> bool | None:
+    def _sharded(self, node: BranchNode) -> bool | None:
         """What the layer answers: a model is sharded where the collectives of that count."""
         value = node.value
         tagged = value is not None and "sharded-mode" in value.tags
         return True if tagged and self._slice.layer >= Layer.SHARDED else None
 
 
-def _ways(node: If | Head, truth: bool | None) -> tuple[Node, ...]:
+def _ways(node: BranchNode | LoopNode, truth: bool | None) -> tuple[Node, ...]:
     """The ways on from a decision with this answer; a loop without end is gone into in any case."""
     ways = ways_on(node)
     if truth is None or len(ways) == 1:
@@ -272,9 +282,9 @@ def _depth(stack: Stack) -> int:
     return depth
 
 
-def chain_of(stack: Stack) -> tuple[Call, ...]:
+def chain_of(stack: Stack) -> tuple[CallNode, ...]:
     """The calls of a stack, outermost first."""
-    calls: list[Call] = []
+    calls: list[CallNode] = []
     while stack:
         calls.append(stack[0])
         stack = stack[1]

@@ -11,20 +11,20 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 
 from distlint.analysis.interpreter.ir import (
-    Attempt,
     Branch,
+    CallStep,
     Event,
-    Fail,
     Guard,
-    Invoke,
+    InlineBody,
+    Jump,
     Known,
     Layer,
-    Leave,
     Loop,
-    Opaque,
-    Run,
+    MayRaise,
     Step,
-    Surround,
+    Summary,
+    Try,
+    UnknownCall,
     Yield,
 )
 from distlint.analysis.interpreter.values import Value
@@ -34,11 +34,11 @@ from distlint.analysis.traces.nodes import (
     RAISE,
     RETURN,
     STOP,
-    Act,
-    Call,
+    BranchNode,
+    CallNode,
+    EventNode,
     Failed,
-    Head,
-    If,
+    LoopNode,
     Node,
     is_local,
     own_nodes,
@@ -49,7 +49,7 @@ Lazy = Callable[[], Node]
 
 
 @dataclass(frozen=True)
-class _Ways:
+class _Continuations:
     """Where the ways out of a block lead."""
 
     return_: Lazy
@@ -81,34 +81,34 @@ class Graphs:
     `final` gives the complete run in place of one that a recursion cut short.
     """
 
-    def __init__(self, final: Callable[[Run], Run]) -> None:
+    def __init__(self, final: Callable[[Summary], Summary]) -> None:
         self._final = final
-        self.loud: set[Function] = set()
+        self.has_events: set[Function] = set()
         """Functions with events on some class of ranks: their calls are kept on all classes."""
-        self.runs: dict[Function, tuple[Run, ...]] = {}
+        self.summaries: dict[Function, tuple[Summary, ...]] = {}
         """The live runs of every function, of all classes."""
-        self.alike: dict[tuple[Run, Run, Layer], bool] = {}
+        self.equivalent: dict[tuple[Summary, Summary, Layer], bool] = {}
         """Whether two runs of a function that ranks enter together perform the same events."""
         self._via: tuple[ast.AST, ...] = ()
         self._opaque: dict[int, Event] = {}
-        self._roots: dict[tuple[Run, Known], Node] = {}
+        self._roots: dict[tuple[Summary, Known], Node] = {}
         self._known: dict[Hashable, bool | None] = {}
-        self._noisy: dict[Run, bool] = {}
-        self._own: dict[Run, tuple[bool, list[Run]]] = {}
-        self._acts: dict[Hashable, Act] = {}
-        self._ifs: dict[Hashable, If] = {}
+        self._may_have_events: dict[Summary, bool] = {}
+        self._own: dict[Summary, tuple[bool, list[Summary]]] = {}
+        self._acts: dict[Hashable, EventNode] = {}
+        self._ifs: dict[Hashable, BranchNode] = {}
         self._failed: dict[int, Failed] = {}
-        self._exits: dict[Run, tuple[tuple[Function, If], ...]] = {}
-        self._calls: dict[Hashable, Call] = {}
+        self._exits: dict[Summary, tuple[tuple[Function, BranchNode], ...]] = {}
+        self._calls: dict[Hashable, CallNode] = {}
 
-    def root(self, run: Run, known: Known = ()) -> Node:
+    def root(self, summary: Summary, known: Known = ()) -> Node:
         """The graph of a run, where parameters are `known`; RETURN where nothing in it matters."""
-        run = self._final(run)
-        if (run, known) not in self._roots:
-            if not self.noisy(run):
-                self._roots[run, known] = RETURN
+        summary = self._final(summary)
+        if (summary, known) not in self._roots:
+            if not self.may_have_events(summary):
+                self._roots[summary, known] = RETURN
             else:
-                ways = _Ways(
+                ways = _Continuations(
                     lambda: RETURN,
                     lambda: RETURN,
                     lambda: RETURN,
@@ -117,83 +117,85 @@ class Graphs:
                     self._fails,
                     lambda rest: rest,
                 )
-                self._known = {("parameter", id(run.function), n): value for n, value in known}
+                self._known = {("parameter", id(summary.function), n): value for n, value in known}
                 try:
-                    self._roots[run, known] = self._block(run.steps, RETURN, ways)
+                    self._roots[summary, known] = self._block(summary.steps, RETURN, ways)
                 finally:  # what is nested too deeply leaves nothing behind for the next
                     self._known, self._via = {}, ()
-        return self._roots[run, known]
+        return self._roots[summary, known]
 
-    def noisy(self, run: Run) -> bool:
+    def may_have_events(self, summary: Summary) -> bool:
         """Whether a run may perform an event or end the process, through any calls."""
-        run = self._final(run)
-        if run in self._noisy:
-            return self._noisy[run]
-        seen: set[Run] = set()
-        stack = [run]
+        summary = self._final(summary)
+        if summary in self._may_have_events:
+            return self._may_have_events[summary]
+        seen: set[Summary] = set()
+        stack = [summary]
         while stack:
             current = self._final(stack.pop())
             if current in seen:
                 continue
             seen.add(current)
-            known = self._noisy.get(current)
+            known = self._may_have_events.get(current)
             if known is None:
                 own, called = self._contents(current)
                 stack += called
-                known = own or any(callee.function in self.loud for callee in called)
+                known = own or any(callee.function in self.has_events for callee in called)
             if known:
-                self._noisy[run] = self._noisy[current] = True
+                self._may_have_events[summary] = self._may_have_events[current] = True
                 return True
-        self._noisy.update(dict.fromkeys(seen, False))
+        self._may_have_events.update(dict.fromkeys(seen, False))
         return False
 
-    def _contents(self, run: Run) -> tuple[bool, list[Run]]:
+    def _contents(self, summary: Summary) -> tuple[bool, list[Summary]]:
         """Whether a run has events of its own, and the runs it calls."""
-        if run not in self._own:
-            called: list[Run] = []
+        if summary not in self._own:
+            called: list[Summary] = []
             own = False
-            blocks = [run.steps]
+            blocks = [summary.steps]
             while blocks:
                 for step in blocks.pop():
                     match step:
                         case Event():
                             own = True
-                        case Leave():
+                        case Jump():
                             own = own or step.kind == "process"
                         case Branch():
                             blocks += [step.then, step.orelse]
                         case Loop():
                             blocks += [step.body, step.orelse]
-                        case Attempt():
+                        case Try():
                             blocks += [step.body, step.orelse, step.final, *step.handlers]
-                        case Invoke() | Opaque():
-                            called.append(step.run)
-                        case Surround():
-                            called.append(step.run)
+                        case CallStep() | UnknownCall():
+                            called.append(step.summary)
+                        case InlineBody():
+                            called.append(step.summary)
                             blocks.append(step.body)
-            self._own[run] = (own, called)
-        return self._own[run]
+            self._own[summary] = (own, called)
+        return self._own[summary]
 
-    def exits(self, run: Run) -> tuple[tuple[Function, If], ...]:
+    def exits(self, summary: Summary) -> tuple[tuple[Function, BranchNode], ...]:
         """Conditions of a rank's own under which a run, or one that it calls, ends the process normally."""
-        run = self._final(run)
-        if run not in self._exits:
-            self._exits[run] = tuple(dict.fromkeys(self._exits_below(run)))
-        return self._exits[run]
+        summary = self._final(summary)
+        if summary not in self._exits:
+            self._exits[summary] = tuple(dict.fromkeys(self._exits_below(summary)))
+        return self._exits[summary]
 
-    def _exits_below(self, run: Run) -> Iterator[tuple[Function, If]]:
-        entered: set[Run] = set()
-        inside: list[tuple[Run, Iterator[Node]]] = [(run, iter(own_nodes(self.root(run))))]
+    def _exits_below(self, summary: Summary) -> Iterator[tuple[Function, BranchNode]]:
+        entered: set[Summary] = set()
+        inside: list[tuple[Summary, Iterator[Node]]] = [
+            (summary, iter(own_nodes(self.root(summary))))
+        ]
         while inside:
-            run, nodes = inside[-1]
+            summary, nodes = inside[-1]
             match next(nodes, None):
                 case None:
                     inside.pop()
-                case If(value=Value() as value) as node if STOP in (node.then, node.orelse):
+                case BranchNode(value=Value() as value) as node if STOP in (node.then, node.orelse):
                     if is_local(value):
-                        yield run.function, node
-                case Call() as call:
-                    called = self._final(call.run)
+                        yield summary.function, node
+                case CallNode() as call:
+                    called = self._final(call.summary)
                     if called not in entered:
                         entered.add(called)
                         inside.append((called, iter(own_nodes(self.root(called)))))
@@ -203,13 +205,13 @@ class Graphs:
 
     # -- construction ---------------------------------------------------------------------------------
 
-    def _block(self, steps: list[Step], after: Node, ways: _Ways) -> Node:
+    def _block(self, steps: list[Step], after: Node, ways: _Continuations) -> Node:
         node = after
         for step in reversed(steps):
             node = self._step(step, node, ways)
         return node
 
-    def _arms(self, step: Branch, after: Node, ways: _Ways) -> Node:
+    def _arms(self, step: Branch, after: Node, ways: _Continuations) -> Node:
         """An `if` with all its `elif`: a chain of hundreds must not nest as deep here."""
         chain = [step]
         while chain[-1].orelse and isinstance(last := chain[-1].orelse[-1], Branch):
@@ -222,45 +224,48 @@ class Graphs:
             node = self._branch(arm.condition, arm.node, then, node)
         return node
 
-    def _step(self, step: Step, after: Node, ways: _Ways) -> Node:
+    def _step(self, step: Step, after: Node, ways: _Continuations) -> Node:
         match step:
             case Event():
                 key = (id(step), id(after), self._via)
                 if key not in self._acts:
-                    self._acts[key] = Act(step, after, self._via)
+                    self._acts[key] = EventNode(step, after, self._via)
                 return self._or_out_of_memory(self._acts[key], ways)
             case Branch():
                 return self._arms(step, after, ways)
             case Loop():
                 return self._loop(step, after, ways)
-            case Leave():
+            case Jump():
                 return self._leave(step, ways)
-            case Attempt():
+            case Try():
                 return self._attempt(step, after, ways)
-            case Fail():
+            case MayRaise():
                 caught = ways.raise_()
                 if caught is RAISE:
                     return after
                 symbol = ("fails", id(step.node))
                 value = Value(symbol, tags=frozenset({"failure"}))
                 return self._if(symbol, caught, after, step.node, value)
-            case Invoke():
-                if not self.noisy(step.run) and step.run.function not in self.loud:
+            case CallStep():
+                if (
+                    not self.may_have_events(step.summary)
+                    and step.summary.function not in self.has_events
+                ):
                     return after
-                call_key = (step.run, step.known, id(step.node), id(after), self._via)
+                call_key = (step.summary, step.known, id(step.node), id(after), self._via)
                 if call_key not in self._calls:
-                    self._calls[call_key] = Call(step, after, self._via)
+                    self._calls[call_key] = CallNode(step, after, self._via)
                 return self._or_out_of_memory(self._calls[call_key], ways)
-            case Opaque():
-                if not self.noisy(step.run):
+            case UnknownCall():
+                if not self.may_have_events(step.summary):
                     return after
                 return self._unknown(step.node, step.module, after)
-            case Surround():
+            case InlineBody():
                 return self._surround(step, after, ways)
             case Yield():
                 return ways.yield_(after)
 
-    def _or_out_of_memory(self, node: Node, ways: _Ways) -> Node:
+    def _or_out_of_memory(self, node: Node, ways: _Continuations) -> Node:
         """A collective, or a call that leads to one, before which a rank may run out of memory."""
         if ways.memory_ is None:
             return node
@@ -269,12 +274,12 @@ class Graphs:
         value = Value((symbol, id(node)), tags=frozenset({"failure"}))
         return self._if(symbol, caught(), node, handler, value)
 
-    def _unknown(self, node: ast.AST, module: Module, after: Node) -> Act:
+    def _unknown(self, node: ast.AST, module: Module, after: Node) -> EventNode:
         """A point that only ranks that all come to it are compared beyond."""
         event = self._opaque.setdefault(
             id(node), Event(f"{OPAQUE} {id(node)}", Layer.ALWAYS, node, module)
         )
-        return Act(event, after, self._via)
+        return EventNode(event, after, self._via)
 
     def _if(
         self, symbol: Hashable, then: Node, orelse: Node, node: ast.AST, value: Value | None
@@ -288,7 +293,7 @@ class Graphs:
         own = id(node) if value is not None and is_local(value) else None  # a place to report
         key = (symbol, id(then), id(orelse), own)
         if key not in self._ifs:
-            self._ifs[key] = If(symbol, then, orelse, node, value)
+            self._ifs[key] = BranchNode(symbol, then, orelse, node, value)
         return self._ifs[key]
 
     def _branch(self, condition: Value, node: ast.AST, then: Node, orelse: Node) -> Node:
@@ -335,8 +340,8 @@ class Graphs:
                 return self._known[asked] is value
         return None
 
-    def _loop(self, loop: Loop, after: Node, ways: _Ways) -> Node:
-        head = Head(loop)
+    def _loop(self, loop: Loop, after: Node, ways: _Continuations) -> Node:
+        head = LoopNode(loop)
         inner = replace(ways, break_=lambda: after, continue_=lambda: head)
         head.exit = None if loop.endless else self._block(loop.orelse, after, ways)
         head.body = self._block(loop.body, head, inner)
@@ -349,7 +354,7 @@ class Graphs:
             return self._unknown(loop.node, loop.module, head)
         return head.body if loop.once else head
 
-    def _leave(self, step: Leave, ways: _Ways) -> Node:
+    def _leave(self, step: Jump, ways: _Continuations) -> Node:
         match step.kind:
             case "return":
                 return ways.return_()
@@ -366,7 +371,7 @@ class Graphs:
                 return ways.exit_() if step.by_rank else RAISE
         return ways.exit_()
 
-    def _attempt(self, step: Attempt, after: Node, ways: _Ways) -> Node:
+    def _attempt(self, step: Try, after: Node, ways: _Continuations) -> Node:
         def through(target: Lazy) -> Lazy:
             return _lazy(lambda: self._block(step.final, target(), ways)) if step.final else target
 
@@ -411,14 +416,14 @@ class Graphs:
             return self._if(("raises", id(step.node)), _lazy(caught)(), body, step.node, None)
         return body
 
-    def _surround(self, step: Surround, after: Node, ways: _Ways) -> Node:
+    def _surround(self, step: InlineBody, after: Node, ways: _Continuations) -> Node:
         """A body inside a generator's run: it stands at the `yield`, and the rest runs on every way out."""
-        steps = self._final(step.run).steps
+        steps = self._final(step.summary).steps
 
         def rest_to(target: Lazy) -> Lazy:
             def make() -> Node:
                 goal = target()
-                inner = _Ways(
+                inner = _Continuations(
                     lambda: goal,
                     lambda: goal,
                     lambda: goal,
@@ -445,7 +450,7 @@ class Graphs:
             self._via = inner
             return node
 
-        run_ways = _Ways(
+        run_ways = _Continuations(
             lambda: after,
             lambda: after,
             lambda: after,
@@ -459,13 +464,13 @@ class Graphs:
         self._via = outer
         return node
 
-    def _after_yield(self, steps: list[Step], after: Node, ways: _Ways) -> Node | None:
+    def _after_yield(self, steps: list[Step], after: Node, ways: _Continuations) -> Node | None:
         """What follows the (first) yield in these steps; None where there is none."""
         for index, step in enumerate(steps):
             match step:
                 case Yield():
                     return self._block(steps[index + 1 :], after, ways)
-                case Attempt():
+                case Try():
                     tail = self._block(steps[index + 1 :], after, ways)
                     end = self._block(step.final, tail, ways)
                     found = self._after_yield(step.body, self._block(step.orelse, end, ways), ways)

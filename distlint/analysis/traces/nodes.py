@@ -8,8 +8,8 @@ from collections.abc import Hashable
 from itertools import count
 from typing import Final
 
-from distlint.analysis.interpreter.ir import Event, Guard, Invoke, Loop
-from distlint.analysis.interpreter.values import Spread, Value
+from distlint.analysis.interpreter.ir import CallStep, Event, Guard, Loop
+from distlint.analysis.interpreter.values import Value, Variance
 
 _STABLE_KINDS: Final = frozenset({"file", "network", "process"})
 
@@ -65,7 +65,7 @@ class Failed(End):
         self.guard = guard
 
 
-class Act(Node):
+class EventNode(Node):
     """An event, then `next`. `via` are the `with` and `for` statements over generators around it."""
 
     __slots__ = ("event", "next", "via")
@@ -77,7 +77,7 @@ class Act(Node):
         self.via = via
 
 
-class If(Node):
+class BranchNode(Node):
     """A decision on a symbol. `local` is the value where each rank decides for itself."""
 
     __slots__ = ("local", "node", "orelse", "symbol", "then", "value")
@@ -93,7 +93,7 @@ class If(Node):
         self.value = value
 
 
-class Head(Node):
+class LoopNode(Node):
     """The head of a loop: again through `body`, or on to `exit` (None for an endless loop)."""
 
     __slots__ = ("body", "exit", "loop")
@@ -105,14 +105,14 @@ class Head(Node):
         self.exit: Node | None = None
 
 
-class Call(Node):
+class CallNode(Node):
     """A call of a project function that has events; expanded where the comparison needs it."""
 
-    __slots__ = ("known", "next", "node", "run", "via")
+    __slots__ = ("known", "next", "node", "summary", "via")
 
-    def __init__(self, step: Invoke, next_: Node, via: tuple[ast.AST, ...] = ()) -> None:
+    def __init__(self, step: CallStep, next_: Node, via: tuple[ast.AST, ...] = ()) -> None:
         super().__init__()
-        self.run = step.run
+        self.summary = step.summary
         self.node = step.node
         self.known = step.known
         self.next = next_
@@ -127,7 +127,7 @@ def is_local(value: Value) -> bool:
     """
     if "failure" in value.tags:
         return True
-    return value.spread is Spread.LOCAL and (
+    return value.variance is Variance.RANK_LOCAL and (
         value.origin is None or value.origin.kind not in _STABLE_KINDS
     )
 
@@ -135,11 +135,11 @@ def is_local(value: Value) -> bool:
 def ways_on(node: Node) -> tuple[Node, ...]:
     """The nodes that may follow in a function's own graph."""
     match node:
-        case Act() | Call():
+        case EventNode() | CallNode():
             return (node.next,)
-        case If():
+        case BranchNode():
             return node.then, node.orelse
-        case Head():
+        case LoopNode():
             return (node.body,) if node.exit is None else (node.body, node.exit)
     return ()
 
@@ -161,13 +161,13 @@ __all__ = [
     "RAISE",
     "RETURN",
     "STOP",
-    "Act",
-    "Call",
+    "BranchNode",
+    "CallNode",
     "End",
     "EndKind",
+    "EventNode",
     "Failed",
-    "Head",
-    "If",
+    "LoopNode",
     "Node",
     "is_local",
     "own_nodes",

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from distlint.analysis.interpreter.ir import Guard, Run
-from distlint.analysis.interpreter.values import Spread
+from distlint.analysis.interpreter.ir import Guard, Summary
+from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.definitions import Function, dotted_name
-from distlint.analysis.traces.nodes import Act, Call
+from distlint.analysis.traces.nodes import CallNode, EventNode
 from distlint.nodes import walk
 
 _EXITS = ("sys.exit", "exit", "quit", "os._exit")
@@ -27,7 +27,7 @@ class Parting:
     absent: bool | None
 
     @property
-    def divides(self) -> bool:
+    def rank_conditions(self) -> bool:
         """Whether the classes may go different ways here."""
         return self.waiting is None or self.waiting is not self.absent
 
@@ -45,18 +45,18 @@ class Reason:
     explained: bool
 
 
-def arm_of(run: Run, guard: Guard) -> bool | None:
+def arm_of(summary: Summary, guard: Guard) -> bool | None:
     """How a class of ranks answered a test; None where it did not come there, or not always alike."""
-    arms = {other.taken for other in run.divides if other.node is guard.node}
+    arms = {other.taken for other in summary.rank_conditions if other.node is guard.node}
     return arms.pop() if len(arms) == 1 else None
 
 
 def reason_of(
     function: Function,
-    act: Act,
-    chain: tuple[Call, ...],
-    waiters: Run,
-    absent: Run,
+    act: EventNode,
+    chain: tuple[CallNode, ...],
+    waiters: Summary,
+    absent: Summary,
     ended: bool,
 ) -> Reason:
     """The conditions that let the waiting class come to an event and kept the other from it.
@@ -68,13 +68,15 @@ def reason_of(
         by_rank = tuple(
             Parting(guard, guard.taken, arm_of(absent, guard))
             for guard in enclosing
-            if guard.value.spread is Spread.RANK
+            if guard.value.variance is Variance.RANK_DEPENDENT
             and (arm_of(absent, guard) is (not guard.taken)) >= known
         )
-        by_rank = tuple(parting for parting in by_rank if parting.divides)
+        by_rank = tuple(parting for parting in by_rank if parting.rank_conditions)
         if by_rank:
             return Reason(by_rank, False, True)
-    leaving = [guard for guard in absent.divides if any(_leaves_by(guard, function, ended=ended))]
+    leaving = [
+        guard for guard in absent.rank_conditions if any(_leaves_by(guard, function, ended=ended))
+    ]
     exits = _partings([g for g in leaving if g.exits], waiters, absent)
     # An exit deeper inside: open_clip_torch 3.3.0, open_clip_train/main.py, where the master returns if
     # the experiment exists; the other conditions on the rank keep nobody from what follows.
@@ -83,37 +85,41 @@ def reason_of(
         # A call that both classes make, of a model that only one is seen to have wrapped, is no
         # absence (accelerate 1.15.0 test_utils/scripts/test_distributed_data_loop.py:173).
         return Reason(exits, bool(exits), True)
-    partings = exits or _partings(absent.divides, waiters, absent)
-    partings = partings or _partings(waiters.divides, waiters, absent)
+    partings = exits or _partings(absent.rank_conditions, waiters, absent)
+    partings = partings or _partings(waiters.rank_conditions, waiters, absent)
     anchor = _anchor(act, chain)
     # What stands around it says more than all else that divides them (sd-scripts fine_tune.py:505).
     partings = tuple(p for p in partings if _encloses(p.guard, anchor)) or partings
     # The class that waits went on where the other may have left (accelerate 1.15.0 fsdp_utils.py:233).
-    explained = bool(exits) or any(guard.exits for guard in waiters.divides)
+    explained = bool(exits) or any(guard.exits for guard in waiters.rank_conditions)
     return Reason(partings, bool(exits), explained)
 
 
-def inside_calls(waiting: tuple[Call, ...], absent: tuple[Call, ...]) -> tuple[Parting, ...]:
+def inside_calls(
+    waiting: tuple[CallNode, ...], absent: tuple[CallNode, ...]
+) -> tuple[Parting, ...]:
     """The conditions that divide the classes in the functions that they call on their ways."""
     found: dict[Guard, Parting] = {}
     for mine, theirs in ((waiting, absent), (absent, waiting)):
         for call in mine:
-            other = next((c.run for c in theirs if c.run.function is call.run.function), None)
-            for guard in call.run.divides:
+            other = next(
+                (c.summary for c in theirs if c.summary.function is call.summary.function), None
+            )
+            for guard in call.summary.rank_conditions:
                 arms = guard.taken, None if other is None else arm_of(other, guard)
                 parting = Parting(guard, *(arms if mine is waiting else arms[::-1]))
-                if parting.divides:
+                if parting.rank_conditions:
                     found.setdefault(guard, parting)
     return tuple(found.values())
 
 
-def _partings(guards: list[Guard], waiters: Run, absent: Run) -> tuple[Parting, ...]:
+def _partings(guards: list[Guard], waiters: Summary, absent: Summary) -> tuple[Parting, ...]:
     """Those of some conditions at which the two classes may go different ways."""
     found = (Parting(g, arm_of(waiters, g), arm_of(absent, g)) for g in guards)
-    return tuple(parting for parting in found if parting.divides)
+    return tuple(parting for parting in found if parting.rank_conditions)
 
 
-def _anchor(act: Act, chain: tuple[Call, ...]) -> ast.AST:
+def _anchor(act: EventNode, chain: tuple[CallNode, ...]) -> ast.AST:
     """The node in the function itself: the event, or the call or `with` that leads to it."""
     via = chain[0].via if chain else act.via
     return via[0] if via else chain[0].node if chain else act.event.node
@@ -129,7 +135,7 @@ def _encloses(guard: Guard, anchor: ast.AST) -> bool:
     )
 
 
-def _enclosing(act: Act, chain: tuple[Call, ...], waiters: Run) -> tuple[Guard, ...]:
+def _enclosing(act: EventNode, chain: tuple[CallNode, ...], waiters: Summary) -> tuple[Guard, ...]:
     """The conditions in force where the waiting class performs an event, or calls what leads to it."""
     anchor = _anchor(act, chain)
     nodes = {id(anchor)}

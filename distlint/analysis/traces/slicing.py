@@ -5,17 +5,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Hashable
 
-from distlint.analysis.interpreter.ir import CallSite, Known, Layer, Run
+from distlint.analysis.interpreter.ir import CallSite, Known, Layer, Summary
 from distlint.analysis.program.definitions import Function, Module, dotted_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.traces.graph import Graphs
 from distlint.analysis.traces.nodes import (
     STOP,
-    Act,
-    Call,
+    BranchNode,
+    CallNode,
     End,
-    Head,
-    If,
+    EventNode,
+    LoopNode,
     Node,
     own_nodes,
     ways_on,
@@ -37,13 +37,13 @@ class Slice:
         self.layer = layer
         self.skip = skip
         self._ahead: dict[Node, Node] = {}
-        self._quiet: dict[tuple[Run, Known], bool] = {}
+        self._quiet: dict[tuple[Summary, Known], bool] = {}
         self._quiet_functions: dict[Function, bool] = {}
         self._asked: dict[
             Node, tuple[frozenset[Hashable], dict[Hashable, frozenset[Hashable]]]
         ] = {}
 
-    def counts(self, act: Act) -> bool:
+    def counts(self, act: EventNode) -> bool:
         """Whether an event is one of this layer's, among all ranks, and not one to skip."""
         event = act.event
         return (
@@ -53,9 +53,9 @@ class Slice:
             and not (event.site is not None and _bare(event.site))
         )
 
-    def root(self, call: Call) -> Node:
+    def root(self, call: CallNode) -> Node:
         """Where the graph of a called function begins to count."""
-        return self.ahead(self.graphs.root(call.run, call.known))
+        return self.ahead(self.graphs.root(call.summary, call.known))
 
     def ahead(self, node: Node) -> Node:
         """The node itself where it counts, else the first that all ways from it come to."""
@@ -65,32 +65,32 @@ class Slice:
 
     def _matters(self, node: Node) -> bool:
         match node:
-            case Act():
+            case EventNode():
                 return self.counts(node)
-            case Call():
+            case CallNode():
                 return not self._quiet_call(node)
             case End():
                 return True
         return False
 
-    def _quiet_call(self, call: Call) -> bool:
+    def _quiet_call(self, call: CallNode) -> bool:
         """Whether nothing in a call counts, on no class of ranks: who calls it does not matter.
 
         What one class alone does inside a function is reported there; its callers all call it.
         """
-        function = call.run.function
+        function = call.summary.function
         if function not in self._quiet_functions:
             self._quiet_functions[function] = all(
-                self._quiet_run(run, ()) for run in self.graphs.runs.get(function, ())
+                self._quiet_run(summary, ()) for summary in self.graphs.summaries.get(function, ())
             )
-        return self._quiet_functions[function] and self._quiet_run(call.run, call.known)
+        return self._quiet_functions[function] and self._quiet_run(call.summary, call.known)
 
-    def _quiet_run(self, run: Run, known: Known) -> bool:
+    def _quiet_run(self, summary: Summary, known: Known) -> bool:
         """Whether no event that counts and no end of the process can be reached, through any calls."""
-        key = run, known
+        key = summary, known
         if key in self._quiet:
             return self._quiet[key]
-        seen: set[tuple[Run, Known]] = set()
+        seen: set[tuple[Summary, Known]] = set()
         stack = [key]
         while stack:
             current = stack.pop()
@@ -100,11 +100,11 @@ class Slice:
             quiet = self._quiet.get(current)
             if quiet is None:
                 for node in own_nodes(self.graphs.root(*current)):
-                    if node is STOP or (isinstance(node, Act) and self.counts(node)):
+                    if node is STOP or (isinstance(node, EventNode) and self.counts(node)):
                         quiet = False
                         break
-                    if isinstance(node, Call):
-                        stack.append((node.run, node.known))
+                    if isinstance(node, CallNode):
+                        stack.append((node.summary, node.known))
             if quiet is False:
                 self._quiet[key] = self._quiet[current] = False
                 return False
@@ -148,7 +148,7 @@ class Slice:
     def ways(self, node: Node) -> tuple[Node, ...]:
         """The nodes that may follow, through calls."""
         following = tuple(self.ahead(n) for n in ways_on(node))
-        return (self.root(node), *following) if isinstance(node, Call) else following
+        return (self.root(node), *following) if isinstance(node, CallNode) else following
 
     def nodes(self, root: Node) -> list[Node]:
         """Every node that can be reached, through calls."""
@@ -178,9 +178,9 @@ class Slice:
             loops: dict[Hashable, frozenset[Hashable]] = {}
             for node in self.nodes(root):
                 match node:
-                    case If():
+                    case BranchNode():
                         symbols.add(node.symbol)
-                    case Head(loop=loop):
+                    case LoopNode(loop=loop):
                         loops[loop.key] = loops.get(loop.key, frozenset()) | loop.volatile
             self._asked[root] = frozenset(symbols | loops.keys()), loops
         return self._asked[root]

@@ -13,7 +13,7 @@ from distlint.analysis.interpreter.ranks import MAIN, OTHER, RankClass
 from distlint.analysis.program.definitions import Module, dotted_name
 from distlint.analysis.program.places import place_of, related
 from distlint.analysis.traces.divergence import Divergence
-from distlint.analysis.traces.nodes import Act
+from distlint.analysis.traces.nodes import EventNode
 from distlint.analysis.traces.parting import Parting
 from distlint.findings import Place, Related, Witness, WitnessStep
 from distlint.nodes import walk
@@ -210,7 +210,7 @@ def related_places(divergence: Divergence) -> tuple[Related, ...]:
             related(
                 _module_of_call(divergence, call.node),
                 call.node,
-                f"calls `{call.run.function.qualname}`",
+                f"calls `{call.summary.function.qualname}`",
             )
         )
     if divergence.event.node is not divergence.anchor or divergence.condition is not None:
@@ -231,7 +231,7 @@ def _module_of_call(divergence: Divergence, node: ast.AST) -> Module:
     for call in divergence.chain:
         if call.node is node:
             return module
-        module = call.run.function.module
+        module = call.summary.function.module
     return module
 
 
@@ -240,7 +240,7 @@ def witness(divergence: Divergence) -> Witness:
     waiters, absent = side(divergence.waiters), side(divergence.absent)
     mine: list[WitnessStep] = []
     theirs: list[WitnessStep] = []
-    for act in divergence.trail[-_SHOWN_TRAIL:]:
+    for act in divergence.path[-_SHOWN_TRAIL:]:
         step = WitnessStep(_place(act.event), event_text(act.event))
         mine.append(step)
         theirs.append(step)
@@ -278,7 +278,9 @@ def witness(divergence: Divergence) -> Witness:
     else:
         theirs.append(WitnessStep(_end_of(divergence), f"(end of {divergence.function.name})"))
     chain = tuple(
-        WitnessStep(place_of(_module_of_call(divergence, c.node), c.node), c.run.function.qualname)
+        WitnessStep(
+            place_of(_module_of_call(divergence, c.node), c.node), c.summary.function.qualname
+        )
         for c in divergence.chain
     )
     return Witness(((waiters.heading, tuple(mine)), (absent.heading, tuple(theirs))), chain)
@@ -299,7 +301,7 @@ def _end_of(divergence: Divergence) -> Place:
 
 
 __all__ = [
-    "Act",
+    "EventNode",
     "absence",
     "event_text",
     "exit_of",

@@ -15,9 +15,9 @@ from distlint.knowledge.collectives import (
     runtime,
     transformers,
 )
-from distlint.knowledge.schema import Call
+from distlint.knowledge.schema import CallRow
 
-ROWS: tuple[Call, ...] = (
+ROWS: tuple[CallRow, ...] = (
     *pytorch.ROWS,
     *accelerate.ROWS,
     *transformers.ROWS,
@@ -28,7 +28,7 @@ ROWS: tuple[Call, ...] = (
     *runtime.ROWS,
 )
 
-CALLS: dict[str, Call] = {row.name: row for row in ROWS}
+CALLS: dict[str, CallRow] = {row.name: row for row in ROWS}
 """Row by canonical qualified name; a method is "library.Class.method"."""
 
 _DISTINCTIVE = (
@@ -71,5 +71,5 @@ _DISTINCTIVE = (
     "colossalai.cluster.DistCoordinator.priority_execution",
 )
 
-METHODS: dict[str, Call] = {name.rpartition(".")[2]: CALLS[name] for name in _DISTINCTIVE}
+METHODS: dict[str, CallRow] = {name.rpartition(".")[2]: CALLS[name] for name in _DISTINCTIVE}
 """Row by method name alone, for receivers of unknown type: names that nobody else uses."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from distlint.knowledge.schema import Call, Effect
+from distlint.knowledge.schema import CallRow, Effect
 
 COLLECTIVE = Effect.COLLECTIVE
 SHARDED = Effect.SHARDED_COLLECTIVE
 WRAPPED = Effect.WRAPPED_COLLECTIVE
 GUARDED = Effect.GUARDED_WRITE
 
-ROWS: tuple[Call, ...] = (
+ROWS: tuple[CallRow, ...] = (
     # Communication. Accelerator's methods hand on to accelerate.utils.
-    Call(
+    CallRow(
         "accelerate.Accelerator.wait_for_everyone",
         COLLECTIVE,
         "barrier",
@@ -19,14 +19,14 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="accelerate 1.15.0 accelerate/accelerator.py:3288",
     ),
-    Call(
+    CallRow(
         "accelerate.Accelerator.gather",
         COLLECTIVE,
         "all_gather",
         group_keyword="",
         source="accelerate 1.15.0 accelerate/accelerator.py:3077",
     ),
-    Call(
+    CallRow(
         "accelerate.Accelerator.gather_for_metrics",
         COLLECTIVE,
         "all_gather",
@@ -34,14 +34,14 @@ ROWS: tuple[Call, ...] = (
         source="accelerate 1.15.0 accelerate/accelerator.py:3109",
         # all_gather_object where the input is not tensors
     ),
-    Call(
+    CallRow(
         "accelerate.Accelerator.reduce",
         COLLECTIVE,
         "all_reduce",
         group_keyword="",
         source="accelerate 1.15.0 accelerate/accelerator.py:3182",
     ),
-    Call(
+    CallRow(
         "accelerate.Accelerator.pad_across_processes",
         COLLECTIVE,
         "pad_across_processes",
@@ -50,7 +50,7 @@ ROWS: tuple[Call, ...] = (
         source="accelerate 1.15.0 accelerate/accelerator.py:3219",
         # gathers the sizes first
     ),
-    Call(
+    CallRow(
         "accelerate.Accelerator.check_trigger",
         COLLECTIVE,
         "all_reduce",
@@ -58,7 +58,7 @@ ROWS: tuple[Call, ...] = (
         source="accelerate 1.15.0 accelerate/accelerator.py:2889",
         # reduces the flag that set_trigger sets on one rank
     ),
-    Call(
+    CallRow(
         "accelerate.Accelerator.main_process_first",
         COLLECTIVE,
         "barrier",
@@ -69,7 +69,7 @@ ROWS: tuple[Call, ...] = (
         source="accelerate 1.15.0 accelerate/accelerator.py:1089",
         # no finally: an exception of the main process leaves the others waiting
     ),
-    Call(
+    CallRow(
         "accelerate.Accelerator.local_main_process_first",
         COLLECTIVE,
         "barrier",
@@ -79,7 +79,7 @@ ROWS: tuple[Call, ...] = (
         context=True,
         source="accelerate 1.15.0 accelerate/accelerator.py:1111",
     ),
-    Call(
+    CallRow(
         "accelerate.Accelerator.split_between_processes",
         COLLECTIVE,
         "pad_across_processes",
@@ -91,7 +91,7 @@ ROWS: tuple[Call, ...] = (
         source="accelerate 1.15.0 accelerate/accelerator.py:834",
         # binds this rank's part; communicates only to pad tensors
     ),
-    Call(
+    CallRow(
         "accelerate.Accelerator.join_uneven_inputs",
         COLLECTIVE,
         "join",
@@ -102,7 +102,7 @@ ROWS: tuple[Call, ...] = (
         source="accelerate 1.15.0 accelerate/accelerator.py:1301",
     ),
     # Models.
-    Call(
+    CallRow(
         "accelerate.Accelerator.prepare",
         COLLECTIVE,
         "prepare",
@@ -111,7 +111,7 @@ ROWS: tuple[Call, ...] = (
         source="accelerate 1.15.0 accelerate/accelerator.py:1415",
         # a collective as soon as a model is among the arguments
     ),
-    Call(
+    CallRow(
         "accelerate.Accelerator.prepare_model",
         COLLECTIVE,
         "prepare",
@@ -119,7 +119,7 @@ ROWS: tuple[Call, ...] = (
         result="wrapped",
         source="accelerate 1.15.0 accelerate/accelerator.py:1770",
     ),
-    Call(
+    CallRow(
         "accelerate.Accelerator.backward",
         WRAPPED,
         "backward",
@@ -127,7 +127,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="accelerate 1.15.0 accelerate/accelerator.py:2829",
     ),
-    Call(
+    CallRow(
         "accelerate.Accelerator.lomo_backward",
         WRAPPED,
         "backward",
@@ -135,14 +135,14 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="accelerate 1.15.0 accelerate/accelerator.py:4361",
     ),
-    Call(
+    CallRow(
         "accelerate.Accelerator.clip_grad_norm_",
         SHARDED,
         "clip_grad_norm",
         group_keyword="",
         source="accelerate 1.15.0 accelerate/accelerator.py:2989",
     ),
-    Call(
+    CallRow(
         "accelerate.Accelerator.get_state_dict",
         SHARDED,
         "state_dict",
@@ -152,7 +152,7 @@ ROWS: tuple[Call, ...] = (
         # FSDP: filled on rank 0 only; ZeRO-3: None on the other ranks
     ),
     # Files.
-    Call(
+    CallRow(
         "accelerate.Accelerator.save",
         GUARDED,
         "save",
@@ -163,7 +163,7 @@ ROWS: tuple[Call, ...] = (
         writers="main",
         source="accelerate 1.15.0 accelerate/accelerator.py:3450",
     ),
-    Call(
+    CallRow(
         "accelerate.Accelerator.save_model",
         SHARDED,
         "state_dict",
@@ -176,7 +176,7 @@ ROWS: tuple[Call, ...] = (
         source="accelerate 1.15.0 accelerate/accelerator.py:3480",
         # the index file of a sharded checkpoint is written by every rank
     ),
-    Call(
+    CallRow(
         "accelerate.Accelerator.save_state",
         SHARDED,
         "save_state",
@@ -190,7 +190,7 @@ ROWS: tuple[Call, ...] = (
         # with automatic_checkpoint_naming a barrier in every mode; each rank writes its random
         # states
     ),
-    Call(
+    CallRow(
         "accelerate.Accelerator.load_state",
         SHARDED,
         "load_state",
@@ -201,7 +201,7 @@ ROWS: tuple[Call, ...] = (
         also=(Effect.READ,),
         source="accelerate 1.15.0 accelerate/accelerator.py:3791",
     ),
-    Call(
+    CallRow(
         "accelerate.Accelerator.init_trackers",
         GUARDED,
         "",
@@ -211,7 +211,7 @@ ROWS: tuple[Call, ...] = (
         source="accelerate 1.15.0 accelerate/accelerator.py:3313",
         # decorated with on_main_process
     ),
-    Call(
+    CallRow(
         "accelerate.Accelerator.log",
         GUARDED,
         "",
@@ -222,7 +222,7 @@ ROWS: tuple[Call, ...] = (
         # decorated with on_main_process
     ),
     # PartialState and AcceleratorState.
-    Call(
+    CallRow(
         "accelerate.PartialState.wait_for_everyone",
         COLLECTIVE,
         "barrier",
@@ -230,7 +230,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="accelerate 1.15.0 accelerate/state.py:377",
     ),
-    Call(
+    CallRow(
         "accelerate.PartialState.main_process_first",
         COLLECTIVE,
         "barrier",
@@ -240,7 +240,7 @@ ROWS: tuple[Call, ...] = (
         context=True,
         source="accelerate 1.15.0 accelerate/state.py:514",
     ),
-    Call(
+    CallRow(
         "accelerate.PartialState.local_main_process_first",
         COLLECTIVE,
         "barrier",
@@ -250,7 +250,7 @@ ROWS: tuple[Call, ...] = (
         context=True,
         source="accelerate 1.15.0 accelerate/state.py:535",
     ),
-    Call(
+    CallRow(
         "accelerate.PartialState.split_between_processes",
         COLLECTIVE,
         "pad_across_processes",
@@ -261,7 +261,7 @@ ROWS: tuple[Call, ...] = (
         condition=1,
         source="accelerate 1.15.0 accelerate/state.py:426",
     ),
-    Call(
+    CallRow(
         "accelerate.state.AcceleratorState.wait_for_everyone",
         COLLECTIVE,
         "barrier",
@@ -269,7 +269,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="accelerate 1.15.0 accelerate/state.py:1121",
     ),
-    Call(
+    CallRow(
         "accelerate.state.AcceleratorState.main_process_first",
         COLLECTIVE,
         "barrier",
@@ -279,7 +279,7 @@ ROWS: tuple[Call, ...] = (
         context=True,
         source="accelerate 1.15.0 accelerate/state.py:1167",
     ),
-    Call(
+    CallRow(
         "accelerate.state.AcceleratorState.local_main_process_first",
         COLLECTIVE,
         "barrier",
@@ -289,7 +289,7 @@ ROWS: tuple[Call, ...] = (
         context=True,
         source="accelerate 1.15.0 accelerate/state.py:1177",
     ),
-    Call(
+    CallRow(
         "accelerate.state.AcceleratorState.split_between_processes",
         COLLECTIVE,
         "pad_across_processes",
@@ -301,7 +301,7 @@ ROWS: tuple[Call, ...] = (
         source="accelerate 1.15.0 accelerate/state.py:1125",
     ),
     # accelerate.utils.
-    Call(
+    CallRow(
         "accelerate.utils.wait_for_everyone",
         COLLECTIVE,
         "barrier",
@@ -309,28 +309,28 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="accelerate 1.15.0 accelerate/utils/other.py:362",
     ),
-    Call(
+    CallRow(
         "accelerate.utils.gather",
         COLLECTIVE,
         "all_gather",
         group_keyword="",
         source="accelerate 1.15.0 accelerate/utils/operations.py:425",
     ),
-    Call(
+    CallRow(
         "accelerate.utils.gather_object",
         COLLECTIVE,
         "all_gather_object",
         group_keyword="",
         source="accelerate 1.15.0 accelerate/utils/operations.py:505",
     ),
-    Call(
+    CallRow(
         "accelerate.utils.broadcast",
         COLLECTIVE,
         "broadcast",
         group_keyword="",
         source="accelerate 1.15.0 accelerate/utils/operations.py:601",
     ),
-    Call(
+    CallRow(
         "accelerate.utils.broadcast_object_list",
         COLLECTIVE,
         "broadcast_object_list",
@@ -339,14 +339,14 @@ ROWS: tuple[Call, ...] = (
         fills_keywords=("object_list",),
         source="accelerate 1.15.0 accelerate/utils/operations.py:675",
     ),
-    Call(
+    CallRow(
         "accelerate.utils.reduce",
         COLLECTIVE,
         "all_reduce",
         group_keyword="",
         source="accelerate 1.15.0 accelerate/utils/operations.py:846",
     ),
-    Call(
+    CallRow(
         "accelerate.utils.pad_across_processes",
         COLLECTIVE,
         "pad_across_processes",
@@ -354,14 +354,14 @@ ROWS: tuple[Call, ...] = (
         result="same-as-arg",
         source="accelerate 1.15.0 accelerate/utils/operations.py:750",
     ),
-    Call(
+    CallRow(
         "accelerate.utils.copy_tensor_to_devices",
         COLLECTIVE,
         "copy_tensor_to_devices",
         group_keyword="",
         source="accelerate 1.15.0 accelerate/utils/operations.py:583",
     ),
-    Call(
+    CallRow(
         "accelerate.utils.synchronize_rng_state",
         COLLECTIVE,
         "broadcast",
@@ -369,7 +369,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="accelerate 1.15.0 accelerate/utils/random.py:81",
     ),
-    Call(
+    CallRow(
         "accelerate.utils.synchronize_rng_states",
         COLLECTIVE,
         "broadcast",
@@ -377,7 +377,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="accelerate 1.15.0 accelerate/utils/random.py:163",
     ),
-    Call(
+    CallRow(
         "accelerate.utils.GatheredParameters",
         SHARDED,
         "gathered_parameters",
@@ -387,7 +387,7 @@ ROWS: tuple[Call, ...] = (
         exit_too=True,
         source="accelerate 1.15.0 accelerate/utils/operations.py:973",
     ),
-    Call(
+    CallRow(
         "accelerate.utils.save",
         GUARDED,
         "save",
@@ -398,7 +398,7 @@ ROWS: tuple[Call, ...] = (
         writers="main",
         source="accelerate 1.15.0 accelerate/utils/other.py:410",
     ),
-    Call(
+    CallRow(
         "accelerate.utils.save_fsdp_model",
         SHARDED,
         "save_fsdp_model",
@@ -410,7 +410,7 @@ ROWS: tuple[Call, ...] = (
         writers="each",
         source="accelerate 1.15.0 accelerate/utils/fsdp_utils.py:114",
     ),
-    Call(
+    CallRow(
         "accelerate.utils.save_fsdp_optimizer",
         SHARDED,
         "save_fsdp_optimizer",
@@ -422,7 +422,7 @@ ROWS: tuple[Call, ...] = (
         writers="each",
         source="accelerate 1.15.0 accelerate/utils/fsdp_utils.py:291",
     ),
-    Call(
+    CallRow(
         "accelerate.utils.load_fsdp_model",
         COLLECTIVE,
         "load_fsdp_model",
@@ -434,7 +434,7 @@ ROWS: tuple[Call, ...] = (
         source="accelerate 1.15.0 accelerate/utils/fsdp_utils.py:194",
         # begins and ends with wait_for_everyone
     ),
-    Call(
+    CallRow(
         "accelerate.utils.load_fsdp_optimizer",
         COLLECTIVE,
         "load_fsdp_optimizer",
@@ -445,7 +445,7 @@ ROWS: tuple[Call, ...] = (
         also=(Effect.READ,),
         source="accelerate 1.15.0 accelerate/utils/fsdp_utils.py:361",
     ),
-    Call(
+    CallRow(
         "accelerate.utils.fsdp2_load_full_state_dict",
         COLLECTIVE,
         "load_state_dict",
@@ -454,7 +454,7 @@ ROWS: tuple[Call, ...] = (
         source="accelerate 1.15.0 accelerate/utils/fsdp_utils.py:574",
         # one broadcast for each parameter
     ),
-    Call(
+    CallRow(
         "accelerate.utils.fsdp2_prepare_model",
         COLLECTIVE,
         "fully_shard",
@@ -462,7 +462,7 @@ ROWS: tuple[Call, ...] = (
         result="wrapped",
         source="accelerate 1.15.0 accelerate/utils/fsdp_utils.py:751",
     ),
-    Call(
+    CallRow(
         "accelerate.utils.merge_fsdp_weights",
         COLLECTIVE,
         "barrier",
@@ -475,7 +475,7 @@ ROWS: tuple[Call, ...] = (
         source="accelerate 1.15.0 accelerate/utils/fsdp_utils.py:473",
     ),
     # Data loaders: iterating one that was prepared synchronises random states.
-    Call(
+    CallRow(
         "accelerate.data_loader.DataLoaderShard.__iter__",
         COLLECTIVE,
         "broadcast",
@@ -484,7 +484,7 @@ ROWS: tuple[Call, ...] = (
         source="accelerate 1.15.0 accelerate/data_loader.py:577",
         # synchronize_rng_states at the start of each epoch, where rng_types is set
     ),
-    Call(
+    CallRow(
         "accelerate.data_loader.DataLoaderDispatcher.__iter__",
         COLLECTIVE,
         "dispatch_batch",
@@ -494,7 +494,7 @@ ROWS: tuple[Call, ...] = (
         # rank 0 reads and broadcasts every batch
     ),
     # Local SGD, ordered logging.
-    Call(
+    CallRow(
         "accelerate.local_sgd.LocalSGD",
         COLLECTIVE,
         "local_sgd_sync",
@@ -505,7 +505,7 @@ ROWS: tuple[Call, ...] = (
         source="accelerate 1.15.0 accelerate/local_sgd.py:19",
         # leaving the context averages the parameters
     ),
-    Call(
+    CallRow(
         "accelerate.local_sgd.LocalSGD.step",
         COLLECTIVE,
         "local_sgd_sync",
@@ -514,7 +514,7 @@ ROWS: tuple[Call, ...] = (
         source="accelerate 1.15.0 accelerate/local_sgd.py:88",
         # every local_sgd_steps calls
     ),
-    Call(
+    CallRow(
         "accelerate.logging.MultiProcessAdapter.log",
         COLLECTIVE,
         "log_in_order",

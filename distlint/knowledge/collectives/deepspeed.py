@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from distlint.knowledge.schema import Call, Effect
+from distlint.knowledge.schema import CallRow, Effect
 
 COLLECTIVE = Effect.COLLECTIVE
 GUARDED = Effect.GUARDED_WRITE
 
-ROWS: tuple[Call, ...] = (
+ROWS: tuple[CallRow, ...] = (
     # deepspeed.comm mirrors torch.distributed.
-    Call(
+    CallRow(
         "deepspeed.comm.init_distributed",
         COLLECTIVE,
         "init_process_group",
@@ -18,7 +18,7 @@ ROWS: tuple[Call, ...] = (
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:844",
         # a rendezvous; nothing where a group exists already
     ),
-    Call(
+    CallRow(
         "deepspeed.comm.all_reduce",
         COLLECTIVE,
         "all_reduce",
@@ -28,7 +28,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:697",
     ),
-    Call(
+    CallRow(
         "deepspeed.comm.inference_all_reduce",
         COLLECTIVE,
         "all_reduce",
@@ -38,7 +38,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:714",
     ),
-    Call(
+    CallRow(
         "deepspeed.comm.all_reduce_coalesced",
         COLLECTIVE,
         "all_reduce_coalesced",
@@ -48,7 +48,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:726",
     ),
-    Call(
+    CallRow(
         "deepspeed.comm.broadcast",
         COLLECTIVE,
         "broadcast",
@@ -58,7 +58,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:241",
     ),
-    Call(
+    CallRow(
         "deepspeed.comm.broadcast_object_list",
         COLLECTIVE,
         "broadcast_object_list",
@@ -68,7 +68,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:247",
     ),
-    Call(
+    CallRow(
         "deepspeed.comm.all_gather",
         COLLECTIVE,
         "all_gather",
@@ -78,7 +78,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:259",
     ),
-    Call(
+    CallRow(
         "deepspeed.comm.all_gather_object",
         COLLECTIVE,
         "all_gather_object",
@@ -88,7 +88,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:271",
     ),
-    Call(
+    CallRow(
         "deepspeed.comm.all_gather_into_tensor",
         COLLECTIVE,
         "all_gather_into_tensor",
@@ -98,7 +98,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:334",
     ),
-    Call(
+    CallRow(
         "deepspeed.comm.allgather_fn",
         COLLECTIVE,
         "all_gather_into_tensor",
@@ -108,7 +108,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:352",
     ),
-    Call(
+    CallRow(
         "deepspeed.comm.all_gather_coalesced",
         COLLECTIVE,
         "all_gather_coalesced",
@@ -118,7 +118,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:689",
     ),
-    Call(
+    CallRow(
         "deepspeed.comm.reduce",
         COLLECTIVE,
         "reduce",
@@ -126,7 +126,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:647",
     ),
-    Call(
+    CallRow(
         "deepspeed.comm.reduce_scatter",
         COLLECTIVE,
         "reduce_scatter",
@@ -134,7 +134,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:660",
     ),
-    Call(
+    CallRow(
         "deepspeed.comm.reduce_scatter_fn",
         COLLECTIVE,
         "reduce_scatter_tensor",
@@ -142,7 +142,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:283",
     ),
-    Call(
+    CallRow(
         "deepspeed.comm.reduce_scatter_tensor",
         COLLECTIVE,
         "reduce_scatter_tensor",
@@ -150,7 +150,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:317",
     ),
-    Call(
+    CallRow(
         "deepspeed.comm.gather",
         COLLECTIVE,
         "gather",
@@ -158,7 +158,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:449",
     ),
-    Call(
+    CallRow(
         "deepspeed.comm.scatter",
         COLLECTIVE,
         "scatter",
@@ -166,7 +166,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:462",
     ),
-    Call(
+    CallRow(
         "deepspeed.comm.all_to_all",
         COLLECTIVE,
         "all_to_all",
@@ -174,7 +174,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:387",
     ),
-    Call(
+    CallRow(
         "deepspeed.comm.all_to_all_single",
         COLLECTIVE,
         "all_to_all_single",
@@ -182,7 +182,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:368",
     ),
-    Call(
+    CallRow(
         "deepspeed.comm.barrier",
         COLLECTIVE,
         "barrier",
@@ -190,7 +190,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:475",
     ),
-    Call(
+    CallRow(
         "deepspeed.comm.monitored_barrier",
         COLLECTIVE,
         "monitored_barrier",
@@ -198,7 +198,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:481",
     ),
-    Call(
+    CallRow(
         "deepspeed.comm.new_group",
         COLLECTIVE,
         "new_group",
@@ -206,7 +206,7 @@ ROWS: tuple[Call, ...] = (
         result="group",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:200",
     ),
-    Call(
+    CallRow(
         "deepspeed.comm.initialize_mesh_device",
         COLLECTIVE,
         "init_device_mesh",
@@ -214,7 +214,7 @@ ROWS: tuple[Call, ...] = (
         result="group",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:817",
     ),
-    Call(
+    CallRow(
         "deepspeed.comm.send",
         Effect.SEND,
         "send",
@@ -222,7 +222,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:399",
     ),
-    Call(
+    CallRow(
         "deepspeed.comm.isend",
         Effect.SEND,
         "send",
@@ -230,7 +230,7 @@ ROWS: tuple[Call, ...] = (
         result="work",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:411",
     ),
-    Call(
+    CallRow(
         "deepspeed.comm.recv",
         Effect.WAIT,
         "recv",
@@ -238,7 +238,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:405",
     ),
-    Call(
+    CallRow(
         "deepspeed.comm.irecv",
         Effect.WAIT,
         "recv",
@@ -246,7 +246,7 @@ ROWS: tuple[Call, ...] = (
         result="work",
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:417",
     ),
-    Call(
+    CallRow(
         "deepspeed.comm.batch_isend_irecv",
         Effect.SEND,
         "batch_isend_irecv",
@@ -255,7 +255,7 @@ ROWS: tuple[Call, ...] = (
         also=(Effect.WAIT,),
         source="deepspeed 0.19.8 deepspeed/comm/comm.py:441",
     ),
-    Call(
+    CallRow(
         "deepspeed.comm.log_summary",
         COLLECTIVE,
         "barrier",
@@ -264,7 +264,7 @@ ROWS: tuple[Call, ...] = (
         # barriers around the summary; show_straggler reduces as well
     ),
     # The engine.
-    Call(
+    CallRow(
         "deepspeed.initialize",
         COLLECTIVE,
         "deepspeed_init",
@@ -273,7 +273,7 @@ ROWS: tuple[Call, ...] = (
         source="deepspeed 0.19.8 deepspeed/__init__.py:433",
         # returns engine, optimizer, data loader, scheduler
     ),
-    Call(
+    CallRow(
         "deepspeed.init_inference",
         COLLECTIVE,
         "deepspeed_init",
@@ -281,7 +281,7 @@ ROWS: tuple[Call, ...] = (
         result="wrapped",
         source="deepspeed 0.19.8 deepspeed/__init__.py:671",
     ),
-    Call(
+    CallRow(
         "deepspeed.tp_model_init",
         COLLECTIVE,
         "deepspeed_init",
@@ -289,7 +289,7 @@ ROWS: tuple[Call, ...] = (
         result="wrapped",
         source="deepspeed 0.19.8 deepspeed/__init__.py:751",
     ),
-    Call(
+    CallRow(
         "deepspeed.DeepSpeedEngine.__call__",
         Effect.WRAPPED_COLLECTIVE,
         "forward",
@@ -298,7 +298,7 @@ ROWS: tuple[Call, ...] = (
         source="deepspeed 0.19.8 deepspeed/runtime/engine.py:2983",
         # ZeRO-3 gathers parameters in evaluation too
     ),
-    Call(
+    CallRow(
         "deepspeed.DeepSpeedEngine.forward",
         Effect.WRAPPED_COLLECTIVE,
         "forward",
@@ -306,7 +306,7 @@ ROWS: tuple[Call, ...] = (
         result="local",
         source="deepspeed 0.19.8 deepspeed/runtime/engine.py:2983",
     ),
-    Call(
+    CallRow(
         "deepspeed.DeepSpeedEngine.backward",
         COLLECTIVE,
         "backward",
@@ -314,7 +314,7 @@ ROWS: tuple[Call, ...] = (
         result="local",
         source="deepspeed 0.19.8 deepspeed/runtime/engine.py:3382",
     ),
-    Call(
+    CallRow(
         "deepspeed.DeepSpeedEngine.step",
         COLLECTIVE,
         "optimizer_step",
@@ -322,7 +322,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="deepspeed 0.19.8 deepspeed/runtime/engine.py:3567",
     ),
-    Call(
+    CallRow(
         "deepspeed.DeepSpeedEngine.allreduce_gradients",
         COLLECTIVE,
         "allreduce_gradients",
@@ -330,7 +330,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="deepspeed 0.19.8 deepspeed/runtime/engine.py:3073",
     ),
-    Call(
+    CallRow(
         "deepspeed.DeepSpeedEngine.save_checkpoint",
         COLLECTIVE,
         "save_checkpoint",
@@ -343,7 +343,7 @@ ROWS: tuple[Call, ...] = (
         source="deepspeed 0.19.8 deepspeed/runtime/engine.py:4869",
         # barriers at the start and at the end, in every ZeRO stage
     ),
-    Call(
+    CallRow(
         "deepspeed.DeepSpeedEngine.load_checkpoint",
         COLLECTIVE,
         "load_checkpoint",
@@ -354,7 +354,7 @@ ROWS: tuple[Call, ...] = (
         also=(Effect.READ,),
         source="deepspeed 0.19.8 deepspeed/runtime/engine.py:4395",
     ),
-    Call(
+    CallRow(
         "deepspeed.DeepSpeedEngine.save_16bit_model",
         COLLECTIVE,
         "save_16bit_model",
@@ -367,7 +367,7 @@ ROWS: tuple[Call, ...] = (
         source="deepspeed 0.19.8 deepspeed/runtime/engine.py:5707",
         # gathers under ZeRO-3; rank 0 writes
     ),
-    Call(
+    CallRow(
         "deepspeed.DeepSpeedEngine._zero3_consolidated_16bit_state_dict",
         COLLECTIVE,
         "state_dict",
@@ -376,7 +376,7 @@ ROWS: tuple[Call, ...] = (
         source="deepspeed 0.19.8 deepspeed/runtime/engine.py:5631",
         # None on ranks other than 0
     ),
-    Call(
+    CallRow(
         "deepspeed.DeepSpeedEngine._consolidated_16bit_state_dict",
         COLLECTIVE,
         "state_dict",
@@ -384,7 +384,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="deepspeed 0.19.8 deepspeed/runtime/engine.py:5605",
     ),
-    Call(
+    CallRow(
         "deepspeed.DeepSpeedEngine.all_gather_scalar",
         COLLECTIVE,
         "all_gather",
@@ -392,7 +392,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="dp_group",
         source="deepspeed 0.19.8 deepspeed/runtime/engine.py:4003",
     ),
-    Call(
+    CallRow(
         "deepspeed.PipelineEngine.train_batch",
         COLLECTIVE,
         "train_batch",
@@ -400,7 +400,7 @@ ROWS: tuple[Call, ...] = (
         source="deepspeed 0.19.8 deepspeed/runtime/pipe/engine.py:332",
         # returns the loss of the last stage on every rank
     ),
-    Call(
+    CallRow(
         "deepspeed.PipelineEngine.eval_batch",
         COLLECTIVE,
         "eval_batch",
@@ -408,7 +408,7 @@ ROWS: tuple[Call, ...] = (
         source="deepspeed 0.19.8 deepspeed/runtime/pipe/engine.py:409",
     ),
     # ZeRO contexts and tensors.
-    Call(
+    CallRow(
         "deepspeed.zero.Init",
         COLLECTIVE,
         "zero_init",
@@ -418,7 +418,7 @@ ROWS: tuple[Call, ...] = (
         source="deepspeed 0.19.8 deepspeed/runtime/zero/partition_parameters.py:951",
         # every module built inside is broadcast and partitioned
     ),
-    Call(
+    CallRow(
         "deepspeed.zero.GatheredParameters",
         COLLECTIVE,
         "gathered_parameters",
@@ -431,7 +431,7 @@ ROWS: tuple[Call, ...] = (
         source="deepspeed 0.19.8 deepspeed/runtime/zero/partition_parameters.py:2337",
         # gathers on entering, and broadcasts from modifier_rank on leaving
     ),
-    Call(
+    CallRow(
         "deepspeed.runtime.zero.unwrap_model_for_generation",
         COLLECTIVE,
         "gathered_parameters",
@@ -441,14 +441,14 @@ ROWS: tuple[Call, ...] = (
         exit_too=True,
         source="deepspeed 0.19.8 deepspeed/runtime/zero/stage3.py:95",
     ),
-    Call(
+    CallRow(
         "deepspeed.utils.safe_get_full_fp32_param",
         COLLECTIVE,
         "safe_get_full",
         group_keyword="",
         source="deepspeed 0.19.8 deepspeed/utils/tensor_fragment.py:135",
     ),
-    Call(
+    CallRow(
         "deepspeed.utils.safe_set_full_fp32_param",
         COLLECTIVE,
         "safe_set_full",
@@ -456,14 +456,14 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="deepspeed 0.19.8 deepspeed/utils/tensor_fragment.py:154",
     ),
-    Call(
+    CallRow(
         "deepspeed.utils.safe_get_full_optimizer_state",
         COLLECTIVE,
         "safe_get_full",
         group_keyword="",
         source="deepspeed 0.19.8 deepspeed/utils/tensor_fragment.py:170",
     ),
-    Call(
+    CallRow(
         "deepspeed.utils.safe_set_full_optimizer_state",
         COLLECTIVE,
         "safe_set_full",
@@ -471,14 +471,14 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="deepspeed 0.19.8 deepspeed/utils/tensor_fragment.py:190",
     ),
-    Call(
+    CallRow(
         "deepspeed.utils.safe_get_full_grad",
         COLLECTIVE,
         "safe_get_full",
         group_keyword="",
         source="deepspeed 0.19.8 deepspeed/utils/tensor_fragment.py:208",
     ),
-    Call(
+    CallRow(
         "deepspeed.utils.safe_set_full_grad",
         COLLECTIVE,
         "safe_set_full",

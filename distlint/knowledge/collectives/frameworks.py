@@ -3,15 +3,15 @@ timm and torchtitan."""
 
 from __future__ import annotations
 
-from distlint.knowledge.schema import Call, Effect
+from distlint.knowledge.schema import CallRow, Effect
 
 COLLECTIVE = Effect.COLLECTIVE
 SHARDED = Effect.SHARDED_COLLECTIVE
 GUARDED = Effect.GUARDED_WRITE
 
-ROWS: tuple[Call, ...] = (
+ROWS: tuple[CallRow, ...] = (
     # Composer.
-    Call(
+    CallRow(
         "composer.utils.dist.initialize_dist",
         COLLECTIVE,
         "init_process_group",
@@ -19,7 +19,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="mosaicml 0.32.1 composer/utils/dist.py:501",
     ),
-    Call(
+    CallRow(
         "composer.utils.dist.barrier",
         COLLECTIVE,
         "barrier",
@@ -27,7 +27,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="mosaicml 0.32.1 composer/utils/dist.py:275",
     ),
-    Call(
+    CallRow(
         "composer.utils.dist.all_reduce",
         COLLECTIVE,
         "all_reduce",
@@ -37,7 +37,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="mosaicml 0.32.1 composer/utils/dist.py:301",
     ),
-    Call(
+    CallRow(
         "composer.utils.dist.broadcast",
         COLLECTIVE,
         "broadcast",
@@ -47,7 +47,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="mosaicml 0.32.1 composer/utils/dist.py:352",
     ),
-    Call(
+    CallRow(
         "composer.utils.dist.broadcast_object_list",
         COLLECTIVE,
         "broadcast_object_list",
@@ -57,21 +57,21 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="mosaicml 0.32.1 composer/utils/dist.py:380",
     ),
-    Call(
+    CallRow(
         "composer.utils.dist.all_gather",
         COLLECTIVE,
         "all_gather",
         group=1,
         source="mosaicml 0.32.1 composer/utils/dist.py:416",
     ),
-    Call(
+    CallRow(
         "composer.utils.dist.all_gather_object",
         COLLECTIVE,
         "all_gather_object",
         group=1,
         source="mosaicml 0.32.1 composer/utils/dist.py:445",
     ),
-    Call(
+    CallRow(
         "composer.utils.dist.get_node_signal_file_name",
         COLLECTIVE,
         "broadcast_object_list",
@@ -79,7 +79,7 @@ ROWS: tuple[Call, ...] = (
         source="mosaicml 0.32.1 composer/utils/dist.py:628",
         # broadcasts the name
     ),
-    Call(
+    CallRow(
         "composer.utils.dist.run_local_rank_zero_first",
         COLLECTIVE,
         "barrier",
@@ -89,7 +89,7 @@ ROWS: tuple[Call, ...] = (
         context=True,
         source="mosaicml 0.32.1 composer/utils/dist.py:720",
     ),
-    Call(
+    CallRow(
         "composer.utils.dist.busy_wait_for_local_rank_zero",
         COLLECTIVE,
         "busy_wait_for_local_rank_zero",
@@ -100,7 +100,7 @@ ROWS: tuple[Call, ...] = (
         source="mosaicml 0.32.1 composer/utils/dist.py:670",
         # broadcasts a file name on entering; a barrier on leaving
     ),
-    Call(
+    CallRow(
         "composer.utils.dist.local_rank_zero_download_and_wait",
         Effect.WAIT,
         "",
@@ -113,7 +113,7 @@ ROWS: tuple[Call, ...] = (
         source="mosaicml 0.32.1 composer/utils/dist.py:700",
         # the other local ranks poll for the file
     ),
-    Call(
+    CallRow(
         "composer.Trainer.fit",
         COLLECTIVE,
         "train",
@@ -121,7 +121,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="mosaicml 0.32.1 composer/trainer/trainer.py:1933",
     ),
-    Call(
+    CallRow(
         "composer.Trainer.eval",
         COLLECTIVE,
         "evaluate",
@@ -129,7 +129,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="mosaicml 0.32.1 composer/trainer/trainer.py:3163",
     ),
-    Call(
+    CallRow(
         "composer.Trainer.predict",
         COLLECTIVE,
         "predict",
@@ -137,7 +137,7 @@ ROWS: tuple[Call, ...] = (
         result="local",
         source="mosaicml 0.32.1 composer/trainer/trainer.py:3016",
     ),
-    Call(
+    CallRow(
         "composer.Trainer.save_checkpoint",
         COLLECTIVE,
         "save_checkpoint",
@@ -149,7 +149,7 @@ ROWS: tuple[Call, ...] = (
         writers="main",
         source="mosaicml 0.32.1 composer/trainer/trainer.py:3661",
     ),
-    Call(
+    CallRow(
         "composer.utils.checkpoint.save_checkpoint",
         COLLECTIVE,
         "save_checkpoint",
@@ -161,7 +161,7 @@ ROWS: tuple[Call, ...] = (
         writers="main",
         source="mosaicml 0.32.1 composer/utils/checkpoint.py:1141",
     ),
-    Call(
+    CallRow(
         "composer.utils.checkpoint.load_checkpoint",
         COLLECTIVE,
         "load_checkpoint",
@@ -173,7 +173,7 @@ ROWS: tuple[Call, ...] = (
         source="mosaicml 0.32.1 composer/utils/checkpoint.py:406",
     ),
     # mmengine.
-    Call(
+    CallRow(
         "mmengine.dist.init_dist",
         COLLECTIVE,
         "init_process_group",
@@ -181,7 +181,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="mmengine 0.10.7 mmengine/dist/utils.py:56",
     ),
-    Call(
+    CallRow(
         "mmengine.dist.barrier",
         COLLECTIVE,
         "barrier",
@@ -189,7 +189,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="mmengine 0.10.7 mmengine/dist/utils.py:432",
     ),
-    Call(
+    CallRow(
         "mmengine.dist.all_reduce",
         COLLECTIVE,
         "all_reduce",
@@ -199,14 +199,14 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="mmengine 0.10.7 mmengine/dist/dist.py:44",
     ),
-    Call(
+    CallRow(
         "mmengine.dist.all_gather",
         COLLECTIVE,
         "all_gather",
         group=1,
         source="mmengine 0.10.7 mmengine/dist/dist.py:109",
     ),
-    Call(
+    CallRow(
         "mmengine.dist.gather",
         COLLECTIVE,
         "gather",
@@ -214,7 +214,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="mmengine 0.10.7 mmengine/dist/dist.py:180",
     ),
-    Call(
+    CallRow(
         "mmengine.dist.broadcast",
         COLLECTIVE,
         "broadcast",
@@ -224,14 +224,14 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="mmengine 0.10.7 mmengine/dist/dist.py:262",
     ),
-    Call(
+    CallRow(
         "mmengine.dist.sync_random_seed",
         COLLECTIVE,
         "broadcast",
         group=0,
         source="mmengine 0.10.7 mmengine/dist/dist.py:318",
     ),
-    Call(
+    CallRow(
         "mmengine.dist.broadcast_object_list",
         COLLECTIVE,
         "broadcast_object_list",
@@ -241,7 +241,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="mmengine 0.10.7 mmengine/dist/dist.py:462",
     ),
-    Call(
+    CallRow(
         "mmengine.dist.all_reduce_dict",
         COLLECTIVE,
         "all_reduce",
@@ -251,14 +251,14 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="mmengine 0.10.7 mmengine/dist/dist.py:528",
     ),
-    Call(
+    CallRow(
         "mmengine.dist.all_gather_object",
         COLLECTIVE,
         "all_gather_object",
         group=1,
         source="mmengine 0.10.7 mmengine/dist/dist.py:676",
     ),
-    Call(
+    CallRow(
         "mmengine.dist.gather_object",
         COLLECTIVE,
         "gather_object",
@@ -266,7 +266,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="mmengine 0.10.7 mmengine/dist/dist.py:842",
     ),
-    Call(
+    CallRow(
         "mmengine.dist.collect_results",
         COLLECTIVE,
         "collect_results",
@@ -275,7 +275,7 @@ ROWS: tuple[Call, ...] = (
         source="mmengine 0.10.7 mmengine/dist/dist.py:906",
         # None on ranks other than 0
     ),
-    Call(
+    CallRow(
         "mmengine.dist.collect_results_cpu",
         COLLECTIVE,
         "collect_results",
@@ -283,7 +283,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="mmengine 0.10.7 mmengine/dist/dist.py:952",
     ),
-    Call(
+    CallRow(
         "mmengine.dist.collect_results_gpu",
         COLLECTIVE,
         "collect_results",
@@ -291,7 +291,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="mmengine 0.10.7 mmengine/dist/dist.py:1065",
     ),
-    Call(
+    CallRow(
         "mmengine.dist.all_reduce_params",
         COLLECTIVE,
         "all_reduce",
@@ -302,7 +302,7 @@ ROWS: tuple[Call, ...] = (
         source="mmengine 0.10.7 mmengine/dist/dist.py:1135",
     ),
     # ignite.
-    Call(
+    CallRow(
         "ignite.distributed.initialize",
         COLLECTIVE,
         "init_process_group",
@@ -310,7 +310,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="pytorch-ignite 0.5.5 ignite/distributed/utils.py:571",
     ),
-    Call(
+    CallRow(
         "ignite.distributed.barrier",
         COLLECTIVE,
         "barrier",
@@ -318,35 +318,35 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="pytorch-ignite 0.5.5 ignite/distributed/utils.py:495",
     ),
-    Call(
+    CallRow(
         "ignite.distributed.all_reduce",
         COLLECTIVE,
         "all_reduce",
         group=2,
         source="pytorch-ignite 0.5.5 ignite/distributed/utils.py:333",
     ),
-    Call(
+    CallRow(
         "ignite.distributed.all_gather",
         COLLECTIVE,
         "all_gather",
         group=1,
         source="pytorch-ignite 0.5.5 ignite/distributed/utils.py:410",
     ),
-    Call(
+    CallRow(
         "ignite.distributed.all_gather_tensors_with_shapes",
         COLLECTIVE,
         "all_gather",
         group=2,
         source="pytorch-ignite 0.5.5 ignite/distributed/utils.py:356",
     ),
-    Call(
+    CallRow(
         "ignite.distributed.broadcast",
         COLLECTIVE,
         "broadcast",
         group_keyword="",
         source="pytorch-ignite 0.5.5 ignite/distributed/utils.py:435",
     ),
-    Call(
+    CallRow(
         "ignite.distributed.new_group",
         COLLECTIVE,
         "new_group",
@@ -354,7 +354,7 @@ ROWS: tuple[Call, ...] = (
         result="group",
         source="pytorch-ignite 0.5.5 ignite/distributed/utils.py:503",
     ),
-    Call(
+    CallRow(
         "ignite.distributed.one_rank_first",
         COLLECTIVE,
         "barrier",
@@ -365,7 +365,7 @@ ROWS: tuple[Call, ...] = (
         source="pytorch-ignite 0.5.5 ignite/distributed/utils.py:699",
         # local=True lets the local main process go first
     ),
-    Call(
+    CallRow(
         "ignite.distributed.auto_model",
         COLLECTIVE,
         "ddp_wrap",
@@ -374,7 +374,7 @@ ROWS: tuple[Call, ...] = (
         source="pytorch-ignite 0.5.5 ignite/distributed/auto.py:144",
     ),
     # torchtune.
-    Call(
+    CallRow(
         "torchtune.training.gather_cpu_state_dict",
         COLLECTIVE,
         "state_dict",
@@ -383,7 +383,7 @@ ROWS: tuple[Call, ...] = (
         source="torchtune 0.6.1 torchtune/training/_distributed.py:342",
         # a barrier for every parameter; filled on rank 0 only
     ),
-    Call(
+    CallRow(
         "torchtune.training.get_full_optimizer_state_dict",
         COLLECTIVE,
         "optim_state_dict",
@@ -391,14 +391,14 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="torchtune 0.6.1 torchtune/training/_distributed.py:388",
     ),
-    Call(
+    CallRow(
         "torchtune.training.load_from_full_model_state_dict",
         COLLECTIVE,
         "load_state_dict",
         group_keyword="",
         source="torchtune 0.6.1 torchtune/training/_distributed.py:201",
     ),
-    Call(
+    CallRow(
         "torchtune.training.load_from_full_optimizer_state_dict",
         COLLECTIVE,
         "load_optim_state_dict",
@@ -406,7 +406,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="torchtune 0.6.1 torchtune/training/_distributed.py:412",
     ),
-    Call(
+    CallRow(
         "torchtune.training.shard_model",
         COLLECTIVE,
         "fully_shard",
@@ -414,7 +414,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="torchtune 0.6.1 torchtune/training/_distributed.py:519",
     ),
-    Call(
+    CallRow(
         "torchtune.training.init_distributed",
         COLLECTIVE,
         "init_process_group",
@@ -422,7 +422,7 @@ ROWS: tuple[Call, ...] = (
         source="torchtune 0.6.1 torchtune/training/_distributed.py:130",
     ),
     # ColossalAI.
-    Call(
+    CallRow(
         "colossalai.launch",
         COLLECTIVE,
         "init_process_group",
@@ -430,7 +430,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="colossalai 0.5.0 colossalai/initialize.py:20",
     ),
-    Call(
+    CallRow(
         "colossalai.launch_from_torch",
         COLLECTIVE,
         "init_process_group",
@@ -438,7 +438,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="colossalai 0.5.0 colossalai/initialize.py:154",
     ),
-    Call(
+    CallRow(
         "colossalai.cluster.DistCoordinator.block_all",
         COLLECTIVE,
         "barrier",
@@ -447,7 +447,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="colossalai 0.5.0 colossalai/cluster/dist_coordinator.py:168",
     ),
-    Call(
+    CallRow(
         "colossalai.cluster.DistCoordinator.priority_execution",
         COLLECTIVE,
         "barrier",
@@ -458,7 +458,7 @@ ROWS: tuple[Call, ...] = (
         context=True,
         source="colossalai 0.5.0 colossalai/cluster/dist_coordinator.py:130",
     ),
-    Call(
+    CallRow(
         "colossalai.booster.Booster.boost",
         COLLECTIVE,
         "boost",
@@ -466,7 +466,7 @@ ROWS: tuple[Call, ...] = (
         result="wrapped",
         source="colossalai 0.5.0 colossalai/booster/booster.py:126",
     ),
-    Call(
+    CallRow(
         "colossalai.booster.Booster.backward",
         Effect.WRAPPED_COLLECTIVE,
         "backward",
@@ -474,7 +474,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="colossalai 0.5.0 colossalai/booster/booster.py:175",
     ),
-    Call(
+    CallRow(
         "colossalai.booster.Booster.execute_pipeline",
         COLLECTIVE,
         "execute_pipeline",
@@ -482,7 +482,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="colossalai 0.5.0 colossalai/booster/booster.py:185",
     ),
-    Call(
+    CallRow(
         "colossalai.booster.Booster.save_model",
         SHARDED,
         "save_model",
@@ -494,7 +494,7 @@ ROWS: tuple[Call, ...] = (
         writers="main",
         source="colossalai 0.5.0 colossalai/booster/booster.py:315",
     ),
-    Call(
+    CallRow(
         "colossalai.booster.Booster.load_model",
         SHARDED,
         "load_model",
@@ -504,7 +504,7 @@ ROWS: tuple[Call, ...] = (
         path_keyword="checkpoint",
         also=(Effect.READ,),
     ),
-    Call(
+    CallRow(
         "colossalai.booster.Booster.save_optimizer",
         SHARDED,
         "save_optimizer",
@@ -517,7 +517,7 @@ ROWS: tuple[Call, ...] = (
         source="colossalai 0.5.0 colossalai/booster/booster.py:372",
     ),
     # Ray Train. `ray.train.report` is not here: it says itself that it is no barrier.
-    Call(
+    CallRow(
         "ray.train.collective.barrier",
         COLLECTIVE,
         "barrier",
@@ -525,14 +525,14 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="ray 2.60.0 ray/train/collective/collectives.py:59",
     ),
-    Call(
+    CallRow(
         "ray.train.collective.broadcast_from_rank_zero",
         COLLECTIVE,
         "broadcast_object_list",
         group_keyword="",
         source="ray 2.60.0 ray/train/collective/collectives.py:16",
     ),
-    Call(
+    CallRow(
         "ray.train.torch.prepare_model",
         COLLECTIVE,
         "ddp_wrap",
@@ -541,7 +541,7 @@ ROWS: tuple[Call, ...] = (
         source="ray 2.60.0 ray/train/torch/train_loop_utils.py:159",
     ),
     # SpeechBrain.
-    Call(
+    CallRow(
         "speechbrain.utils.distributed.ddp_init_group",
         COLLECTIVE,
         "init_process_group",
@@ -549,7 +549,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="speechbrain 1.1.2 speechbrain/utils/distributed.py:441",
     ),
-    Call(
+    CallRow(
         "speechbrain.utils.distributed.ddp_barrier",
         COLLECTIVE,
         "barrier",
@@ -558,14 +558,14 @@ ROWS: tuple[Call, ...] = (
         source="speechbrain 1.1.2 speechbrain/utils/distributed.py:357",
         # nothing inside main_process_only
     ),
-    Call(
+    CallRow(
         "speechbrain.utils.distributed.ddp_broadcast",
         COLLECTIVE,
         "broadcast_object_list",
         group_keyword="",
         source="speechbrain 1.1.2 speechbrain/utils/distributed.py:387",
     ),
-    Call(
+    CallRow(
         "speechbrain.utils.distributed.ddp_all_reduce",
         COLLECTIVE,
         "all_reduce",
@@ -574,7 +574,7 @@ ROWS: tuple[Call, ...] = (
         fills_keywords=("communication_object",),
         source="speechbrain 1.1.2 speechbrain/utils/distributed.py:413",
     ),
-    Call(
+    CallRow(
         "speechbrain.utils.distributed.run_on_main",
         COLLECTIVE,
         "barrier",
@@ -583,7 +583,7 @@ ROWS: tuple[Call, ...] = (
         source="speechbrain 1.1.2 speechbrain/utils/distributed.py:92",
         # calls its first argument on the main process only, then a barrier
     ),
-    Call(
+    CallRow(
         "speechbrain.utils.distributed.run_once_per_node",
         COLLECTIVE,
         "barrier",
@@ -592,7 +592,7 @@ ROWS: tuple[Call, ...] = (
         source="speechbrain 1.1.2 speechbrain/utils/distributed.py:157",
     ),
     # fairseq.
-    Call(
+    CallRow(
         "fairseq.distributed.utils.distributed_init",
         COLLECTIVE,
         "init_process_group",
@@ -600,7 +600,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="fairseq 0.12.2 fairseq/distributed/utils.py:239",
     ),
-    Call(
+    CallRow(
         "fairseq.distributed.utils.all_reduce",
         COLLECTIVE,
         "all_reduce",
@@ -609,7 +609,7 @@ ROWS: tuple[Call, ...] = (
         fills_keywords=("tensor",),
         source="fairseq 0.12.2 fairseq/distributed/utils.py:491",
     ),
-    Call(
+    CallRow(
         "fairseq.distributed.utils.broadcast",
         COLLECTIVE,
         "broadcast",
@@ -619,7 +619,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="fairseq 0.12.2 fairseq/distributed/utils.py:507",
     ),
-    Call(
+    CallRow(
         "fairseq.distributed.utils.all_to_all",
         COLLECTIVE,
         "all_to_all",
@@ -627,35 +627,35 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="fairseq 0.12.2 fairseq/distributed/utils.py:517",
     ),
-    Call(
+    CallRow(
         "fairseq.distributed.utils.all_gather",
         COLLECTIVE,
         "all_gather",
         group=1,
         source="fairseq 0.12.2 fairseq/distributed/utils.py:537",
     ),
-    Call(
+    CallRow(
         "fairseq.distributed.utils.all_gather_list",
         COLLECTIVE,
         "all_gather",
         group=1,
         source="fairseq 0.12.2 fairseq/distributed/utils.py:560",
     ),
-    Call(
+    CallRow(
         "fairseq.distributed.utils.all_reduce_dict",
         COLLECTIVE,
         "all_reduce",
         group=2,
         source="fairseq 0.12.2 fairseq/distributed/utils.py:633",
     ),
-    Call(
+    CallRow(
         "fairseq.distributed.utils.broadcast_tensors",
         COLLECTIVE,
         "broadcast",
         group=2,
         source="fairseq 0.12.2 fairseq/distributed/utils.py:682",
     ),
-    Call(
+    CallRow(
         "fairseq.distributed.utils.broadcast_object",
         COLLECTIVE,
         "broadcast_object_list",
@@ -663,7 +663,7 @@ ROWS: tuple[Call, ...] = (
         source="fairseq 0.12.2 fairseq/distributed/utils.py:723",
     ),
     # TRL.
-    Call(
+    CallRow(
         "trl.models.utils.unwrap_model_for_generation",
         SHARDED,
         "gathered_parameters",
@@ -673,7 +673,7 @@ ROWS: tuple[Call, ...] = (
         exit_too=True,
         source="trl 1.16.0 trl/models/utils.py:202",
     ),
-    Call(
+    CallRow(
         "trl.models.utils.prepare_deepspeed",
         COLLECTIVE,
         "deepspeed_init",
@@ -681,7 +681,7 @@ ROWS: tuple[Call, ...] = (
         result="wrapped",
         source="trl 1.16.0 trl/models/utils.py:246",
     ),
-    Call(
+    CallRow(
         "trl.models.utils.prepare_fsdp",
         COLLECTIVE,
         "fsdp_wrap",
@@ -689,7 +689,7 @@ ROWS: tuple[Call, ...] = (
         result="wrapped",
         source="trl 1.16.0 trl/models/utils.py:292",
     ),
-    Call(
+    CallRow(
         "trl.trainer.utils.maybe_gather_lm_head_ctx",
         SHARDED,
         "gathered_parameters",
@@ -699,7 +699,7 @@ ROWS: tuple[Call, ...] = (
         exit_too=True,
         source="trl 1.16.0 trl/trainer/utils.py:200",
     ),
-    Call(
+    CallRow(
         "trl.trainer.utils.global_then_local_main_first",
         COLLECTIVE,
         "global_then_local_main_first",
@@ -711,14 +711,14 @@ ROWS: tuple[Call, ...] = (
         # main_process_first and local_main_process_first, one in the other
     ),
     # timm, torchtitan.
-    Call(
+    CallRow(
         "timm.utils.reduce_tensor",
         COLLECTIVE,
         "all_reduce",
         group_keyword="",
         source="timm 1.0.31 timm/utils/distributed.py:17",
     ),
-    Call(
+    CallRow(
         "timm.utils.distribute_bn",
         COLLECTIVE,
         "distribute_bn",
@@ -726,7 +726,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="timm 1.0.31 timm/utils/distributed.py:24",
     ),
-    Call(
+    CallRow(
         "timm.utils.init_distributed_device",
         COLLECTIVE,
         "init_process_group",
@@ -734,7 +734,7 @@ ROWS: tuple[Call, ...] = (
         result="local",
         source="timm 1.0.31 timm/utils/distributed.py:79",
     ),
-    Call(
+    CallRow(
         "torchtitan.distributed.utils.dist_max",
         COLLECTIVE,
         "all_reduce",
@@ -742,7 +742,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="mesh",
         source="torchtitan 0.3.0 torchtitan/distributed/utils.py:135",
     ),
-    Call(
+    CallRow(
         "torchtitan.distributed.utils.dist_sum",
         COLLECTIVE,
         "all_reduce",
@@ -750,7 +750,7 @@ ROWS: tuple[Call, ...] = (
         group_keyword="mesh",
         source="torchtitan 0.3.0 torchtitan/distributed/utils.py:145",
     ),
-    Call(
+    CallRow(
         "torchtitan.distributed.utils.dist_mean",
         COLLECTIVE,
         "all_reduce",
@@ -758,14 +758,14 @@ ROWS: tuple[Call, ...] = (
         group_keyword="mesh",
         source="torchtitan 0.3.0 torchtitan/distributed/utils.py:166",
     ),
-    Call(
+    CallRow(
         "torchtitan.distributed.utils.clip_grad_norm_",
         COLLECTIVE,
         "clip_grad_norm",
         group_keyword="pp_mesh",
         source="torchtitan 0.3.0 torchtitan/distributed/utils.py:599",
     ),
-    Call(
+    CallRow(
         "torchtitan.distributed.utils.init_distributed",
         COLLECTIVE,
         "init_process_group",

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from distlint.knowledge.schema import Call, Effect
+from distlint.knowledge.schema import CallRow, Effect
 
 COLLECTIVE = Effect.COLLECTIVE
 SHARDED = Effect.SHARDED_COLLECTIVE
 WRAPPED = Effect.WRAPPED_COLLECTIVE
 GUARDED = Effect.GUARDED_WRITE
 
-ROWS: tuple[Call, ...] = (
+ROWS: tuple[CallRow, ...] = (
     # Fabric.
-    Call(
+    CallRow(
         "lightning.fabric.Fabric.launch",
         COLLECTIVE,
         "init_process_group",
@@ -19,7 +19,7 @@ ROWS: tuple[Call, ...] = (
         result="local",
         source="pytorch-lightning 2.6.6 lightning_fabric/fabric.py:955",
     ),
-    Call(
+    CallRow(
         "lightning.fabric.Fabric.barrier",
         COLLECTIVE,
         "barrier",
@@ -27,7 +27,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="pytorch-lightning 2.6.6 lightning_fabric/fabric.py:629",
     ),
-    Call(
+    CallRow(
         "lightning.fabric.Fabric.broadcast",
         COLLECTIVE,
         "broadcast_object_list",
@@ -35,21 +35,21 @@ ROWS: tuple[Call, ...] = (
         source="pytorch-lightning 2.6.6 lightning_fabric/fabric.py:640",
         # returns the object of the source
     ),
-    Call(
+    CallRow(
         "lightning.fabric.Fabric.all_gather",
         COLLECTIVE,
         "all_gather",
         group=1,
         source="pytorch-lightning 2.6.6 lightning_fabric/fabric.py:657",
     ),
-    Call(
+    CallRow(
         "lightning.fabric.Fabric.all_reduce",
         COLLECTIVE,
         "all_reduce",
         group=1,
         source="pytorch-lightning 2.6.6 lightning_fabric/fabric.py:681",
     ),
-    Call(
+    CallRow(
         "lightning.fabric.Fabric.rank_zero_first",
         COLLECTIVE,
         "barrier",
@@ -60,7 +60,7 @@ ROWS: tuple[Call, ...] = (
         source="pytorch-lightning 2.6.6 lightning_fabric/fabric.py:711",
         # local=True lets the local main process go first
     ),
-    Call(
+    CallRow(
         "lightning.fabric.Fabric.setup",
         COLLECTIVE,
         "fabric_setup",
@@ -68,7 +68,7 @@ ROWS: tuple[Call, ...] = (
         result="wrapped",
         source="pytorch-lightning 2.6.6 lightning_fabric/fabric.py:229",
     ),
-    Call(
+    CallRow(
         "lightning.fabric.Fabric.setup_module",
         COLLECTIVE,
         "fabric_setup",
@@ -76,7 +76,7 @@ ROWS: tuple[Call, ...] = (
         result="wrapped",
         source="pytorch-lightning 2.6.6 lightning_fabric/fabric.py:315",
     ),
-    Call(
+    CallRow(
         "lightning.fabric.Fabric.backward",
         WRAPPED,
         "backward",
@@ -84,14 +84,14 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="pytorch-lightning 2.6.6 lightning_fabric/fabric.py:482",
     ),
-    Call(
+    CallRow(
         "lightning.fabric.Fabric.clip_gradients",
         SHARDED,
         "clip_grad_norm",
         group_keyword="",
         source="pytorch-lightning 2.6.6 lightning_fabric/fabric.py:527",
     ),
-    Call(
+    CallRow(
         "lightning.fabric.Fabric.save",
         COLLECTIVE,
         "fabric_save",
@@ -104,7 +104,7 @@ ROWS: tuple[Call, ...] = (
         source="pytorch-lightning 2.6.6 lightning_fabric/fabric.py:820",
         # ends with a barrier in every strategy
     ),
-    Call(
+    CallRow(
         "lightning.fabric.Fabric.load",
         COLLECTIVE,
         "fabric_load",
@@ -115,7 +115,7 @@ ROWS: tuple[Call, ...] = (
         also=(Effect.READ,),
         source="pytorch-lightning 2.6.6 lightning_fabric/fabric.py:869",
     ),
-    Call(
+    CallRow(
         "lightning.fabric.Fabric.load_raw",
         SHARDED,
         "fabric_load",
@@ -126,7 +126,7 @@ ROWS: tuple[Call, ...] = (
         also=(Effect.READ,),
         source="pytorch-lightning 2.6.6 lightning_fabric/fabric.py:926",
     ),
-    Call(
+    CallRow(
         "lightning.fabric.strategies.Strategy.barrier",
         COLLECTIVE,
         "barrier",
@@ -134,35 +134,35 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="pytorch-lightning 2.6.6 lightning_fabric/strategies/strategy.py:238",
     ),
-    Call(
+    CallRow(
         "lightning.fabric.strategies.Strategy.broadcast",
         COLLECTIVE,
         "broadcast_object_list",
         group_keyword="",
         source="pytorch-lightning 2.6.6 lightning_fabric/strategies/strategy.py:247",
     ),
-    Call(
+    CallRow(
         "lightning.fabric.strategies.Strategy.all_gather",
         COLLECTIVE,
         "all_gather",
         group=1,
         source="pytorch-lightning 2.6.6 lightning_fabric/strategies/strategy.py:210",
     ),
-    Call(
+    CallRow(
         "lightning.fabric.strategies.Strategy.all_reduce",
         COLLECTIVE,
         "all_reduce",
         group=1,
         source="pytorch-lightning 2.6.6 lightning_fabric/strategies/strategy.py:221",
     ),
-    Call(
+    CallRow(
         "lightning.fabric.strategies.Strategy.reduce_boolean_decision",
         COLLECTIVE,
         "all_reduce",
         group_keyword="",
         source="pytorch-lightning 2.6.6 lightning_fabric/strategies/strategy.py:256",
     ),
-    Call(
+    CallRow(
         "lightning.fabric.strategies.Strategy.save_checkpoint",
         SHARDED,
         "save_checkpoint",
@@ -175,7 +175,7 @@ ROWS: tuple[Call, ...] = (
         source="pytorch-lightning 2.6.6 lightning_fabric/strategies/strategy.py:260",
     ),
     # Trainer.
-    Call(
+    CallRow(
         "lightning.pytorch.Trainer.fit",
         COLLECTIVE,
         "train",
@@ -183,21 +183,21 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="pytorch-lightning 2.6.6 pytorch_lightning/trainer/trainer.py:522",
     ),
-    Call(
+    CallRow(
         "lightning.pytorch.Trainer.validate",
         COLLECTIVE,
         "validate",
         group_keyword="",
         source="pytorch-lightning 2.6.6 pytorch_lightning/trainer/trainer.py:636",
     ),
-    Call(
+    CallRow(
         "lightning.pytorch.Trainer.test",
         COLLECTIVE,
         "test",
         group_keyword="",
         source="pytorch-lightning 2.6.6 pytorch_lightning/trainer/trainer.py:754",
     ),
-    Call(
+    CallRow(
         "lightning.pytorch.Trainer.predict",
         COLLECTIVE,
         "predict",
@@ -205,7 +205,7 @@ ROWS: tuple[Call, ...] = (
         result="local",
         source="pytorch-lightning 2.6.6 pytorch_lightning/trainer/trainer.py:873",
     ),
-    Call(
+    CallRow(
         "lightning.pytorch.Trainer.save_checkpoint",
         COLLECTIVE,
         "save_checkpoint",
@@ -218,7 +218,7 @@ ROWS: tuple[Call, ...] = (
         source="pytorch-lightning 2.6.6 pytorch_lightning/trainer/trainer.py:1439",
         # ends with a barrier in every strategy
     ),
-    Call(
+    CallRow(
         "lightning.pytorch.strategies.Strategy.barrier",
         COLLECTIVE,
         "barrier",
@@ -226,14 +226,14 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="pytorch-lightning 2.6.6 pytorch_lightning/strategies/strategy.py:313",
     ),
-    Call(
+    CallRow(
         "lightning.pytorch.strategies.Strategy.broadcast",
         COLLECTIVE,
         "broadcast_object_list",
         group_keyword="",
         source="pytorch-lightning 2.6.6 pytorch_lightning/strategies/strategy.py:322",
     ),
-    Call(
+    CallRow(
         "lightning.pytorch.strategies.Strategy.reduce",
         COLLECTIVE,
         "all_reduce",
@@ -241,21 +241,21 @@ ROWS: tuple[Call, ...] = (
         source="pytorch-lightning 2.6.6 pytorch_lightning/strategies/strategy.py:296",
         # the result is on every rank
     ),
-    Call(
+    CallRow(
         "lightning.pytorch.strategies.Strategy.all_gather",
         COLLECTIVE,
         "all_gather",
         group=1,
         source="pytorch-lightning 2.6.6 pytorch_lightning/strategies/strategy.py:332",
     ),
-    Call(
+    CallRow(
         "lightning.pytorch.strategies.Strategy.reduce_boolean_decision",
         COLLECTIVE,
         "all_reduce",
         group_keyword="",
         source="pytorch-lightning 2.6.6 pytorch_lightning/strategies/strategy.py:342",
     ),
-    Call(
+    CallRow(
         "lightning.pytorch.strategies.Strategy.save_checkpoint",
         SHARDED,
         "save_checkpoint",
@@ -268,14 +268,14 @@ ROWS: tuple[Call, ...] = (
         source="pytorch-lightning 2.6.6 pytorch_lightning/strategies/strategy.py:479",
     ),
     # LightningModule.
-    Call(
+    CallRow(
         "lightning.pytorch.LightningModule.all_gather",
         COLLECTIVE,
         "all_gather",
         group=1,
         source="pytorch-lightning 2.6.6 pytorch_lightning/core/module.py:672",
     ),
-    Call(
+    CallRow(
         "lightning.pytorch.LightningModule.log",
         COLLECTIVE,
         "log_sync_dist",
@@ -285,7 +285,7 @@ ROWS: tuple[Call, ...] = (
         source="pytorch-lightning 2.6.6 pytorch_lightning/core/module.py:386",
         # with sync_dist=True the value is reduced at the end of the step or epoch
     ),
-    Call(
+    CallRow(
         "lightning.pytorch.LightningModule.log_dict",
         COLLECTIVE,
         "log_sync_dist",
@@ -294,7 +294,7 @@ ROWS: tuple[Call, ...] = (
         when="sync_dist=True",
         source="pytorch-lightning 2.6.6 pytorch_lightning/core/module.py:552",
     ),
-    Call(
+    CallRow(
         "lightning.pytorch.LightningModule.manual_backward",
         WRAPPED,
         "backward",
@@ -303,7 +303,7 @@ ROWS: tuple[Call, ...] = (
         source="pytorch-lightning 2.6.6 pytorch_lightning/core/module.py:1092",
     ),
     # torchmetrics.
-    Call(
+    CallRow(
         "torchmetrics.Metric.sync",
         COLLECTIVE,
         "metric_sync",
@@ -312,7 +312,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="torchmetrics 1.9.0 torchmetrics/metric.py:573",
     ),
-    Call(
+    CallRow(
         "torchmetrics.Metric.sync_context",
         COLLECTIVE,
         "metric_sync",
@@ -322,7 +322,7 @@ ROWS: tuple[Call, ...] = (
         context=True,
         source="torchmetrics 1.9.0 torchmetrics/metric.py:640",
     ),
-    Call(
+    CallRow(
         "torchmetrics.Metric.compute",
         COLLECTIVE,
         "metric_sync",
@@ -330,7 +330,7 @@ ROWS: tuple[Call, ...] = (
         source="torchmetrics 1.9.0 torchmetrics/metric.py:676",
         # compute() of every metric is wrapped: it gathers the states first
     ),
-    Call(
+    CallRow(
         "torchmetrics.utilities.distributed.gather_all_tensors",
         COLLECTIVE,
         "all_gather",

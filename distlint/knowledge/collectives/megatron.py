@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from distlint.knowledge.schema import Call, Effect
+from distlint.knowledge.schema import CallRow, Effect
 
 COLLECTIVE = Effect.COLLECTIVE
 GUARDED = Effect.GUARDED_WRITE
 
-ROWS: tuple[Call, ...] = (
-    Call(
+ROWS: tuple[CallRow, ...] = (
+    CallRow(
         "megatron.core.parallel_state.initialize_model_parallel",
         COLLECTIVE,
         "initialize_model_parallel",
@@ -17,7 +17,7 @@ ROWS: tuple[Call, ...] = (
         source="megatron-core 0.19.2 megatron/core/parallel_state.py:601",
         # creates every process group
     ),
-    Call(
+    CallRow(
         "megatron.core.parallel_state.create_group",
         COLLECTIVE,
         "new_group",
@@ -27,7 +27,7 @@ ROWS: tuple[Call, ...] = (
         condition=4,
         source="megatron-core 0.19.2 megatron/core/parallel_state.py:232",
     ),
-    Call(
+    CallRow(
         "megatron.core.tensor_parallel.broadcast_data",
         COLLECTIVE,
         "broadcast",
@@ -36,7 +36,7 @@ ROWS: tuple[Call, ...] = (
         implicit_group="tensor-parallel",
         source="megatron-core 0.19.2 megatron/core/tensor_parallel/data.py:64",
     ),
-    Call(
+    CallRow(
         "megatron.core.tensor_parallel.copy_to_tensor_model_parallel_region",
         Effect.WRAPPED_COLLECTIVE,
         "backward",
@@ -46,7 +46,7 @@ ROWS: tuple[Call, ...] = (
         source="megatron-core 0.19.2 megatron/core/tensor_parallel/mappings.py:492",
         # communicates in the backward only
     ),
-    Call(
+    CallRow(
         "megatron.core.tensor_parallel.reduce_from_tensor_model_parallel_region",
         COLLECTIVE,
         "all_reduce",
@@ -54,7 +54,7 @@ ROWS: tuple[Call, ...] = (
         implicit_group="tensor-parallel",
         source="megatron-core 0.19.2 megatron/core/tensor_parallel/mappings.py:498",
     ),
-    Call(
+    CallRow(
         "megatron.core.tensor_parallel.gather_from_tensor_model_parallel_region",
         COLLECTIVE,
         "all_gather",
@@ -62,7 +62,7 @@ ROWS: tuple[Call, ...] = (
         implicit_group="tensor-parallel",
         source="megatron-core 0.19.2 megatron/core/tensor_parallel/mappings.py:510",
     ),
-    Call(
+    CallRow(
         "megatron.core.tensor_parallel.gather_from_sequence_parallel_region",
         COLLECTIVE,
         "all_gather",
@@ -70,7 +70,7 @@ ROWS: tuple[Call, ...] = (
         implicit_group="tensor-parallel",
         source="megatron-core 0.19.2 megatron/core/tensor_parallel/mappings.py:522",
     ),
-    Call(
+    CallRow(
         "megatron.core.tensor_parallel.reduce_scatter_to_sequence_parallel_region",
         COLLECTIVE,
         "reduce_scatter_tensor",
@@ -79,7 +79,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="megatron-core 0.19.2 megatron/core/tensor_parallel/mappings.py:536",
     ),
-    Call(
+    CallRow(
         "megatron.core.dist_checkpointing.save",
         COLLECTIVE,
         "checkpoint_save",
@@ -91,7 +91,7 @@ ROWS: tuple[Call, ...] = (
         writers="each",
         source="megatron-core 0.19.2 megatron/core/dist_checkpointing/serialization.py:349",
     ),
-    Call(
+    CallRow(
         "megatron.core.dist_checkpointing.load",
         COLLECTIVE,
         "checkpoint_load",
@@ -103,7 +103,7 @@ ROWS: tuple[Call, ...] = (
         also=(Effect.READ,),
         source="megatron-core 0.19.2 megatron/core/dist_checkpointing/serialization.py:69",
     ),
-    Call(
+    CallRow(
         "megatron.core.pipeline_parallel.p2p_communication.P2PCommunicator.recv_forward",
         Effect.WAIT,
         "recv",
@@ -112,7 +112,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="megatron-core 0.19.2 megatron/core/pipeline_parallel/p2p_communication.py:424",
     ),
-    Call(
+    CallRow(
         "megatron.core.pipeline_parallel.p2p_communication.P2PCommunicator.recv_backward",
         Effect.WAIT,
         "recv",
@@ -121,7 +121,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="megatron-core 0.19.2 megatron/core/pipeline_parallel/p2p_communication.py:455",
     ),
-    Call(
+    CallRow(
         "megatron.core.pipeline_parallel.p2p_communication.P2PCommunicator.send_forward",
         Effect.SEND,
         "send",
@@ -130,7 +130,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="megatron-core 0.19.2 megatron/core/pipeline_parallel/p2p_communication.py:486",
     ),
-    Call(
+    CallRow(
         "megatron.core.pipeline_parallel.p2p_communication.P2PCommunicator.send_backward",
         Effect.SEND,
         "send",
@@ -139,14 +139,14 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="megatron-core 0.19.2 megatron/core/pipeline_parallel/p2p_communication.py:507",
     ),
-    Call(
+    CallRow(
         "megatron.training.utils.calc_params_l2_norm",
         COLLECTIVE,
         "all_reduce",
         group_keyword="",
         source="megatron-core 0.19.2 megatron/training/utils/common_utils.py:80",
     ),
-    Call(
+    CallRow(
         "megatron.training.utils.average_losses_across_data_parallel_group",
         COLLECTIVE,
         "all_reduce",
@@ -154,7 +154,7 @@ ROWS: tuple[Call, ...] = (
         implicit_group="data-parallel",
         source="megatron-core 0.19.2 megatron/training/utils/common_utils.py:253",
     ),
-    Call(
+    CallRow(
         "megatron.training.utils.reduce_max_stat_across_model_parallel_group",
         COLLECTIVE,
         "all_reduce",
@@ -162,7 +162,7 @@ ROWS: tuple[Call, ...] = (
         implicit_group="model-parallel",
         source="megatron-core 0.19.2 megatron/training/utils/common_utils.py:269",
     ),
-    Call(
+    CallRow(
         "megatron.training.utils.logical_and_across_model_parallel_group",
         COLLECTIVE,
         "all_reduce",
@@ -170,7 +170,7 @@ ROWS: tuple[Call, ...] = (
         implicit_group="model-parallel",
         source="megatron-core 0.19.2 megatron/training/utils/common_utils.py:294",
     ),
-    Call(
+    CallRow(
         "megatron.training.checkpointing.save_checkpoint",
         COLLECTIVE,
         "save_checkpoint",
@@ -180,7 +180,7 @@ ROWS: tuple[Call, ...] = (
         writers="each",
         source="megatron-core 0.19.2 megatron/training/checkpointing.py:552",
     ),
-    Call(
+    CallRow(
         "megatron.training.checkpointing.load_checkpoint",
         COLLECTIVE,
         "load_checkpoint",

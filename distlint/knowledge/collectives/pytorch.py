@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from distlint.knowledge.schema import Call, Effect
+from distlint.knowledge.schema import CallRow, Effect
 
 COLLECTIVE = Effect.COLLECTIVE
 SHARDED = Effect.SHARDED_COLLECTIVE
 WRAPPED = Effect.WRAPPED_COLLECTIVE
 
-ROWS: tuple[Call, ...] = (
+ROWS: tuple[CallRow, ...] = (
     # torch.distributed: the collectives themselves.
-    Call(
+    CallRow(
         "torch.distributed.all_reduce",
         COLLECTIVE,
         "all_reduce",
@@ -20,7 +20,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:3156",
     ),
-    Call(
+    CallRow(
         "torch.distributed.all_reduce_coalesced",
         COLLECTIVE,
         "all_reduce_coalesced",
@@ -30,7 +30,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:3263",
     ),
-    Call(
+    CallRow(
         "torch.distributed.broadcast",
         COLLECTIVE,
         "broadcast",
@@ -40,7 +40,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:3086",
     ),
-    Call(
+    CallRow(
         "torch.distributed.reduce",
         COLLECTIVE,
         "reduce",
@@ -49,7 +49,7 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:3337",
         # only the destination's tensor holds the result
     ),
-    Call(
+    CallRow(
         "torch.distributed.all_gather",
         COLLECTIVE,
         "all_gather",
@@ -59,7 +59,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:4192",
     ),
-    Call(
+    CallRow(
         "torch.distributed.all_gather_into_tensor",
         COLLECTIVE,
         "all_gather_into_tensor",
@@ -69,7 +69,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:4404",
     ),
-    Call(
+    CallRow(
         "torch.distributed.all_gather_single",
         COLLECTIVE,
         "all_gather_into_tensor",
@@ -80,7 +80,7 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:4292",
         # all_gather_into_tensor calls it
     ),
-    Call(
+    CallRow(
         "torch.distributed._all_gather_base",
         COLLECTIVE,
         "all_gather_into_tensor",
@@ -90,7 +90,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:4422",
     ),
-    Call(
+    CallRow(
         "torch.distributed.all_gather_coalesced",
         COLLECTIVE,
         "all_gather_coalesced",
@@ -100,7 +100,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:4453",
     ),
-    Call(
+    CallRow(
         "torch.distributed.gather",
         COLLECTIVE,
         "gather",
@@ -109,7 +109,7 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:4568",
         # only the destination's gather_list is filled
     ),
-    Call(
+    CallRow(
         "torch.distributed.scatter",
         COLLECTIVE,
         "scatter",
@@ -118,7 +118,7 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:4672",
         # every rank's tensor receives its own part
     ),
-    Call(
+    CallRow(
         "torch.distributed.reduce_scatter",
         COLLECTIVE,
         "reduce_scatter",
@@ -126,7 +126,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:4790",
     ),
-    Call(
+    CallRow(
         "torch.distributed.reduce_scatter_tensor",
         COLLECTIVE,
         "reduce_scatter_tensor",
@@ -134,7 +134,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:4953",
     ),
-    Call(
+    CallRow(
         "torch.distributed.reduce_scatter_single",
         COLLECTIVE,
         "reduce_scatter_tensor",
@@ -143,7 +143,7 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:4847",
         # reduce_scatter_tensor calls it
     ),
-    Call(
+    CallRow(
         "torch.distributed._reduce_scatter_base",
         COLLECTIVE,
         "reduce_scatter_tensor",
@@ -151,7 +151,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:4970",
     ),
-    Call(
+    CallRow(
         "torch.distributed.all_to_all",
         COLLECTIVE,
         "all_to_all",
@@ -159,7 +159,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:5145",
     ),
-    Call(
+    CallRow(
         "torch.distributed.all_to_all_single",
         COLLECTIVE,
         "all_to_all_single",
@@ -167,7 +167,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:4996",
     ),
-    Call(
+    CallRow(
         "torch.distributed.barrier",
         COLLECTIVE,
         "barrier",
@@ -175,7 +175,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:5284",
     ),
-    Call(
+    CallRow(
         "torch.distributed.monitored_barrier",
         COLLECTIVE,
         "monitored_barrier",
@@ -185,7 +185,7 @@ ROWS: tuple[Call, ...] = (
         # gloo only; send and recv through rank 0, so it does not meet a barrier
     ),
     # torch.distributed: collectives over pickled objects.
-    Call(
+    CallRow(
         "torch.distributed.all_gather_object",
         COLLECTIVE,
         "all_gather_object",
@@ -195,7 +195,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:3439",
     ),
-    Call(
+    CallRow(
         "torch.distributed.gather_object",
         COLLECTIVE,
         "gather_object",
@@ -204,7 +204,7 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:3534",
         # only the destination's object_gather_list is filled
     ),
-    Call(
+    CallRow(
         "torch.distributed.broadcast_object_list",
         COLLECTIVE,
         "broadcast_object_list",
@@ -214,7 +214,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:3925",
     ),
-    Call(
+    CallRow(
         "torch.distributed.scatter_object_list",
         COLLECTIVE,
         "scatter_object_list",
@@ -223,7 +223,7 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:4057",
     ),
     # torch.distributed: groups. Every rank of the job makes these calls, members or not.
-    Call(
+    CallRow(
         "torch.distributed.init_process_group",
         COLLECTIVE,
         "init_process_group",
@@ -232,7 +232,7 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:1666",
         # a rendezvous: waits until world_size processes have come
     ),
-    Call(
+    CallRow(
         "torch.distributed.new_group",
         COLLECTIVE,
         "new_group",
@@ -243,7 +243,7 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:5745",
         # all ranks of the main group make the call, also those that are not members
     ),
-    Call(
+    CallRow(
         "torch.distributed.new_subgroups",
         COLLECTIVE,
         "new_subgroups",
@@ -251,7 +251,7 @@ ROWS: tuple[Call, ...] = (
         result="group",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:6103",
     ),
-    Call(
+    CallRow(
         "torch.distributed.new_subgroups_by_enumeration",
         COLLECTIVE,
         "new_subgroups_by_enumeration",
@@ -259,7 +259,7 @@ ROWS: tuple[Call, ...] = (
         result="group",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:6212",
     ),
-    Call(
+    CallRow(
         "torch.distributed.split_group",
         COLLECTIVE,
         "split_group",
@@ -268,7 +268,7 @@ ROWS: tuple[Call, ...] = (
         result="group",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:5517",
     ),
-    Call(
+    CallRow(
         "torch.distributed.shrink_group",
         COLLECTIVE,
         "shrink_group",
@@ -277,7 +277,7 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:6368",
         # called by the ranks that stay; the excluded ones must not call it
     ),
-    Call(
+    CallRow(
         "torch.distributed.device_mesh.init_device_mesh",
         COLLECTIVE,
         "init_device_mesh",
@@ -285,7 +285,7 @@ ROWS: tuple[Call, ...] = (
         result="group",
         source="torch 2.13.0 torch/distributed/device_mesh.py:1498",
     ),
-    Call(
+    CallRow(
         "torch.distributed.device_mesh.DeviceMesh",
         COLLECTIVE,
         "init_device_mesh",
@@ -295,7 +295,7 @@ ROWS: tuple[Call, ...] = (
         # the constructor creates the process groups of its dimensions
     ),
     # torch.distributed: point-to-point.
-    Call(
+    CallRow(
         "torch.distributed.send",
         Effect.SEND,
         "send",
@@ -303,7 +303,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:2713",
     ),
-    Call(
+    CallRow(
         "torch.distributed.isend",
         Effect.SEND,
         "send",
@@ -311,7 +311,7 @@ ROWS: tuple[Call, ...] = (
         result="work",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:2598",
     ),
-    Call(
+    CallRow(
         "torch.distributed.recv",
         Effect.WAIT,
         "recv",
@@ -319,7 +319,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:2757",
     ),
-    Call(
+    CallRow(
         "torch.distributed.irecv",
         Effect.WAIT,
         "recv",
@@ -328,7 +328,7 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:2655",
         # the wait is in the handle's wait()
     ),
-    Call(
+    CallRow(
         "torch.distributed.batch_isend_irecv",
         Effect.SEND,
         "batch_isend_irecv",
@@ -338,7 +338,7 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:2990",
         # NCCL: if it is the first call in the group, all its ranks must take part
     ),
-    Call(
+    CallRow(
         "torch.distributed.send_object_list",
         Effect.SEND,
         "send_object_list",
@@ -346,7 +346,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:3665",
     ),
-    Call(
+    CallRow(
         "torch.distributed.recv_object_list",
         Effect.WAIT,
         "recv_object_list",
@@ -354,7 +354,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="torch 2.13.0 torch/distributed/distributed_c10d.py:3783",
     ),
-    Call(
+    CallRow(
         "torch.distributed.breakpoint",
         COLLECTIVE,
         "barrier",
@@ -365,56 +365,56 @@ ROWS: tuple[Call, ...] = (
         # the other ranks wait in a barrier
     ),
     # Functional collectives: each returns a new tensor.
-    Call(
+    CallRow(
         "torch.distributed._functional_collectives.all_reduce",
         COLLECTIVE,
         "all_reduce",
         group=2,
         source="torch 2.13.0 torch/distributed/_functional_collectives.py:161",
     ),
-    Call(
+    CallRow(
         "torch.distributed._functional_collectives.all_reduce_coalesced",
         COLLECTIVE,
         "all_reduce_coalesced",
         group=2,
         source="torch 2.13.0 torch/distributed/_functional_collectives.py:383",
     ),
-    Call(
+    CallRow(
         "torch.distributed._functional_collectives.broadcast",
         COLLECTIVE,
         "broadcast",
         group=2,
         source="torch 2.13.0 torch/distributed/_functional_collectives.py:145",
     ),
-    Call(
+    CallRow(
         "torch.distributed._functional_collectives.all_gather_tensor",
         COLLECTIVE,
         "all_gather_into_tensor",
         group=2,
         source="torch 2.13.0 torch/distributed/_functional_collectives.py:317",
     ),
-    Call(
+    CallRow(
         "torch.distributed._functional_collectives.all_gather_tensor_autograd",
         COLLECTIVE,
         "all_gather_into_tensor",
         group=2,
         source="torch 2.13.0 torch/distributed/_functional_collectives.py:333",
     ),
-    Call(
+    CallRow(
         "torch.distributed._functional_collectives.all_gather_single",
         COLLECTIVE,
         "all_gather_into_tensor",
         group=2,
         source="torch 2.13.0 torch/distributed/_functional_collectives.py:185",
     ),
-    Call(
+    CallRow(
         "torch.distributed._functional_collectives.all_gather_into_tensor_coalesced",
         COLLECTIVE,
         "all_gather_coalesced",
         group=1,
         source="torch 2.13.0 torch/distributed/_functional_collectives.py:491",
     ),
-    Call(
+    CallRow(
         "torch.distributed._functional_collectives.reduce_scatter_tensor",
         COLLECTIVE,
         "reduce_scatter_tensor",
@@ -422,7 +422,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="torch 2.13.0 torch/distributed/_functional_collectives.py:349",
     ),
-    Call(
+    CallRow(
         "torch.distributed._functional_collectives.reduce_scatter_tensor_autograd",
         COLLECTIVE,
         "reduce_scatter_tensor",
@@ -430,7 +430,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="torch 2.13.0 torch/distributed/_functional_collectives.py:366",
     ),
-    Call(
+    CallRow(
         "torch.distributed._functional_collectives.reduce_scatter_single",
         COLLECTIVE,
         "reduce_scatter_tensor",
@@ -438,7 +438,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="torch 2.13.0 torch/distributed/_functional_collectives.py:247",
     ),
-    Call(
+    CallRow(
         "torch.distributed._functional_collectives.all_to_all_single",
         COLLECTIVE,
         "all_to_all_single",
@@ -446,7 +446,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="torch 2.13.0 torch/distributed/_functional_collectives.py:539",
     ),
-    Call(
+    CallRow(
         "torch.distributed._functional_collectives.all_to_all_single_autograd",
         COLLECTIVE,
         "all_to_all_single",
@@ -454,7 +454,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="torch 2.13.0 torch/distributed/_functional_collectives.py:592",
     ),
-    Call(
+    CallRow(
         "torch.distributed._functional_collectives.permute_tensor",
         COLLECTIVE,
         "permute_tensor",
@@ -462,7 +462,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="torch 2.13.0 torch/distributed/_functional_collectives.py:1024",
     ),
-    Call(
+    CallRow(
         "torch.distributed._functional_collectives.all_gather_inplace",
         COLLECTIVE,
         "all_gather",
@@ -471,7 +471,7 @@ ROWS: tuple[Call, ...] = (
         fills_keywords=("tensor_list",),
         source="torch 2.13.0 torch/distributed/_functional_collectives.py:1777",
     ),
-    Call(
+    CallRow(
         "torch.distributed._functional_collectives.wait_tensor",
         Effect.WAIT,
         "wait_tensor",
@@ -480,14 +480,14 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/distributed/_functional_collectives.py:136",
     ),
     # torch.distributed.nn: collectives with a backward pass; the backward is a collective as well.
-    Call(
+    CallRow(
         "torch.distributed.nn.functional.broadcast",
         COLLECTIVE,
         "broadcast",
         group=2,
         source="torch 2.13.0 torch/distributed/nn/functional.py:32",
     ),
-    Call(
+    CallRow(
         "torch.distributed.nn.functional.gather",
         COLLECTIVE,
         "gather",
@@ -495,7 +495,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="torch 2.13.0 torch/distributed/nn/functional.py:58",
     ),
-    Call(
+    CallRow(
         "torch.distributed.nn.functional.scatter",
         COLLECTIVE,
         "scatter",
@@ -503,7 +503,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="torch 2.13.0 torch/distributed/nn/functional.py:75",
     ),
-    Call(
+    CallRow(
         "torch.distributed.nn.functional.reduce",
         COLLECTIVE,
         "reduce",
@@ -511,7 +511,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="torch 2.13.0 torch/distributed/nn/functional.py:97",
     ),
-    Call(
+    CallRow(
         "torch.distributed.nn.functional.reduce_scatter",
         COLLECTIVE,
         "reduce_scatter",
@@ -519,21 +519,21 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="torch 2.13.0 torch/distributed/nn/functional.py:120",
     ),
-    Call(
+    CallRow(
         "torch.distributed.nn.functional.all_gather",
         COLLECTIVE,
         "all_gather",
         group=1,
         source="torch 2.13.0 torch/distributed/nn/functional.py:148",
     ),
-    Call(
+    CallRow(
         "torch.distributed.nn.functional._all_gather_base",
         COLLECTIVE,
         "all_gather_into_tensor",
         group=2,
         source="torch 2.13.0 torch/distributed/nn/functional.py:171",
     ),
-    Call(
+    CallRow(
         "torch.distributed.nn.functional.all_to_all",
         COLLECTIVE,
         "all_to_all",
@@ -541,7 +541,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="torch 2.13.0 torch/distributed/nn/functional.py:209",
     ),
-    Call(
+    CallRow(
         "torch.distributed.nn.functional.all_to_all_single",
         COLLECTIVE,
         "all_to_all_single",
@@ -549,7 +549,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="torch 2.13.0 torch/distributed/nn/functional.py:227",
     ),
-    Call(
+    CallRow(
         "torch.distributed.nn.functional.all_reduce",
         COLLECTIVE,
         "all_reduce",
@@ -557,7 +557,7 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/distributed/nn/functional.py:267",
     ),
     # Distributed checkpoint (DCP): every rank writes its shards, so all of them make the call.
-    Call(
+    CallRow(
         "torch.distributed.checkpoint.save",
         COLLECTIVE,
         "checkpoint_save",
@@ -570,7 +570,7 @@ ROWS: tuple[Call, ...] = (
         unless="no_dist=True",
         source="torch 2.13.0 torch/distributed/checkpoint/state_dict_saver.py:89",
     ),
-    Call(
+    CallRow(
         "torch.distributed.checkpoint.async_save",
         COLLECTIVE,
         "checkpoint_save",
@@ -583,7 +583,7 @@ ROWS: tuple[Call, ...] = (
         unless="no_dist=True",
         source="torch 2.13.0 torch/distributed/checkpoint/state_dict_saver.py:221",
     ),
-    Call(
+    CallRow(
         "torch.distributed.checkpoint.load",
         COLLECTIVE,
         "checkpoint_load",
@@ -595,7 +595,7 @@ ROWS: tuple[Call, ...] = (
         unless="no_dist=True",
         source="torch 2.13.0 torch/distributed/checkpoint/state_dict_loader.py:60",
     ),
-    Call(
+    CallRow(
         "torch.distributed.checkpoint.save_state_dict",
         COLLECTIVE,
         "checkpoint_save",
@@ -607,7 +607,7 @@ ROWS: tuple[Call, ...] = (
         unless="no_dist=True",
         source="torch 2.13.0 torch/distributed/checkpoint/state_dict_saver.py:64",
     ),
-    Call(
+    CallRow(
         "torch.distributed.checkpoint.load_state_dict",
         COLLECTIVE,
         "checkpoint_load",
@@ -619,7 +619,7 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/distributed/checkpoint/state_dict_loader.py:36",
     ),
     # State dicts of any wrapping.
-    Call(
+    CallRow(
         "torch.distributed.checkpoint.state_dict.get_model_state_dict",
         SHARDED,
         "state_dict",
@@ -628,7 +628,7 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/distributed/checkpoint/state_dict.py:1189",
         # with full_state_dict and cpu_offload it is empty on all ranks but 0
     ),
-    Call(
+    CallRow(
         "torch.distributed.checkpoint.state_dict.get_optimizer_state_dict",
         SHARDED,
         "optim_state_dict",
@@ -636,7 +636,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="torch 2.13.0 torch/distributed/checkpoint/state_dict.py:1226",
     ),
-    Call(
+    CallRow(
         "torch.distributed.checkpoint.state_dict.get_state_dict",
         SHARDED,
         "state_dict",
@@ -644,7 +644,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="torch 2.13.0 torch/distributed/checkpoint/state_dict.py:1271",
     ),
-    Call(
+    CallRow(
         "torch.distributed.checkpoint.state_dict.set_model_state_dict",
         SHARDED,
         "load_state_dict",
@@ -653,7 +653,7 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/distributed/checkpoint/state_dict.py:1399",
         # with broadcast_from_rank0 a collective for every kind of model
     ),
-    Call(
+    CallRow(
         "torch.distributed.checkpoint.state_dict.set_optimizer_state_dict",
         SHARDED,
         "load_optim_state_dict",
@@ -661,7 +661,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="torch 2.13.0 torch/distributed/checkpoint/state_dict.py:1438",
     ),
-    Call(
+    CallRow(
         "torch.distributed.checkpoint.state_dict.set_state_dict",
         SHARDED,
         "load_state_dict",
@@ -670,7 +670,7 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/distributed/checkpoint/state_dict.py:1481",
     ),
     # DTensor. A DTensor exists only where something is sharded, so its methods need no mode.
-    Call(
+    CallRow(
         "torch.distributed.tensor.DTensor.full_tensor",
         COLLECTIVE,
         "full_tensor",
@@ -678,7 +678,7 @@ ROWS: tuple[Call, ...] = (
         result="uniform",
         source="torch 2.13.0 torch/distributed/tensor/_api.py:748",
     ),
-    Call(
+    CallRow(
         "torch.distributed.tensor.DTensor.redistribute",
         COLLECTIVE,
         "redistribute",
@@ -687,7 +687,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="torch 2.13.0 torch/distributed/tensor/_api.py:641",
     ),
-    Call(
+    CallRow(
         "torch.distributed.tensor.DTensor.from_local",
         COLLECTIVE,
         "from_local",
@@ -698,7 +698,7 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/distributed/tensor/_api.py:450",
         # the check broadcasts; without it there is no communication
     ),
-    Call(
+    CallRow(
         "torch.distributed.tensor.distribute_tensor",
         COLLECTIVE,
         "distribute_tensor",
@@ -708,7 +708,7 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/distributed/tensor/_api.py:857",
         # scatters or broadcasts from src_data_rank; none with src_data_rank=None
     ),
-    Call(
+    CallRow(
         "torch.distributed.tensor.distribute_module",
         COLLECTIVE,
         "distribute_module",
@@ -717,7 +717,7 @@ ROWS: tuple[Call, ...] = (
         result="wrapped",
         source="torch 2.13.0 torch/distributed/tensor/_api.py:1069",
     ),
-    Call(
+    CallRow(
         "torch.distributed.tensor.parallel.parallelize_module",
         COLLECTIVE,
         "parallelize_module",
@@ -727,7 +727,7 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/distributed/tensor/parallel/api.py:14",
     ),
     # FSDP1.
-    Call(
+    CallRow(
         "torch.distributed.fsdp.FullyShardedDataParallel",
         COLLECTIVE,
         "fsdp_wrap",
@@ -738,7 +738,7 @@ ROWS: tuple[Call, ...] = (
         # sync_module_states broadcasts at once; else the first forward waits for the ranks that
         # did not wrap
     ),
-    Call(
+    CallRow(
         "torch.distributed.fsdp.FullyShardedDataParallel.__call__",
         SHARDED,
         "forward",
@@ -747,7 +747,7 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/distributed/fsdp/fully_sharded_data_parallel.py:835",
         # all-gathers parameters in training and evaluation alike
     ),
-    Call(
+    CallRow(
         "torch.distributed.fsdp.FullyShardedDataParallel.forward",
         SHARDED,
         "forward",
@@ -755,7 +755,7 @@ ROWS: tuple[Call, ...] = (
         result="local",
         source="torch 2.13.0 torch/distributed/fsdp/fully_sharded_data_parallel.py:835",
     ),
-    Call(
+    CallRow(
         "torch.distributed.fsdp.FullyShardedDataParallel.summon_full_params",
         COLLECTIVE,
         "summon_full_params",
@@ -765,7 +765,7 @@ ROWS: tuple[Call, ...] = (
         exit_too=True,
         source="torch 2.13.0 torch/distributed/fsdp/fully_sharded_data_parallel.py:864",
     ),
-    Call(
+    CallRow(
         "torch.distributed.fsdp.FullyShardedDataParallel.clip_grad_norm_",
         COLLECTIVE,
         "clip_grad_norm",
@@ -773,7 +773,7 @@ ROWS: tuple[Call, ...] = (
         result="uniform",
         source="torch 2.13.0 torch/distributed/fsdp/fully_sharded_data_parallel.py:1074",
     ),
-    Call(
+    CallRow(
         "torch.distributed.fsdp.FullyShardedDataParallel.state_dict",
         COLLECTIVE,
         "state_dict",
@@ -782,7 +782,7 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/nn/modules/module.py:2194",
         # FSDP1 hooks nn.Module.state_dict; a full state dict gathers every parameter
     ),
-    Call(
+    CallRow(
         "torch.distributed.fsdp.FullyShardedDataParallel.optim_state_dict",
         COLLECTIVE,
         "optim_state_dict",
@@ -790,7 +790,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="torch 2.13.0 torch/distributed/fsdp/fully_sharded_data_parallel.py:1797",
     ),
-    Call(
+    CallRow(
         "torch.distributed.fsdp.FullyShardedDataParallel.optim_state_dict_to_load",
         COLLECTIVE,
         "optim_state_dict_to_load",
@@ -798,7 +798,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="torch 2.13.0 torch/distributed/fsdp/fully_sharded_data_parallel.py:1893",
     ),
-    Call(
+    CallRow(
         "torch.distributed.fsdp.FullyShardedDataParallel.full_optim_state_dict",
         COLLECTIVE,
         "optim_state_dict",
@@ -807,7 +807,7 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/distributed/fsdp/fully_sharded_data_parallel.py:1377",
         # empty on ranks other than 0 by default
     ),
-    Call(
+    CallRow(
         "torch.distributed.fsdp.FullyShardedDataParallel.sharded_optim_state_dict",
         COLLECTIVE,
         "optim_state_dict",
@@ -815,7 +815,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="torch 2.13.0 torch/distributed/fsdp/fully_sharded_data_parallel.py:1448",
     ),
-    Call(
+    CallRow(
         "torch.distributed.fsdp.FullyShardedDataParallel.scatter_full_optim_state_dict",
         COLLECTIVE,
         "scatter_full_optim_state_dict",
@@ -823,7 +823,7 @@ ROWS: tuple[Call, ...] = (
         result="rank",
         source="torch 2.13.0 torch/distributed/fsdp/fully_sharded_data_parallel.py:1595",
     ),
-    Call(
+    CallRow(
         "torch.distributed.fsdp.FullyShardedDataParallel.flatten_sharded_optim_state_dict",
         COLLECTIVE,
         "optim_state_dict_to_load",
@@ -832,7 +832,7 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/distributed/fsdp/fully_sharded_data_parallel.py:1556",
     ),
     # FSDP2.
-    Call(
+    CallRow(
         "torch.distributed.fsdp.fully_shard",
         COLLECTIVE,
         "fully_shard",
@@ -841,7 +841,7 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/distributed/fsdp/_fully_shard/_fully_shard.py:98",
         # shards in place; without a mesh it creates one, which is a collective
     ),
-    Call(
+    CallRow(
         "torch.distributed.fsdp.FSDPModule.unshard",
         COLLECTIVE,
         "unshard",
@@ -850,7 +850,7 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/distributed/fsdp/_fully_shard/_fully_shard.py:345",
     ),
     # DDP and its relatives.
-    Call(
+    CallRow(
         "torch.nn.parallel.DistributedDataParallel",
         COLLECTIVE,
         "ddp_wrap",
@@ -860,7 +860,7 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/nn/parallel/distributed.py:466",
         # verifies shapes and broadcasts parameters of rank 0 (init_sync)
     ),
-    Call(
+    CallRow(
         "torch.nn.parallel.DistributedDataParallel.__call__",
         WRAPPED,
         "forward",
@@ -870,7 +870,7 @@ ROWS: tuple[Call, ...] = (
         # broadcasts buffers before the forward, also in evaluation and without gradients, unless
         # there are none or broadcast_buffers=False
     ),
-    Call(
+    CallRow(
         "torch.nn.parallel.DistributedDataParallel.forward",
         WRAPPED,
         "forward",
@@ -878,7 +878,7 @@ ROWS: tuple[Call, ...] = (
         result="local",
         source="torch 2.13.0 torch/nn/parallel/distributed.py:1884",
     ),
-    Call(
+    CallRow(
         "torch.nn.parallel.DistributedDataParallel.join",
         COLLECTIVE,
         "join",
@@ -889,7 +889,7 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/nn/parallel/distributed.py:1989",
         # every forward inside takes part; early ranks shadow the others' collectives at the exit
     ),
-    Call(
+    CallRow(
         "torch.distributed.algorithms.join.Join",
         COLLECTIVE,
         "join",
@@ -899,7 +899,7 @@ ROWS: tuple[Call, ...] = (
         exit_too=True,
         source="torch 2.13.0 torch/distributed/algorithms/join.py:104",
     ),
-    Call(
+    CallRow(
         "torch.nn.SyncBatchNorm",
         WRAPPED,
         "sync_batch_norm",
@@ -909,7 +909,7 @@ ROWS: tuple[Call, ...] = (
         # the layer's forward gathers statistics in training mode; building it does not
         # communicate
     ),
-    Call(
+    CallRow(
         "torch.Tensor.backward",
         WRAPPED,
         "backward",
@@ -917,7 +917,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="torch 2.13.0 torch/_tensor.py:566",
     ),
-    Call(
+    CallRow(
         "torch.autograd.backward",
         WRAPPED,
         "backward",
@@ -925,7 +925,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="torch 2.13.0 torch/autograd/__init__.py:255",
     ),
-    Call(
+    CallRow(
         "torch.distributed.optim.ZeroRedundancyOptimizer.step",
         COLLECTIVE,
         "zero_step",
@@ -933,7 +933,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="torch 2.13.0 torch/distributed/optim/zero_redundancy_optimizer.py:1124",
     ),
-    Call(
+    CallRow(
         "torch.distributed.optim.ZeroRedundancyOptimizer.consolidate_state_dict",
         COLLECTIVE,
         "consolidate_state_dict",
@@ -942,7 +942,7 @@ ROWS: tuple[Call, ...] = (
         source="torch 2.13.0 torch/distributed/optim/zero_redundancy_optimizer.py:513",
         # needed on all ranks before state_dict() on one
     ),
-    Call(
+    CallRow(
         "torch.distributed.optim.PostLocalSGDOptimizer.step",
         COLLECTIVE,
         "average_parameters",
@@ -950,7 +950,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="torch 2.13.0 torch/distributed/optim/post_localSGD_optimizer.py:100",
     ),
-    Call(
+    CallRow(
         "torch.utils.data.DataLoader.__iter__",
         COLLECTIVE,
         "share_seed",

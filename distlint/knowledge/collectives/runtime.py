@@ -1,25 +1,25 @@
 """distlint's own runtime, which fixed code calls."""
 
-from distlint.knowledge.schema import Call, Effect
+from distlint.knowledge.schema import CallRow, Effect
 
 COLLECTIVE = Effect.COLLECTIVE
 
-ROWS: tuple[Call, ...] = (
-    Call(
+ROWS: tuple[CallRow, ...] = (
+    CallRow(
         "distlint.runtime.any_rank",
         COLLECTIVE,
         "any_rank",
         group_keyword="",
         source="distlint 0.1.0 distlint/runtime/agreement.py",
     ),
-    Call(
+    CallRow(
         "distlint.runtime.all_ranks",
         COLLECTIVE,
         "all_ranks",
         group_keyword="",
         source="distlint 0.1.0 distlint/runtime/agreement.py",
     ),
-    Call(
+    CallRow(
         "distlint.runtime.barrier",
         COLLECTIVE,
         "runtime_barrier",
@@ -27,7 +27,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="distlint 0.1.0 distlint/runtime/sections.py",
     ),
-    Call(
+    CallRow(
         "distlint.runtime.wait_for_everyone",
         COLLECTIVE,
         "runtime_barrier",
@@ -35,7 +35,7 @@ ROWS: tuple[Call, ...] = (
         result="none",
         source="distlint 0.1.0 distlint/runtime/sections.py",
     ),
-    Call(
+    CallRow(
         "distlint.runtime.main_process_first",
         COLLECTIVE,
         "main_process_first",
@@ -45,7 +45,7 @@ ROWS: tuple[Call, ...] = (
         context=True,
         source="distlint 0.1.0 distlint/runtime/sections.py",
     ),
-    Call(
+    CallRow(
         "distlint.runtime.run_on_main",
         COLLECTIVE,
         "run_on_main",
@@ -54,7 +54,7 @@ ROWS: tuple[Call, ...] = (
         source="distlint 0.1.0 distlint/runtime/sections.py",
         # the others wait for the main process, and hear of its exception
     ),
-    Call(
+    CallRow(
         "distlint.runtime.save",
         COLLECTIVE,
         "save",
@@ -67,7 +67,7 @@ ROWS: tuple[Call, ...] = (
         atomic=True,
         source="distlint 0.1.0 distlint/runtime/saving.py",
     ),
-    Call(
+    CallRow(
         "distlint.runtime.full_state_dict",
         COLLECTIVE,
         "full_state_dict",

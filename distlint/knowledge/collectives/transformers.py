@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from distlint.knowledge.schema import Call, Effect
+from distlint.knowledge.schema import CallRow, Effect
 
 COLLECTIVE = Effect.COLLECTIVE
 SHARDED = Effect.SHARDED_COLLECTIVE
@@ -22,16 +22,16 @@ _AUTO_CLASSES = (
     "AutoModelForSpeechSeq2Seq",
 )
 
-ROWS: tuple[Call, ...] = (
+ROWS: tuple[CallRow, ...] = (
     # Trainer: loops.
-    Call(
+    CallRow(
         "transformers.Trainer.train",
         COLLECTIVE,
         "train",
         group_keyword="",
         source="transformers 5.23.0 transformers/trainer.py:1450",
     ),
-    Call(
+    CallRow(
         "transformers.Trainer.evaluate",
         COLLECTIVE,
         "evaluate",
@@ -39,35 +39,35 @@ ROWS: tuple[Call, ...] = (
         source="transformers 5.23.0 transformers/trainer.py:2797",
         # gathers losses, predictions and labels
     ),
-    Call(
+    CallRow(
         "transformers.Trainer.predict",
         COLLECTIVE,
         "predict",
         group_keyword="",
         source="transformers 5.23.0 transformers/trainer.py:3124",
     ),
-    Call(
+    CallRow(
         "transformers.Trainer.evaluation_loop",
         COLLECTIVE,
         "evaluate",
         group_keyword="",
         source="transformers 5.23.0 transformers/trainer.py:2896",
     ),
-    Call(
+    CallRow(
         "transformers.Trainer._evaluate",
         COLLECTIVE,
         "evaluate",
         group_keyword="",
         source="transformers 5.23.0 transformers/trainer.py:3294",
     ),
-    Call(
+    CallRow(
         "transformers.Trainer._inner_training_loop",
         COLLECTIVE,
         "train",
         group_keyword="",
         source="transformers 5.23.0 transformers/trainer.py:1583",
     ),
-    Call(
+    CallRow(
         "transformers.Trainer._maybe_log_save_evaluate",
         COLLECTIVE,
         "log_save_evaluate",
@@ -76,7 +76,7 @@ ROWS: tuple[Call, ...] = (
         source="transformers 5.23.0 transformers/trainer.py:2230",
         # gathers the loss where control.should_log, which is the same on all ranks
     ),
-    Call(
+    CallRow(
         "transformers.Trainer.training_step",
         WRAPPED,
         "training_step",
@@ -84,7 +84,7 @@ ROWS: tuple[Call, ...] = (
         result="local",
         source="transformers 5.23.0 transformers/trainer.py:2043",
     ),
-    Call(
+    CallRow(
         "transformers.Trainer.compute_loss",
         WRAPPED,
         "forward",
@@ -92,7 +92,7 @@ ROWS: tuple[Call, ...] = (
         result="local",
         source="transformers 5.23.0 transformers/trainer.py:2122",
     ),
-    Call(
+    CallRow(
         "transformers.Trainer.prediction_step",
         SHARDED,
         "forward",
@@ -100,7 +100,7 @@ ROWS: tuple[Call, ...] = (
         result="local",
         source="transformers 5.23.0 transformers/trainer.py:3185",
     ),
-    Call(
+    CallRow(
         "transformers.Trainer._get_num_items_in_batch",
         COLLECTIVE,
         "all_gather",
@@ -108,7 +108,7 @@ ROWS: tuple[Call, ...] = (
         source="transformers 5.23.0 transformers/trainer.py:2298",
         # where average_tokens_across_devices is set
     ),
-    Call(
+    CallRow(
         "transformers.Trainer.get_batch_samples",
         COLLECTIVE,
         "all_gather",
@@ -117,7 +117,7 @@ ROWS: tuple[Call, ...] = (
         # where average_tokens_across_devices is set; as many batches on all ranks, since
         # prepared loaders are even
     ),
-    Call(
+    CallRow(
         "transformers.Trainer._nested_gather",
         COLLECTIVE,
         "all_gather",
@@ -125,7 +125,7 @@ ROWS: tuple[Call, ...] = (
         source="transformers 4.57.1 transformers/trainer.py:4805",
         # gone in transformers 5
     ),
-    Call(
+    CallRow(
         "transformers.Trainer.store_flos",
         COLLECTIVE,
         "all_gather",
@@ -134,7 +134,7 @@ ROWS: tuple[Call, ...] = (
         source="transformers 5.23.0 transformers/trainer.py:4205",
     ),
     # Trainer: files. should_save chooses the rank inside; the calls belong on all ranks.
-    Call(
+    CallRow(
         "transformers.Trainer.save_model",
         SHARDED,
         "save_model",
@@ -146,7 +146,7 @@ ROWS: tuple[Call, ...] = (
         writers="main",
         source="transformers 5.23.0 transformers/trainer.py:4077",
     ),
-    Call(
+    CallRow(
         "transformers.Trainer._save",
         GUARDED,
         "save_model",
@@ -157,7 +157,7 @@ ROWS: tuple[Call, ...] = (
         writers="main",
         source="transformers 5.23.0 transformers/trainer.py:4131",
     ),
-    Call(
+    CallRow(
         "transformers.Trainer._save_checkpoint",
         COLLECTIVE,
         "save_checkpoint",
@@ -168,7 +168,7 @@ ROWS: tuple[Call, ...] = (
         source="transformers 5.23.0 transformers/trainer.py:3355",
         # store_flos gathers in every distributed mode
     ),
-    Call(
+    CallRow(
         "transformers.Trainer._save_optimizer_and_scheduler",
         SHARDED,
         "save_optimizer",
@@ -180,7 +180,7 @@ ROWS: tuple[Call, ...] = (
         writers="main",
         source="transformers 5.23.0 transformers/trainer.py:3513",
     ),
-    Call(
+    CallRow(
         "transformers.Trainer._save_rng_state",
         GUARDED,
         "",
@@ -191,7 +191,7 @@ ROWS: tuple[Call, ...] = (
         writers="each",
         source="transformers 5.23.0 transformers/trainer.py:3462",
     ),
-    Call(
+    CallRow(
         "transformers.Trainer._load_best_model",
         SHARDED,
         "load_model",
@@ -200,7 +200,7 @@ ROWS: tuple[Call, ...] = (
         also=(Effect.READ,),
         source="transformers 5.23.0 transformers/trainer.py:3735",
     ),
-    Call(
+    CallRow(
         "transformers.Trainer._load_from_checkpoint",
         SHARDED,
         "load_model",
@@ -211,7 +211,7 @@ ROWS: tuple[Call, ...] = (
         also=(Effect.READ,),
         source="transformers 5.23.0 transformers/trainer.py:3602",
     ),
-    Call(
+    CallRow(
         "transformers.Trainer._load_optimizer_and_scheduler",
         SHARDED,
         "load_optimizer",
@@ -222,7 +222,7 @@ ROWS: tuple[Call, ...] = (
         also=(Effect.READ,),
         source="transformers 5.23.0 transformers/trainer.py:3886",
     ),
-    Call(
+    CallRow(
         "transformers.Trainer.push_to_hub",
         SHARDED,
         "save_model",
@@ -233,7 +233,7 @@ ROWS: tuple[Call, ...] = (
         source="transformers 5.23.0 transformers/trainer.py:4337",
         # saves on all ranks first, then uploads from the main one
     ),
-    Call(
+    CallRow(
         "transformers.Trainer.create_model_card",
         GUARDED,
         "",
@@ -242,7 +242,7 @@ ROWS: tuple[Call, ...] = (
         writers="main",
         source="transformers 5.23.0 transformers/trainer.py:4263",
     ),
-    Call(
+    CallRow(
         "transformers.Trainer.init_hf_repo",
         GUARDED,
         "",
@@ -251,7 +251,7 @@ ROWS: tuple[Call, ...] = (
         writers="main",
         source="transformers 5.23.0 transformers/trainer.py:4237",
     ),
-    Call(
+    CallRow(
         "transformers.Trainer.save_state",
         GUARDED,
         "",
@@ -260,7 +260,7 @@ ROWS: tuple[Call, ...] = (
         writers="main",
         source="transformers 5.23.0 transformers/trainer_pt_utils.py:1282",
     ),
-    Call(
+    CallRow(
         "transformers.Trainer.save_metrics",
         GUARDED,
         "",
@@ -269,7 +269,7 @@ ROWS: tuple[Call, ...] = (
         writers="main",
         source="transformers 5.23.0 transformers/trainer_pt_utils.py:1243",
     ),
-    Call(
+    CallRow(
         "transformers.Trainer.log_metrics",
         GUARDED,
         "",
@@ -279,21 +279,21 @@ ROWS: tuple[Call, ...] = (
         source="transformers 5.23.0 transformers/trainer_pt_utils.py:1152",
         # prints on the main process only
     ),
-    Call(
+    CallRow(
         "transformers.Trainer._clip_grad_norm",
         SHARDED,
         "clip_grad_norm",
         group_keyword="",
         source="transformers 5.23.0 transformers/trainer.py:2773",
     ),
-    Call(
+    CallRow(
         "transformers.Trainer._get_grad_norm",
         SHARDED,
         "clip_grad_norm",
         group_keyword="",
         source="transformers 5.23.0 transformers/trainer.py:2781",
     ),
-    Call(
+    CallRow(
         "transformers.TrainingArguments.main_process_first",
         COLLECTIVE,
         "barrier",
@@ -305,21 +305,21 @@ ROWS: tuple[Call, ...] = (
         # local=False lets the global main process go first; the release is in a finally
     ),
     # Functions of the trainer modules.
-    Call(
+    CallRow(
         "transformers.trainer_pt_utils.nested_gather",
         COLLECTIVE,
         "all_gather",
         group_keyword="",
         source="transformers 5.23.0 transformers/trainer_pt_utils.py:218",
     ),
-    Call(
+    CallRow(
         "transformers.trainer_pt_utils.distributed_concat",
         COLLECTIVE,
         "all_gather",
         group_keyword="",
         source="transformers 5.23.0 transformers/trainer_pt_utils.py:199",
     ),
-    Call(
+    CallRow(
         "transformers.trainer_pt_utils.distributed_broadcast_scalars",
         COLLECTIVE,
         "all_gather",
@@ -327,7 +327,7 @@ ROWS: tuple[Call, ...] = (
         source="transformers 5.23.0 transformers/trainer_pt_utils.py:282",
         # an all_gather in spite of its name
     ),
-    Call(
+    CallRow(
         "transformers.trainer_pt_utils.torch_distributed_zero_first",
         COLLECTIVE,
         "barrier",
@@ -339,7 +339,7 @@ ROWS: tuple[Call, ...] = (
         # its argument is the local rank
     ),
     # Models.
-    Call(
+    CallRow(
         "transformers.PreTrainedModel.from_pretrained",
         SHARDED,
         "from_pretrained",
@@ -353,7 +353,7 @@ ROWS: tuple[Call, ...] = (
         # under ZeRO-3 weights are loaded on rank 0 and scattered
     ),
     *(
-        Call(
+        CallRow(
             f"transformers.{name}.from_pretrained",
             SHARDED,
             "from_pretrained",
@@ -368,7 +368,7 @@ ROWS: tuple[Call, ...] = (
         )
         for name in _AUTO_CLASSES
     ),
-    Call(
+    CallRow(
         "transformers.PreTrainedModel.save_pretrained",
         SHARDED,
         "save_pretrained",
@@ -381,7 +381,7 @@ ROWS: tuple[Call, ...] = (
         # writes on every rank unless is_main_process says no; gathers where the model was
         # sharded at load time
     ),
-    Call(
+    CallRow(
         "transformers.PreTrainedModel.resize_token_embeddings",
         SHARDED,
         "resize_token_embeddings",
@@ -389,7 +389,7 @@ ROWS: tuple[Call, ...] = (
         result="uniform",
         source="transformers 5.23.0 transformers/modeling_utils.py:2633",
     ),
-    Call(
+    CallRow(
         "transformers.GenerationMixin.generate",
         SHARDED,
         "generate",
@@ -399,7 +399,7 @@ ROWS: tuple[Call, ...] = (
         # every forward gathers; synced_gpus keeps ranks in step
     ),
     # PEFT.
-    Call(
+    CallRow(
         "peft.PeftModel.save_pretrained",
         Effect.WRITE,
         "save_pretrained",
@@ -410,7 +410,7 @@ ROWS: tuple[Call, ...] = (
         source="peft 0.21.2 peft/peft_model.py:238",
         # writes on every rank unless is_main_process says no
     ),
-    Call(
+    CallRow(
         "peft.PeftModel.from_pretrained",
         SHARDED,
         "from_pretrained",
@@ -422,7 +422,7 @@ ROWS: tuple[Call, ...] = (
         locked=True,
         source="peft 0.21.2 peft/peft_model.py:418",
     ),
-    Call(
+    CallRow(
         "peft.PeftModel.generate",
         SHARDED,
         "generate",
@@ -430,7 +430,7 @@ ROWS: tuple[Call, ...] = (
         result="local",
         source="peft 0.21.2 peft/peft_model.py:1009",
     ),
-    Call(
+    CallRow(
         "peft.utils.integrations.gather_params_ctx",
         SHARDED,
         "gathered_parameters",

@@ -49,7 +49,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.interpreter.values import Spread
+from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import place_of, source_of, span_of
 from distlint.analysis.traces.witness import event_text, related_places, text_of, where, witness
 from distlint.edits import Replace
@@ -118,7 +118,7 @@ def _fix(model: Model, divergence: Divergence, test: ast.expr) -> Fix:
     text = source_of(divergence.module, test)
     site = divergence.event.site
     split = site is None or any(
-        g.node is not test and g.value.spread is not Spread.UNIFORM for g in site.guards
+        g.node is not test and g.value.variance is not Variance.UNIFORM for g in site.guards
     )
     if not isinstance(node, ast.If) or not text or split or node.test is not test:
         return Fix(Applicability.DISPLAY, f"Let all ranks give one answer: `{name}(condition)`")

@@ -43,7 +43,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.interpreter.values import Spread
+from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import assignments
 from distlint.edits import Replace
@@ -111,7 +111,7 @@ def _ragged(
     value = site.argument(position, "tensor")
     if (
         value is not None
-        and value.spread is Spread.LOCAL
+        and value.variance is Variance.RANK_LOCAL
         and {"masked", "ragged"} <= value.tags
         and isinstance(same_shape(made), ast.Subscript)
     ):

@@ -42,7 +42,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.live.arrival import ranked
+from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import Model, place_of, related, span_of
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.linked import linked
@@ -55,7 +55,7 @@ from distlint.rule import Status
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
-    from distlint.analysis.live.arrival import Arrival
+    from distlint.analysis.live.joint_entry import JointEntry
     from distlint.analysis.program.definitions import Function, Module
 
 CODE = "DL503"
@@ -72,10 +72,10 @@ _METHODS = frozenset({"to", "cuda"})
 
 def check(model: Model) -> Iterator[Finding]:
     """Each constant device that all ranks use; one for each function."""
-    reasons: dict[Function, Arrival] = {}
-    for (function, _), arrival in model.arrivals.items():
-        if arrival.all_ranks:
-            reasons.setdefault(function, arrival)
+    reasons: dict[Function, JointEntry] = {}
+    for (function, _), joint_entry in model.joint_entries.items():
+        if joint_entry.all_ranks:
+            reasons.setdefault(function, joint_entry)
     for module in model.modules:
         if "cuda" not in module.source.text or "torch" not in module.source.text:
             continue
@@ -139,7 +139,7 @@ def _device(site: CallSite) -> tuple[ast.expr, str | None]:
 
 
 def _finding(
-    model: Model, module: Module, site: CallSite, node: ast.expr, device: str, reason: Arrival
+    model: Model, module: Module, site: CallSite, node: ast.expr, device: str, reason: JointEntry
 ) -> Finding:
     fix = _fix(model, module, site, node, device)
     shown = "`cuda:0`" if device == "cuda:0" else "the current device, which is `cuda:0`"

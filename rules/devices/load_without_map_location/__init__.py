@@ -41,8 +41,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.interpreter.values import Spread
-from distlint.analysis.live.arrival import ranked
+from distlint.analysis.interpreter.values import Variance
+from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import Model, place_of, related, source_of
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -52,7 +52,7 @@ from distlint.rule import Status
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
-    from distlint.analysis.live.arrival import Arrival
+    from distlint.analysis.live.joint_entry import JointEntry
 
 CODE = "DL505"
 NAME = "load-without-map-location"
@@ -66,12 +66,12 @@ _ON_CPU = re.compile(r"scaler|rng|random|args|config|dataset|cache|token|index|m
 
 def check(model: Model) -> Iterator[Finding]:
     """Each load of a checkpoint by several ranks that does not say where to."""
-    arrivals: dict[object, Arrival] = {}
-    for (function, _), arrival in model.arrivals.items():
-        arrivals.setdefault(function, arrival)
+    joint_entries: dict[object, JointEntry] = {}
+    for (function, _), joint_entry in model.joint_entries.items():
+        joint_entries.setdefault(function, joint_entry)
     for call in model.calls("torch.load"):
         site = call.site
-        reason = arrivals.get(site.function)
+        reason = joint_entries.get(site.function)
         if (
             reason is None
             or not reason.all_ranks
@@ -101,7 +101,7 @@ def _own_file(site: CallSite) -> bool:
     """Whether each rank has a file of its own: that names the rank's own device (verl 0.9.1,
     utils/checkpoint/fsdp_checkpoint_manager.py)."""
     path = site.argument(0)
-    if path is None or path.spread is not Spread.UNIFORM or "rank" in path.tags:
+    if path is None or path.variance is not Variance.UNIFORM or "rank" in path.tags:
         return True
     work, seen = list(site.node.args[:1]), set[str]()
     while work:

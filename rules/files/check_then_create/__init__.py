@@ -39,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.interpreter.values import Spread
+from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.program.syntax import statement_with_test
 from distlint.analysis.questions import filesystem as files
@@ -53,7 +53,7 @@ from distlint.rule import Status
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import Guard
-    from distlint.analysis.live.arrival import Arrival
+    from distlint.analysis.live.joint_entry import JointEntry
     from distlint.analysis.model import Model
     from distlint.analysis.questions.filesystem import FileCall
 
@@ -82,10 +82,10 @@ _FLAGS = {
 def check(model: Model) -> Iterator[Finding]:
     """Existence tests and what follows from them, on several ranks."""
     for found in model.file_calls:
-        arrival, does = found.arrival, _DOES.get(found.effect)
+        joint_entry, does = found.joint_entry, _DOES.get(found.effect)
         guard = files.check_before(found)
         if (
-            arrival is None
+            joint_entry is None
             or does is None
             or (guard is None and found.effect is not Effect.CREATE_DIR)
             or found.row.locked
@@ -100,7 +100,7 @@ def check(model: Model) -> Iterator[Finding]:
             CODE,
             NAME,
             SEVERITY,
-            _message(found, does, guard, arrival),
+            _message(found, does, guard, joint_entry),
             place_of(module, found.site.node),
             (
                 *(
@@ -108,25 +108,25 @@ def check(model: Model) -> Iterator[Finding]:
                     if guard is not None
                     else []
                 ),
-                *evidence(arrival),
+                *evidence(joint_entry),
             ),
-            _fix(model, found, guard, arrival),
+            _fix(model, found, guard, joint_entry),
         )
 
 
-def _message(found: FileCall, does: str, guard: Guard | None, arrival: Arrival) -> str:
+def _message(found: FileCall, does: str, guard: Guard | None, joint_entry: JointEntry) -> str:
     if guard is None:
         return (
             f"the first rank creates `{found.text}` and the others fail because it is there: "
-            f"{arrival.text}. Create it with `exist_ok=True`."
+            f"{joint_entry.text}. Create it with `exist_ok=True`."
         )
     return (
-        f"all ranks find the same answer and all {does} `{found.text}`: {arrival.text}. Let one "
+        f"all ranks find the same answer and all {does} `{found.text}`: {joint_entry.text}. Let one "
         "rank go first, or do it so that a second time does no harm."
     )
 
 
-def _fix(model: Model, found: FileCall, guard: Guard | None, arrival: Arrival) -> Fix | None:
+def _fix(model: Model, found: FileCall, guard: Guard | None, joint_entry: JointEntry) -> Fix | None:
     site = found.site
     flag = _FLAGS.get(site.name.removeprefix("."))
     if flag is not None and flag not in site.keywords and not _made_again(model, found):
@@ -137,7 +137,11 @@ def _fix(model: Model, found: FileCall, guard: Guard | None, arrival: Arrival) -
         return None
     block = statement_with_test(found.function, guard.node)
     around = site.guards[: site.guards.index(guard)]
-    if block is None or guard.exits or any(g.value.spread is not Spread.UNIFORM for g in around):
+    if (
+        block is None
+        or guard.exits
+        or any(g.value.variance is not Variance.UNIFORM for g in around)
+    ):
         return None
     for call in model.calls(module=site.module):
         line = call.site.node.lineno
@@ -145,7 +149,7 @@ def _fix(model: Model, found: FileCall, guard: Guard | None, arrival: Arrival) -
         if inside and (facts.is_collective(call.site.rows) or call.site.callee is not None):
             return None  # a collective in a section of one rank would hang
     return Fix(
-        Applicability.SAFE if arrival.all_ranks else Applicability.UNSAFE,
+        Applicability.SAFE if joint_entry.all_ranks else Applicability.UNSAFE,
         "Let rank 0 go first: `main_process_first()`",
         (WrapInWith(span_of(block), span_of(block), "$main_process_first()"),),
     )

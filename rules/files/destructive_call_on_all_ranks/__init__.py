@@ -41,8 +41,8 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.interpreter.values import Spread
-from distlint.analysis.live.arrival import ranked
+from distlint.analysis.interpreter.values import Variance
+from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import evidence, place_of
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.sections import in_turn
@@ -53,7 +53,7 @@ from distlint.rule import Status
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
-    from distlint.analysis.live.arrival import Arrival
+    from distlint.analysis.live.joint_entry import JointEntry
     from distlint.analysis.model import Model
 
 CODE = "DL303"
@@ -68,9 +68,9 @@ _QUESTIONS = ("builtins.input", "getpass.getpass")
 def check(model: Model) -> Iterator[Finding]:
     """Removals of one path, and questions, by several ranks."""
     for found in model.file_calls:
-        arrival = found.arrival
+        joint_entry = found.joint_entry
         if (
-            arrival is None
+            joint_entry is None
             or found.effect is not Effect.DELETE
             or not found.by_several
             or files.check_before(found) is not None
@@ -82,45 +82,45 @@ def check(model: Model) -> Iterator[Finding]:
         yield _finding(
             found.site,
             f"the first rank removes `{found.text}` and the others fail, or remove what is new there: "
-            f"{arrival.text}. Remove it on rank 0 while the others wait: `run_on_main()`.",
-            arrival,
+            f"{joint_entry.text}. Remove it on rank 0 while the others wait: `run_on_main()`.",
+            joint_entry,
             broadcast=False,
         )
     for call in model.calls(*_QUESTIONS):
-        arrival = model.arrival_at(call)
-        if arrival is not None and len(call.classes) > 1 and not ranked(call.site):
+        joint_entry = model.joint_entry_at(call)
+        if joint_entry is not None and len(call.classes) > 1 and not ranked(call.site):
             yield _finding(
                 call.site,
-                f"every rank waits for an answer at a terminal that one process has: {arrival.text}. "
+                f"every rank waits for an answer at a terminal that one process has: {joint_entry.text}. "
                 "Ask on rank 0 and send the answer to all: `run_on_main(..., broadcast=True)`.",
-                arrival,
+                joint_entry,
                 broadcast=True,
             )
 
 
-def _finding(site: CallSite, message: str, arrival: Arrival, *, broadcast: bool) -> Finding:
+def _finding(site: CallSite, message: str, joint_entry: JointEntry, *, broadcast: bool) -> Finding:
     return Finding(
         CODE,
         NAME,
         SEVERITY,
         message,
         place_of(site.module, site.node),
-        evidence(arrival),
-        _fix(site, arrival, broadcast),
+        evidence(joint_entry),
+        _fix(site, joint_entry, broadcast),
     )
 
 
-def _fix(site: CallSite, arrival: Arrival, broadcast: bool) -> Fix | None:
+def _fix(site: CallSite, joint_entry: JointEntry, broadcast: bool) -> Fix | None:
     statement = site.statement
     alone = isinstance(statement, ast.Expr) and statement.value is site.node
-    if any(guard.value.spread is not Spread.UNIFORM for guard in site.guards):
+    if any(guard.value.variance is not Variance.UNIFORM for guard in site.guards):
         return None  # each rank decides for itself: what needs all ranks would hang here
     if not alone and not broadcast:
         return None
     edit = guarding.call_on_main(site.module.source.text, site.node, broadcast=broadcast)
     if edit is None:
         return None
-    safe = arrival.all_ranks and not broadcast
+    safe = joint_entry.all_ranks and not broadcast
     return Fix(
         Applicability.SAFE if safe else Applicability.UNSAFE,
         "Do it on rank 0 while the others wait: `run_on_main()`",

@@ -48,7 +48,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.interpreter.values import Spread
+from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import place_of, related, span_of
 from distlint.analysis.program.syntax import statement_with_test
 from distlint.analysis.questions.ordering import Race, races
@@ -108,18 +108,18 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _fix(model: Model, race: Race) -> Fix | None:
     site = race.prepared.outer
-    guard = next((g for g in site.guards if g.value.spread is Spread.RANK), None)
+    guard = next((g for g in site.guards if g.value.variance is Variance.RANK_DEPENDENT), None)
     block = statement_with_test(race.function, guard.node) if guard is not None else None
     if guard is None or guard.exits or block is None or block.orelse:
         return None
     if any(isinstance(node, (ast.Return, ast.Break, ast.Continue)) for node in walk(block)):
         return None
     around = site.guards[: site.guards.index(guard)]
-    if any(g.value.spread is not Spread.UNIFORM for g in around):
+    if any(g.value.variance is not Variance.UNIFORM for g in around):
         return None
     arrived = any(
         reason.all_ranks
-        for (function, _), reason in model.arrivals.items()
+        for (function, _), reason in model.joint_entries.items()
         if function is race.function
     )
     return Fix(

@@ -37,7 +37,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ranks import MAIN
-from distlint.analysis.live.arrival import mentions_rank
+from distlint.analysis.live.joint_entry import mentions_rank
 from distlint.analysis.model import place_of, related, span_of
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -46,7 +46,7 @@ from distlint.repairs import guarding
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.model import Call, Model
+    from distlint.analysis.model import CallGroup, Model
 
 CODE = "DL308"
 NAME = "mixed-guard"
@@ -93,7 +93,7 @@ def check(model: Model) -> Iterator[Finding]:
         )
 
 
-def _mixed(call: Call) -> ast.BoolOp | None:
+def _mixed(call: CallGroup) -> ast.BoolOp | None:
     """The condition `rank test and x or y` under which rank 0 and others make a call."""
     if MAIN not in call.classes or len(call.classes) < 2:
         return None

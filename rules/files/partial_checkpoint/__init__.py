@@ -43,7 +43,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ranks import MAIN
-from distlint.analysis.live.arrival import ranked
+from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import place_of, related, span_of
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -54,7 +54,7 @@ from distlint.rule import Status
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.values import Wrap
-    from distlint.analysis.model import Call, Model
+    from distlint.analysis.model import CallGroup, Model
     from distlint.analysis.program.definitions import Module
 
 CODE = "DL307"
@@ -110,7 +110,7 @@ def _symmetric(model: Model, module: Module) -> bool:
     )
 
 
-def _partial(call: Call, wraps: tuple[Wrap, ...]) -> Finding:
+def _partial(call: CallGroup, wraps: tuple[Wrap, ...]) -> Finding:
     site = call.site
     owner = ast.unparse(site.node.func.value) if isinstance(site.node.func, ast.Attribute) else ""
     return Finding(
@@ -125,7 +125,7 @@ def _partial(call: Call, wraps: tuple[Wrap, ...]) -> Finding:
     )
 
 
-def _prefixed(call: Call, wrap: Wrap) -> Finding:
+def _prefixed(call: CallGroup, wrap: Wrap) -> Finding:
     site = call.site
     function = site.node.func
     assert isinstance(function, ast.Attribute)

@@ -41,8 +41,8 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.interpreter.values import Spread, Value
-from distlint.analysis.live.arrival import ranked
+from distlint.analysis.interpreter.values import Value, Variance
+from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import evidence, place_of, related
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
@@ -51,7 +51,7 @@ from distlint.rule import Status
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
-    from distlint.analysis.live.arrival import Arrival
+    from distlint.analysis.live.joint_entry import JointEntry
     from distlint.analysis.model import Model
 
 CODE = "DL304"
@@ -85,13 +85,13 @@ def check(model: Model) -> Iterator[Finding]:
             and (found.function, value.key) in by_some
         )
         if (
-            found.arrival is not None
+            found.joint_entry is not None
             and shares
             and found.by_several
             and value is not None
             and _made_up(value)
         ):
-            yield from _report(found.site, value, found.text, found.arrival, seen)
+            yield from _report(found.site, value, found.text, found.joint_entry, seen)
     for call in model.calls():
         if not call.site.method.endswith("TrainingArguments") or ranked(call.site):
             continue
@@ -100,12 +100,12 @@ def check(model: Model) -> Iterator[Finding]:
             if value is not None and _made_up(value):
                 node = call.site.argument_node(None, keyword)
                 text = ast.unparse(node) if node is not None else keyword
-                yield from _report(call.site, value, text, model.arrival_at(call), seen)
+                yield from _report(call.site, value, text, model.joint_entry_at(call), seen)
 
 
 def _made_up(value: Value) -> bool:
     """Whether each process makes the value up, so that no other can know it."""
-    if value.spread is not Spread.LOCAL or "rank" in value.tags or value.origin is None:
+    if value.variance is not Variance.RANK_LOCAL or "rank" in value.tags or value.origin is None:
         return False
     if value.origin.kind not in _OWN:
         return False  # a setting from a file, of an object that holds a clock's time too
@@ -114,41 +114,41 @@ def _made_up(value: Value) -> bool:
 
 
 def _report(
-    site: CallSite, value: Value, text: str, arrival: Arrival | None, seen: set[int]
+    site: CallSite, value: Value, text: str, joint_entry: JointEntry | None, seen: set[int]
 ) -> Iterator[Finding]:
     origin = value.origin
     if origin is None or id(origin.node) in seen:
         return
     seen.add(id(origin.node))
-    why = f" ({arrival.text})" if arrival is not None else ""
+    why = f" ({joint_entry.text})" if joint_entry is not None else ""
     yield Finding(
         CODE,
         NAME,
-        SEVERITY if arrival is not None else Severity.WARNING,
+        SEVERITY if joint_entry is not None else Severity.WARNING,
         f"each rank has a `{text}` of its own, since {origin.text} goes into it{why}: ranks look for "
         "each other's files under different names. Let rank 0 choose the name and send it to all.",
         place_of(site.module, site.node),
         (
             related(origin.module, origin.node, f"{origin.text}: each process has its own"),
-            *(evidence(arrival) if arrival is not None else ()),
+            *(evidence(joint_entry) if joint_entry is not None else ()),
         ),
-        _fix(site, value, arrival),
+        _fix(site, value, joint_entry),
     )
 
 
-def _fix(site: CallSite, value: Value, arrival: Arrival | None) -> Fix | None:
+def _fix(site: CallSite, value: Value, joint_entry: JointEntry | None) -> Fix | None:
     origin = value.origin
     if (
-        arrival is None
-        or not arrival.all_ranks
-        or arrival.node.lineno >= site.node.lineno  # type: ignore[attr-defined]
-        or arrival.module is not site.module
+        joint_entry is None
+        or not joint_entry.all_ranks
+        or joint_entry.node.lineno >= site.node.lineno  # type: ignore[attr-defined]
+        or joint_entry.module is not site.module
         or origin is None
         or origin.module is not site.module
         or not isinstance(origin.node, ast.Call)
         or "hash" in value.tags
-        or any(guard.value.spread is not Spread.UNIFORM for guard in site.guards)
-        or not arrival.node.lineno < origin.node.lineno <= site.node.lineno  # type: ignore[attr-defined]
+        or any(guard.value.variance is not Variance.UNIFORM for guard in site.guards)
+        or not joint_entry.node.lineno < origin.node.lineno <= site.node.lineno  # type: ignore[attr-defined]
     ):
         return None
     edit = guarding.call_on_main(site.module.source.text, origin.node, broadcast=True)

@@ -10,7 +10,7 @@ of the rank.
 Silent where the rank, a temporary name or this rank's data goes into the path, where one rank goes first
 (`main_process_first`, `if rank != 0: barrier()` … `if rank == 0: barrier()`, a context manager of the
 project that does so), in a function that builds a parallel layout whose sizes are all 1, and on calls
-that choose the writing rank themselves (`accelerator.save`, `Trainer.save_model`, DCP, `engine.save_checkpoint`).
+that choose the writing rank themselves (`accelerator.save`, `Trainer.save_model`, DCP, `summaries.save_checkpoint`).
 
 ## Why it is bad
 The processes truncate and fill one file at the same time. What is left is a mixture, or the file is
@@ -56,7 +56,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.interpreter.values import Spread
+from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import evidence, place_of, span_of
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.sections import in_turn
@@ -67,7 +67,7 @@ from distlint.repairs import guarding
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.live.arrival import Arrival
+    from distlint.analysis.live.joint_entry import JointEntry
     from distlint.analysis.model import Model
     from distlint.analysis.questions.filesystem import FileCall
 
@@ -94,9 +94,9 @@ _LIGHT_OWNERS = ("token", "processor", "config", "extractor", "scheduler")
 def check(model: Model) -> Iterator[Finding]:
     """Writes to one path by several ranks."""
     for found in model.file_calls:
-        arrival = found.arrival
+        joint_entry = found.joint_entry
         if (
-            arrival is None
+            joint_entry is None
             or found.effect not in (Effect.WRITE, Effect.DOWNLOAD)
             or found.row.effect is Effect.DELETE
             or found.row.locked
@@ -108,15 +108,15 @@ def check(model: Model) -> Iterator[Finding]:
         ):
             continue
         node, module = found.site.node, found.site.module
-        fix = _fix(model, found, arrival)
+        fix = _fix(model, found, joint_entry)
         yield Finding(
             CODE,
             NAME,
             Severity.ERROR if _is_state(found) else Severity.WARNING,
-            f"all ranks write `{found.text}` at the same time: {arrival.text}, and what is left of "
+            f"all ranks write `{found.text}` at the same time: {joint_entry.text}, and what is left of "
             f"the file is whatever the ranks happened to write last. {_advice(fix)}",
             place_of(module, node),
-            evidence(arrival),
+            evidence(joint_entry),
             fix,
         )
 
@@ -137,20 +137,20 @@ def _advice(fix: Fix | None) -> str:
     return "Write it once, on rank 0." if fix is None else f"{fix.message}."
 
 
-def _fix(model: Model, found: FileCall, arrival: Arrival) -> Fix | None:
+def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
     site = found.site
     text, node = site.module.source.text, site.node
-    safe = Applicability.SAFE if arrival.all_ranks else Applicability.UNSAFE
+    safe = Applicability.SAFE if joint_entry.all_ranks else Applicability.UNSAFE
     if found.effect is Effect.DOWNLOAD and isinstance(site.statement, (ast.Expr, ast.Assign)):
         span = span_of(site.statement)
-        if any(guard.value.spread is Spread.LOCAL for guard in site.guards):
+        if any(guard.value.variance is Variance.RANK_LOCAL for guard in site.guards):
             return None
         return Fix(
             safe,
             "Let rank 0 download first: `main_process_first()`",
             (WrapInWith(span, span, "$main_process_first()"),),
         )
-    if any(guard.value.spread is Spread.LOCAL for guard in site.guards):
+    if any(guard.value.variance is Variance.RANK_LOCAL for guard in site.guards):
         return None  # each rank decides for itself: what needs all ranks would hang here
     if isinstance(site.statement, ast.Expr) and site.statement.value is node:
         if site.name in ("torch.save", "safetensors.torch.save_file"):

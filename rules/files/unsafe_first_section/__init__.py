@@ -39,7 +39,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.live.arrival import called, ranked
+from distlint.analysis.live.joint_entry import called, ranked
 from distlint.analysis.model import place_of, related
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.ordering import Traces
@@ -100,11 +100,11 @@ def _collectives(
     model: Model, traces: Traces, function: Function, block: ast.With | ast.AsyncWith
 ) -> Iterator[tuple[CallSite, CallSite]]:
     """Calls in the section that every rank makes and that lead to a collective, with that collective."""
-    runs = model.runs_of(function)
+    summaries = model.summaries_of(function)
     seen: set[int] = set()
-    for _, run in runs.runs() if runs is not None else ():
-        children = {id(site): child for site, child in called(run)}
-        for site in run.calls:
+    for _, summary in summaries.summaries() if summaries is not None else ():
+        children = {id(site): child for site, child in called(summary)}
+        for site in summary.calls:
             if (
                 id(site.node) in seen
                 or not files.stands_in(site, block)

@@ -47,7 +47,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.interpreter.values import Spread
+from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.environment import blocks_of, statements
 from distlint.analysis.program.syntax import assignments, own_nodes
@@ -177,7 +177,7 @@ def _is_split(site: CallSite) -> bool:
     """Whether the data set may already be this rank's part, or splits itself."""
     data = site.argument(0, "dataset")
     node = site.argument_node(0, "dataset")
-    if data is None or node is None or data.spread is not Spread.UNIFORM or "rank" in data.tags:
+    if data is None or node is None or data.variance is not Variance.UNIFORM or "rank" in data.tags:
         return True
     if len(site.node.args) > 3 or any(k.arg is None for k in site.node.keywords):
         return True
@@ -189,10 +189,10 @@ def _is_split(site: CallSite) -> bool:
 
 def _wrap(model: Model, function: Function) -> CallSite | None:
     """Where the function wraps a model by hand; None where it does not, or prepares with a framework."""
-    runs = model.runs_of(function)
+    summaries = model.summaries_of(function)
     found = None
-    for _, run in runs.runs() if runs is not None else ():
-        for site in run.calls:
+    for _, summary in summaries.summaries() if summaries is not None else ():
+        for site in summary.calls:
             fact = facts.wrapper(site.name)
             if fact is not None and fact.kinds[0] in _WRAPS:
                 found = site

@@ -38,7 +38,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.interpreter.values import Spread
+from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import Model, place_of
 from distlint.analysis.program.syntax import assignments
 from distlint.analysis.questions.seeding import Seed, seeds, without_rank
@@ -52,7 +52,7 @@ from .repair import repaired
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.interpreter.values import Value
-    from distlint.analysis.model import Call
+    from distlint.analysis.model import CallGroup
     from distlint.analysis.program.definitions import Module
 
 CODE = "DL405"
@@ -86,7 +86,7 @@ def check(model: Model) -> Iterator[Finding]:
                     yield finding
 
 
-def _sampler(module: Module, call: Call) -> Finding | None:
+def _sampler(module: Module, call: CallGroup) -> Finding | None:
     row = randomness.SAMPLERS.get(call.site.name)
     if row is None or not row.distributed or not row.seed_keyword:
         return None
@@ -105,7 +105,7 @@ def _takes_rank_off(site: CallSite, node: ast.expr | None) -> bool:
     return any(isinstance(n, ast.Sub) for tree in nodes for n in walk(tree))
 
 
-def _method(model: Model, module: Module, call: Call) -> Finding | None:
+def _method(model: Model, module: Module, call: CallGroup) -> Finding | None:
     site = call.site
     keywords = _SPLITS.get(site.method, ())
     keyword = next((k for k in keywords if _of_rank(site.keywords.get(k))), None)
@@ -127,7 +127,7 @@ def _divided(model: Model, site: CallSite) -> bool:
     )
 
 
-def _split(module: Module, call: Call, earlier: list[Seed]) -> Finding | None:
+def _split(module: Module, call: CallGroup, earlier: list[Seed]) -> Finding | None:
     site = call.site
     if site.name != _SPLIT or _of_rank(site.argument(0, "dataset")):
         return None
@@ -170,7 +170,7 @@ def _seeded_by_rank(module: Module, site: CallSite, name: str) -> bool:
 
 
 def _of_rank(value: Value | None) -> bool:
-    return value is not None and value.spread is Spread.RANK
+    return value is not None and value.variance is Variance.RANK_DEPENDENT
 
 
 def _finding(

@@ -74,7 +74,7 @@ def drawn_in_training(
 
 def _draws(model: Model, function: Function, in_loops: bool) -> Iterator[tuple[ast.Call, Draw]]:
     """What all ranks draw in a function; of the one with the training loop, what is drawn in loops."""
-    if model.runs_of(function) is None:
+    if model.summaries_of(function) is None:
         yield from draws_by_syntax(model, function)
         return
     for site in sites_of(model, function):
@@ -88,9 +88,9 @@ def _reached(model: Model, function: Function) -> list[Function]:
     found = {function}
     work = [function]
     for current in work:
-        runs = model.runs_of(current)
-        for _, run in runs.runs() if runs is not None else ():
-            for child in run.children:
+        summaries = model.summaries_of(current)
+        for _, summary in summaries.summaries() if summaries is not None else ():
+            for child in summary.children:
                 if child.function not in found:
                     found.add(child.function)
                     work.append(child.function)
@@ -100,10 +100,10 @@ def _reached(model: Model, function: Function) -> list[Function]:
 @remembered
 def sites_of(model: Model, function: Function) -> list[CallSite]:
     """The calls of a function, each once, in source order."""
-    runs = model.runs_of(function)
+    summaries = model.summaries_of(function)
     sites: dict[int, CallSite] = {}
-    for _, run in runs.runs() if runs is not None else ():
-        for site in run.calls:
+    for _, summary in summaries.summaries() if summaries is not None else ():
+        for site in summary.calls:
             sites.setdefault(id(site.node), site)
     return sorted(sites.values(), key=lambda s: (s.node.lineno, s.node.col_offset))
 
@@ -119,4 +119,4 @@ def _trains(model: Model, function: Function) -> bool:
 
 def depends_on_rank(site: CallSite) -> bool:
     """Whether a condition in force differs between ranks."""
-    return any(guard.value.spread for guard in site.guards)
+    return any(guard.value.variance for guard in site.guards)

@@ -73,8 +73,8 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _asks_for_launch(model: Model, site: AttributeSite, ranks: frozenset[RankClass]) -> bool:
     """Whether a condition on the number of ranks, or one that all ranks meet alike, is in force."""
-    runs = model.runs_of(site.function)
-    everybody = runs is not None and ranks == runs.classes
+    summaries = model.summaries_of(site.function)
+    everybody = summaries is not None and ranks == summaries.classes
     return any(
         "world_size" in g.value.tags or ("rank" in g.value.tags and everybody) for g in site.guards
     )

@@ -50,8 +50,8 @@ from distlint.nodes import walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.interpreter.ir import Run
-    from distlint.analysis.live.runs import FunctionRuns
+    from distlint.analysis.interpreter.ir import Summary
+    from distlint.analysis.live.summaries import FunctionSummaries
     from distlint.analysis.program.definitions import Function
 
 CODE = "DL208"
@@ -63,30 +63,30 @@ LITERALS = ()
 
 def check(model: Model) -> Iterator[Finding]:
     """The first use of each such variable."""
-    for runs in model.functions():
+    for summaries in model.functions():
         done: set[str] = set()
-        for node in sorted(_absent_by_rank(runs), key=lambda n: (n.lineno, n.col_offset)):
+        for node in sorted(_absent_by_rank(summaries), key=lambda n: (n.lineno, n.col_offset)):
             name = node.value.id if isinstance(node.value, ast.Name) else ""
-            made = _made_by_rank(runs.function, name) if name not in done else None
+            made = _made_by_rank(summaries.function, name) if name not in done else None
             if made is not None:
                 done.add(name)
-                yield _finding(runs.function, name, node, made)
+                yield _finding(summaries.function, name, node, made)
 
 
-def _absent_by_rank(runs: FunctionRuns) -> list[ast.Attribute]:
+def _absent_by_rank(summaries: FunctionSummaries) -> list[ast.Attribute]:
     """Attributes that some rank class, but not rank 0, asks of None."""
     found: dict[ast.Attribute, bool] = {}
-    for rank, run in runs.runs():
-        for node in _absent(run):
+    for rank, summary in summaries.summaries():
+        for node in _absent(summary):
             found[node] = found.get(node, True) and rank is not MAIN
     return [node for node, only_others in found.items() if only_others]
 
 
-def _absent(run: Run) -> Iterator[ast.Attribute]:
-    for site in run.absent:
+def _absent(summary: Summary) -> Iterator[ast.Attribute]:
+    for site in summary.none_accesses:
         if not any(map(catches_attribute_error, site.tries)):
             yield site.node
-    for call in run.calls:
+    for call in summary.calls:
         if (
             call.receiver is not None
             and call.receiver.const is None

@@ -9,8 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from distlint.analysis import Source
-from distlint.analysis.interpreter.engine import Engine
 from distlint.analysis.interpreter.ranks import MAIN
+from distlint.analysis.interpreter.summaries import Summaries
 from distlint.analysis.interpreter.values import Value
 from distlint.analysis.program.program import Program
 from distlint.knowledge.facts import Knowledge
@@ -56,7 +56,7 @@ def value_of(expression: str, before: str = "pass") -> Value:
     text = f"def main():\n    {before}\n    return {expression}\n"
     program = Program([Source("m.py", "m", text, ast.parse(text))])
     main = next(f for f in program.functions() if f.name == "main")
-    returned = Engine(program, Knowledge.default()).run(main, MAIN).returns
+    returned = Summaries(program, Knowledge.default()).summary(main, MAIN).returns
     assert returned is not None
     return returned
 

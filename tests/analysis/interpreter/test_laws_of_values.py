@@ -21,12 +21,12 @@ from hypothesis import strategies as st
 from distlint.analysis.interpreter.values import (
     NO_TAGS,
     UNKNOWN,
-    Spread,
     Value,
+    Variance,
     Wrap,
     constant,
     join,
-    spread_of,
+    variance_of,
 )
 from distlint.analysis.interpreter.variables import Variables
 from distlint.analysis.program.program import Program
@@ -39,26 +39,33 @@ TAGS = ("rank", "clock", "unwrapped")
 
 @st.composite
 def values(draw: st.DrawFn) -> Value:
-    spread = draw(st.sampled_from(Spread))
+    spread = draw(st.sampled_from(Variance))
     tags = frozenset(draw(st.sets(st.sampled_from(TAGS))))
     if draw(st.booleans()):
         const = draw(st.sampled_from((None, True, False, 1, 0, "", "a")))
         made = constant(const, spread, tags=tags)
-        return made.but(key=(*made.key, spread, tags))  # type: ignore[misc]
+        return made.replace(key=(*made.key, spread, tags))  # type: ignore[misc]
     count = draw(st.integers(0, 3))
     truth = draw(st.sampled_from((None, True, False)))
     given_ = draw(st.booleans())
     type_ = draw(st.sampled_from((None, "a.A", "a.B")))
     key = ("made", spread, tags, count, truth, given_, type_)
     return Value(
-        key, UNKNOWN, spread, tags=tags, truth=truth, given=given_, type=type_, wraps=LAYERS[:count]
+        key,
+        UNKNOWN,
+        spread,
+        tags=tags,
+        truth=truth,
+        not_none=given_,
+        type=type_,
+        wraps=LAYERS[:count],
     )
 
 
 def facts(value: Value) -> tuple[Any, ...]:
     """What is known besides the number, the type and which layers there are."""
     const = (type(value.const), value.const)
-    return const, value.spread, value.tags, value.truthiness(), value.given, len(value.wraps)
+    return const, value.variance, value.tags, value.truthiness(), value.not_none, len(value.wraps)
 
 
 @given(values(), values())
@@ -77,7 +84,7 @@ def test_join_is_associative(a: Value, b: Value, c: Value) -> None:
 @given(values(), values())
 def test_join_is_idempotent(a: Value, b: Value) -> None:
     assert join(a, a, "here") is a
-    assert facts(join(a, a.but(), "here")) == facts(a)
+    assert facts(join(a, a.replace(), "here")) == facts(a)
     once = join(a, b, "here")
     assert facts(join(once, b, "here")) == facts(once)
     assert facts(join(a, once, "here")) == facts(once)
@@ -86,9 +93,9 @@ def test_join_is_idempotent(a: Value, b: Value) -> None:
 @given(values(), values())
 def test_join_claims_what_both_hold(a: Value, b: Value) -> None:
     both = join(a, b, "here")
-    assert both.spread == max(a.spread, b.spread)
+    assert both.variance == max(a.variance, b.variance)
     assert both.tags == a.tags | b.tags
-    assert both.given == (a.given and b.given)
+    assert both.not_none == (a.not_none and b.not_none)
     if both.known:
         assert facts(a)[0] == facts(b)[0] == facts(both)[0]
     if both.truthiness() is not None:
@@ -103,17 +110,21 @@ def test_join_claims_what_both_hold(a: Value, b: Value) -> None:
 def test_join_is_monotone(a: Value, b: Value, more: Value) -> None:
     """What differs more, on one side, never gives less."""
     less, greater = join(a, b, "here"), join(join(a, more, "there"), b, "here")
-    assert less.spread <= greater.spread
+    assert less.variance <= greater.variance
     assert less.tags <= greater.tags
     if "unwrapped" not in greater.tags:
         assert len(less.wraps) <= len(greater.wraps)
 
 
-@given(values(), st.sampled_from(Spread), st.sampled_from(Spread))
-def test_of_one_value_the_larger_spread_is_kept(a: Value, one: Spread, other: Spread) -> None:
+@given(values(), st.sampled_from(Variance), st.sampled_from(Variance))
+def test_of_one_value_the_larger_spread_is_kept(a: Value, one: Variance, other: Variance) -> None:
     for given_ in (True, False):
-        both = join(a.but(spread=one, given=True), a.but(spread=other, given=given_), "here")
-        assert both.key == a.key and both.spread == max(one, other) and both.given is given_
+        both = join(
+            a.replace(variance=one, not_none=True),
+            a.replace(variance=other, not_none=given_),
+            "here",
+        )
+        assert both.key == a.key and both.variance == max(one, other) and both.not_none is given_
 
 
 @given(values(), values())
@@ -127,8 +138,8 @@ def test_elements_are_joined_one_by_one(a: Value, b: Value) -> None:
 
 @given(st.lists(values()))
 def test_what_is_computed_differs_as_its_operands_do(operands: list[Value]) -> None:
-    spread, _, tags = spread_of(operands)
-    assert spread == max((v.spread for v in operands), default=Spread.UNIFORM)
+    spread, _, tags = variance_of(operands)
+    assert spread == max((v.variance for v in operands), default=Variance.UNIFORM)
     assert tags == NO_TAGS.union(*(v.tags for v in operands))
 
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from distlint.analysis import Source
-from distlint.analysis.interpreter.engine import Engine
 from distlint.analysis.interpreter.ranks import MAIN
+from distlint.analysis.interpreter.summaries import Summaries
 from distlint.analysis.interpreter.values import Value
 from distlint.analysis.program.program import Program
 from distlint.knowledge.facts import Knowledge
@@ -41,7 +41,7 @@ def handed_over(text: str) -> dict[str, list[list[Value]]]:
     program = Program([Source("m.py", "m", text, ast.parse(text))])
     main = next(f for f in program.functions() if f.name == "main")
     found: dict[str, list[list[Value]]] = {}
-    for site in Engine(program, Knowledge.default()).run(main, MAIN).calls:
+    for site in Summaries(program, Knowledge.default()).summary(main, MAIN).calls:
         found.setdefault(site.name.rpartition(".")[2], []).append(site.args)
     return found
 
@@ -96,7 +96,7 @@ def test_nothing_is_said_that_a_sample_belies(test: str, program: str) -> None:
                     for value, sample in zip(said[name][0], (x, y), strict=True):
                         if value.known:
                             assert value.const is sample, f"{name} with {sample!r}:\n{text}"
-                        if value.given:
+                        if value.not_none:
                             assert sample is not None, f"{name} with {sample!r}:\n{text}"
 
 
@@ -118,7 +118,7 @@ def test_nothing_is_said_that_a_sample_belies(test: str, program: str) -> None:
 def test_what_is_said(test: str, then: str, orelse: str) -> None:
     said = handed_over(FUNCTIONS + ARMS.format(test=test))
     found = [
-        "none" if value.known and value.const is None else "given" if value.given else ""
+        "none" if value.known and value.const is None else "given" if value.not_none else ""
         for value in (said["then"][0][0], said["orelse"][0][0])
     ]
     assert found == [then, orelse]
@@ -126,7 +126,7 @@ def test_what_is_said(test: str, then: str, orelse: str) -> None:
 
 
 def test_an_assert_holds_behind_it() -> None:
-    assert handed_over(FUNCTIONS + ASSERTED.format(test="x is not None"))["behind"][0][0].given
+    assert handed_over(FUNCTIONS + ASSERTED.format(test="x is not None"))["behind"][0][0].not_none
 
 
 WRAPPED = """

@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 
 from distlint.analysis.interpreter.ir import Guard
 from distlint.analysis.interpreter.scope import OpenLoop, Scope
-from distlint.analysis.interpreter.values import Spread, Value, constant
+from distlint.analysis.interpreter.values import Value, Variance, constant
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.source import Source
 
 MODULE = Program([Source("m.py", "m", "", ast.parse(""))]).modules["m"]
 TESTS = st.builds(
     lambda spread, truth: (
-        Value(("test", spread), spread=spread) if truth is None else constant(truth, spread)
+        Value(("test", spread), variance=spread) if truth is None else constant(truth, spread)
     ),
-    st.sampled_from(Spread),
+    st.sampled_from(Variance),
     st.sampled_from((None, True, False)),
 )
 
@@ -43,7 +43,9 @@ def test_conditions_are_listed_outermost_first(tests: list[Value]) -> None:
 
 @given(st.lists(TESTS))
 def test_the_innermost_condition_that_the_rank_decides(tests: list[Value]) -> None:
-    deciding = [t for t in tests if t.spread is Spread.RANK and t.truthiness() is not None]
+    deciding = [
+        t for t in tests if t.variance is Variance.RANK_DEPENDENT and t.truthiness() is not None
+    ]
     found = under(tests).innermost_rank_guard()
     assert (found and found.value) is (deciding[-1] if deciding else None)
 
@@ -51,7 +53,7 @@ def test_the_innermost_condition_that_the_rank_decides(tests: list[Value]) -> No
 @given(TESTS, TESTS)
 def test_what_ranks_decide_differently_controls_its_arms(outer: Value, inner: Value) -> None:
     scope = Scope().controlled_by(outer).controlled_by(inner)
-    differing = [t for t in (outer, inner) if t.spread is not Spread.UNIFORM]
+    differing = [t for t in (outer, inner) if t.variance is not Variance.UNIFORM]
     assert scope.control is (differing[-1] if differing else None)
 
 

@@ -13,11 +13,11 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from distlint.analysis.interpreter.ir import CallSite, Guard, Run
+from distlint.analysis.interpreter.ir import CallSite, Guard, Summary
 from distlint.analysis.interpreter.ranks import MAIN, RankClass
-from distlint.analysis.interpreter.values import Closure, Spread
+from distlint.analysis.interpreter.values import Closure, Variance
 from distlint.analysis.live.processes import runs_alone
-from distlint.analysis.live.runs import FunctionRuns
+from distlint.analysis.live.summaries import FunctionSummaries
 from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import related
@@ -53,7 +53,7 @@ _NOT_ON_ALL: Final = frozenset({"_save", "push_to_hub", "create_model_card"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Arrival:
+class JointEntry:
     """Why several ranks are known to enter a function: a clause for messages, and where that shows."""
 
     text: str
@@ -69,26 +69,26 @@ class Arrival:
     """The call by which a function that shows it leads here; None where the function itself shows it."""
 
 
-Together = tuple[tuple[RankClass, Run], ...]
+Together = tuple[tuple[RankClass, Summary], ...]
 """Runs of one function that the classes of ranks make together."""
 
 Group = tuple[Function, Hashable]
 """A function with the arguments that matter, as all classes of ranks enter it together."""
 
 
-def arrivals(
-    program: Program, live: Mapping[Function, FunctionRuns], alone: frozenset[Function]
-) -> dict[Group, Arrival]:
+def joint_entries(
+    program: Program, live: Mapping[Function, FunctionSummaries], alone: frozenset[Function]
+) -> dict[Group, JointEntry]:
     """What several ranks enter together, each with its reason; nothing of what one process runs."""
     groups = {
-        (f, family): runs
+        (f, family): summaries
         for f, all_ in live.items()
         if f not in alone and not runs_alone(f)
-        for family, runs in groups_of(all_)
+        for family, summaries in groups_of(all_)
     }
-    found: dict[Group, Arrival] = {}
-    for (function, family), runs in groups.items():
-        for known, why in _reasons(program, function, runs):
+    found: dict[Group, JointEntry] = {}
+    for (function, family), summaries in groups.items():
+        for known, why in _reasons(program, function, summaries):
             if known is function:
                 found.setdefault((function, family), why)
             else:
@@ -104,17 +104,17 @@ def arrivals(
 
 def _lead_further(
     groups: dict[Group, Together],
-    found: dict[Group, Arrival],
+    found: dict[Group, JointEntry],
     work: list[Group],
 ) -> None:
     """Add what the functions of `work` call under no test of the rank, and what those call."""
     while work:
         group = work.pop()
-        runs = groups.get(group, ())
-        calls = {id(site.node) for site in together(runs)}
-        for _, run in runs:
-            for site, child in called(run):
-                callee = (child.function, family_of(child.variant))
+        summaries = groups.get(group, ())
+        calls = {id(site.node) for site in together(summaries)}
+        for _, summary in summaries:
+            for site, child in called(summary):
+                callee = (child.function, family_of(child.context))
                 if id(site.node) in calls and callee not in found:
                     reason = found[group]
                     if reason.inside and any(g.value.truthiness() is None for g in site.guards):
@@ -125,23 +125,23 @@ def _lead_further(
                     work.append(callee)
 
 
-def _performed_inside(groups: dict[Group, Together], found: dict[Group, Arrival]) -> list[Group]:
+def _performed_inside(groups: dict[Group, Together], found: dict[Group, JointEntry]) -> list[Group]:
     """Add, and return, the functions that always call one in which every rank calls a collective.
 
     The body of a script among them: what stands above `main()` runs on every rank too (BLIP
     train_retrieval.py:343, where `main` is what sets up the process group).
     """
     callers: dict[Group, list[Group]] = {}
-    for group, runs in groups.items():
-        if all(rank is MAIN for rank, _ in runs):
+    for group, summaries in groups.items():
+        if all(rank is MAIN for rank, _ in summaries):
             continue
-        calls = {id(site.node) for site in together(runs) if site.callee and not _open(site)}
+        calls = {id(site.node) for site in together(summaries) if site.callee and not _open(site)}
         if not calls:
             continue
-        for _, run in runs:
-            for site, child in called(run):
+        for _, summary in summaries:
+            for site, child in called(summary):
                 if id(site.node) in calls:
-                    callee = (child.function, family_of(child.variant))
+                    callee = (child.function, family_of(child.context))
                     callers.setdefault(callee, []).append(group)
     work = [group for group, why in found.items() if why.by_collective and why.call is None]
     added: list[Group] = []
@@ -155,11 +155,11 @@ def _performed_inside(groups: dict[Group, Together], found: dict[Group, Arrival]
     return added
 
 
-def family_of(variant: Hashable) -> Hashable:
+def family_of(context: Hashable) -> Hashable:
     """A variant without the arguments that the rank decides: the classes of ranks enter it together."""
-    if not isinstance(variant, tuple) or len(variant) != 3:
+    if not isinstance(context, tuple) or len(context) != 3:
         return None
-    cls, bound, free = variant
+    cls, bound, free = context
     bound, free = (
         tuple(part for part in parts if part[1][0] != "ranked") for parts in (bound, free)
     )
@@ -167,11 +167,11 @@ def family_of(variant: Hashable) -> Hashable:
 
 
 @remembered
-def groups_of(runs: FunctionRuns) -> list[tuple[Hashable, Together]]:
+def groups_of(summaries: FunctionSummaries) -> list[tuple[Hashable, Together]]:
     """The runs of a function that ranks make together: alike but for what the rank decides."""
-    groups: dict[Hashable, list[tuple[RankClass, Run]]] = {}
-    for variant, by_rank in runs.variants.items():
-        groups.setdefault(family_of(variant), []).extend(by_rank.items())
+    groups: dict[Hashable, list[tuple[RankClass, Summary]]] = {}
+    for context, by_rank in summaries.contexts.items():
+        groups.setdefault(family_of(context), []).extend(by_rank.items())
     in_order = sorted(groups.items(), key=lambda group: _order_of(group[0]))
     return [(family, tuple(group)) for family, group in in_order]
 
@@ -196,13 +196,13 @@ def callers_of(functions: Iterable[Iterable[CallSite]]) -> dict[Function, list[C
     return callers
 
 
-def called(run: Run) -> Iterator[tuple[CallSite, Run]]:
+def called(summary: Summary) -> Iterator[tuple[CallSite, Summary]]:
     """The calls of project functions in a run, each with the run that it leads to."""
-    by_function: dict[Function, list[Run]] = {}
-    for child in run.children:
+    by_function: dict[Function, list[Summary]] = {}
+    for child in summary.children:
         by_function.setdefault(child.function, []).append(child)
     sites: dict[Function, list[CallSite]] = {}
-    for site in run.calls:
+    for site in summary.calls:
         if site.callee is not None:
             sites.setdefault(site.callee, []).append(site)
     for function, made in sites.items():
@@ -214,11 +214,11 @@ def called(run: Run) -> Iterator[tuple[CallSite, Run]]:
 
 
 @remembered
-def together(runs: Together) -> list[CallSite]:
+def together(summaries: Together) -> list[CallSite]:
     """The calls that rank 0 and other ranks make, under no condition of the rank; each once."""
     by_node: dict[int, tuple[CallSite, set[RankClass]]] = {}
-    for rank, run in runs:
-        for site in run.calls:
+    for rank, summary in summaries:
+        for site in summary.calls:
             counts = site.rows or site.callee is not None or site.method in hooks.ANY_REGISTRARS
             if counts and not ranked(site):
                 by_node.setdefault(id(site.node), (site, set()))[1].add(rank)
@@ -253,18 +253,22 @@ def _asks_for_script(test: ast.expr) -> bool:
     )
 
 
-def beside_a_collective(site: CallSite, group: Together) -> Arrival | None:
+def beside_a_collective(site: CallSite, group: Together) -> JointEntry | None:
     """The collective that every rank performs whenever it comes to a call: under no other condition."""
     conditions = _open(site)
     for other in together(group):
         if _is_collective(other) and _open(other).items() <= conditions.items():
-            return Arrival(f"every rank calls `{other.method}()`", other.module, other.node, True)
+            return JointEntry(
+                f"every rank calls `{other.method}()`", other.module, other.node, True
+            )
     return None
 
 
 def ranked(site: CallSite) -> bool:
     """Whether who makes the call depends, or may depend, on the rank."""
-    return any(g.value.spread is Spread.RANK for g in site.guards) or maybe_guarded(site)
+    return any(g.value.variance is Variance.RANK_DEPENDENT for g in site.guards) or maybe_guarded(
+        site
+    )
 
 
 def maybe_guarded(site: CallSite) -> bool:
@@ -284,7 +288,7 @@ def maybe_guarded(site: CallSite) -> bool:
 
 
 def _may_be_about_rank(guard: Guard) -> bool:
-    if guard.value.spread is Spread.RANK and guard.value.truthiness() is not None:
+    if guard.value.variance is Variance.RANK_DEPENDENT and guard.value.truthiness() is not None:
         return False  # followed already: this rank got through
     return "rank" in guard.value.tags or mentions_rank(guard.node)
 
@@ -300,46 +304,46 @@ def mentions_rank(node: ast.expr) -> bool:
 
 
 def _reasons(
-    program: Program, function: Function, runs: Together
-) -> Iterator[tuple[Function, Arrival]]:
-    if all(rank is MAIN for rank, _ in runs):
+    program: Program, function: Function, summaries: Together
+) -> Iterator[tuple[Function, JointEntry]]:
+    if all(rank is MAIN for rank, _ in summaries):
         return
     hook = _hook(program, function)
     if hook is not None:
         text = f"every rank runs `{hook}`"
-        yield function, Arrival(text, function.module, function.node, True)
-    for site in together(runs):
+        yield function, JointEntry(text, function.module, function.node, True)
+    for site in together(summaries):
         if _always_collective(site):
             text = f"every rank calls `{site.method}()`"
-            yield function, Arrival(text, site.module, site.node, True, True)
+            yield function, JointEntry(text, site.module, site.node, True, True)
         elif function.is_module_body and site.name in _STARTS:
             # `if distributed: init_process_group()`: where there are ranks, all of them run the script.
             text = f"every rank runs this script to `{site.method}()`"
-            yield function, Arrival(text, site.module, site.node, True)
+            yield function, JointEntry(text, site.module, site.node, True)
         if site.method in hooks.ANY_REGISTRARS:
             for value in (*site.args, *site.keywords.values()):
                 if isinstance(value.target, Closure):
                     text = f"every rank runs what is given to `{site.method}()`"
-                    yield value.target.function, Arrival(text, site.module, site.node, True)
-    for _, run in runs:
-        reason = _test(run)
+                    yield value.target.function, JointEntry(text, site.module, site.node, True)
+    for _, summary in summaries:
+        reason = _test(summary)
         if reason is not None:
             yield function, reason
             return
 
 
-def _test(run: Run) -> Arrival | None:
+def _test(summary: Summary) -> JointEntry | None:
     """A test of the rank in the function itself: it would not ask if one rank alone came here."""
-    for guard in run.divides:
+    for guard in summary.rank_conditions:
         # A flag that the caller passes says nothing of where the caller calls, and one process
         # passes `not is_initialized() or get_rank() == 0` (open-instruct open_instruct/grpo_fast.py:2360).
         if (
-            guard.value.spread is Spread.RANK
+            guard.value.variance is Variance.RANK_DEPENDENT
             and guard.value.origin is not None
             and not _holds_on_one_process(guard.node)
         ):
             text = f"`{ast.unparse(guard.node)}` tells the ranks apart"
-            return Arrival(text, guard.module, guard.node, False)
+            return JointEntry(text, guard.module, guard.node, False)
     return None
 
 
@@ -377,10 +381,10 @@ def _hook(program: Program, function: Function) -> str | None:
     return None
 
 
-def evidence(arrival: Arrival) -> tuple[Related, ...]:
+def evidence(joint_entry: JointEntry) -> tuple[Related, ...]:
     """The places that show that several ranks come to a function."""
-    found = [related(arrival.module, arrival.node, arrival.text)]
-    if arrival.call is not None:
-        text = f"and calls `{arrival.call.method}()`, which leads here"
-        found.append(related(arrival.call.module, arrival.call.node, text))
+    found = [related(joint_entry.module, joint_entry.node, joint_entry.text)]
+    if joint_entry.call is not None:
+        text = f"and calls `{joint_entry.call.method}()`, which leads here"
+        found.append(related(joint_entry.call.module, joint_entry.call.node, text))
     return tuple(found)

@@ -15,7 +15,7 @@ HEAD = "import os, torch, torch.distributed as dist\n"
 def entered(text: str) -> set[str]:
     text = HEAD + dedent(text)
     model = build_model([Source("m.py", "m", text, ast.parse(text))])
-    return {function.qualname for function, _ in model.arrivals}
+    return {function.qualname for function, _ in model.joint_entries}
 
 
 def test_the_body_of_a_script_whose_main_meets_the_others() -> None:
@@ -79,7 +79,7 @@ def test_who_may_not_meet_the_others(caller: str) -> None:
         """
     found = HEAD + dedent(text) + dedent(caller)
     model = build_model([Source("m.py", "m", found, ast.parse(found))])
-    shown = {group[0].qualname for group, why in model.arrivals.items() if why.all_ranks}
+    shown = {group[0].qualname for group, why in model.joint_entries.items() if why.all_ranks}
     assert "save" not in shown
 
 

@@ -18,10 +18,10 @@ from typing import Final
 
 from distlint.analysis.interpreter.assignment import wrapped_parameter
 from distlint.analysis.interpreter.interpreter import follow
-from distlint.analysis.interpreter.ir import Run
+from distlint.analysis.interpreter.ir import Summary
 from distlint.analysis.interpreter.ranks import MAIN, RankClass
 from distlint.analysis.interpreter.signals import signal_writes
-from distlint.analysis.interpreter.values import UNKNOWN, Closure, Origin, Spread, Value, join
+from distlint.analysis.interpreter.values import UNKNOWN, Closure, Origin, Value, Variance, join
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import (
@@ -42,7 +42,7 @@ _DEPENDS: Final = frozenset({"rank", "local", "last"})
 Key = tuple[Function, RankClass, Hashable]
 
 
-class Engine:
+class Summaries:
     """All runs of one program."""
 
     def __init__(self, program: Program, knowledge: Knowledge) -> None:
@@ -57,16 +57,16 @@ class Engine:
                 self._classes_by_node[id(cls.node)] = cls
             for function in module.all_functions:
                 self._functions_by_node[id(function.node)] = function
-        self._memo: dict[Key, Run] = {}
-        self._provisional: dict[Key, Run] = {}
+        self._memo: dict[Key, Summary] = {}
+        self._provisional: dict[Key, Summary] = {}
         self._contexts: dict[tuple[Function, RankClass], set[Hashable]] = {}
         self._active: dict[Key, int] = {}
-        self._stack: list[Run] = []
+        self._stack: list[Summary] = []
         self._lowest: list[int] = []
         self._assuming: list[int] = []
         self._assumed: dict[int, dict[Hashable, tuple[str, Value | None]]] = {}
         self._read: dict[int, dict[tuple[str, int], Value | None]] = {}
-        self._unconfirmed: list[tuple[Key, int, Run]] = []
+        self._unconfirmed: list[tuple[Key, int, Summary]] = []
         self._declarations: dict[Function, dict[str, str]] = {}
         self._annotations: dict[tuple[Module, int], str | None] = {}
         self._computing: set[Hashable] = set()
@@ -145,14 +145,14 @@ class Engine:
 
     # -- runs ---------------------------------------------------------------------------------------
 
-    def run(
+    def summary(
         self,
         function: Function,
         rank: RankClass,
         bound: dict[str, Value] | None = None,
         receiver: Value | None = None,
         captured: dict[str, Value] | None = None,
-    ) -> Run:
+    ) -> Summary:
         """The run of a function on a class of ranks with these arguments."""
         given = dict(_told(function, bound)) if bound else {}
         signatures = {n: s for n, v in given.items() if (s := _argument(n, v))}
@@ -165,12 +165,12 @@ class Engine:
                     del signatures[name]  # known without the argument
         bound = {name: given[name] for name in signatures}
         captured = captured or {}
-        variant = self._variant(function, signatures, receiver, captured)
-        if receiver is not None and function.cls is not None and _class_of(variant) is None:
+        context = self._context_of(function, signatures, receiver, captured)
+        if receiver is not None and function.cls is not None and _class_of(context) is None:
             receiver = (
                 None  # shared by all classes of receivers: the first one must not be seen in it
             )
-        key = (function, rank, variant)
+        key = (function, rank, context)
         found = self._memo.get(key) or self._provisional.get(key)
         if found is not None:
             return found
@@ -178,14 +178,14 @@ class Engine:
             index = self._active[key]
             if self._lowest:
                 self._lowest[-1] = min(self._lowest[-1], index)
-            return Run(function, rank, variant, arguments=(bound, receiver, captured))
+            return Summary(function, rank, context, arguments=(bound, receiver, captured))
         if len(self._stack) >= _MAX_NESTING:
             self._give_up(function, f"called through more than {_MAX_NESTING} nested calls")
             if self._lowest:
                 self._lowest[-1] = -1
-            return Run(function, rank, variant, arguments=(bound, receiver, captured))
+            return Summary(function, rank, context, arguments=(bound, receiver, captured))
         contexts = self._contexts.setdefault((function, rank), set())
-        if len(contexts) >= _MAX_CONTEXTS and variant is not None and variant not in contexts:
+        if len(contexts) >= _MAX_CONTEXTS and context is not None and context not in contexts:
             # Of many different calls only the ranks that they pass are told apart, and those of few.
             self._give_up(
                 function,
@@ -193,18 +193,18 @@ class Engine:
             )
             ranks = {n: v for n, v in bound.items() if v.known and "rank" in n}
             if not ranks or len(contexts) >= 2 * _MAX_CONTEXTS:
-                return self.run(function, rank)
+                return self.summary(function, rank)
             if len(ranks) < len(bound) or receiver is not None or captured:
-                return self.run(function, rank, ranks)
-        contexts.add(variant)
+                return self.summary(function, rank, ranks)
+        contexts.add(context)
         if rank is not MAIN:
-            main = self._memo.get((function, MAIN, variant))
-            if main is None and not self._mentions_rank(variant):
-                main = self.run(function, MAIN, bound, receiver, captured)
+            main = self._memo.get((function, MAIN, context))
+            if main is None and not self._mentions_rank(context):
+                main = self.summary(function, MAIN, bound, receiver, captured)
             if (
                 main is not None
-                and not main.consulted & _DEPENDS
-                and not self._mentions_rank(variant)
+                and not main.depends_on & _DEPENDS
+                and not self._mentions_rank(context)
             ):
                 self._memo[key] = main
                 return main
@@ -212,61 +212,61 @@ class Engine:
 
     def _make(
         self, key: Key, bound: dict[str, Value], receiver: Value | None, captured: dict[str, Value]
-    ) -> Run:
-        function, rank, variant = key
-        run = Run(function, rank, variant)
+    ) -> Summary:
+        function, rank, context = key
+        summary = Summary(function, rank, context)
         depth = len(self._stack)
         first = len(self._unconfirmed)
         self._active[key] = depth
-        self._stack.append(run)
+        self._stack.append(summary)
         self._lowest.append(depth)
         self._assuming.append(depth)
         try:
-            variables = follow(self, run, bound, receiver, captured)
-            run.environment = variables if function.is_module_body else {}
+            variables = follow(self, summary, bound, receiver, captured)
+            summary.environment = variables if function.is_module_body else {}
         finally:
             lowest = self._lowest.pop()
             assuming = self._assuming.pop()
             self._stack.pop()
             del self._active[key]
-        if not self._confirmed(run, depth):
+        if not self._confirmed(summary, depth):
             del self._unconfirmed[first:]
         elif len(self._unconfirmed) > first:
             self._settle(first, depth)
         if min(lowest, assuming) >= depth or not self._stack:
-            self._memo[key] = run
+            self._memo[key] = summary
         else:
             # Made with a function that is still running: right only inside that run.
-            run.arguments = (bound, receiver, captured)
-            self._provisional[key] = run
+            summary.arguments = (bound, receiver, captured)
+            self._provisional[key] = summary
             self._lowest[-1] = min(self._lowest[-1], lowest)
             self._assuming[-1] = min(self._assuming[-1], assuming)
             if lowest >= depth:
-                self._unconfirmed.append((key, assuming, run))
+                self._unconfirmed.append((key, assuming, summary))
         if not self._stack:
             self._provisional.clear()
             self._unconfirmed.clear()
-        return run
+        return summary
 
-    def _confirmed(self, run: Run, depth: int) -> bool:
+    def _confirmed(self, summary: Summary, depth: int) -> bool:
         """Whether what was asked for while `run` was under way, is what was assumed of it."""
         assumed = self._assumed.pop(depth, {})
         read = self._read.pop(depth, {})
         return all(
-            _tells_nothing_more(value, run.self_attributes.get(attr))
+            _tells_nothing_more(value, summary.self_attributes.get(attr))
             for attr, value in assumed.values()
-        ) and all(run.environment.get(name) is value for (name, _), value in read.items())
+        ) and all(summary.environment.get(name) is value for (name, _), value in read.items())
 
     def _settle(self, first: int, depth: int) -> None:
         """Remember the runs that waited for nothing but the run that was at `depth`."""
         waiting = self._unconfirmed[first:]
         del self._unconfirmed[first:]
-        for key, assuming, run in waiting:
+        for key, assuming, summary in waiting:
             if assuming < depth:
-                self._unconfirmed.append((key, assuming, run))
+                self._unconfirmed.append((key, assuming, summary))
             else:
-                run.arguments = None
-                self._memo[key] = run
+                summary.arguments = None
+                self._memo[key] = summary
 
     def is_plain(self, function: Function, inputs: Iterable[Value]) -> bool:
         """Whether a call of a function with these arguments does nothing that concerns any rule."""
@@ -274,16 +274,16 @@ class Engine:
             value.known or value.type is not None or _known_of(value) is None for value in inputs
         )
 
-    def final(self, run: Run) -> Run:
+    def final(self, summary: Summary) -> Summary:
         """The complete run in place of one that a recursion cut short; only between runs."""
-        if run.arguments is None or self._stack:
-            return run
-        found = self.run(run.function, run.rank, *run.arguments)
-        return run if found.arguments is not None else found
+        if summary.arguments is None or self._stack:
+            return summary
+        found = self.summary(summary.function, summary.rank, *summary.arguments)
+        return summary if found.arguments is not None else found
 
-    def keep(self, live: set[Run]) -> None:
+    def keep(self, live: set[Summary]) -> None:
         """Forget the runs that no entry of the program leads to: they only served to find the entries."""
-        self._memo = {key: run for key, run in self._memo.items() if run in live}
+        self._memo = {key: summary for key, summary in self._memo.items() if summary in live}
         self._provisional.clear()
 
     def reset(self) -> None:
@@ -298,7 +298,7 @@ class Engine:
         self._provisional.clear()
         self._computing.clear()
 
-    def _variant(
+    def _context_of(
         self,
         function: Function,
         signatures: dict[str, tuple[Hashable, ...]],
@@ -409,15 +409,15 @@ class Engine:
         return cached.const  # type: ignore[no-any-return]
 
     @staticmethod
-    def _mentions_rank(variant: Hashable) -> bool:
-        if not isinstance(variant, tuple):
+    def _mentions_rank(context: Hashable) -> bool:
+        if not isinstance(context, tuple):
             return False
-        _, arguments, captured = variant
+        _, arguments, captured = context
         return any(part[0] == "ranked" for _, part in (*arguments, *captured))
 
     # -- values that live outside functions ------------------------------------------------------------
 
-    def global_value(self, module: Module, name: str, asker: Run) -> Value | None:
+    def global_value(self, module: Module, name: str, asker: Summary) -> Value | None:
         """What a name means at the top level of a module, on the asking run's class of ranks."""
         meaning = self.program.member(module, name)
         match meaning:
@@ -448,30 +448,32 @@ class Engine:
         value = self._variable(module.body, name, asker)
         if value is None:
             return Value(("global", module.name, name))
-        if value.known and value.spread is Spread.UNIFORM and name in self._rebound(module):
+        if value.known and value.variance is Variance.UNIFORM and name in self._rebound(module):
             return Value(("global", module.name, name))
         return (
             value
-            if value.known or value.target or value.type or value.wraps or value.spread
-            else value.but(key=("global", module.name, name))
+            if value.known or value.target or value.type or value.wraps or value.variance
+            else value.replace(key=("global", module.name, name))
         )
 
-    def _variable(self, body: Function, name: str, asker: Run) -> Value | None:
+    def _variable(self, body: Function, name: str, asker: Summary) -> Value | None:
         """What the body of a module leaves in a variable; what it has come to while it is under way."""
         depth = self._active.get((body, asker.rank, None))
         if depth is not None:
             value = self._stack[depth].environment.get(name)
             # A flag may be set, called with and set back: what was called in between must not know it.
             changes = value is not None and value.known and len(assignments(body).get(name, ())) > 1
-            if not changes and (value is None or value.spread is not Spread.RANK):
+            if not changes and (value is None or value.variance is not Variance.RANK_DEPENDENT):
                 self._assuming[-1] = min(self._assuming[-1], depth)
                 self._read.setdefault(depth, {})[name, id(value)] = value
                 return value
-        run = self.run(body, asker.rank)
-        asker.consulted |= (
-            run.consulted if run.arguments is not None or name in _ranked(run) else set()
+        summary = self.summary(body, asker.rank)
+        asker.depends_on |= (
+            summary.depends_on
+            if summary.arguments is not None or name in _ranked(summary)
+            else set()
         )
-        return run.environment.get(name)
+        return summary.environment.get(name)
 
     def _rebound(self, module: Module) -> frozenset[str]:
         """Names that functions of a module assign through `global`."""
@@ -487,7 +489,7 @@ class Engine:
             self._attribute_cache["rebound", module] = cached
         return cached.const  # type: ignore[no-any-return]
 
-    def class_attribute(self, cls: Class, attr: str, asker: Run) -> Value | None:
+    def class_attribute(self, cls: Class, attr: str, asker: Summary) -> Value | None:
         """The value of a class variable."""
         for owner in self.program.mro(cls)[0]:
             node = owner.attributes.get(attr)
@@ -497,19 +499,19 @@ class Engine:
                 return Value(("attr", owner.full_name, attr))
         return None
 
-    def instance_attribute(self, cls: Class, attr: str, asker: Run) -> Value | None:
+    def instance_attribute(self, cls: Class, attr: str, asker: Summary) -> Value | None:
         """What the methods of a class assign to `self.attr`: the join over all of them."""
         key = ("instance", cls, attr, asker.rank)
         if key in self._attribute_cache:
             value = self._attribute_cache[key]
-            self._note_consulted(key, asker)
+            self._note_dependence(key, asker)
             return value
         if key in self._computing:
             return Value(("attr", ("self",), attr))
         self._computing.add(key)
         missing: list[int] = []
         result: Value | None = None
-        consulted: set[str] = set()
+        depends_on: set[str] = set()
         try:
             for owner in self.program.mro(cls)[0]:
                 for method in owner.self_assigned.get(attr, ()):
@@ -517,11 +519,13 @@ class Engine:
                     if active:
                         missing += active
                         continue
-                    run = self.run(method, asker.rank)
-                    value = run.self_attributes.get(attr)
+                    summary = self.summary(method, asker.rank)
+                    value = summary.self_attributes.get(attr)
                     if value is None:
                         continue
-                    consulted |= run.consulted if value.spread is not Spread.UNIFORM else set()
+                    depends_on |= (
+                        summary.depends_on if value.variance is not Variance.UNIFORM else set()
+                    )
                     result = (
                         value if result is None else join(result, value, ("attr", ("self",), attr))
                     )
@@ -532,13 +536,13 @@ class Engine:
                 if attr in owner.attributes:
                     result = self.class_attribute(owner, attr, asker)
                     break
-        if result is not None and not (result.known and result.spread is not Spread.UNIFORM):
+        if result is not None and not (result.known and result.variance is not Variance.UNIFORM):
             assigned_often = sum(
                 len(o.self_assigned.get(attr, ())) for o in self.program.mro(cls)[0]
             )
             if result.known and (assigned_often != 1 or missing):
-                result = result.but(const=UNKNOWN)
-            result = result.but(
+                result = result.replace(const=UNKNOWN)
+            result = result.replace(
                 key=("attr", ("self",), attr),
                 items=result.items if assigned_often == 1 else None,
                 logic=None,
@@ -551,8 +555,8 @@ class Engine:
                 self._assumed.setdefault(depth, {}).setdefault(key, (attr, result))
         else:
             self._attribute_cache[key] = result
-            self._attribute_cache["consulted", key] = Value(("consulted",), frozenset(consulted))
-        asker.consulted |= consulted
+            self._attribute_cache["consulted", key] = Value(("consulted",), frozenset(depends_on))
+        asker.depends_on |= depends_on
         return result
 
     def flag(self, cls: Class, attr: str, value: Value | None) -> Value | None:
@@ -567,20 +571,20 @@ class Engine:
     def set_by_signal(self, value: Value, node: ast.AST, module: Module) -> Value:
         """A value as it may be at any time after a signal handler was registered that writes it."""
         origin = Origin(node, module, "a flag that this rank's signal handler sets", "signal")
-        return value.but(
-            const=UNKNOWN, truth=None, items=None, logic=None, spread=Spread.LOCAL, origin=origin,
+        return value.replace(
+            const=UNKNOWN, truth=None, items=None, logic=None, variance=Variance.RANK_LOCAL, origin=origin,
             key=value.key if not value.known else ("signal", id(node)), tags=value.tags | {"signal"},
         )  # fmt: skip
 
-    def _note_consulted(self, key: Hashable, asker: Run) -> None:
+    def _note_dependence(self, key: Hashable, asker: Summary) -> None:
         noted = self._attribute_cache.get(("consulted", key))
         if noted is not None:
-            asker.consulted |= noted.const
+            asker.depends_on |= noted.const
 
 
-def _class_of(variant: Hashable) -> str | None:
+def _class_of(context: Hashable) -> str | None:
     """The class of the receiver in a context."""
-    return variant[0] if isinstance(variant, tuple) else None
+    return context[0] if isinstance(context, tuple) else None
 
 
 def _tells_nothing_more(assumed: Value | None, assigned: Value | None) -> bool:
@@ -597,7 +601,7 @@ def _facts_of(value: Value) -> tuple[object, ...]:
     return (
         value.const if value.known else None,
         value.known,
-        value.spread,
+        value.variance,
         value.type,
         value.target,
         value.wraps,
@@ -609,25 +613,29 @@ def _facts_of(value: Value) -> tuple[object, ...]:
 def _told(function: Function, bound: dict[str, Value]) -> Iterator[tuple[str, Value]]:
     """Arguments; that one is not None only where the function asks for it."""
     for name, value in bound.items():
-        if value.given and name not in asked_for_none(function):
-            value = value.but(given=False)
+        if value.not_none and name not in asked_for_none(function):
+            value = value.replace(not_none=False)
         yield name, value
 
 
-def _ranked(run: Run) -> set[str]:
-    return {name for name, value in run.environment.items() if value.spread is Spread.RANK}
+def _ranked(summary: Summary) -> set[str]:
+    return {
+        name
+        for name, value in summary.environment.items()
+        if value.variance is Variance.RANK_DEPENDENT
+    }
 
 
 def _signature(value: Value) -> tuple[Hashable, ...] | None:
     """What of an argument makes a run of its own worth while; arguments without are unknown inside."""
     known = _known_of(value)
-    if not value.given:
+    if not value.not_none:
         return known
     return (*known, "given") if isinstance(known, tuple) else ("given",)
 
 
 def _known_of(value: Value) -> tuple[Hashable, ...] | None:
-    if value.spread is Spread.RANK:
+    if value.variance is Variance.RANK_DEPENDENT:
         layers = "/".join(w.kind for w in value.wraps)
         known = repr(value.const) if value.known else "?"
         return ("ranked", known, tuple(sorted(value.tags)), layers)
@@ -637,7 +645,7 @@ def _known_of(value: Value) -> tuple[Hashable, ...] | None:
         return ("function", value.target.function.qualname, id(value.target.function))
     if value.wraps:
         return ("wrapped", "/".join(w.kind for w in value.wraps))
-    if value.spread is Spread.LOCAL:
+    if value.variance is Variance.RANK_LOCAL:
         kind = value.origin.kind if value.origin is not None else ""
         return ("local", kind, tuple(sorted(value.tags & _LASTING)))
     if value.type is not None:
@@ -653,6 +661,6 @@ def _argument(name: str, value: Value) -> tuple[Hashable, ...] | None:
     `create_dataloader(..., rank=-1)` turns off the barriers that a rank of the launch turns on
     (yolov5 7.0 train.py, utils/torch_utils.py: `torch_distributed_zero_first`).
     """
-    if "rank" in name and type(value.const) is int and value.spread is Spread.UNIFORM:
+    if "rank" in name and type(value.const) is int and value.variance is Variance.UNIFORM:
         return ("rank", value.const) if value.const in _LITERAL_RANKS else None
     return _signature(value)

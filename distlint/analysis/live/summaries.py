@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from distlint.analysis.interpreter.ir import CallSite, Run
+from distlint.analysis.interpreter.ir import CallSite, Summary
 from distlint.analysis.interpreter.ranks import MAIN, RankClass
-from distlint.analysis.interpreter.values import Spread
+from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.definitions import Function
 
 
@@ -26,26 +26,26 @@ class Problem:
 
 
 @dataclass(slots=True, eq=False)
-class FunctionRuns:
+class FunctionSummaries:
     """The live runs of one function: for each variant of its arguments, the run of each rank class."""
 
     function: Function
-    variants: dict[object, dict[RankClass, Run]] = field(default_factory=dict)
-    callers: list[tuple[Run, ast.AST]] = field(default_factory=list)
+    contexts: dict[object, dict[RankClass, Summary]] = field(default_factory=dict)
+    callers: list[tuple[Summary, ast.AST]] = field(default_factory=list)
 
     @property
     def classes(self) -> frozenset[RankClass]:
         """The rank classes that enter the function."""
-        return frozenset(rank for runs in self.variants.values() for rank in runs)
+        return frozenset(rank for summaries in self.contexts.values() for rank in summaries)
 
-    def runs(self) -> Iterator[tuple[RankClass, Run]]:
+    def summaries(self) -> Iterator[tuple[RankClass, Summary]]:
         """Every live run with the rank class it stands for."""
-        for runs in self.variants.values():
-            yield from runs.items()
+        for summaries in self.contexts.values():
+            yield from summaries.items()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Call:
+class CallGroup:
     """A call in the source, with what each rank class that makes it sees there.
 
     `site` is the site of the first class; `sites` holds one for each run that makes the call.
@@ -75,4 +75,4 @@ class Call:
             or len(self.entered_by) == 1 != len(self.classes)
         ):
             return True
-        return any(g.value.spread is Spread.RANK for g in self.site.guards)
+        return any(g.value.variance is Variance.RANK_DEPENDENT for g in self.site.guards)
