@@ -44,10 +44,11 @@ def _lines(folder: Path, settings: str, monkeypatch: pytest.MonkeyPatch) -> list
     (folder / "train.py").write_text(SCRIPT)
     (folder / "distlint.toml").write_text(settings)
     monkeypatch.chdir(folder)
-    with redirect_stdout(io.StringIO()) as out, pytest.raises(SystemExit) as end:
+    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    with redirect_stdout(out), pytest.raises(SystemExit) as end:
         main(["check", "--no-cache", "--output-format", "json", "."])
     assert end.value.code in (0, 1)
-    return [finding["line"] for finding in json.loads(out.getvalue())]
+    return [finding["line"] for finding in json.loads(out.detach().getvalue())["findings"]]
 
 
 @pytest.mark.parametrize("order", [("own", "other", "none"), ("none", "other", "own")])

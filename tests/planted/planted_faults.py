@@ -728,8 +728,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_RUNTIME}/sections.py",
-        "if rank() == 0 or world_size() == 1:",
-        "if rank() != 0:",
+        "if world_size() == 1 or (local_rank() if local else rank()) == 0:",
+        "if (local_rank() if local else rank()) != 0:",
         "run_on_main calls nothing on one process",
     ),
 )

@@ -149,10 +149,10 @@ CALM = "import torch.distributed as dist\n\ndef wait():\n    print(dist.get_rank
 
 
 def found(*paths: Path) -> list[tuple[str, str, int]]:
-    out = io.StringIO()
+    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     with redirect_stdout(out), pytest.raises(SystemExit):
         main(["check", "--no-cache", "--output-format", "json", *map(str, paths)])
-    rows = json.loads(out.getvalue())
+    rows = json.loads(out.detach().getvalue())["findings"]
     return [(row["code"], Path(row["path"]).as_posix(), row["line"]) for row in rows]
 
 

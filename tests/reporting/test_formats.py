@@ -121,6 +121,7 @@ def test_json_is_the_promised_object(report: Report) -> None:
         "version": 1,
         "problems": [{"path": "gone.py", "message": "no such file or folder"}],
         "notes": ["a file was left out"],
+        "given_up": [],
     }
     assert deadlock == {
         "code": "DL101",
@@ -356,5 +357,5 @@ def test_github_takes_columns_within_one_line_only() -> None:
     finding = Finding("DL301", "name", Severity.ERROR, "text", Place("a,b.py", 1, 0, 2, 1))
     report = Report(findings=[Reported(finding, "f")], texts=Texts({"a,b.py": "x(\n)\n"}))
     assert github.render(report) == (
-        "::error file=a%2Cb.py,line=1,endLine=2,title=DL301 name::a,b.py:1:1: DL301 text"
+        "::error file=a%2Cb.py,line=1,endLine=2,title=DL301 name::a,b.py:1:1: DL301 Text"
     )
