@@ -14,7 +14,7 @@ def test_a_fault_can_be_planted(fault: Fault) -> None:
     assert misplaced(fault) == ""
 
 
-@pytest.mark.slow
+@pytest.mark.planted
 def test_most_faults_are_noticed() -> None:
     survived = [row.fault for row in outcomes(FAULTS) if not row.noticed]
     listed = "\n".join(f"{fault.file}: {fault.breaks}" for fault in survived)
