@@ -73,14 +73,14 @@ FAULTS: Final = (
     # -- values and variables
     Fault(
         f"{_INTERPRETER}/values.py",
-        "hi = a if a.spread >= b.spread else b",
-        "hi = a if a.spread <= b.spread else b",
+        "hi = a if a.variance >= b.variance else b",
+        "hi = a if a.variance <= b.variance else b",
         "a join takes the smaller spread",
     ),
     Fault(
         f"{_INTERPRETER}/values.py",
-        "if value.spread > spread:",
-        "if value.spread < spread:",
+        "if value.variance > variance:",
+        "if value.variance < variance:",
         "what is computed from a rank's own value is taken for the same on all",
     ),
     Fault(
@@ -97,8 +97,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/values.py",
-        "given=a.given and b.given,",
-        "given=a.given or b.given,",
+        "not_none=a.not_none and b.not_none,",
+        "not_none=a.not_none or b.not_none,",
         "a join of None and something is not None",
     ),
     Fault(
@@ -115,7 +115,7 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/values.py",
-        "either = a if a.spread >= b.spread else b",
+        "either = a if a.variance >= b.variance else b",
         "either = a",
         "a join of equal values takes the spread of the first",
     ),
@@ -152,7 +152,7 @@ FAULTS: Final = (
     # -- scope
     Fault(
         f"{_INTERPRETER}/scope.py",
-        "return self if test.spread is Spread.UNIFORM else self._replace(control=test)",
+        "return self if test.variance is Variance.UNIFORM else self._replace(control=test)",
         "return self",
         "what is assigned under a rank's own condition is taken for the same on all",
     ),
@@ -251,8 +251,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/conditions.py",
-        "return constant(not truth, value.spread, value.origin, value.tags)",
-        "return constant(truth, value.spread, value.origin, value.tags)",
+        "return constant(not truth, value.variance, value.origin, value.tags)",
+        "return constant(truth, value.variance, value.origin, value.tags)",
         "`not` of a known value is the value",
     ),
     Fault(
@@ -263,8 +263,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/conditions.py",
-        "if test.spread > value.spread:",
-        "if test.spread < value.spread:",
+        "if test.variance > value.variance:",
+        "if test.variance < value.variance:",
         "a value chosen by a rank's own condition is taken for the same on all",
     ),
     Fault(
@@ -275,8 +275,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/expressions.py",
-        "return constant(-value.const, value.spread, value.origin, value.tags)",
-        "return constant(value.const, value.spread, value.origin, value.tags)",
+        "return constant(-value.const, value.variance, value.origin, value.tags)",
+        "return constant(value.const, value.variance, value.origin, value.tags)",
         "a minus sign is lost",
     ),
     Fault(
@@ -300,8 +300,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/statements.py",
-        "if guard.value.spread > value.spread and guard.value.truthiness() is None:",
-        "if guard.value.spread < value.spread and guard.value.truthiness() is None:",
+        "if guard.value.variance > value.variance and guard.value.truthiness() is None:",
+        "if guard.value.variance < value.variance and guard.value.truthiness() is None:",
         "what a rank's own condition returns is taken for the same on all",
     ),
     Fault(
@@ -343,7 +343,7 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/loops.py",
-        "frame.variables.refine(name, value.but(key=key, truth=None, logic=None, given=False))",
+        "frame.variables.refine(name, value.replace(key=key, truth=None, logic=None, not_none=False))",
         "frame.variables.refine(name, value)",
         "what a loop assigns is known at its head",
     ),
@@ -385,8 +385,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/contexts.py",
-        "attempt = Attempt(statement, [], [[]] if suppress else [], [], [])",
-        "attempt = Attempt(statement, [], [], [], [])",
+        "attempt = Try(statement, [], [[]] if suppress else [], [], [])",
+        "attempt = Try(statement, [], [], [], [])",
         "contextlib.suppress catches nothing",
     ),
     Fault(
@@ -403,27 +403,27 @@ FAULTS: Final = (
     ),
     # -- the engine
     Fault(
-        f"{_INTERPRETER}/engine.py",
+        f"{_INTERPRETER}/summaries.py",
         "if min(lowest, assuming) >= depth or not self._stack:",
         "if depth >= 0:",
         "a run that a recursion cut short is remembered",
     ),
     Fault(
-        f"{_INTERPRETER}/engine.py",
+        f"{_INTERPRETER}/summaries.py",
         "if result.known and (assigned_often != 1 or missing):",
         "if result.known and missing:",
         "an attribute that two methods assign is taken for a constant",
     ),
     Fault(
-        f"{_INTERPRETER}/engine.py",
+        f"{_INTERPRETER}/summaries.py",
         "return _facts_of(assigned) == _facts_of(Value(()))",
         "return True",
         "runs that took an attribute for unknown stay when it is known",
     ),
     Fault(
-        f"{_INTERPRETER}/engine.py",
-        "and not main.consulted & _DEPENDS",
-        "and not main.consulted - _DEPENDS",
+        f"{_INTERPRETER}/summaries.py",
+        "and not main.depends_on & _DEPENDS",
+        "and not main.depends_on - _DEPENDS",
         "a function that asks for the rank runs as on rank 0 everywhere",
     ),
     Fault(
@@ -434,8 +434,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/ranks.py",
-        'if "local" in consulted:',
-        'if "local rank" in consulted:',
+        'if "local" in depends_on:',
+        'if "local rank" in depends_on:',
         "the first rank of another node is not followed",
     ),
     # -- the program
@@ -532,8 +532,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_TRACES}/compare.py",
-        "case Act(), Act() if left.event.op == right.event.op:",
-        "case Act(), Act():",
+        "case EventNode(), EventNode() if left.event.op == right.event.op:",
+        "case EventNode(), EventNode():",
         "different collectives meet each other",
     ),
     Fault(
