@@ -202,7 +202,22 @@ def _main(function: str, folder: str, arguments: str) -> None:
 
         import torch.distributed as dist
 
-        dist.init_process_group("gloo", timeout=timedelta(seconds=float(timeout)))
+        # The timeout is that of the group's collectives; to meet, ranks may take as long as they load torch.
+        world_size = int(os.environ["WORLD_SIZE"])
+        store = dist.TCPStore(  # type: ignore[attr-defined]
+            os.environ["MASTER_ADDR"],
+            int(os.environ["MASTER_PORT"]),
+            world_size,
+            is_master=int(rank) == 0,
+            timeout=timedelta(seconds=60),
+        )
+        dist.init_process_group(
+            "gloo",
+            store=store,
+            rank=int(rank),
+            world_size=world_size,
+            timeout=timedelta(seconds=float(timeout)),
+        )
     module, _, name = function.partition(":")
     try:
         result = getattr(importlib.import_module(module), name)(*json.loads(arguments))
