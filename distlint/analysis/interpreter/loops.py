@@ -236,24 +236,20 @@ def _symbols(value: Value) -> set[Hashable]:
     return found
 
 
+_OWN_JUMPS: Final = (
+    *(ast.For, ast.While, ast.AsyncFor),
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda),
+)
+"""What `break` and `continue` inside do not lead out of."""
+
+
 def _contains_break(body: list[ast.stmt]) -> bool:
     stack: list[ast.AST] = list(body)
     while stack:
         node = stack.pop()
         if isinstance(node, ast.Break):
             return True
-        if not isinstance(
-            node,
-            (
-                ast.For,
-                ast.While,
-                ast.AsyncFor,
-                ast.FunctionDef,
-                ast.AsyncFunctionDef,
-                ast.ClassDef,
-                ast.Lambda,
-            ),
-        ):
+        if not isinstance(node, _OWN_JUMPS):
             stack.extend(children(node))
     return False
 
@@ -265,18 +261,7 @@ def _contains_nested_jump(body: list[ast.stmt]) -> bool:
         node, inside = stack.pop()
         if isinstance(node, (ast.Break, ast.Continue)) and inside:
             return True
-        if isinstance(
-            node,
-            (
-                ast.For,
-                ast.While,
-                ast.AsyncFor,
-                ast.FunctionDef,
-                ast.AsyncFunctionDef,
-                ast.ClassDef,
-                ast.Lambda,
-            ),
-        ):
+        if isinstance(node, _OWN_JUMPS):
             continue
         for child in children(node):
             stack.append(

@@ -31,6 +31,7 @@ from distlint.analysis.interpreter.values import (
 )
 from distlint.analysis.interpreter.variables import Variables
 from distlint.analysis.program.definitions import Class, dotted_name
+from distlint.analysis.program.syntax import ends_process
 from distlint.nodes import children
 
 
@@ -299,7 +300,7 @@ def _leaves(body: list[ast.stmt]) -> bool:
         or (
             isinstance(body[-1], ast.Expr)
             and isinstance(body[-1].value, ast.Call)
-            and dotted_name(body[-1].value.func) in ("sys.exit", "exit", "quit", "os._exit")
+            and ends_process(body[-1].value.func)
         )
     )
 

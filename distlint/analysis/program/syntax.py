@@ -291,3 +291,8 @@ def self_attributes(function: Function) -> frozenset[str]:
             case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=attr):
                 found.add(attr)
     return frozenset(found)
+
+
+def ends_process(function: ast.expr) -> bool:
+    """Whether a call of this ends the process: `sys.exit()`, `exit()`, `quit()`, `os._exit()`."""
+    return dotted_name(function) in ("sys.exit", "exit", "quit", "os._exit")

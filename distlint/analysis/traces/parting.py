@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 from distlint.analysis.interpreter.ir import Guard, Summary
 from distlint.analysis.interpreter.values import Variance
-from distlint.analysis.program.definitions import Function, dotted_name
+from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.syntax import ends_process
 from distlint.analysis.traces.nodes import CallNode, EventNode
 from distlint.nodes import walk
-
-_EXITS = ("sys.exit", "exit", "quit", "os._exit")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,7 +171,7 @@ def _leaves_by(guard: Guard, function: Function, *, ended: bool) -> Iterator[ast
                         yield node
                 case ast.Return() | ast.Break() | ast.Continue():
                     yield node
-                case ast.Expr(value=ast.Call(func=called)) if dotted_name(called) in _EXITS:
+                case ast.Expr(value=ast.Call(func=called)) if ends_process(called):
                     yield node
 
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from distlint.analysis.interpreter.ir import Event, Guard
 from distlint.analysis.interpreter.ranks import MAIN, OTHER, RankClass
-from distlint.analysis.program.definitions import Module, dotted_name
+from distlint.analysis.program.definitions import Module
 from distlint.analysis.program.places import place_of, related
+from distlint.analysis.program.syntax import ends_process
 from distlint.analysis.traces.divergence import Divergence
 from distlint.analysis.traces.nodes import EventNode
 from distlint.analysis.traces.parting import Parting
@@ -150,7 +151,7 @@ def _leaves(statement: ast.stmt) -> bool:
         case ast.Return() | ast.Raise() | ast.Continue() | ast.Break():
             return True
         case ast.Expr(value=ast.Call(func=function)):
-            return dotted_name(function) in ("sys.exit", "exit", "quit", "os._exit")
+            return ends_process(function)
     return False
 
 
