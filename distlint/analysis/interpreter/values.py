@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import enum
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -55,6 +55,8 @@ class Wrap:
     kind: str
     node: ast.AST
     module: Module
+    always: bool = True
+    """Whether every path that comes here put it on. An arm that raises comes nowhere."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -226,6 +228,18 @@ def variance_of(values: Iterable[Value]) -> tuple[Variance, Origin | None, froze
     return variance, origin, tags
 
 
+def _layers(a: Value, b: Value) -> tuple[Wrap, ...]:
+    """The layers where two paths meet: those of the path that has more, which the other may lack."""
+    more, less = (a, b) if len(a.wraps) >= len(b.wraps) else (b, a)
+    if more.wraps == less.wraps or less.const is None:
+        return more.wraps
+    both = {wrap.node for wrap in less.wraps if wrap.always}
+    return tuple(
+        wrap if wrap.node in both or not wrap.always else replace(wrap, always=False)
+        for wrap in more.wraps
+    )
+
+
 def join(a: Value, b: Value, key: Hashable) -> Value:
     """The value where two paths meet. `key` numbers the result when the two differ."""
     if a is b:
@@ -244,7 +258,6 @@ def join(a: Value, b: Value, key: Hashable) -> Value:
         items = tuple(
             join(x, y, (key, i)) for i, (x, y) in enumerate(zip(a.items, b.items, strict=True))
         )
-    wraps = a.wraps if len(a.wraps) >= len(b.wraps) else b.wraps
     ta, tb = a.truthiness(), b.truthiness()
     return Value(
         a.key if a.key == b.key else key,
@@ -259,7 +272,7 @@ def join(a: Value, b: Value, key: Hashable) -> Value:
         if a.const is None
         else None,
         items=items,
-        wraps=() if "unwrapped" in a.tags or "unwrapped" in b.tags else wraps,
+        wraps=() if "unwrapped" in a.tags or "unwrapped" in b.tags else _layers(a, b),
         tags=a.tags | b.tags,
         not_none=a.not_none and b.not_none,
     )
