@@ -572,7 +572,8 @@ class Summaries:
         """A value as it may be at any time after a signal handler was registered that writes it."""
         origin = Origin(node, module, "a flag that this rank's signal handler sets", "signal")
         return value.replace(
-            const=UNKNOWN, truth=None, items=None, logic=None, variance=Variance.RANK_LOCAL, origin=origin,
+            const=UNKNOWN, truth=None, items=None, entries=None, logic=None, variance=Variance.RANK_LOCAL,
+            origin=origin,
             key=value.key if not value.known else ("signal", id(node)), tags=value.tags | {"signal"},
         )  # fmt: skip
 
@@ -652,7 +653,19 @@ def _known_of(value: Value) -> tuple[Hashable, ...] | None:
         return ("type", value.type)
     if value.items and any(item.wraps for item in value.items):
         return ("wrapped", tuple("/".join(w.kind for w in item.wraps) for item in value.items))
-    return None
+    return _entries_of(value) if value.entries is not None else None
+
+
+def _entries_of(value: Value) -> tuple[Hashable, ...] | None:
+    """What of a dict's entries differs between ranks or is a wrapped model: `opt["rank"]`."""
+    assert value.entries is not None
+    known = (
+        (name, _known_of(entry))
+        for name, entry in value.entries.named.items()
+        if entry.wraps or entry.variance is not Variance.UNIFORM
+    )
+    parts = tuple(sorted((name, *part) for name, part in known if part is not None))
+    return ("entries", parts) if parts else None
 
 
 def _argument(name: str, value: Value) -> tuple[Hashable, ...] | None:

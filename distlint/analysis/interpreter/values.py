@@ -80,6 +80,30 @@ class Partial:
     keywords: tuple[tuple[str, Value], ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Entries:
+    """What a dict holds under the text keys that code writes out: `opt["rank"] = get_rank()`.
+
+    `rest` says how all else differs between ranks.
+    """
+
+    named: dict[str, Value]
+    rest: Value
+
+    def joined(self, other: Entries | None, key: Hashable) -> Entries | None:
+        """What is known where two paths meet."""
+        if self is other or other is None:
+            return other
+        named = {
+            name: join(value, other.named[name], (key, name))
+            for name, value in self.named.items()
+            if name in other.named
+        }
+        apart = [v for n, v in (*self.named.items(), *other.named.items()) if n not in named]
+        variance, origin, tags = variance_of((self.rest, other.rest, *apart))
+        return Entries(named, Value((key, "rest"), UNKNOWN, variance, origin, tags=tags))
+
+
 Target = "Closure | Partial | Class | Module | str"
 """What a callable value is: a project function, class or module, or an external qualified name."""
 
@@ -101,6 +125,7 @@ class Value:
     target    what calling or reading attributes of it refers to
     receiver  for a bound method of something external: the object
     items     elements of a tuple or list of known length
+    entries   what a dict holds by key
     wraps     layers around a model, innermost first
     tags      facts that flow through arithmetic, formatting and containers ("rank", "clock" …)
     logic     ("not" | "and" | "or", operands), for conditions; ("choice", (test, a, b)) for a value that
@@ -108,7 +133,7 @@ class Value:
     """
 
     __slots__ = (
-        "const", "items", "key", "logic", "not_none", "origin", "receiver", "tags", "target", "truth",
+        "const", "entries", "items", "key", "logic", "not_none", "origin", "receiver", "tags", "target", "truth",
         "type", "variance", "wraps",
     )  # fmt: skip
 
@@ -128,6 +153,7 @@ class Value:
         tags: frozenset[str] = NO_TAGS,
         logic: tuple[str, tuple[Value, ...]] | None = None,
         not_none: bool = False,
+        entries: Entries | None = None,
     ) -> None:
         self.key = key
         self.const = const
@@ -142,12 +168,14 @@ class Value:
         self.tags = _TAGS.setdefault(tags, tags) if tags else NO_TAGS
         self.logic = logic
         self.not_none = not_none
+        self.entries = entries
 
     def replace(self, **changes: Any) -> Value:
         """A copy with some fields changed."""
         new = Value.__new__(Value)
         (
             new.const,
+            new.entries,
             new.items,
             new.key,
             new.logic,
@@ -244,7 +272,7 @@ def join(a: Value, b: Value, key: Hashable) -> Value:
     """The value where two paths meet. `key` numbers the result when the two differ."""
     if a is b:
         return a
-    if a.key == b.key and a.const == b.const and a.wraps == b.wraps:
+    if a.key == b.key and a.const == b.const and a.wraps == b.wraps and a.entries is b.entries:
         either = a if a.variance >= b.variance else b
         return (
             either
@@ -275,4 +303,5 @@ def join(a: Value, b: Value, key: Hashable) -> Value:
         wraps=() if "unwrapped" in a.tags or "unwrapped" in b.tags else _layers(a, b),
         tags=a.tags | b.tags,
         not_none=a.not_none and b.not_none,
+        entries=a.entries.joined(b.entries, key) if a.entries is not None else None,
     )

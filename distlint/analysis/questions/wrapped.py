@@ -112,10 +112,17 @@ def under_condition(call: CallSite | None, site: AttributeSite) -> bool:
     Where the other arm raises, every path has it: gpt-neox ea7aefd megatron/training.py,
     `if neox_args.deepspeed: … = deepspeed.initialize(…) else: raise ValueError(…)`.
     """
-    if call is None or site.receiver.wraps[-1].always:
+    if call is None:
         return False
+    always = site.receiver.wraps[-1].always
     held = {(ast.unparse(g.node), g.taken) for g in site.guards}
-    return any(not g.exits and (ast.unparse(g.node), g.taken) not in held for g in call.guards)
+    return any(
+        not g.exits
+        and (ast.unparse(g.node), g.taken) not in held
+        # `world_size > 1` is decided where several processes are followed; one process takes the other arm.
+        and not (always and g.value.truthiness() is None)
+        for g in call.guards
+    )
 
 
 def ruled_out(call: CallSite | None, site: AttributeSite) -> bool:
