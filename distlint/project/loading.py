@@ -69,6 +69,14 @@ _CALLED = re.compile(r"\b([A-Za-z_]\w{5,})\(|@([A-Za-z_]\w{5,})")
 _DOWNLOADS = re.compile(r"\b(?:urlretrieve|\w*download\w*)\(")
 """Calls that fetch files. What only one rank should do stands in helpers that know of no ranks."""
 
+_TOUCHES_FILES = re.compile(
+    r"\b(?:urlretrieve|wget|\w*download\w*|extractall|unpack_archive|rmtree|unlink|makedirs"
+    r"|save|savez|save_file|dump|copy2?|copyfile|copytree|move|rename|replace|to_csv|to_parquet"
+    r"|write_text|write_bytes)\("
+    r"|\bopen\([^()]*(?:\([^()]*\)[^()]*)*,\s*(?:mode\s*=\s*)?[\"'][rb]?[wx]"
+)
+"""Calls that fetch, write or remove files."""
+
 _CLASS = re.compile(r"^class (\w+)\(([^)]*)\)", re.MULTILINE)
 """A class and its bases."""
 
@@ -501,20 +509,30 @@ def _reexports(
 def _helpers(
     entries: Sequence[Entry], imports: Imports, overlays: Mapping[str, bytes]
 ) -> list[Entry]:
-    """Files without a literal that download, and that a file with one imports: its ranks all call them."""
-    named = {
-        name
+    """Files without a literal that touch files, and that a file with one imports: its ranks all call them.
+
+    And those that such a file imports. Of trees above WAVE_BYTES, only those that download.
+    """
+    by_module = {
+        imports.name(entry.file.path): entry
         for entry in entries
-        if entry.tree is not None and entry.facts and entry.facts.relevant
-        for name in _imported_names(entry, imports)
+        if entry.tree is None and entry.failure is None
     }
+    large = sum(entry.file.stamp[2] for entry in by_module.values()) > WAVE_BYTES
+    touches = _DOWNLOADS if large else _TOUCHES_FILES
+    wave = [e for e in entries if e.tree is not None and e.facts and e.facts.relevant]
     taken: list[Entry] = []
-    for entry in entries:
-        if entry.tree is None and entry.failure is None and imports.name(entry.file.path) in named:
+    for _ in range(WAVES):
+        named = {name for entry in wave for name in _imported_names(entry, imports)}
+        wave = []
+        for name in sorted(named & by_module.keys()):
+            entry = by_module.pop(name)
             _load(entry, overlays, with_tree=False)
-            if _DOWNLOADS.search(entry.text):
+            if touches.search(entry.text):
                 _load(entry, overlays, with_tree=True)
-                taken.append(entry)
+                wave.append(entry)
+        wave = [entry for entry in wave if entry.tree is not None]
+        taken += wave
     return taken
 
 
