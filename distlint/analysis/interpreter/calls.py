@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Hashable
+from typing import Final
 
 from distlint.analysis.interpreter.builtins import builtin
 from distlint.analysis.interpreter.frame import Frame
@@ -39,6 +40,8 @@ def evaluate_call(frame: Frame, node: ast.Call) -> Value:
     if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
         return _super(frame, node)
     function = frame.evaluate(node.func)
+    if isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES_ENTRIES:
+        _forget_entries(frame, node.func.value)
     args: list[Value] = []
     known_arguments = True
     for argument in node.args:
@@ -59,7 +62,21 @@ def evaluate_call(frame: Frame, node: ast.Call) -> Value:
         else:
             known_arguments = False
             keywords["**"] = value  # no parameter has this name; what is in it goes into the result
+            if value.entries is not None:
+                # s1 77272c6 train/sft.py:37: `kwargs = {"device_map": "auto"}`, handed on as `**kwargs`.
+                keywords.update(value.entries.named)
     return dispatch(frame, node, function, args, keywords, known_arguments)
+
+
+_CHANGES_ENTRIES: Final = frozenset({"update", "pop", "popitem", "clear", "setdefault"})
+"""Methods of a dict after which other things are under its keys."""
+
+
+def _forget_entries(frame: Frame, owner: ast.expr) -> None:
+    path = dotted_name(owner)
+    known = frame.variables.get(path) if path else None
+    if known is not None and known.entries is not None:
+        frame.variables.refine(path, known.replace(entries=None))
 
 
 def dispatch(
