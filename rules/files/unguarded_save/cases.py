@@ -127,6 +127,19 @@ class StepTraces(TrainerCallback):
 # --- right ----------------------------------------------------------------------------------------
 
 
+def with_a_hook_of_main(accelerator: Accelerator, loader, args):
+    def save_step_hook(models, weights, output_dir):
+        if accelerator.is_main_process or args.deepspeed:
+            weights.clear()
+        with open(os.path.join(output_dir, "step.json"), "w") as f:
+            json.dump({"step": 1}, f)
+
+    accelerator.register_save_state_pre_hook(save_step_hook)
+    for step, _ in enumerate(loader):
+        if accelerator.is_main_process:
+            accelerator.save_state(f"step-{step}")
+
+
 def guarded(model, out):
     dist.barrier()
     if dist.get_rank() == 0:

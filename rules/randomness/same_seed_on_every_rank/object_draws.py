@@ -79,9 +79,11 @@ def _drawn(model: Model, function: Function, seed: Seed) -> Iterator[ast.Call]:
     if function.cls is None or function.name == "__init__":
         return
     for node, draw in draws_by_syntax(model, function):
-        own = function.name in _OF_SAMPLES
-        if (draw.stream == "torch" or (own and draw.stream == "python")) and (
-            draws_from(draw, seed) and not any(word in draw.name for word in SHARED_DRAWS)
+        # Loader workers take their seeds, also that of `random`, from torch's stream (torch 2.13.0
+        # torch/utils/data/_utils/worker.py).
+        of_samples = function.name in _OF_SAMPLES and draw.stream in ("torch", "python")
+        if (of_samples or (draw.stream == "torch" and draws_from(draw, seed))) and not any(
+            word in draw.name for word in SHARED_DRAWS
         ):
             yield node
 
