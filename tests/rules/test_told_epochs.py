@@ -181,3 +181,41 @@ def test_a_sampler_of_the_project_behind_a_factory(
     assert findings_in("DL403", tmp_path, files, capsys) == [("strategy.py", 22)]
     files["trainer.py"] = OWN_TRAINER.format(tell="self.loader.sampler.set_epoch(epoch)")
     assert findings_in("DL403", tmp_path, files, capsys) == []
+
+
+BUCKETS = """
+import torch
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+class Buckets(DistributedSampler):
+    def __iter__(self):
+        generator = torch.Generator()
+        generator.manual_seed(self.epoch)
+        yield from torch.randperm(len(self.dataset), generator=generator).tolist()
+
+
+def create_train_val_loaders(train_set, val_set):
+    sampler = Buckets(train_set)
+    return DataLoader(train_set, batch_sampler=sampler), DataLoader(val_set)
+
+
+def main(train_set, val_set, epochs):
+    loader, _ = create_train_val_loaders(train_set, val_set)
+    for epoch in range(epochs):
+        {tell}
+        batches = iter(loader)
+        batch = next(batches, None)
+        while batch is not None:
+            batch.sum().backward()
+            batch = next(batches, None)
+"""
+
+
+def test_a_subclass_of_the_sampler_and_a_loop_without_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"script.py": BUCKETS.format(tell="pass")}
+    assert findings_in("DL403", tmp_path, files, capsys) == [("script.py", 14)]
+    files["script.py"] = BUCKETS.format(tell="loader.batch_sampler.set_epoch(epoch)")
+    assert findings_in("DL403", tmp_path, files, capsys) == []

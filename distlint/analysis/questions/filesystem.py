@@ -26,6 +26,7 @@ from distlint.analysis.program.syntax import (
     element_names,
     own_nodes,
     statement_with_test,
+    target_names,
 )
 from distlint.analysis.questions.one_process import alone
 from distlint.analysis.questions.paths import holds, parts_of, readable
@@ -489,9 +490,15 @@ def sources_of(node: ast.expr, function: Function) -> tuple[set[str], bool]:
     names: set[str] = set()
     stack: list[ast.AST] = [node]
     while stack:
-        for child in walk(stack.pop()):
+        nodes = list(walk(stack.pop()))
+        # `[d for d in names if …]` is a selection of `names`, whose sources are followed as well
+        # (open-muse training/train_muse.py: the last of the checkpoints in a folder).
+        bound = {
+            n for c in nodes if isinstance(c, ast.comprehension) for n in target_names(c.target)
+        }
+        for child in nodes:
             name = dotted_name(child)
-            if name and name not in names:
+            if name and name not in names and name not in bound:
                 names.add(name)
                 if name in elements:
                     return set(), True

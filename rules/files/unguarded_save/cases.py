@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import tempfile
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -113,6 +114,21 @@ def with_a_hook(accelerator: Accelerator, model):
             m.save_pretrained(os.path.join(output_dir, "unet"))  # expect: DL301
 
     accelerator.register_save_state_pre_hook(save_model_hook)
+
+
+def beside_the_last_one(accelerator: Accelerator, model, out):
+    accelerator.wait_for_everyone()
+    names = [name for name in os.listdir(out) if name.startswith("step")]
+    step = int(names[-1].split("-")[1]) + 1
+    torch.save(model, os.path.join(out, f"step-{step}"))  # expect: DL301
+
+
+def joined_with_a_slash(accelerator: Accelerator, out):
+    accelerator.wait_for_everyone()
+    place = Path(out) / "metadata.json"
+    with place.open("w") as f:  # expect: DL301
+        f.write("{}")
+        f.write("end")  # for the reader
 
 
 class StepTraces(TrainerCallback):

@@ -46,7 +46,7 @@ import ast
 from collections.abc import Iterator
 
 from distlint.analysis.model import Model, place_of, related
-from distlint.analysis.program.definitions import Class, Function, Module, last_name
+from distlint.analysis.program.definitions import Class, Function, Module
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import own_nodes
 from distlint.findings import Finding, Severity
@@ -123,20 +123,18 @@ def _shuffle_of(model: Model, module: Module, call: ast.Call) -> tuple[str, int 
 
     A sampler of the project's own counts where it can be told the epoch and shuffles by it.
     """
-    name = last_name(call.func)
-    if "Sampler" not in module.imports.get(name, name):
-        return None
     meaning = model.resolve(module, call.func)
     if meaning == _SAMPLER:
         return randomness.SAMPLERS[_SAMPLER].shuffle_keyword, 3
     if not isinstance(meaning, Class):
         return None
-    methods = {
-        m: model.program.find_method(meaning, m) for m in ("__init__", "__iter__", "set_epoch")
-    }
-    init, iterate = methods["__init__"], methods["__iter__"]
-    if None in methods.values() or init is None or iterate is None:
+    own, outside = model.program.mro(meaning)
+    init, iterate = (model.program.find_method(meaning, m) for m in ("__init__", "__iter__"))
+    inherits = _SAMPLER in outside
+    if not (inherits or any("set_epoch" in cls.methods for cls in own)):
         return None
+    if iterate is None or init is None:
+        return (randomness.SAMPLERS[_SAMPLER].shuffle_keyword, 3) if inherits else None
     text = ast.unparse(iterate.node)
     if "self.epoch" not in text or not any(word in text for word in _SHUFFLING):
         return None
@@ -156,7 +154,7 @@ def _shuffles(
 
 def _for_evaluation(function: Function, call: ast.Call) -> bool:
     names = [n for n in (holder_of(function, call),) if n]
-    if not any(epoch_loops(function)):
+    if not any(epoch_loops(function)) and "train" not in function.name:
         names.append(function.name)  # dino 7c446df eval_linear.py trains a classifier
     names += [ast.unparse(a) for a in call.args[:1]]
     names += [ast.unparse(k.value) for k in call.keywords if k.arg == "dataset"]

@@ -228,7 +228,8 @@ def epoch_loops(function: Function) -> Iterator[ast.For]:
 def _is_epochs(loop: ast.For) -> bool:
     named = isinstance(loop.target, ast.Name) and "epoch" in loop.target.id.lower()
     return named and any(
-        isinstance(s, ast.For) or (isinstance(s, ast.Expr | ast.Assign) and _runs_epoch(s))
+        isinstance(s, (ast.For, ast.While))
+        or (isinstance(s, ast.Expr | ast.Assign) and _runs_epoch(s))
         for s, _ in statements(loop.body)
     )
 

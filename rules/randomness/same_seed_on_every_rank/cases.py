@@ -118,6 +118,18 @@ def same_crop_for_all(args, model, make_dataset):
         model(batch).sum().backward()
 
 
+def spawns(args):
+    torch.manual_seed(args.seed)
+    torch.multiprocessing.spawn(spawned, nprocs=8, args=(args,))
+
+
+def spawned(rank, args):
+    loader = DataLoader(args.make_dataset(augmentations()))
+    model = DDP(args.model, device_ids=[rank])
+    for batch in loader:
+        model(batch).sum().backward()
+
+
 def crops_of_one_process(args, model, make_dataset):
     torch.manual_seed(args.seed)
     for batch in DataLoader(make_dataset(augmentations())):

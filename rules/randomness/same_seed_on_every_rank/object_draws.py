@@ -16,7 +16,7 @@ from distlint.analysis.questions.seeding import (
 from distlint.knowledge import randomness
 from distlint.nodes import walk
 
-from .training_draws import NOT_TRAINING, SHARED_DRAWS, reached, trains, wraps_in
+from .training_draws import NOT_TRAINING, SHARED_DRAWS, reached, starts_others, trains, wraps_in
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -32,7 +32,7 @@ def drawn_by_objects(
     """The first draw of what a function makes for the training that it starts, and what wraps the model."""
     below = reached(model, function)
     wraps = wraps_in(model, below)
-    if not wraps or not any(trains(model, f) for f in below):
+    if not wraps or starts_others(model, function) or not any(trains(model, f) for f in below):
         return None
     made = _made(model, below)
     if any(makes_ranks_differ(model, m) for m in {f.module for f in made}):

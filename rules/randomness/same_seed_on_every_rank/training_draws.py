@@ -42,6 +42,7 @@ SHARED_DRAWS: Final = (
     "Dropout",
     "dropout",
 )
+_STARTS: Final = ("spawn", "start_processes")
 _BACKWARD: Final = ("backward", "manual_backward")
 
 
@@ -51,7 +52,7 @@ def drawn_in_training(
     """The first draw of a training loop that the seed reaches, and what wraps the model."""
     below = reached(model, function)
     wraps = wraps_in(model, below)
-    if not wraps:
+    if not wraps or starts_others(model, function):
         return None
     for inner in below:
         if not trains(model, inner):
@@ -106,6 +107,14 @@ def sites_of(model: Model, function: Function) -> list[CallSite]:
         for site in summary.calls:
             sites.setdefault(id(site.node), site)
     return sorted(sites.values(), key=lambda s: (s.node.lineno, s.node.col_offset))
+
+
+def starts_others(model: Model, function: Function) -> bool:
+    """Whether a function starts the processes that train: they do not take over its seed.
+
+    pytorch/examples imagenet/main.py:91 seeds in front of `mp.spawn`.
+    """
+    return any(site.method in _STARTS for site in sites_of(model, function))
 
 
 def wraps_in(model: Model, functions: list[Function]) -> list[CallSite]:
