@@ -28,7 +28,6 @@ from distlint.analysis.program.syntax import (
     statement_with_test,
     target_names,
 )
-from distlint.analysis.questions.one_process import alone
 from distlint.analysis.questions.paths import holds, parts_of, readable
 from distlint.knowledge import devices, sinks
 from distlint.knowledge.schema import CallRow as Row
@@ -130,7 +129,7 @@ def file_calls(live: LiveProgram) -> list[FileCall]:
     A call whose function the ranks enter in several ways is there once: as they enter it together.
     """
     found: dict[tuple[int, int], FileCall] = {}
-    single = live.answer(alone)
+    single = live.alone
     for summaries in live.functions():
         if summaries.function in single:
             continue
