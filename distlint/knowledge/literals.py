@@ -17,6 +17,7 @@ _LIBRARIES = (
     b"colossalai",
     b"composer",
     b"megatron",
+    b"mpi4py",
     b"ray",
     b"timm.utils",
     b"trl.models",

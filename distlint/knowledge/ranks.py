@@ -622,6 +622,10 @@ _FUNCTION_ROWS: tuple[RankFact, ...] = (
         "group_size",
         source="megatron-core 0.19.2 megatron/core/parallel_state.py:2438",
     ),
+    RankFact("mpi4py.MPI.COMM_WORLD.Get_rank", "rank", source="mpi4py 4.1.2 mpi4py/MPI.pyi:733"),
+    RankFact(
+        "mpi4py.MPI.COMM_WORLD.Get_size", "world_size", source="mpi4py 4.1.2 mpi4py/MPI.pyi:732"
+    ),
 )
 
 FUNCTIONS: dict[str, Kind] = {row.name: row.kind for row in _FUNCTION_ROWS}
@@ -1002,6 +1006,8 @@ _ATTRIBUTE_ROWS: tuple[RankFact, ...] = (
         "world_size",
         source="ultralytics 8.4.190 ultralytics/utils/__init__.py:65",
     ),
+    RankFact("mpi4py.MPI.COMM_WORLD.rank", "rank", source="mpi4py 4.1.2 mpi4py/MPI.pyi:733"),
+    RankFact("mpi4py.MPI.COMM_WORLD.size", "world_size", source="mpi4py 4.1.2 mpi4py/MPI.pyi:732"),
 )
 
 ATTRIBUTES: dict[str, Kind] = {row.name: row.kind for row in _ATTRIBUTE_ROWS}

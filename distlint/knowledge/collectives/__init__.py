@@ -11,6 +11,7 @@ from distlint.knowledge.collectives import (
     frameworks,
     lightning,
     megatron,
+    mpi,
     pytorch,
     runtime,
     transformers,
@@ -24,6 +25,7 @@ ROWS: tuple[CallRow, ...] = (
     *deepspeed.ROWS,
     *lightning.ROWS,
     *megatron.ROWS,
+    *mpi.ROWS,
     *frameworks.ROWS,
     *runtime.ROWS,
 )

@@ -1,5 +1,6 @@
 """Cases of DL101: collectives that some ranks never reach, and code that looks like it."""
 
+import io
 import os
 import sys
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
 from accelerate import Accelerator
 from lightning.pytorch.utilities import rank_zero_only
+from mpi4py import MPI
 from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
 
 # --- bugs -----------------------------------------------------------------------------------------
@@ -164,6 +166,27 @@ def fsdp_state(model, path):
     state = model.state_dict()  # expect: DL101
     if dist.get_rank() == 0:
         torch.save(state, path)
+
+
+def chunks_to_all(path):
+    communicator = MPI.COMM_WORLD
+    if communicator.Get_rank() == 0:
+        data = path.read_bytes()
+        communicator.bcast(len(data) // 1024)
+        for start in range(0, len(data), 1024):
+            communicator.bcast(data[start : start + 1024])
+    else:
+        data = bytes()
+        for _ in range(communicator.bcast(None)):
+            data += communicator.bcast(None)
+    return data
+
+
+def chunks_under_a_test(model, path):
+    if dist.get_rank() == 0:
+        model.load_state_dict(torch.load(io.BytesIO(chunks_to_all(path))))  # expect: DL101
+    for parameter in model.parameters():
+        dist.broadcast(parameter, 0)
 
 
 # --- right ----------------------------------------------------------------------------------------
@@ -326,3 +349,15 @@ def logged_in_between(x):
 def one_rank_by_itself(state, path):
     if dist.get_rank() == 0:
         dcp.save(state, checkpoint_id=path, no_dist=True)
+
+
+def chunks_for_all(model, path):
+    model.load_state_dict(torch.load(io.BytesIO(chunks_to_all(path))))
+    for parameter in model.parameters():
+        dist.broadcast(parameter, 0)
+
+
+def other_communicators(box, path):
+    communicator = MPI.COMM_WORLD.Split(box.color)
+    if dist.get_rank() == 0:
+        communicator.bcast(path)
