@@ -77,6 +77,9 @@ _TOUCHES_FILES = re.compile(
 )
 """Calls that fetch, write or remove files."""
 
+_DRAWS = re.compile(r"\btorch\.(?:rand|randn|randint|rand_like|randn_like|bernoulli|normal)\(")
+"""Calls that draw from torch's global stream, as models and losses do."""
+
 _CLASS = re.compile(r"^class (\w+)\(([^)]*)\)", re.MULTILINE)
 """A class and its bases."""
 
@@ -517,7 +520,8 @@ def _reexports(
 def _helpers(
     entries: Sequence[Entry], imports: Imports, overlays: Mapping[str, bytes]
 ) -> list[Entry]:
-    """Files without a literal that touch files, and that a file with one imports: its ranks all call them.
+    """Files without a literal that touch files or draw, and that a file with one imports: its ranks all
+    call them.
 
     And those that such a file imports. Of trees above WAVE_BYTES, only those that download.
     """
@@ -527,7 +531,7 @@ def _helpers(
         if entry.tree is None and entry.failure is None
     }
     large = sum(entry.file.stamp[2] for entry in by_module.values()) > WAVE_BYTES
-    touches = _DOWNLOADS if large else _TOUCHES_FILES
+    telling = (_DOWNLOADS,) if large else (_TOUCHES_FILES, _DRAWS)
     wave = [e for e in entries if e.tree is not None and e.facts and e.facts.relevant]
     taken: list[Entry] = []
     for _ in range(WAVES):
@@ -536,7 +540,7 @@ def _helpers(
         for name in sorted(named & by_module.keys()):
             entry = by_module.pop(name)
             _load(entry, overlays, with_tree=False)
-            if touches.search(entry.text):
+            if any(words.search(entry.text) for words in telling):
                 _load(entry, overlays, with_tree=True)
                 wave.append(entry)
         wave = [entry for entry in wave if entry.tree is not None]

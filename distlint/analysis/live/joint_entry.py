@@ -322,18 +322,33 @@ def _reasons(
         if _always_collective(site):
             text = f"every rank calls `{site.method}()`"
             yield function, JointEntry(text, site.module, site.node, True, True)
-        elif function.is_module_body and site.name in _STARTS:
-            # `if distributed: init_process_group()`: where there are ranks, all of them run the script.
-            text = f"every rank runs this script to `{site.method}()`"
-            yield function, JointEntry(text, site.module, site.node, True)
         for given in _registered(site):
             text = f"every rank runs what is given to `{site.method}()`"
             yield given, JointEntry(text, site.module, site.node, True)
+    start = _start(summaries)
+    if start is not None:
+        # `if distributed: init_process_group()`: where there are ranks, all of them come here.
+        place = "this script" if function.is_module_body else f"`{function.name}()`"
+        text = f"every rank runs {place} to `{start.method}()`"
+        yield function, JointEntry(text, start.module, start.node, True)
     for _, summary in summaries:
         reason = _test(summary)
         if reason is not None:
             yield function, reason
             return
+
+
+def _start(summaries: Together) -> CallSite | None:
+    """The call that makes the process group, under whatever test that rank 0 and others pass."""
+    of_main: list[CallSite] = []
+    of_others: set[int] = set()
+    for rank, summary in summaries:
+        made = [site for site in summary.calls if site.name in _STARTS]
+        if rank is MAIN:
+            of_main += made
+        else:
+            of_others.update(id(site.node) for site in made)
+    return next((site for site in of_main if id(site.node) in of_others), None)
 
 
 def _registered(site: CallSite) -> Iterator[Function]:

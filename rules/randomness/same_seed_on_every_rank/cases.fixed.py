@@ -106,6 +106,9 @@ class Sampling(torch.nn.Module):
     def forward(self, batch):
         return batch
 
+    def decode(self, code):
+        return code + torch.randn_like(code)
+
     def sample(self, count):
         return self(torch.randn(count))
 

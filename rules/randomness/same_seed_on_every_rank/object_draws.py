@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Module
 
 _OF_SAMPLES: Final = ("__getitem__", "__call__", "__iter__")
+_RUN_BY_THEMSELVES: Final = (*_OF_SAMPLES, "__init__", "__next__", "forward", "training_step")
 
 
 def drawn_by_objects(
@@ -44,15 +45,32 @@ def drawn_by_objects(
 
 
 def _made(model: Model, below: list[Function]) -> list[Function]:
-    """The functions that are reached, those that they call by name, and the methods of what they make."""
+    """The functions that are reached, those that they call by name, and the methods of what they make.
+
+    Of methods, those that run of themselves and those whose name is read in a function that is found: what
+    `decode()` draws for samples is no matter of a script that only trains.
+    """
     found = dict.fromkeys(below)
     work = list(below)
+    named = set(_RUN_BY_THEMSELVES)
+    waiting: dict[str, list[Function]] = {}
     for function in work:
+        read = {n.attr for n in walk(function.node) if isinstance(n, ast.Attribute)} - named
+        named |= read
+        fresh = [method for name in sorted(read) for method in waiting.pop(name, ())]
         for meaning in _named(model, function):
-            for each in meaning.methods.values() if isinstance(meaning, Class) else [meaning]:
-                if each not in found and not _is_apart(each):
-                    found[each] = None
-                    work.append(each)
+            if isinstance(meaning, Function):
+                fresh.append(meaning)
+                continue
+            for name, method in meaning.methods.items():
+                if name in named:
+                    fresh.append(method)
+                else:
+                    waiting.setdefault(name, []).append(method)
+        for each in fresh:
+            if each not in found and not _is_apart(each):
+                found[each] = None
+                work.append(each)
     return list(found)
 
 

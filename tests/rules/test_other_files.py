@@ -1,0 +1,110 @@
+"""What a script starts in files of the project that know of no ranks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rules.checked import findings_in
+
+SPAWNED = """\
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+from networks import Network
+
+
+def run(rank, options, loader):
+    dist.init_process_group("nccl", rank=rank, world_size=options.processes)
+    torch.manual_seed(options.seed)
+    model = DDP(Network().cuda(rank), device_ids=[rank])
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for batch in loader:
+        model(batch).sum().backward()
+        optimizer.step()
+
+
+def main(options, loader):
+    mp.spawn(run, nprocs=options.processes, args=(options, loader))
+"""
+
+NETWORK = """\
+import torch
+from torch import nn
+
+
+class Network(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(8, 8)
+
+    def {method}(self, batch):
+        return self.layer(batch + torch.randn_like(batch))
+
+    def forward(self, batch):
+        return self.layer({call})
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "call", "lines"),
+    [("perturbed", "self.perturbed(batch)", [11]), ("decode", "batch", [])],
+)
+def test_draws_of_a_model_in_another_file(
+    method: str,
+    call: str,
+    lines: list[int],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    files = {"train.py": SPAWNED, "networks.py": NETWORK.format(method=method, call=call)}
+    assert findings_in("DL401", tmp_path, files, capsys) == [("train.py", n) for n in lines]
+
+
+LAUNCHED = """\
+import os
+
+import torch.distributed as dist
+
+from fetching import Weights
+
+
+def main(options):
+    options.local_rank = int(os.environ.get("LOCAL_RANK", -1))
+    if options.local_rank != -1:
+        dist.init_process_group("nccl")
+    weights = {weights}
+    return weights
+
+
+if __name__ == "__main__":
+    main(parse())
+"""
+
+FETCHING = """\
+import requests
+
+
+class Weights:
+    def __init__(self, address):
+        answer = requests.get(address)
+        with open("weights.pt", "wb") as stream:
+            stream.write(answer.content)
+"""
+
+
+@pytest.mark.parametrize(
+    ("weights", "lines"),
+    [
+        ("Weights(options.address)", [7]),
+        ("Weights(options.address) if options.local_rank in (-1, 0) else None", []),
+    ],
+)
+def test_fetched_where_the_group_is_made_under_a_test(
+    weights: str, lines: list[int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"train.py": LAUNCHED.format(weights=weights), "fetching.py": FETCHING}
+    assert findings_in("DL301", tmp_path, files, capsys) == [("fetching.py", n) for n in lines]
