@@ -140,6 +140,28 @@ WEAK_WORDS: Final = frozenset(
 ) | {"open", "input", "environ", "getenv", "yield", "global"}  # fmt: skip
 """Words of what matters inside code that several ranks run: files, random numbers, local values."""
 
+WRITING_WORDS: Final = frozenset(
+    name.rpartition(".")[2]
+    for table in (sinks.SINKS, sinks.SINK_METHODS)
+    for name, row in table.items()
+    if row.effect in (Effect.WRITE, Effect.DOWNLOAD)
+) - {
+    "copy",
+    "dump",
+    "export",
+    "link",
+    "list",
+    "load",
+    "move",
+    "rename",
+    "replace",
+    "save",
+    "touch",
+    "write",
+    "writer",
+}
+"""Words of writes and downloads, but for those that say little by themselves."""
+
 
 class WrapFact(NamedTuple):
     """How a call wraps: layers, which argument, where in the result."""

@@ -87,6 +87,7 @@ def relevance(program: Program, knowledge: Knowledge, flags: frozenset[str]) -> 
                 )
         strong |= more
         names = {f.name for f in more if f.name not in _COMMON} - names
+    weak |= _calling_writers(texts, held, strong)
     plain = {f for f in texts if f not in strong and f not in weak}
     strong.update(module.body for module in program.modules.values())
     defined = Counter(f.name for f in texts)
@@ -94,6 +95,40 @@ def relevance(program: Program, knowledge: Knowledge, flags: frozenset[str]) -> 
         name for name, times in defined.items() if mentions[name] + mentions[f"{name}("] > times
     }
     return Relevance(strong, plain, called)
+
+
+def _calling_writers(
+    texts: dict[Function, str], held: dict[Function, frozenset[str]], strong: set[Function]
+) -> set[Function]:
+    """The functions between one that has to do with ranks and one that writes or fetches files.
+
+    By names that one function or class of the program has: `net()` → `fetch()` → `open(path, "wb")`.
+    """
+    defined = Counter(_called_as(f) for f in texts)
+    found: set[Function] = set()
+    work = {
+        f
+        for f in _holding(held, facts.WRITING_WORDS | {"open"}) - strong
+        if not held[f].isdisjoint(_WRITES) or _OPENED_TO_WRITE.search(texts[f])
+    }
+    for _ in range(_CALLS_TO_WRITERS):
+        names = {_called_as(f) for f in work}
+        calls = {f"{n}(" for n in names if defined[n] == 1 and n not in _COMMON}
+        work = {f for f in held if f not in found and not held[f].isdisjoint(calls)} - strong
+        found |= work
+    return found
+
+
+def _called_as(function: Function) -> str:
+    """The name by which a function is called: a constructor by that of its class."""
+    if function.cls is not None and function.name == "__init__":
+        return function.cls.name
+    return function.name
+
+
+_CALLS_TO_WRITERS: Final = 2
+_WRITES: Final = facts.WRITING_WORDS | {f"{word}(" for word in facts.WRITING_WORDS}
+_OPENED_TO_WRITE: Final = re.compile(r"\bopen\(.*[\"'][rb]?[wx]b?\+?[\"']")
 
 
 def _with_common_calls(

@@ -3,7 +3,8 @@
 ## What it does
 Finds splits and shuffles that all ranks have to make alike, seeded by the rank: the `seed` of a
 `DistributedSampler`, `random_split` and `train_test_split` with a seed or generator of the rank or after a
-seed of the rank, and `dataset.shuffle(seed=seed + rank)` in front of what gives each rank its part.
+seed of the rank, and `dataset.shuffle(seed=seed + rank)` in front of what gives each rank its part. Also
+`random.shuffle` in the constructor of a data set where nothing is seeded before a `Trainer` is made.
 
 ## Why it is bad
 Each rank cuts another permutation. With a `DistributedSampler` the parts overlap: samples are seen twice in
@@ -39,7 +40,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Variance
-from distlint.analysis.model import Model, place_of
+from distlint.analysis.model import Model, place_of, related, source_of
 from distlint.analysis.program.syntax import assignments
 from distlint.analysis.questions.seeding import Seed, seeds, without_rank
 from distlint.findings import Finding, Severity
@@ -48,6 +49,7 @@ from distlint.nodes import walk
 from distlint.rule import Status
 
 from .repair import repaired
+from .unseeded import unseeded_shuffles
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -84,6 +86,18 @@ def check(model: Model) -> Iterator[Finding]:
                 finding = finding or _method(model, module, call)
                 if finding is not None:
                     yield finding
+        for node, trainer in unseeded_shuffles(model, module):
+            yield Finding(
+                CODE,
+                NAME,
+                Severity.WARNING,
+                f"nothing is seeded before `{source_of(module, node)}`: every rank has the samples in an "
+                "order of its own, and the trainer gives each its part by index, so that samples are seen "
+                "twice and others never. Seed before the data set is made, or shuffle with "
+                "`random.Random(seed)`.",
+                place_of(module, node),
+                (related(module, trainer, "seeds the ranks alike, too late for the shuffle"),),
+            )
 
 
 def _sampler(module: Module, call: CallGroup) -> Finding | None:

@@ -1,0 +1,67 @@
+"""Shuffles in the constructors of data sets, before anything is seeded."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.definitions import Class, last_name
+from distlint.knowledge import facts
+from distlint.nodes import walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.model import Model
+    from distlint.analysis.program.definitions import Module
+
+_SHUFFLES: Final = ("random.shuffle", "numpy.random.shuffle")
+_DATA_SET: Final = "torch.utils.data.Dataset"
+_SEED_LATER: Final = "transformers.Trainer"
+_WORDS: Final = ("seed", "determin")
+
+
+def unseeded_shuffles(model: Model, module: Module) -> Iterator[tuple[ast.Call, ast.Call]]:
+    """The shuffles of data sets of a script that first its Trainer seeds, and where that is made.
+
+    A Trainer seeds all ranks alike when it is made, and gives each rank its part of the indices.
+    """
+    trainers = [
+        node
+        for function in module.all_functions
+        for node in walk(function.node)
+        if isinstance(node, ast.Call) and _is_trainer(model, module, node)
+    ]
+    shuffles = [
+        node
+        for cls in module.all_classes
+        if _DATA_SET in facts.with_bases(model.program.mro(cls)[1])
+        for node in _shuffles(model, cls)
+    ]
+    if trainers and shuffles and not any(_seeds(m) for m in model.program.modules.values()):
+        yield from ((node, trainers[0]) for node in shuffles)
+
+
+def _is_trainer(model: Model, module: Module, node: ast.Call) -> bool:
+    meaning = model.resolve(module, node.func)
+    if isinstance(meaning, Class):
+        return _SEED_LATER in facts.with_bases(model.program.mro(meaning)[1])
+    return meaning == _SEED_LATER
+
+
+def _shuffles(model: Model, cls: Class) -> Iterator[ast.Call]:
+    made = cls.methods.get("__init__")
+    if made is None:
+        return
+    for node in walk(made.node):
+        meaning = model.resolve(made.module, node.func) if isinstance(node, ast.Call) else None
+        if isinstance(node, ast.Call) and isinstance(meaning, str) and meaning in _SHUFFLES:
+            yield node
+
+
+def _seeds(module: Module) -> bool:
+    """Whether anything in a file may seed, by the name of what it calls."""
+    return any(
+        any(word in last_name(node.func).lower() for word in _WORDS)
+        for node in walk(module.source.tree)
+        if isinstance(node, ast.Call)
+    )
