@@ -422,8 +422,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/summaries.py",
-        "and not main.depends_on & _DEPENDS",
-        "and not main.depends_on - _DEPENDS",
+        "and not main.depends_on & RANK_KINDS",
+        "and not main.depends_on - RANK_KINDS",
         "a function that asks for the rank runs as on rank 0 everywhere",
     ),
     Fault(
@@ -434,8 +434,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/ranks.py",
-        'if "local" in depends_on:',
-        'if "local rank" in depends_on:',
+        'NODE_MAIN: frozenset({"local_rank", "is_local_main"}),',
+        'NODE_MAIN: frozenset({"local rank"}),',
         "the first rank of another node is not followed",
     ),
     # -- the program

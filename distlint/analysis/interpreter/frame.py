@@ -17,7 +17,7 @@ from distlint.analysis.interpreter.ir import (
     Step,
     Summary,
 )
-from distlint.analysis.interpreter.ranks import DEPENDENCE_BY_KIND, RankClass
+from distlint.analysis.interpreter.ranks import RANK_KINDS, RankClass
 from distlint.analysis.interpreter.scope import Scope
 from distlint.analysis.interpreter.signals import SignalWrites
 from distlint.analysis.interpreter.values import (
@@ -194,9 +194,8 @@ class Frame(ABC):
 
     def note_dependence(self, kind: str) -> None:
         """Note that this run depends on a predicate of this kind."""
-        asked = DEPENDENCE_BY_KIND.get(kind)
-        if asked is not None:
-            self.summary.depends_on.add(asked)
+        if kind in RANK_KINDS:
+            self.summary.depends_on.add(kind)
 
     def rank_value(self, kind: str, node: ast.AST, text: str) -> Value:
         """The value of a predicate or number that depends on the rank."""
@@ -215,6 +214,7 @@ class Frame(ABC):
         tags = frozenset({"rank", f"kind:{kind}"})
         if fact is None:
             # A position inside a subgroup, a node's number: differs, in a way that is not followed.
+            self.summary.depends_on.add(kind)
             return Value(
                 (kind, text, rank.rank), UNKNOWN, Variance.RANK_DEPENDENT, origin, tags=tags
             )

@@ -19,10 +19,10 @@ from typing import Final
 from distlint.analysis.interpreter.assignment import wrapped_parameter
 from distlint.analysis.interpreter.interpreter import follow
 from distlint.analysis.interpreter.ir import Summary
-from distlint.analysis.interpreter.ranks import MAIN, RankClass
+from distlint.analysis.interpreter.ranks import MAIN, RANK_CLASSES, RANK_KINDS, RankClass
 from distlint.analysis.interpreter.signals import signal_writes
 from distlint.analysis.interpreter.values import UNKNOWN, Closure, Origin, Value, Variance, join
-from distlint.analysis.program.definitions import Class, Function, Module, dotted_name
+from distlint.analysis.program.definitions import Class, Definition, Function, Module, dotted_name
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import (
     asked_for_none,
@@ -37,7 +37,6 @@ _MAX_NESTING: Final = 120
 _MAX_CONTEXTS: Final = 16
 _LASTING: Final = frozenset({"masked", "ragged"})
 _LITERAL_RANKS: Final = (-1, 0)
-_DEPENDS: Final = frozenset({"rank", "local", "last"})
 
 Key = tuple[Function, RankClass, Hashable]
 
@@ -71,6 +70,7 @@ class Summaries:
         self._annotations: dict[tuple[Module, int], str | None] = {}
         self._computing: set[Hashable] = set()
         self._attribute_cache: dict[Hashable, Value | None] = {}
+        self._defined: dict[tuple[Module, str], Value] = {}
         self.plain: set[Function] = set()
         """Functions whose calls need not be followed, unless an argument matters."""
         self.signals = signal_writes(program)
@@ -203,11 +203,17 @@ class Summaries:
                 main = self.summary(function, MAIN, bound, receiver, captured)
             if (
                 main is not None
-                and not main.depends_on & _DEPENDS
+                and not main.depends_on & RANK_KINDS
                 and not self._mentions_rank(context)
             ):
                 self._memo[key] = main
                 return main
+            for other in RANK_CLASSES[: RANK_CLASSES.index(rank)]:
+                like = self._memo.get((function, other, context))
+                if like is not None and rank.answers_like(other, like.depends_on):
+                    # What it asked comes out alike: so does everything else.
+                    self._memo[key] = like
+                    return like
         return self._make(key, bound, receiver, captured)
 
     def _make(
@@ -419,19 +425,15 @@ class Summaries:
 
     def global_value(self, module: Module, name: str, asker: Summary) -> Value | None:
         """What a name means at the top level of a module, on the asking run's class of ranks."""
+        defined = self._defined.get((module, name))
+        if defined is not None:
+            return defined
         meaning = self.program.member(module, name)
-        match meaning:
-            case Function():
-                return Value(("function", id(meaning)), target=Closure(meaning, {}))
-            case Class():
-                return Value(("class", id(meaning)), target=meaning)
-            case Module():
-                return Value(("module", meaning.name), target=meaning)
-            case str():
-                kind = self.knowledge.attributes.get(meaning)
-                if kind is not None:
-                    return None
-                return Value(("external", meaning), target=meaning)
+        if meaning is not None:
+            if isinstance(meaning, str) and meaning in self.knowledge.attributes:
+                return None
+            defined = self._defined[module, name] = _definition(meaning)
+            return defined
         if name in module.imports:
             # `from .state import RANK`: a variable of another module of the project.
             dotted = module.imports[name]
@@ -580,6 +582,19 @@ class Summaries:
         noted = self._attribute_cache.get(("consulted", key))
         if noted is not None:
             asker.depends_on |= noted.const
+
+
+def _definition(meaning: Definition) -> Value:
+    """The value of a name that means this, on every rank."""
+    match meaning:
+        case Function():
+            return Value(("function", id(meaning)), target=Closure(meaning, {}))
+        case Class():
+            return Value(("class", id(meaning)), target=meaning)
+        case Module():
+            return Value(("module", meaning.name), target=meaning)
+        case str():
+            return Value(("external", meaning), target=meaning)
 
 
 def _class_of(context: Hashable) -> str | None:

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from distlint.analysis.interpreter.ir import AttributeSite, CallSite, Summary
-from distlint.analysis.interpreter.ranks import MAIN, RankClass, classes_to_run
+from distlint.analysis.interpreter.ranks import MAIN, RANK_KINDS, RankClass, classes_to_run
 from distlint.analysis.interpreter.relevance import relevance
 from distlint.analysis.interpreter.summaries import Summaries
 from distlint.analysis.live.joint_entry import (
@@ -286,7 +286,7 @@ class LiveProgram:
             if summaries is None:
                 continue
             for _, summary in summaries.summaries():
-                asks = summary.depends_on & {"rank", "local", "last"} and not module.is_script
+                asks = summary.depends_on & RANK_KINDS and not module.is_script
                 if asks or any(
                     facts.forward_waits(w.kind for w in a.receiver.wraps)
                     for a in summary.attributes

@@ -47,7 +47,7 @@ class Function:
 
     def has_decorator(self, *names: str) -> bool:
         """Whether a decorator's last name is one of `names` (``property``, ``staticmethod`` …)."""
-        return any(last_name(d) in names for d in self.decorators)
+        return bool(self.decorators) and any(last_name(d) in names for d in self.decorators)
 
     def __repr__(self) -> str:
         return f"<Function {self.module.name}:{self.qualname}>"
@@ -141,9 +141,5 @@ def dotted_name(node: ast.AST) -> str:
         return node.id
     if not isinstance(node, ast.Attribute):
         return ""
-    known: str | None = getattr(node, "_distlint_dotted", None)
-    if known is None:
-        base = dotted_name(node.value)
-        known = f"{base}.{node.attr}" if base else ""
-        node._distlint_dotted = known  # type: ignore[attr-defined]
-    return known
+    base = dotted_name(node.value)
+    return f"{base}.{node.attr}" if base else ""
