@@ -23,11 +23,11 @@ class Function:
     decorators: tuple[ast.expr, ...] = ()
     is_generator: bool = False
     nested: dict[str, Function] = field(default_factory=dict)
+    is_module_body: bool = field(init=False)
+    """Whether this stands for the statements of a module."""
 
-    @property
-    def is_module_body(self) -> bool:
-        """Whether this stands for the statements of a module."""
-        return isinstance(self.node, ast.Module)
+    def __post_init__(self) -> None:
+        self.is_module_body = isinstance(self.node, ast.Module)
 
     @property
     def body(self) -> list[ast.stmt]:
@@ -137,9 +137,14 @@ def last_name(node: ast.expr) -> str:
 
 def dotted_name(node: ast.AST) -> str:
     """`a.b.c` for a chain of attributes on a name, "" for anything else."""
-    if isinstance(node, ast.Name):
+    if node.__class__ is ast.Name:
         return node.id
-    if not isinstance(node, ast.Attribute):
+    attributes: list[str] = []
+    while isinstance(node, ast.Attribute):
+        attributes.append(node.attr)
+        node = node.value
+    if not attributes or not isinstance(node, ast.Name):
         return ""
-    base = dotted_name(node.value)
-    return f"{base}.{node.attr}" if base else ""
+    if len(attributes) == 1:
+        return f"{node.id}.{attributes[0]}"
+    return ".".join((node.id, *reversed(attributes)))
