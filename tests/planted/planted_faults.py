@@ -403,19 +403,19 @@ FAULTS: Final = (
     ),
     # -- the engine
     Fault(
-        f"{_INTERPRETER}/summaries.py",
-        "if min(lowest, assuming) >= depth or not self._stack:",
-        "if depth >= 0:",
+        f"{_INTERPRETER}/underway.py",
+        "complete = min(run.lowest, run.assuming) >= depth or not self._runs",
+        "complete = True",
         "a run that a recursion cut short is remembered",
     ),
     Fault(
-        f"{_INTERPRETER}/summaries.py",
-        "if result.known and (assigned_often != 1 or missing):",
-        "if result.known and missing:",
+        f"{_INTERPRETER}/outside.py",
+        "if value.known and (times != 1 or incomplete):",
+        "if value.known and incomplete:",
         "an attribute that two methods assign is taken for a constant",
     ),
     Fault(
-        f"{_INTERPRETER}/summaries.py",
+        f"{_INTERPRETER}/underway.py",
         "return _facts_of(assigned) == _facts_of(Value(()))",
         "return True",
         "runs that took an attribute for unknown stay when it is known",

@@ -92,7 +92,7 @@ class SummarySource(Protocol):
         """What a name means at the top level of a module."""
         ...
 
-    def class_attribute(self, cls: Class, attr: str, asker: Summary) -> Value | None:
+    def class_attribute(self, cls: Class, attr: str) -> Value | None:
         """The value of a class variable."""
         ...
 
@@ -102,10 +102,6 @@ class SummarySource(Protocol):
 
     def flag(self, cls: Class, attr: str, value: Value | None) -> Value | None:
         """The value of an attribute, as a signal handler may have changed it."""
-        ...
-
-    def set_by_signal(self, value: Value, node: ast.AST, module: Module) -> Value:
-        """A value as it may be after a signal handler was registered that writes it."""
         ...
 
 

@@ -61,7 +61,7 @@ class LiveProgram:
     def _solve(self) -> None:
         """Run every function that nothing calls, for each class of ranks, and all that they reach."""
         relevant = relevance(self.program, self.knowledge, self.summaries.signals.names)
-        self.summaries.plain = relevant.plain
+        self.summaries.follow_only(relevant.plain)
         functions = [f for f in self.program.functions() if f in relevant.starts]
         for function in functions:
             # Nothing in the tree calls anything of that name.
