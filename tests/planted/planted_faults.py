@@ -403,27 +403,27 @@ FAULTS: Final = (
     ),
     # -- the engine
     Fault(
-        f"{_INTERPRETER}/summaries.py",
-        "if min(lowest, assuming) >= depth or not self._stack:",
-        "if depth >= 0:",
+        f"{_INTERPRETER}/underway.py",
+        "complete = min(run.lowest, run.assuming) >= depth or not self._runs",
+        "complete = True",
         "a run that a recursion cut short is remembered",
     ),
     Fault(
-        f"{_INTERPRETER}/summaries.py",
-        "if result.known and (assigned_often != 1 or missing):",
-        "if result.known and missing:",
+        f"{_INTERPRETER}/outside.py",
+        "if value.known and (times != 1 or incomplete):",
+        "if value.known and incomplete:",
         "an attribute that two methods assign is taken for a constant",
     ),
     Fault(
-        f"{_INTERPRETER}/summaries.py",
+        f"{_INTERPRETER}/underway.py",
         "return _facts_of(assigned) == _facts_of(Value(()))",
         "return True",
         "runs that took an attribute for unknown stay when it is known",
     ),
     Fault(
         f"{_INTERPRETER}/summaries.py",
-        "and not main.depends_on & _DEPENDS",
-        "and not main.depends_on - _DEPENDS",
+        "and not main.depends_on & RANK_KINDS",
+        "and not main.depends_on - RANK_KINDS",
         "a function that asks for the rank runs as on rank 0 everywhere",
     ),
     Fault(
@@ -434,8 +434,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/ranks.py",
-        'if "local" in depends_on:',
-        'if "local rank" in depends_on:',
+        'NODE_MAIN: frozenset({"local_rank", "is_local_main"}),',
+        'NODE_MAIN: frozenset({"local rank"}),',
         "the first rank of another node is not followed",
     ),
     # -- the program

@@ -6,6 +6,7 @@ import ast
 
 from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.members import convention
+from distlint.analysis.interpreter.signals import set_by_signal
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
     Entries,
@@ -75,7 +76,7 @@ def assign(frame: Frame, target: ast.expr, value: Value) -> None:
         case ast.Name(id=name):
             value = _controlled(frame, value)
             if frame.signalled is not None and name in frame.signalled:
-                value = frame.summaries.set_by_signal(value, frame.signalled[name], frame.module)
+                value = set_by_signal(value, frame.signalled[name], frame.module)
             frame.variables.bind(name, value)
         case ast.Attribute():
             _assign_attribute(frame, target, value)

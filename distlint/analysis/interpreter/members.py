@@ -113,7 +113,7 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
             if method is not None:
                 receiver = base if method.has_decorator("classmethod") else None
                 return Value(("method", id(method)), target=Closure(method, {}, receiver))
-            return frame.summaries.class_attribute(base.target, attr, frame.summary) or Value(
+            return frame.summaries.class_attribute(base.target, attr) or Value(
                 ("attr", base.key, attr)
             )
         case str() if base.target != SUPER:

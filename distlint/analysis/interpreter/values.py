@@ -59,9 +59,12 @@ class Wrap:
     """Whether every path that comes here put it on. An arm that raises comes nowhere."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Closure:
-    """A function together with the values of the enclosing functions' variables that it may read."""
+    """A function together with the values of the enclosing functions' variables that it may read.
+
+    Never changed; not frozen, as one is made at each look at a method and frozen ones cost three times as much.
+    """
 
     function: Function
     captured: dict[str, Value]
