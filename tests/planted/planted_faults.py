@@ -496,7 +496,7 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_TRACES}/graph.py",
-        "break_=rest_to(ways.break_),",
+        "break_=resumed(at, ways.break_),",
         "break_=ways.break_,",
         "a generator's rest does not run on break",
     ),

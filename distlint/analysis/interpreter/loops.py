@@ -121,8 +121,10 @@ def _over_generator(
         assign(frame, statement.target, Value(("element", id(statement))))
         frame.execute(statement.body)
     frame.variables = before.merge(frame.variables, id(statement))
-    frame.steps.append(InlineBody(iterable.receiver.const, statement, body))
-    return frame.execute(statement.orelse)
+    with frame.filling([]) as orelse:
+        frame.execute(statement.orelse)
+    frame.steps.append(InlineBody(iterable.receiver.const, statement, body, orelse))
+    return True
 
 
 def _repeat(
