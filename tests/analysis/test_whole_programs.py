@@ -387,6 +387,130 @@ PROGRAMS = {
             else:
                 down(2, x)
         """,
+    "what a recursion returns": """
+        def depth(n):
+            if n > 0:
+                found = depth(n - 1)
+                if found is not None:
+                    if dist.get_rank() == 0:
+                        dist.barrier()
+                return found
+            return 5
+        def main(flag, items, x):
+            depth(len(items))
+        """,
+    "what a recursion of two functions returns": """
+        def even(n):
+            if n == 0:
+                return "x"
+            return odd(n - 1)
+        def odd(n):
+            if n == 0:
+                return "y"
+            return even(n - 1)
+        def main(flag, items, x):
+            found = even(2)
+            if dist.get_rank() == 0:
+                if found is not None:
+                    dist.barrier()
+        """,
+    "a class method that makes its class": """
+        class Saver:
+            def __init__(self, x):
+                dist.barrier()
+            @classmethod
+            def make(cls, x):
+                return cls(x)
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                Saver.make(x)
+        """,
+    "a method of what a class method makes": """
+        class Saver:
+            def sync(self, x):
+                dist.barrier()
+            @classmethod
+            def make(cls, x):
+                return cls()
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                Saver.make(x).sync(x)
+        """,
+    "a class method that makes the base class": """
+        class Base:
+            def sync(self, x):
+                pass
+            @classmethod
+            def make(cls, x):
+                return cls()
+        class Saver(Base):
+            def sync(self, x):
+                dist.barrier()
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                Base.make(x).sync(x)
+        """,
+    "a class method that makes the class it is called on": """
+        class Base:
+            def sync(self, x):
+                pass
+            @classmethod
+            def make(cls, x):
+                return cls()
+        class Saver(Base):
+            def sync(self, x):
+                dist.barrier()
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                Saver.make(x).sync(x)
+        """,
+    "a class method that calls another": """
+        class Saver:
+            def __init__(self, x):
+                dist.barrier()
+            @classmethod
+            def inner(cls, x):
+                return cls(x)
+            @classmethod
+            def make(cls, x):
+                return cls.inner(x)
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                Saver.make(x)
+        """,
+    "another object of the own class": """
+        class Saver:
+            def sync(self, x):
+                dist.barrier()
+            def again(self, x):
+                type(self)().sync(x)
+                self.__class__().sync(x)
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                Saver().again(x)
+        """,
+    "a function that makes an object": """
+        class Saver:
+            def __init__(self, x):
+                dist.barrier()
+        def build(x):
+            return Saver(x)
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                build(x)
+        """,
+    "a function that makes an object of a subclass": """
+        class Base:
+            def __init__(self, x):
+                dist.barrier()
+        class Saver(Base):
+            pass
+        def build(x):
+            return Saver(x)
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                build(x)
+        """,
 }
 
 

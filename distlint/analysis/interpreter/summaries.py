@@ -27,6 +27,7 @@ from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import (
     asked_for_none,
     assignments,
+    makes_own_class,
     names_asked,
     self_attributes,
 )
@@ -345,7 +346,7 @@ class Summaries:
         key = (function, receiver.type)
         if key not in self._receivers:
             cls = self.classes.get(receiver.type)
-            differs = cls is None or self._overrides(cls, function)
+            differs = cls is None or makes_own_class(function) or self._overrides(cls, function)
             differs = differs and receiver.type != function.cls.full_name
             self._receivers[key] = receiver.type if differs else None
         return self._receivers[key]
