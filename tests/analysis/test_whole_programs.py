@@ -511,6 +511,72 @@ PROGRAMS = {
             if dist.get_rank() == 0:
                 build(x)
         """,
+    "a collective of rank 0 in an endless loop of all": """
+        def main(flag, items, x):
+            n = 0
+            while True:
+                if dist.get_rank() == 0:
+                    dist.barrier()
+                n += 1
+                if n > 2:
+                    break
+        """,
+    "a collective behind an endless loop of rank 0": """
+        def main(flag, items, x):
+            n = 0
+            if dist.get_rank() == 0:
+                while True:
+                    n += 1
+                    if n > 2:
+                        break
+                dist.barrier()
+        """,
+    "rank 0 leaves an endless loop of all": """
+        def main(flag, items, x):
+            while True:
+                dist.reduce(x, 0)
+                if dist.get_rank() == 0:
+                    break
+                dist.barrier()
+                break
+        """,
+    "a handler to which rank 0 alone may come": """
+        def main(flag, items, x):
+            try:
+                if dist.get_rank() == 0:
+                    failing(True)
+            except KeyError:
+                dist.barrier()
+        """,
+    "such a handler and an else alike": """
+        def main(flag, items, x):
+            try:
+                if dist.get_rank() == 0:
+                    failing(True)
+                else:
+                    pass
+            except KeyError:
+                dist.barrier()
+            else:
+                dist.barrier()
+        """,
+    "a handler to which all may come": """
+        def main(flag, items, x):
+            try:
+                if dist.get_rank() == 0:
+                    failing(True)
+                failing(True)
+            except KeyError:
+                dist.barrier()
+        """,
+    "such a handler that calls what waits": """
+        def main(flag, items, x):
+            try:
+                if dist.get_rank() == 0:
+                    failing(True)
+            except KeyError:
+                sync(x)
+        """,
 }
 
 
@@ -548,3 +614,24 @@ def test_of_a_comparison_and_its_opposite_one_holds(operator: str, turned: str) 
         """
     assert not said_lines(program)
     assert said_lines(program.replace(turned.format(ORDERS[operator]), turned.format(operator)))
+
+
+def test_a_loop_in_which_one_class_serves_the_others_is_not_compared() -> None:
+    """What rank 0 sends comes from elsewhere: from a server, or from what calls `main` on it."""
+    serving = """
+        def main(flag, items, x):
+            while True:
+                if dist.get_rank() == 0:
+                    answer(x)
+                else:
+                    dist.broadcast(x, 0)
+        """
+    assert not said_lines(serving)
+    assert said_lines(serving.replace("answer(x)", "dist.barrier()"))
+    alone = """
+        def main(flag, items, x):
+            if dist.get_rank() != 0:
+                while True:
+                    dist.broadcast(x, 0)
+        """
+    assert not said_lines(alone)

@@ -64,7 +64,7 @@ def follow_while(frame: Frame, statement: ast.While) -> bool:
     if truth is False and test.variance is not Variance.UNIFORM:
         return frame.execute(statement.orelse)
     loop.endless = truth is True
-    loop.module = frame.module
+    loop.module = frame.module if test.variance is Variance.UNIFORM else None
     scope = frame.scope
     if truth is None:
         loop.key = ("while", test.key)

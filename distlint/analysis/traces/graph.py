@@ -152,29 +152,13 @@ class Graphs:
     def _contents(self, summary: Summary) -> tuple[bool, list[Summary]]:
         """Whether a run has events of its own, and the runs it calls."""
         if summary not in self._own:
-            called: list[Summary] = []
-            own = False
-            blocks = [summary.steps]
-            while blocks:
-                for step in blocks.pop():
-                    match step:
-                        case Event():
-                            own = True
-                        case Jump():
-                            own = own or step.kind == "process"
-                        case Branch():
-                            blocks += [step.then, step.orelse]
-                        case Loop():
-                            blocks += [step.body, step.orelse]
-                        case Try():
-                            blocks += [step.body, step.orelse, step.final, *step.handlers]
-                        case CallStep() | UnknownCall():
-                            called.append(step.summary)
-                        case InlineBody():
-                            called.append(step.summary)
-                            blocks += [step.body, step.orelse]
-            self._own[summary] = (own, called)
+            self._own[summary] = _contents(summary.steps)
         return self._own[summary]
+
+    def endless_loops(self, summary: Summary) -> list[Loop]:
+        """The `while True` loops that a run comes to itself."""
+        steps = _steps_below(self._final(summary).steps)
+        return [step for step in steps if isinstance(step, Loop) and step.endless]
 
     def exits(self, summary: Summary) -> tuple[tuple[Function, BranchNode], ...]:
         """Conditions of a rank's own under which a run, or one that it calls, ends the process normally."""
@@ -351,10 +335,22 @@ class Graphs:
             return head.exit if head.exit is not None else STOP
         if head.exit is not None and head.body is head.exit:
             return head.exit
-        if loop.endless and loop.module is not None:
+        if loop.endless and loop.module is not None and self.may_wait_in(loop):
             # `while True: command = scatter(...)`: one rank serves while another says what to do.
             return self._unknown(loop.node, loop.module, head)
         return head.body if loop.once else head
+
+    def may_wait_in(self, loop: Loop) -> bool:
+        """Whether something is awaited in a loop itself, not only behind it."""
+        return self._may_act(loop.body)
+
+    def _may_act(self, steps: list[Step]) -> bool:
+        """Whether a block may perform an event or end the process, through any calls."""
+        own, called = _contents(steps)
+        return own or any(
+            self.may_have_events(summary) or summary.function in self.has_events
+            for summary in called
+        )
 
     def _leave(self, step: Jump, ways: _Continuations) -> Node:
         match step.kind:
@@ -413,7 +409,7 @@ class Graphs:
             gone = _lazy(lambda: self._block(step.handlers[index], end(), outside))
             inside = replace(inside, memory_=(step.memory, gone))
         body = self._block(step.body, self._block(step.orelse, end(), outside), inside)
-        if step.handlers and any(_has_events(handler) for handler in step.handlers):
+        if any(self._may_act(handler) for handler in step.handlers):
             # Whoever is in the `try` may come to the collectives of its handlers: all that are alike.
             return self._if(("raises", id(step.node)), _lazy(caught)(), body, step.node, None)
         return body
@@ -516,17 +512,36 @@ class Graphs:
         return node
 
 
-def _has_events(steps: list[Step]) -> bool:
-    """Whether a block performs a collective itself."""
+def _steps_below(steps: list[Step]) -> Iterator[Step]:
+    """The steps of a block and of all blocks in it."""
     blocks = [steps]
     while blocks:
         for step in blocks.pop():
+            yield step
             match step:
-                case Event():
-                    return True
                 case Branch():
                     blocks += [step.then, step.orelse]
-    return False
+                case Loop():
+                    blocks += [step.body, step.orelse]
+                case Try():
+                    blocks += [step.body, step.orelse, step.final, *step.handlers]
+                case InlineBody():
+                    blocks += [step.body, step.orelse]
+
+
+def _contents(steps: list[Step]) -> tuple[bool, list[Summary]]:
+    """Whether a block has events or ends the process itself, and the runs that it calls."""
+    own = False
+    called: list[Summary] = []
+    for step in _steps_below(steps):
+        match step:
+            case Event():
+                own = True
+            case Jump():
+                own = own or step.kind == "process"
+            case CallStep() | UnknownCall() | InlineBody():
+                called.append(step.summary)
+    return own, called
 
 
 __all__ = ["Graphs"]
