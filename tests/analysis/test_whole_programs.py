@@ -577,6 +577,98 @@ PROGRAMS = {
             except KeyError:
                 sync(x)
         """,
+    "a condition of the rank that comes round a loop": """
+        def main(flag, items, x):
+            done = False
+            for i in items:
+                if done:
+                    dist.barrier()
+                done = dist.get_rank() == 0
+        """,
+    "one in an attribute": """
+        class T:
+            pass
+        def main(flag, items, x):
+            t = T()
+            t.done = False
+            for i in items:
+                if t.done:
+                    dist.barrier()
+                t.done = dist.get_rank() == 0
+        """,
+    "one in a loop over a generator": """
+        def main(flag, items, x):
+            done = False
+            for i in counted(x):
+                if done:
+                    dist.barrier()
+                done = dist.get_rank() == 0
+        """,
+    "one that comes round twice": """
+        def main(flag, items, x):
+            done = False
+            last = False
+            for i in (1, 2, 3, 4):
+                if last:
+                    dist.barrier()
+                last = done
+                done = dist.get_rank() == 0
+        """,
+    "a flag that rank 0 alone sets for the next turn": """
+        def main(flag, items, x):
+            done = False
+            for i in items:
+                if done:
+                    dist.barrier()
+                if dist.get_rank() == 0:
+                    done = True
+        """,
+    "a flag that all set for the next turn": """
+        def main(flag, items, x):
+            done = False
+            for i in items:
+                if done:
+                    dist.barrier()
+                done = dist.get_rank() >= 0
+        """,
+    "a count of turns": """
+        def main(flag, items, x):
+            turn = 0
+            for i in items:
+                if dist.get_rank() == 0 and turn == 1:
+                    print(x)
+                turn += 1
+                if turn == 2:
+                    dist.barrier()
+        """,
+    "the first turn is another for all": """
+        def main(flag, items, x):
+            first = True
+            for i in items:
+                if not first or dist.get_rank() == 0:
+                    print(x)
+                if first:
+                    dist.barrier()
+                first = False
+        """,
+    "what rank 0 alone keeps for the next turn": """
+        def main(flag, items, x):
+            saved = None
+            for i in items:
+                if dist.get_rank() == 0:
+                    saved = i
+                if saved is not None:
+                    print(x)
+            dist.barrier()
+        """,
+    "a number of the rank that changes in each turn": """
+        def main(flag, items, x):
+            mine = dist.get_rank()
+            for i in items:
+                if mine >= 0:
+                    dist.barrier()
+                mine = mine + 4
+        """,
 }
 
 
