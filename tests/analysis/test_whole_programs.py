@@ -669,6 +669,60 @@ PROGRAMS = {
                     dist.barrier()
                 mine = mine + 4
         """,
+    "behind a call in a call": """
+        def outer(x):
+            sync(x)
+            dist.gather(x)
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                outer(x)
+            else:
+                dist.barrier()
+                dist.gather(x)
+            dist.reduce(x, 0)
+        """,
+    "nothing behind a call in a call": """
+        def outer(x):
+            sync(x)
+            dist.gather(x)
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                outer(x)
+                dist.reduce(x, 0)
+            else:
+                dist.barrier()
+                dist.gather(x)
+        """,
+    "an operand behind the first that decides": """
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                ready = True or sync(x)
+        """,
+    "an operand behind one in the middle that decides": """
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                ready = flag and False and sync(x)
+        """,
+    "such an operand of or": """
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                ready = flag or True or sync(x)
+        """,
+    "a condition that a loop asks anew": """
+        def ready(state):
+            state.append(0)
+            return len(state) > 1
+        def main(flag, items, x):
+            state = []
+            done = False
+            while not done:
+                if ready(state):
+                    dist.barrier()
+                    return
+                done = flag
+            if dist.get_rank() == 0 and ready(state):
+                dist.gather(x)
+        """,
 }
 
 
@@ -727,3 +781,16 @@ def test_a_loop_in_which_one_class_serves_the_others_is_not_compared() -> None:
                     dist.broadcast(x, 0)
         """
     assert not said_lines(alone)
+
+
+@pytest.mark.parametrize("leave", ["sys.exit(1)", "sys.exit(flag)", "raise SystemExit(3)"])
+def test_an_exit_with_a_code_is_the_end_of_a_ranks_path(leave: str) -> None:
+    """Not each launcher ends the others then, and none does at once."""
+    program = f"""
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                {leave}
+            dist.barrier()
+        """
+    assert said_lines(program) == ["dist.barrier()"]
+    assert not said_lines(program.replace("dist.get_rank() == 0", "flag"))
