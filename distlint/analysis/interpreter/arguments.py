@@ -12,7 +12,12 @@ from distlint.analysis.interpreter.assignment import wrapped_parameter
 from distlint.analysis.interpreter.values import Closure, Entries, Value, Variance
 from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.program import Program
-from distlint.analysis.program.syntax import asked_for_none, names_asked, self_attributes
+from distlint.analysis.program.syntax import (
+    asked_for_none,
+    makes_own_class,
+    names_asked,
+    self_attributes,
+)
 from distlint.knowledge.facts import Knowledge
 from distlint.nodes import walk
 
@@ -120,7 +125,7 @@ class Arguments:
         key = (function, receiver.type)
         if key not in self._receivers:
             cls = self._classes.get(receiver.type)
-            differs = cls is None or self._overrides(cls, function)
+            differs = cls is None or makes_own_class(function) or self._overrides(cls, function)
             differs = differs and receiver.type != function.cls.full_name
             self._receivers[key] = receiver.type if differs else None
         return self._receivers[key]

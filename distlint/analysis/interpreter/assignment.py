@@ -66,7 +66,8 @@ def _self_value(frame: Frame, receiver: Value | None) -> Value:
     cls = frame.function.cls
     assert cls is not None
     type_ = receiver.type if receiver is not None and receiver.type else cls.full_name
-    target = cls if frame.function.has_decorator("classmethod") else None
+    made = frame.summaries.classes.get(type_, cls)
+    target = made if frame.function.has_decorator("classmethod") else None
     return Value(("self",), type=type_, target=target, truth=True)
 
 

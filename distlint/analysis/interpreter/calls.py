@@ -304,6 +304,8 @@ def call_project(
         frame.steps.append(CallStep(summary, node, _not_told(summary, bound)))
     returned = summary.returns
     if returned is None:
+        if summary.arguments is not None:
+            return unknown_result(frame, node, [*args, *keywords.values()], pure=False)
         return constant(None)
     key = returned.key
     if (

@@ -18,6 +18,7 @@ from distlint.analysis.interpreter.values import (
 )
 from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.knowledge.schema import CallRow, Effect
+from distlint.nodes import walk
 
 
 def follow_with(frame: Frame, statement: ast.With | ast.AsyncWith) -> bool:
@@ -69,8 +70,18 @@ def _around_generator(
     with frame.filling([]) as body:
         alive = _items(frame, statement, items[1:])
     if body or summary.steps:
-        frame.steps.append(InlineBody(summary, statement, body))
-    return alive
+        frame.steps.append(InlineBody(summary, statement, body, []))
+    return alive or _may_catch(summary.function)
+
+
+def _may_catch(function: Function) -> bool:
+    """Whether a generator goes on behind an exception that is raised at its `yield`."""
+    return any(
+        isinstance(attempt, ast.Try)
+        and any(not isinstance(handler.body[-1], ast.Raise) for handler in attempt.handlers)
+        and any(isinstance(n, ast.Yield) for statement in attempt.body for n in walk(statement))
+        for attempt in walk(function.node)
+    )
 
 
 def _context_methods(frame: Frame, value: Value) -> tuple[Function, Function] | None:

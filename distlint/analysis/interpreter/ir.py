@@ -253,6 +253,8 @@ class InlineBody:
     summary: Summary
     node: ast.AST
     body: list[Step]
+    orelse: list[Step]
+    """What follows where a `for` comes to the end of the generator."""
 
 
 @dataclass(slots=True, eq=False)

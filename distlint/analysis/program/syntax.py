@@ -293,6 +293,14 @@ def self_attributes(function: Function) -> frozenset[str]:
     return frozenset(found)
 
 
+def makes_own_class(function: Function) -> bool:
+    """Whether a class method calls its class: what it makes depends on through which class it is called."""
+    return function.has_decorator("classmethod") and any(
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "cls"
+        for node in walk(function.node)
+    )
+
+
 def ends_process(function: ast.expr) -> bool:
     """Whether a call of this ends the process: `sys.exit()`, `exit()`, `quit()`, `os._exit()`."""
     return dotted_name(function) in ("sys.exit", "exit", "quit", "os._exit")
