@@ -319,7 +319,7 @@ def _parse_only(entry: Entry, overlays: Mapping[str, bytes]) -> str | None:
 def _second_wave(
     entries: Sequence[Entry], literals: Sequence[bytes], overlays: Mapping[str, bytes]
 ) -> list[Entry]:
-    """Files without a literal that call functions which hold one, and the callers of those.
+    """Files without a literal that call functions which hold one or make such objects, and their callers.
 
     They are found by name, so that only names count that one function of the project has and few
     files call. Trees above WAVE_BYTES do without: there the search costs more than it finds.
@@ -340,8 +340,8 @@ def _second_wave(
     frequent = max(len(rest) // 100, 10)
     words = [literal.decode("latin-1") for literal in literals]
 
-    def of_interest(function: ast.stmt, text: Sequence[str], names: Container[str]) -> bool:
-        body = "\n".join(text[function.lineno - 1 : function.end_lineno])
+    def of_interest(definition: ast.stmt, text: Sequence[str], names: Container[str]) -> bool:
+        body = "\n".join(text[definition.lineno - 1 : definition.end_lineno])
         return any(word in body for word in words) or any(
             (name or decorator) in names for name, decorator in _CALLED.findall(body)
         )
@@ -350,11 +350,11 @@ def _second_wave(
     reaching: set[str] = set()
     taken: list[Entry] = []
     for _ in range(WAVES):
-        defined = Counter(node.name for entry in wave for node in _functions(entry))
+        defined = Counter(node.name for entry in wave for node in _callables(entry))
         known = frozenset(reaching)
         for entry in wave:
             text = split_lines(entry.text)
-            for node in _functions(entry):
+            for node in _callables(entry):
                 telling = defined[node.name] == 1 and counts[node.name] <= frequent
                 if telling and of_interest(node, text, known):
                     reaching.add(node.name)
@@ -372,6 +372,14 @@ def _second_wave(
         if not wave:
             break
     return taken
+
+
+def _callables(entry: Entry) -> list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+    """What the callers of a module may call: functions, methods, and classes, which make objects.
+
+    OpenRLHF openrlhf/utils/utils.py:26: `get_strategy()`, which every script calls, makes the strategy.
+    """
+    return [*_functions(entry), *_classes(entry)]
 
 
 def _functions(entry: Entry) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:

@@ -235,11 +235,41 @@ def test_full_state_dict_refuses_other_objects() -> None:
         ({"RANK": "3"}, (0, 1, 0)),
         ({"RANK": "5", "WORLD_SIZE": "8", "SLURM_LOCALID": "2"}, (5, 8, 2)),
         ({"RANK": "5", "WORLD_SIZE": "8"}, (5, 8, 5)),
+        # srun and mpirun alone, without a launcher of torch's.
+        ({"SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": "3", "SLURM_LOCALID": "1"}, (3, 4, 1)),
+        (
+            {
+                "OMPI_COMM_WORLD_SIZE": "4",
+                "OMPI_COMM_WORLD_RANK": "2",
+                "OMPI_COMM_WORLD_LOCAL_RANK": "0",
+            },
+            (2, 4, 0),
+        ),
+        ({"PMI_SIZE": "2", "PMI_RANK": "1", "MPI_LOCALRANKID": "1"}, (1, 2, 1)),
+        ({"WORLD_SIZE": "4", "SLURM_PROCID": "3", "SLURM_LOCALID": "3"}, (3, 4, 3)),
+        # A batch script is one process of the job, and what torchrun starts inside a step has its own ranks.
+        ({"SLURM_NTASKS": "4", "SLURM_PROCID": "0", "SLURM_LOCALID": "0"}, (0, 1, 0)),
+        (
+            {
+                "SLURM_STEP_NUM_TASKS": "2",
+                "SLURM_PROCID": "1",
+                "SLURM_LOCALID": "0",
+                "RANK": "5",
+                "WORLD_SIZE": "8",
+                "LOCAL_RANK": "1",
+            },
+            (5, 8, 1),
+        ),
     ],
 )
 def test_rank_info(variables: dict[str, str], expected: tuple[int, int, int]) -> None:
     """From the group, else from the launcher, else alone."""
-    none = dict.fromkeys(("RANK", "WORLD_SIZE", "LOCAL_RANK", "SLURM_LOCALID"))
+    none = {
+        name: None
+        for name in os.environ
+        if name.startswith(("SLURM_", "OMPI_", "PMI_", "MPI_", "MV2_", "JSM_"))
+        or name in ("RANK", "WORLD_SIZE", "LOCAL_RANK")
+    }
     with runtime.temporary_env(**{**none, **variables}):
         info = runtime.rank_info()
     assert (info.rank, info.world_size, info.local_rank) == expected

@@ -86,7 +86,7 @@ def assign(frame: Frame, target: ast.expr, value: Value) -> None:
         case ast.Tuple() | ast.List():
             _unpack(frame, target.elts, value)
         case ast.Starred():
-            assign(frame, target.value, value.replace(items=None, const=UNKNOWN))
+            assign(frame, target.value, value)
 
 
 def _controlled(frame: Frame, value: Value) -> Value:
@@ -160,7 +160,12 @@ def _flag(frame: Frame, target: ast.Attribute, value: Value) -> Value:
 def _unpack(frame: Frame, targets: list[ast.expr], value: Value) -> None:
     starred = next((i for i, t in enumerate(targets) if isinstance(t, ast.Starred)), None)
     items = value.items
-    if items is not None and starred is None and len(items) >= len(targets):
+    if items is not None and starred is not None and len(items) >= len(targets) - 1:
+        # `model, *_ = deepspeed.initialize(…)`: the others take theirs, the starred one the rest.
+        end = len(items) - (len(targets) - 1 - starred)
+        rest = Value(("item", value.key, starred), items=items[starred:end])
+        items = (*items[:starred], rest, *items[end:])
+    if items is not None and len(items) >= len(targets):
         for element, item in zip(targets, items, strict=False):
             assign(frame, element, item)
         return

@@ -46,6 +46,7 @@ _BINARY: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
 
 
 _MAX_ITEMS: Final = 64
+_PATH: Final = "pathlib.Path"
 
 _MAX_INT: Final = 1 << 40
 _MAX_TEXT: Final = 1000
@@ -116,11 +117,13 @@ def binary(left: Value, right: Value, op: ast.operator) -> Value:
     ):
         items = left.items * right.const
     key = ("binary", type(op).__name__, left.key, right.key)
+    joined = isinstance(op, ast.Div) and _PATH in (left.type, right.type)
     return Value(
         key,
         UNKNOWN,
         variance,
         origin,
+        type=_PATH if joined else None,
         tags=tags - {"world_size"} if not left.known or not right.known else tags,
         items=items,
     )

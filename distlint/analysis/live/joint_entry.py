@@ -87,8 +87,11 @@ def joint_entries(
         for family, summaries in groups_of(all_)
     }
     found: dict[Group, JointEntry] = {}
+    on_main = _hooks_of_main(groups.values())
     for (function, family), summaries in groups.items():
         for known, why in _reasons(program, function, summaries):
+            if known in on_main:
+                continue
             if known is function:
                 found.setdefault((function, family), why)
             else:
@@ -323,16 +326,51 @@ def _reasons(
             # `if distributed: init_process_group()`: where there are ranks, all of them run the script.
             text = f"every rank runs this script to `{site.method}()`"
             yield function, JointEntry(text, site.module, site.node, True)
-        if site.method in hooks.ANY_REGISTRARS:
-            for value in (*site.args, *site.keywords.values()):
-                if isinstance(value.target, Closure):
-                    text = f"every rank runs what is given to `{site.method}()`"
-                    yield value.target.function, JointEntry(text, site.module, site.node, True)
+        for given in _registered(site):
+            text = f"every rank runs what is given to `{site.method}()`"
+            yield given, JointEntry(text, site.module, site.node, True)
     for _, summary in summaries:
         reason = _test(summary)
         if reason is not None:
             yield function, reason
             return
+
+
+def _registered(site: CallSite) -> Iterator[Function]:
+    """The functions that a call registers as hooks."""
+    if site.method in hooks.ANY_REGISTRARS:
+        for value in (*site.args, *site.keywords.values()):
+            if isinstance(value.target, Closure):
+                yield value.target.function
+
+
+def _hooks_of_main(groups: Iterable[Together]) -> frozenset[Function]:
+    """The hooks that rank 0 alone runs: from where they are registered nobody else comes to what runs them.
+
+    kohya-ss/sd-scripts train_network.py:947: `save_state()` stands under `if is_main_process`.
+    """
+    return frozenset(
+        given
+        for summaries in groups
+        for site in together(summaries)
+        if (runs := hooks.RUN_BY.get(site.method)) is not None
+        and {rank for rank, summary in summaries if _calls_below(summary, runs)} == {MAIN}
+        for given in _registered(site)
+    )
+
+
+def _calls_below(root: Summary, method: str) -> bool:
+    seen = {root}
+    work = [root]
+    while work:
+        summary = work.pop()
+        if any(site.method == method for site in summary.calls):
+            return True
+        for child in summary.children:
+            if child not in seen:
+                seen.add(child)
+                work.append(child)
+    return False
 
 
 def _test(summary: Summary) -> JointEntry | None:

@@ -26,8 +26,8 @@ from distlint.analysis.program.syntax import (
     element_names,
     own_nodes,
     statement_with_test,
+    target_names,
 )
-from distlint.analysis.questions.one_process import alone
 from distlint.analysis.questions.paths import holds, parts_of, readable
 from distlint.knowledge import devices, sinks
 from distlint.knowledge.schema import CallRow as Row
@@ -129,7 +129,7 @@ def file_calls(live: LiveProgram) -> list[FileCall]:
     A call whose function the ranks enter in several ways is there once: as they enter it together.
     """
     found: dict[tuple[int, int], FileCall] = {}
-    single = live.answer(alone)
+    single = live.alone
     for summaries in live.functions():
         if summaries.function in single:
             continue
@@ -489,9 +489,15 @@ def sources_of(node: ast.expr, function: Function) -> tuple[set[str], bool]:
     names: set[str] = set()
     stack: list[ast.AST] = [node]
     while stack:
-        for child in walk(stack.pop()):
+        nodes = list(walk(stack.pop()))
+        # `[d for d in names if …]` is a selection of `names`, whose sources are followed as well
+        # (open-muse training/train_muse.py: the last of the checkpoints in a folder).
+        bound = {
+            n for c in nodes if isinstance(c, ast.comprehension) for n in target_names(c.target)
+        }
+        for child in nodes:
             name = dotted_name(child)
-            if name and name not in names:
+            if name and name not in names and name not in bound:
                 names.add(name)
                 if name in elements:
                     return set(), True

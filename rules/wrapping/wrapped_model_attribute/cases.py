@@ -20,6 +20,11 @@ def sample(model, optimizer, loader):
         accelerator.print(ids, model.config.vocab_size)  # expect: DL201
 
 
+def first_of_several(model, optimizer, loader):
+    model, *others, loader = Accelerator().prepare(model, optimizer, loader)
+    print(model.config, loader.dataset, others)  # expect: DL201
+
+
 def plain_ddp(model, local_rank):
     model = DDP(model, device_ids=[local_rank])
     print(f"{model.dtype} on {model.device}")  # expect: DL201
