@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from distlint.checking import Earlier, Outcome, Request, check
@@ -23,8 +23,11 @@ _ABOUT_COMMENTS = "DL901"
 
 _NUMBER = re.compile(r"\d+")
 
-Region = tuple[str, str, int | str]
-"""Path, code, and the line before the repair; of a line that changed, the name of its stretch."""
+Line = tuple[int, bool]
+"""A line as it was numbered before a repair, or the first of a stretch that changed, and whether it did."""
+
+Region = tuple[str, str, Line]
+"""The path and the code of a finding, and its line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,17 +149,17 @@ def _harm(finding: Finding, fixed: Sequence[Finding], regions: _Regions) -> Harm
     left = next((each for each in fixed if regions.before(each) == region), None)
     if left is None:
         left = next((each for each in fixed if _subject(each) == _subject(finding)), None)
-    place = finding.place
+    path, code, (line, _) = region
     if left is not None:
-        return Harm(place.path, f"{finding.code} is found as before", left)
-    return Harm(place.path, f"{finding.code} is found at {place.path}:{place.line} then")
+        return Harm(path, f"{code} is found as before", left)
+    return Harm(path, f"with it, {code} is found at {path}:{line}")
 
 
 def _failures(before: Report, after: Report) -> Iterator[Harm]:
     """What cannot be looked at any more: silence would not mean that it is right."""
     for text in sorted((Counter(after.given_up) - Counter(before.given_up)).elements()):
         path, _, rest = text.partition(": ")
-        yield Harm(path, f"{rest.partition(' (')[0]} in {path} is not compared to its end then")
+        yield Harm(path, f"{rest.partition(' (')[0]} in {path} is no longer compared to its end")
     for problem in dict.fromkeys(after.problems):
         if problem not in before.problems:
             yield Harm(problem.path, _sentence(problem))
@@ -164,7 +167,7 @@ def _failures(before: Report, after: Report) -> Iterator[Harm]:
 
 def _sentence(problem: Problem) -> str:
     where = f"{problem.path}: " if problem.path else ""
-    return f"the check fails then ({where}{problem.reason})"
+    return f"with it, the check fails ({where}{problem.reason})"
 
 
 class _Regions:
@@ -172,7 +175,7 @@ class _Regions:
 
     def __init__(self, before: Texts, after: Texts) -> None:
         self._texts = (before, after)
-        self._numbers: dict[str, tuple[dict[int, int | str], dict[int, int | str]]] = {}
+        self._numbers: dict[str, tuple[dict[int, Line], dict[int, Line]]] = {}
 
     def before(self, finding: Finding) -> Region:
         """Where a finding in the files as they were stands."""
@@ -186,24 +189,24 @@ class _Regions:
         path, line = finding.place.path, finding.place.line
         if path not in self._numbers:
             self._numbers[path] = self._numbered(path)
-        return path, finding.code, self._numbers[path][side].get(line, line)
+        return path, finding.code, self._numbers[path][side].get(line, (line, False))
 
-    def _numbered(self, path: str) -> tuple[dict[int, int | str], dict[int, int | str]]:
+    def _numbered(self, path: str) -> tuple[dict[int, Line], dict[int, Line]]:
         old, new = (texts.lines(path) for texts in self._texts)
         if old == new:
             return {}, {}
-        kept = lines_kept(old, new)
-        back: dict[int, int | str] = {after: before for before, after in kept.items()}
-        return _stretches(kept, len(old)), back | _stretches(back, len(new))
-
-
-def _stretches(kept: Container[int], lines: int) -> dict[int, int | str]:
-    """Each of `lines` that was not kept, by the number of kept lines above it."""
-    names: dict[int, int | str] = {}
-    above = 0
-    for number in range(1, lines + 1):
-        if number in kept:
-            above += 1
-        else:
-            names[number] = f"after {above}"
-    return names
+        kept = [*lines_kept(old, new).items(), (len(old) + 1, len(new) + 1)]
+        before: dict[int, Line] = {}
+        after: dict[int, Line] = {}
+        last_old, last_new = 0, 0
+        for line, moved in kept:
+            changed = range(last_old + 1, line)
+            written = range(last_new + 1, moved)
+            for lines, numbers in ((changed, before), (written, after)):
+                # As many lines as there were: each stands for the one that it takes the place of.
+                alike = len(changed) == len(written)
+                for number, each in enumerate(lines):
+                    numbers[each] = (changed.start + (number if alike else 0), True)
+            before[line] = after[moved] = (line, False)
+            last_old, last_new = line, moved
+        return before, after
