@@ -8,7 +8,7 @@ the classes part) → `model` (what rules ask).
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager
 
 from distlint.analysis.model import Model
@@ -36,12 +36,18 @@ def build_model(sources: Iterable[Source], knowledge: Knowledge | None = None) -
     return _model_of(program, knowledge)
 
 
-def build_models(sources: Iterable[Source], knowledge: Knowledge | None = None) -> Iterator[Model]:
+def build_models(
+    sources: Iterable[Source],
+    knowledge: Knowledge | None = None,
+    *,
+    changed: Container[str] | None = None,
+) -> Iterator[Model]:
     """Analyse files in groups that no import joins: what is found in one does not depend on another.
 
     Args:
         sources: the parsed files, those reported on and those only known.
         knowledge: what is known of libraries; by default the tables.
+        changed: the paths of files that have changed; the groups without one are left out.
 
     Yields:
         A model for each group that holds a file to report on. One is done with before the next is
@@ -51,7 +57,8 @@ def build_models(sources: Iterable[Source], knowledge: Knowledge | None = None) 
         program = Program(list(sources))
         groups = components(program)
     for modules in groups:
-        if any(module.source.reported for module in modules):
+        fresh = changed is None or any(module.path in changed for module in modules)
+        if fresh and any(module.source.reported for module in modules):
             yield _model_of(program.part(modules), knowledge)
 
 
