@@ -121,8 +121,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/variables.py",
-        'if name not in self.values and "." not in name:',
-        "if name not in self.values:",
+        'elif "." not in name:',
+        "else:",
         "a path that one side alone knows is known behind both",
     ),
     Fault(

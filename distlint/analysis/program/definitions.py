@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass, field
 
 from distlint.analysis.program.source import Source
+from distlint.nodes import last_name as last_name
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -124,15 +125,6 @@ class Module:
 
 Definition = Function | Class | Module | str
 """What a name means: something of the project, or the canonical dotted name of something outside."""
-
-
-def last_name(node: ast.expr) -> str:
-    """The last part of a dotted name, that of what is called for a call; "" for anything else."""
-    while isinstance(node, ast.Call):
-        node = node.func
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def dotted_name(node: ast.AST) -> str:
