@@ -13,7 +13,6 @@ from contextlib import contextmanager
 
 from distlint.analysis.model import Model
 from distlint.analysis.program.linked import components
-from distlint.analysis.program.memory import forget
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.source import Source
 from distlint.knowledge.facts import Knowledge
@@ -52,11 +51,12 @@ def build_models(sources: Iterable[Source], knowledge: Knowledge | None = None) 
         groups = components(program)
     for modules in groups:
         if any(module.source.reported for module in modules):
-            yield _model_of(program.part(modules), knowledge)
+            part = program.part(modules)
+            yield _model_of(part, knowledge)
+            part.forget()
 
 
 def _model_of(program: Program, knowledge: Knowledge | None) -> Model:
-    forget()
     with deep_recursion():
         return Model(program, knowledge or Knowledge.default())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
+from distlint.analysis.program.memory import Memory
 from distlint.analysis.program.source import Source
 from distlint.nodes import last_name as last_name
 
@@ -24,6 +25,7 @@ class Function:
     decorators: tuple[ast.expr, ...] = ()
     is_generator: bool = False
     nested: dict[str, Function] = field(default_factory=dict)
+    memory: Memory = field(default_factory=dict)
     is_module_body: bool = field(init=False)
     """Whether this stands for the statements of a module."""
 
@@ -94,6 +96,7 @@ class Module:
     all_functions: list[Function] = field(default_factory=list)
     all_classes: list[Class] = field(default_factory=list)
     body: Function = field(init=False)
+    memory: Memory = field(default_factory=dict)
 
     @property
     def path(self) -> str:
