@@ -103,8 +103,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/values.py",
-        "wraps = a.wraps if len(a.wraps) >= len(b.wraps) else b.wraps",
-        "wraps = a.wraps if len(a.wraps) <= len(b.wraps) else b.wraps",
+        "more, less = (a, b) if len(a.wraps) >= len(b.wraps) else (b, a)",
+        "more, less = (a, b) if len(a.wraps) <= len(b.wraps) else (b, a)",
         "a model wrapped on one way is taken for bare",
     ),
     Fault(

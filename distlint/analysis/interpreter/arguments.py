@@ -9,7 +9,7 @@ from typing import Final
 
 from distlint.analysis.interpreter.annotations import Annotations
 from distlint.analysis.interpreter.assignment import wrapped_parameter
-from distlint.analysis.interpreter.values import Closure, Value, Variance
+from distlint.analysis.interpreter.values import Closure, Entries, Value, Variance
 from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import asked_for_none, names_asked, self_attributes
@@ -242,4 +242,15 @@ def _known_of(value: Value) -> Signature | None:
         return ("type", value.type)
     if value.items and any(item.wraps for item in value.items):
         return ("wrapped", tuple("/".join(w.kind for w in item.wraps) for item in value.items))
-    return None
+    return _entries_of(value.entries) if value.entries is not None else None
+
+
+def _entries_of(entries: Entries) -> Signature | None:
+    """What of a dict's entries differs between ranks or is a wrapped model: `opt["rank"]`."""
+    known = (
+        (name, _known_of(entry))
+        for name, entry in entries.named.items()
+        if entry.wraps or entry.variance is not Variance.UNIFORM
+    )
+    parts = tuple(sorted((name, *part) for name, part in known if part is not None))
+    return ("entries", parts) if parts else None

@@ -9,6 +9,7 @@ from distlint.analysis.interpreter.members import convention
 from distlint.analysis.interpreter.signals import set_by_signal
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
+    Entries,
     Value,
     Variance,
     Wrap,
@@ -127,17 +128,25 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value) -> None
 
 def _assign_item(frame: Frame, target: ast.Subscript, value: Value) -> None:
     base = frame.evaluate(target.value)
-    frame.evaluate(target.slice)
+    index = frame.evaluate(target.slice)
     path = dotted_name(target.value)
     if not path or path not in frame.variables:
         return
+    changed = base
     if value.variance is Variance.RANK_LOCAL and value.variance > base.variance:
         changed = base.replace(
             variance=value.variance, origin=value.origin, const=UNKNOWN, items=None
         )
-        frame.variables.refine(path, changed)
     elif base.items is not None:
-        frame.variables.refine(path, base.replace(items=None, const=UNKNOWN))
+        changed = base.replace(items=None, const=UNKNOWN)
+    if isinstance(index.const, str):
+        known = base.entries or Entries({}, base)
+        named = {**known.named, index.const: _controlled(frame, value)}
+        changed = changed.replace(entries=Entries(named, known.rest))
+    elif base.entries is not None and changed is not base:
+        changed = changed.replace(entries=None)
+    if changed is not base:
+        frame.variables.refine(path, changed)
 
 
 def _flag(frame: Frame, target: ast.Attribute, value: Value) -> Value:

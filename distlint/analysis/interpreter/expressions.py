@@ -21,6 +21,7 @@ from distlint.analysis.interpreter.members import attribute, name_value, subscri
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
     Closure,
+    Entries,
     Value,
     constant,
     join,
@@ -179,8 +180,20 @@ def _sequence(frame: Frame, node: ast.Tuple | ast.List | ast.Set) -> Value:
 
 def _dict(frame: Frame, node: ast.Dict) -> Value:
     values = [frame.evaluate(v) for v in node.values]
-    values += [frame.evaluate(k) for k in node.keys if k is not None]
-    variance, origin, tags = variance_of(values)
+    keys = [frame.evaluate(k) if k is not None else None for k in node.keys]
+    variance, origin, tags = variance_of([*values, *(k for k in keys if k is not None)])
+    named: dict[str, Value] = {}
+    others: list[Value] = []
+    for key, value in zip(keys, values, strict=True):
+        if key is not None and isinstance(key.const, str):
+            named[key.const] = value
+        elif key is None and value.entries is not None:
+            named |= value.entries.named
+            others.append(value.entries.rest)
+        else:
+            others += [value] if key is None else [key, value]
+    of_others = variance_of(others)
+    rest = Value(("display", id(node), "rest"), UNKNOWN, *of_others[:2], tags=of_others[2])
     return Value(
         ("display", id(node)),
         UNKNOWN,
@@ -188,6 +201,7 @@ def _dict(frame: Frame, node: ast.Dict) -> Value:
         origin,
         tags=tags,
         truth=bool(node.keys) if all(node.keys) else None,
+        entries=Entries(named, rest),
     )
 
 

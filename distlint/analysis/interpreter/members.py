@@ -205,12 +205,19 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
         and -len(base.items) <= index.const < len(base.items)
     ):
         return base.items[index.const]
+    entries = base.entries if isinstance(index.const, str) else None
+    if entries is not None and index.const in entries.named:
+        held = entries.named[index.const]
+        if held.known and held.variance is Variance.UNIFORM:
+            # It may have been set anew where nobody looked: by a function that was handed the dict.
+            return held.replace(const=UNKNOWN, truth=None, key=("item", base.key, index.key))
+        return held
     if base.known and index.known:
         try:
             return constant(base.const[index.const], *variance_of((base, index))[:2])
         except (TypeError, KeyError, IndexError):
             return Value(("item", base.key, index.key))
-    variance, origin, tags = variance_of((base, index))
+    variance, origin, tags = variance_of((entries.rest if entries is not None else base, index))
     if "bool-mask" in index.tags:
         # `x[mask]`: how many elements are left is each rank's own.
         variance, tags = Variance.RANK_LOCAL, (tags - {"bool-mask"}) | {"masked", "ragged"}

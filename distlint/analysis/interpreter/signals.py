@@ -292,6 +292,7 @@ def set_by_signal(value: Value, node: ast.AST, module: Module) -> Value:
     """A value as it may be at any time after a signal handler was registered that writes it."""
     origin = Origin(node, module, "a flag that this rank's signal handler sets", "signal")
     return value.replace(
-        const=UNKNOWN, truth=None, items=None, logic=None, variance=Variance.RANK_LOCAL, origin=origin,
+        const=UNKNOWN, truth=None, items=None, entries=None, logic=None, variance=Variance.RANK_LOCAL,
+        origin=origin,
         key=value.key if not value.known else ("signal", id(node)), tags=value.tags | {"signal"},
     )  # fmt: skip

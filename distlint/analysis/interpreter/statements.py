@@ -271,6 +271,7 @@ def _assert(frame: Frame, statement: ast.Assert) -> bool:
         frame.leave("raise", statement)
         return False
     narrow(frame, statement.test, True)
+    frame.scope = frame.scope.under(frame.guard(statement.test, test, True, exits=True))
     return True
 
 

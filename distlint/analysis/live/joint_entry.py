@@ -127,7 +127,10 @@ def _lead_further(
                 callee = (child.function, family_of(child.context))
                 if id(site.node) in calls and callee not in found:
                     reason = found[group]
-                    if reason.inside and any(g.value.truthiness() is None for g in site.guards):
+                    if reason.inside and any(
+                        g.value.truthiness() is None and not _asks_for_script(g.node)
+                        for g in site.guards
+                    ):
                         # A condition may hang on what the collective's function gave back (mosaicml
                         # 0.32.1 composer/callbacks/checkpoint_saver.py: `if not saved_path: return`).
                         continue

@@ -51,8 +51,6 @@ _DISTINCTIVE = (
     "torch.distributed.fsdp.FullyShardedDataParallel.full_optim_state_dict",
     "torch.distributed.fsdp.FullyShardedDataParallel.sharded_optim_state_dict",
     "torch.distributed.fsdp.FullyShardedDataParallel.scatter_full_optim_state_dict",
-    "torch.distributed.fsdp.FullyShardedDataParallel.flatten_sharded_optim_state_dict",
-    "torch.distributed.fsdp.FullyShardedDataParallel.optim_state_dict_to_load",
     "torch.distributed.optim.ZeroRedundancyOptimizer.consolidate_state_dict",
     "transformers.Trainer._nested_gather",
     "transformers.Trainer.store_flos",

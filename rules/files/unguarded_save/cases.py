@@ -256,3 +256,10 @@ class Parts(TrainerCallback):
 def write_as(state, template):
     dist.barrier()
     torch.save(state, fill_in(template, state.epoch))
+
+
+def fetched_before(name):
+    dist.barrier()
+    student = torch.hub.load("owner/models:main", name)  # expect: DL301
+    teacher = torch.hub.load("owner/models:main", name)
+    return student, teacher

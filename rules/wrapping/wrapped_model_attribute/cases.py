@@ -338,3 +338,20 @@ class ConfiguredFurther(Configured):
 def build_again(model):
     model = DDP(model)
     return ConfiguredFurther(model)  # a path, a dict or a model that is there already
+
+
+def one_process_is_asserted(net, several, quick):
+    if several:
+        net = DDP(net)
+    if quick:
+        assert not several and quick > 1, "not for several processes"
+        net.head.quick = True
+    return net
+
+
+def one_option_wraps_and_reads(net, config):
+    if config["engine"] == "torch_ddp":
+        net = DDP(net)
+    if config["engine"] == "deepspeed":
+        net.gradient_boundary()
+    return net
