@@ -103,8 +103,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/values.py",
-        "wraps = a.wraps if len(a.wraps) >= len(b.wraps) else b.wraps",
-        "wraps = a.wraps if len(a.wraps) <= len(b.wraps) else b.wraps",
+        "more, less = (a, b) if len(a.wraps) >= len(b.wraps) else (b, a)",
+        "more, less = (a, b) if len(a.wraps) <= len(b.wraps) else (b, a)",
         "a model wrapped on one way is taken for bare",
     ),
     Fault(
@@ -121,8 +121,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/variables.py",
-        'if name not in self.values and "." not in name:',
-        "if name not in self.values:",
+        'elif "." not in name:',
+        "else:",
         "a path that one side alone knows is known behind both",
     ),
     Fault(

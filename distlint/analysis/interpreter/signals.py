@@ -293,5 +293,6 @@ def set_by_signal(value: Value, node: ast.AST, module: Module) -> Value:
     origin = Origin(node, module, "a flag that this rank's signal handler sets", "signal")
     return value.replace(
         const=UNKNOWN, truth=None, items=None, entries=None, logic=None, variance=Variance.RANK_LOCAL,
-        origin=origin, key=value.key if not value.known else ("signal", id(node)), tags=value.tags | {"signal"},
+        origin=origin,
+        key=value.key if not value.known else ("signal", id(node)), tags=value.tags | {"signal"},
     )  # fmt: skip

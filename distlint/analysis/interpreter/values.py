@@ -7,9 +7,11 @@ import enum
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from distlint.analysis.program.definitions import Class, Function, Module
 
 
@@ -107,6 +109,25 @@ class Entries:
         return Entries(named, Value((key, "rest"), UNKNOWN, variance, origin, tags=tags))
 
 
+class _Fields(TypedDict, total=False):
+    """The fields of a value, for `Value.replace`."""
+
+    key: Hashable
+    const: Any
+    variance: Variance
+    origin: Origin | None
+    truth: bool | None
+    type: str | None
+    target: Closure | Partial | Class | Module | str | None
+    receiver: Value | None
+    items: tuple[Value, ...] | None
+    wraps: tuple[Wrap, ...]
+    tags: frozenset[str]
+    logic: tuple[str, tuple[Value, ...]] | None
+    not_none: bool
+    entries: Entries | None
+
+
 Target = "Closure | Partial | Class | Module | str"
 """What a callable value is: a project function, class or module, or an external qualified name."""
 
@@ -173,7 +194,7 @@ class Value:
         self.not_none = not_none
         self.entries = entries
 
-    def replace(self, **changes: Any) -> Value:
+    def replace(self, **changes: Unpack[_Fields]) -> Value:
         """A copy with some fields changed."""
         new = Value.__new__(Value)
         (

@@ -75,11 +75,11 @@ class Variables:
                 del merged[name]
         for name, value in theirs.items():
             known = mine.get(name)
-            if known is None:
-                if "." not in name:
-                    merged[name] = value
-            elif known is not value:
-                merged[name] = join(known, value, ("join", place, name))
+            if known is not None:
+                if known is not value:
+                    merged[name] = join(known, value, ("join", place, name))
+            elif "." not in name:
+                merged[name] = value
         new = Variables.__new__(Variables)
         new.values = merged
         new._roots = self._roots | other._roots

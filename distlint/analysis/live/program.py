@@ -27,6 +27,7 @@ from distlint.analysis.live.processes import alone
 from distlint.analysis.live.summaries import CallGroup, FunctionSummaries, Problem
 from distlint.analysis.program.definitions import Definition, Function, Module, dotted_name
 from distlint.analysis.program.linked import imported
+from distlint.analysis.program.memory import Memory
 from distlint.analysis.program.program import Program
 from distlint.knowledge import facts
 from distlint.knowledge.facts import Knowledge
@@ -52,6 +53,7 @@ class LiveProgram:
         self.knowledge = knowledge
         self.summaries = Summaries(self.program, knowledge)
         self.problems: list[Problem] = []
+        self.memory: Memory = {}
         self._summaries: dict[Function, FunctionSummaries] = {}
         self._answers: dict[object, object] = {}
         self._solve()

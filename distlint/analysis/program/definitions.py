@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
+from distlint.analysis.program.memory import Memory
 from distlint.analysis.program.source import Source
+from distlint.nodes import last_name as last_name
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -23,6 +25,7 @@ class Function:
     decorators: tuple[ast.expr, ...] = ()
     is_generator: bool = False
     nested: dict[str, Function] = field(default_factory=dict)
+    memory: Memory = field(default_factory=dict)
     is_module_body: bool = field(init=False)
     """Whether this stands for the statements of a module."""
 
@@ -93,6 +96,7 @@ class Module:
     all_functions: list[Function] = field(default_factory=list)
     all_classes: list[Class] = field(default_factory=list)
     body: Function = field(init=False)
+    memory: Memory = field(default_factory=dict)
 
     @property
     def path(self) -> str:
@@ -124,15 +128,6 @@ class Module:
 
 Definition = Function | Class | Module | str
 """What a name means: something of the project, or the canonical dotted name of something outside."""
-
-
-def last_name(node: ast.expr) -> str:
-    """The last part of a dotted name, that of what is called for a call; "" for anything else."""
-    while isinstance(node, ast.Call):
-        node = node.func
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def dotted_name(node: ast.AST) -> str:

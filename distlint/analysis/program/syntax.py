@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
-from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.memory import remembered, remembered_of_nodes
 from distlint.nodes import LEAVES, children, walk
 
 
@@ -155,11 +155,9 @@ def statement_with_test(function: Function, test: ast.expr) -> ast.If | None:
     return None
 
 
+@remembered_of_nodes
 def assigned_names(node: ast.AST) -> frozenset[str]:
     """Names and attribute paths that statements inside a node assign."""
-    known: frozenset[str] | None = getattr(node, "_distlint_assigned", None)
-    if known is not None:
-        return known
     names: set[str] = set()
     stack = list(children(node))
     while stack:
@@ -189,9 +187,7 @@ def assigned_names(node: ast.AST) -> frozenset[str]:
                 stack.append(child.value)
                 continue
         stack.extend(children(child))
-    found = frozenset(names)
-    node._distlint_assigned = found  # type: ignore[attr-defined]
-    return found
+    return frozenset(names)
 
 
 @remembered

@@ -29,6 +29,7 @@ from distlint.analysis.interpreter.ir import (
 )
 from distlint.analysis.interpreter.values import Value
 from distlint.analysis.program.definitions import Function, Module
+from distlint.analysis.program.memory import Memory
 from distlint.analysis.traces.nodes import (
     OPAQUE,
     RAISE,
@@ -85,6 +86,7 @@ class Graphs:
 
     def __init__(self, final: Callable[[Summary], Summary]) -> None:
         self._final = final
+        self.memory: Memory = {}
         self.has_events: set[Function] = set()
         """Functions with events on some class of ranks: their calls are kept on all classes."""
         self.summaries: dict[Function, tuple[Summary, ...]] = {}

@@ -61,7 +61,7 @@ class Slice:
             event.layer <= self.layer
             and event.group is None
             and id(event.node) not in self.skip
-            and not (event.site is not None and _bare(event.site))
+            and not (event.site is not None and _bare(self.graphs, event.site))
         )
 
     def root(self, call: CallNode) -> Node:
@@ -230,7 +230,7 @@ class Slice:
 
 
 @remembered
-def _bare(site: CallSite) -> bool:
+def _bare(_graphs: Graphs, site: CallSite) -> bool:
     """Whether a call stands where its model is not wrapped: in the other arm of a condition of the same
     words (open_lm open_lm/main.py:222, `state if args.fsdp else model.state_dict()`)."""
     asked = {
