@@ -723,6 +723,15 @@ PROGRAMS = {
             if dist.get_rank() == 0 and ready(state):
                 dist.gather(x)
         """,
+    "a handler to which only who has not left may come": """
+        def main(flag, items, x):
+            try:
+                if dist.get_rank() != 0:
+                    return
+                failing(True)
+            except KeyError:
+                dist.barrier()
+        """,
 }
 
 
