@@ -909,6 +909,7 @@ def test_an_exit_with_a_code_is_the_end_of_a_ranks_path(leave: str) -> None:
     """Not each launcher ends the others then, and none does at once."""
     program = f"""
         def main(flag, items, x):
+            dist.gather(x)
             if dist.get_rank() == 0:
                 {leave}
             dist.barrier()
