@@ -723,6 +723,127 @@ PROGRAMS = {
             if dist.get_rank() == 0 and ready(state):
                 dist.gather(x)
         """,
+    "a handler to which only who has not left may come": """
+        def main(flag, items, x):
+            try:
+                if dist.get_rank() != 0:
+                    return
+                failing(True)
+            except KeyError:
+                dist.barrier()
+        """,
+    "a generator that hands over to another": """
+        def both(x):
+            yield from counted(x)
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                for i in both(x):
+                    pass
+        """,
+    "rank 0 leaves a loop over such a generator": """
+        def both(x):
+            yield from counted(x)
+            dist.gather(x)
+        def main(flag, items, x):
+            rank = dist.get_rank()
+            try:
+                for i in both(x):
+                    if rank == 0:
+                        return
+            except KeyError:
+                pass
+            dist.barrier()
+        """,
+    "all leave a loop over such a generator": """
+        def both(x):
+            yield from counted(x)
+            dist.gather(x)
+        def main(flag, items, x):
+            rank = dist.get_rank()
+            try:
+                for i in both(x):
+                    if flag:
+                        return
+            except KeyError:
+                pass
+            dist.barrier()
+        """,
+    "an exception in a context manager inside another": """
+        @contextmanager
+        def twice(x):
+            with generated(x):
+                dist.scatter(x)
+                yield
+                dist.gather(x)
+        def main(flag, items, x):
+            rank = dist.get_rank()
+            try:
+                with twice(x):
+                    if rank == 0:
+                        raise KeyError(x)
+            except KeyError:
+                pass
+            dist.barrier()
+        """,
+    "a return in a context manager inside another": """
+        @contextmanager
+        def twice(x):
+            with generated(x):
+                dist.scatter(x)
+                yield
+                dist.gather(x)
+        def main(flag, items, x):
+            rank = dist.get_rank()
+            try:
+                with twice(x):
+                    if flag:
+                        return
+            except KeyError:
+                pass
+            dist.barrier()
+        """,
+    "a context manager of two ways": """
+        @contextmanager
+        def maybe(flag, x):
+            if flag:
+                dist.scatter(x)
+                yield
+                dist.gather(x)
+            else:
+                yield
+        def main(flag, items, x):
+            rank = dist.get_rank()
+            try:
+                with maybe(flag, x):
+                    if flag:
+                        return
+            except KeyError:
+                pass
+            dist.barrier()
+        """,
+    "a generator that hands over to itself": """
+        def down(n, x):
+            dist.barrier()
+            yield n
+            if n:
+                yield from down(n - 1, x)
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                for i in down(2, x):
+                    pass
+        """,
+    "such a generator that all go through": """
+        def down(n, x):
+            dist.barrier()
+            yield n
+            if n:
+                yield from down(n - 1, x)
+        def main(flag, items, x):
+            rank = dist.get_rank()
+            for i in down(2, x):
+                if rank == 0:
+                    print(i)
+        """,
 }
 
 
@@ -788,6 +909,7 @@ def test_an_exit_with_a_code_is_the_end_of_a_ranks_path(leave: str) -> None:
     """Not each launcher ends the others then, and none does at once."""
     program = f"""
         def main(flag, items, x):
+            dist.gather(x)
             if dist.get_rank() == 0:
                 {leave}
             dist.barrier()

@@ -66,16 +66,18 @@ def _is_idle(body: list[ast.stmt], arms: dict[ast.expr, bool]) -> bool:
 
     `arms` are the conditions of the rank that it met, with the arm that it took.
     """
-    return all(
-        isinstance(statement, (ast.Pass, ast.Break, ast.Continue))
-        or (isinstance(statement, ast.Return) and statement.value is None)
-        or (
-            isinstance(statement, ast.If)
-            and statement.test in arms
-            and _is_idle(statement.body if arms[statement.test] else statement.orelse, arms)
-        )
-        for statement in body
-    )
+    left = list(reversed(body))
+    while left:
+        match left.pop():
+            case ast.Pass():
+                continue
+            case ast.Break() | ast.Continue() | ast.Return(value=None):
+                return True
+            case ast.If(test=test, body=then, orelse=orelse) if test in arms:
+                left += reversed(then if arms[test] else orelse)
+            case _:
+                return False
+    return True
 
 
 def expects_out_of_memory(statement: ast.Try) -> ast.ExceptHandler | None:
