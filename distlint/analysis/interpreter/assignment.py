@@ -12,6 +12,7 @@ from distlint.analysis.interpreter.values import (
     Variance,
     Wrap,
     join,
+    telling,
 )
 from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.program import Program
@@ -126,17 +127,24 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value) -> None
 
 def _assign_item(frame: Frame, target: ast.Subscript, value: Value) -> None:
     base = frame.evaluate(target.value)
-    frame.evaluate(target.slice)
+    index = frame.evaluate(target.slice)
     path = dotted_name(target.value)
     if not path or path not in frame.variables:
         return
+    fields = base.fields
+    if base.type is None and isinstance(index.const, str):
+        entries = {**(fields or {}), index.const: value}
+        fields = telling(entries)
     if value.variance is Variance.RANK_LOCAL and value.variance > base.variance:
         changed = base.replace(
-            variance=value.variance, origin=value.origin, const=UNKNOWN, items=None
+            variance=value.variance, origin=value.origin, const=UNKNOWN, items=None, fields=fields
         )
         frame.variables.refine(path, changed)
     elif base.items is not None:
         frame.variables.refine(path, base.replace(items=None, const=UNKNOWN))
+    elif fields is not base.fields:
+        key = ("entry", base.key, index.key, value.key)
+        frame.variables.refine(path, base.replace(fields=fields, key=key, const=UNKNOWN))
 
 
 def _flag(frame: Frame, target: ast.Attribute, value: Value) -> Value:

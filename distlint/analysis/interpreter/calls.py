@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Hashable
+from typing import Final
 
 from distlint.analysis.interpreter.builtins import builtin
 from distlint.analysis.interpreter.frame import Frame
@@ -28,10 +29,13 @@ from distlint.analysis.interpreter.values import (
     Value,
     Variance,
     constant,
+    telling,
     variance_of,
 )
-from distlint.analysis.program.definitions import Class, Function, dotted_name
+from distlint.analysis.program.definitions import Class, Function, dotted_name, last_name
 from distlint.knowledge import facts, failures, hooks
+
+_CHANGES: Final = frozenset({"update", "pop", "popitem", "clear", "setdefault"})
 
 
 def evaluate_call(frame: Frame, node: ast.Call) -> Value:
@@ -159,6 +163,10 @@ def _method(
     """A method whose receiver's class is not of the project: by the class's name, else by the method's."""
     assert isinstance(node.func, ast.Attribute)
     name = node.func.attr
+    if receiver is not None and receiver.fields is not None and receiver.type is None:
+        entry = _entry(frame, node.func, receiver, args)
+        if entry is not None:
+            return entry
     if receiver is not None:
         if isinstance(receiver.target, str) and receiver.target == SUPER:
             method, outside = super_method(frame, name)
@@ -192,6 +200,17 @@ def _method(
     return external(frame, node, known or f".{name}", receiver, args, keywords)
 
 
+def _entry(frame: Frame, method: ast.Attribute, receiver: Value, args: list[Value]) -> Value | None:
+    """What `get` gives of a dict whose entries are known; others that change it make them unknown."""
+    assert receiver.fields is not None
+    if method.attr == "get" and args:
+        return receiver.fields.get(args[0].const)
+    path = dotted_name(method.value)
+    if method.attr in _CHANGES and path in frame.variables:
+        frame.variables.refine(path, receiver.replace(fields=None))
+    return None
+
+
 def _construct(
     frame: Frame,
     node: ast.Call,
@@ -208,6 +227,7 @@ def _construct(
         tags=tags,
         variance=variance,
         origin=origin,
+        fields=_record(frame, cls, args, keywords),
     )
     init = frame.summaries.program.find_method(cls, "__init__")
     if init is not None:
@@ -226,6 +246,24 @@ def _construct(
                 break
     frame.site(node, cls.full_name, None, args, keywords, (), None)
     return instance
+
+
+def _record(
+    frame: Frame, cls: Class, args: list[Value], keywords: dict[str, Value]
+) -> dict[str, Value] | None:
+    """What a dataclass or named tuple is made of, by the names of its fields."""
+    owners, outside = frame.summaries.program.mro(cls)
+    if not any(last_name(d) == "dataclass" for d in cls.node.decorator_list) and (
+        "typing.NamedTuple" not in outside
+    ):
+        return None
+    names = [
+        statement.target.id
+        for owner in reversed(owners)
+        for statement in owner.node.body
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
+    ]
+    return telling({**dict(zip(names, args, strict=False)), **keywords})
 
 
 def call_project(

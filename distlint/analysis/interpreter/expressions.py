@@ -24,6 +24,7 @@ from distlint.analysis.interpreter.values import (
     Value,
     constant,
     join,
+    telling,
     variance_of,
 )
 from distlint.analysis.program.definitions import Function
@@ -182,6 +183,12 @@ def _sequence(frame: Frame, node: ast.Tuple | ast.List | ast.Set) -> Value:
 
 def _dict(frame: Frame, node: ast.Dict) -> Value:
     values = [frame.evaluate(v) for v in node.values]
+    named = {
+        key.value: value
+        for key, value in zip(node.keys, values, strict=True)
+        if isinstance(key, ast.Constant) and isinstance(key.value, str)
+    }
+    fields = telling(named) if None not in node.keys else None
     values += [frame.evaluate(k) for k in node.keys if k is not None]
     variance, origin, tags = variance_of(values)
     return Value(
@@ -190,6 +197,7 @@ def _dict(frame: Frame, node: ast.Dict) -> Value:
         variance,
         origin,
         tags=tags,
+        fields=fields,
         truth=bool(node.keys) if all(node.keys) else None,
     )
 

@@ -102,6 +102,8 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
                 wraps=base.wraps[:left],
                 tags=base.tags if left else base.tags | {"unwrapped"},
             )
+    if base.fields is not None and base.type is not None and attr in base.fields:
+        return base.fields[attr]
     match base.target:
         case Module():
             found = frame.summaries.global_value(base.target, attr, frame.summary)
@@ -199,6 +201,8 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
         and isinstance(index.const, str)
     ):
         return environment(frame, index.const, node)
+    if base.fields is not None and base.type is None and index.const in base.fields:
+        return base.fields[index.const]
     if (
         base.items is not None
         and isinstance(index.const, int)

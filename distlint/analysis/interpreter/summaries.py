@@ -271,7 +271,10 @@ class Summaries:
     def is_plain(self, function: Function, inputs: Iterable[Value]) -> bool:
         """Whether a call of a function with these arguments does nothing that concerns any rule."""
         return function in self.plain and all(
-            value.known or value.type is not None or _known_of(value) is None for value in inputs
+            value.known
+            or (value.type is not None and value.fields is None)
+            or _known_of(value) is None
+            for value in inputs
         )
 
     def final(self, summary: Summary) -> Summary:
@@ -545,6 +548,7 @@ class Summaries:
             result = result.replace(
                 key=("attr", ("self",), attr),
                 items=result.items if assigned_often == 1 else None,
+                fields=result.fields if assigned_often == 1 else None,
                 logic=None,
             )
         if attr in self.signals.names:
@@ -645,6 +649,9 @@ def _known_of(value: Value) -> tuple[Hashable, ...] | None:
         return ("function", value.target.function.qualname, id(value.target.function))
     if value.wraps:
         return ("wrapped", "/".join(w.kind for w in value.wraps))
+    if value.fields and any(each.wraps for each in value.fields.values()):
+        entries = sorted((n, "/".join(w.kind for w in v.wraps)) for n, v in value.fields.items())
+        return ("wrapped", *(part for entry in entries for part in entry))
     if value.variance is Variance.RANK_LOCAL:
         kind = value.origin.kind if value.origin is not None else ""
         return ("local", kind, tuple(sorted(value.tags & _LASTING)))

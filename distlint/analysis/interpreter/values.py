@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
@@ -99,6 +99,7 @@ class Value:
     target    what calling or reading attributes of it refers to
     receiver  for a bound method of something external: the object
     items     elements of a tuple or list of known length
+    fields    entries of a dict, or attributes of a plain record, that say something of ranks or models
     wraps     layers around a model, innermost first
     tags      facts that flow through arithmetic, formatting and containers ("rank", "clock" …)
     logic     ("not" | "and" | "or", operands), for conditions; ("choice", (test, a, b)) for a value that
@@ -106,7 +107,7 @@ class Value:
     """
 
     __slots__ = (
-        "const", "items", "key", "logic", "not_none", "origin", "receiver", "tags", "target", "truth",
+        "const", "fields", "items", "key", "logic", "not_none", "origin", "receiver", "tags", "target", "truth",
         "type", "variance", "wraps",
     )  # fmt: skip
 
@@ -122,6 +123,7 @@ class Value:
         target: Closure | Partial | Class | Module | str | None = None,
         receiver: Value | None = None,
         items: tuple[Value, ...] | None = None,
+        fields: dict[str, Value] | None = None,
         wraps: tuple[Wrap, ...] = (),
         tags: frozenset[str] = NO_TAGS,
         logic: tuple[str, tuple[Value, ...]] | None = None,
@@ -136,6 +138,7 @@ class Value:
         self.target = target
         self.receiver = receiver
         self.items = items
+        self.fields = fields
         self.wraps = wraps
         self.tags = _TAGS.setdefault(tags, tags) if tags else NO_TAGS
         self.logic = logic
@@ -146,6 +149,7 @@ class Value:
         new = Value.__new__(Value)
         (
             new.const,
+            new.fields,
             new.items,
             new.key,
             new.logic,
@@ -244,6 +248,9 @@ def join(a: Value, b: Value, key: Hashable) -> Value:
         items = tuple(
             join(x, y, (key, i)) for i, (x, y) in enumerate(zip(a.items, b.items, strict=True))
         )
+    fields = None
+    if a.fields is not None and b.fields is not None and a.fields.keys() == b.fields.keys():
+        fields = {name: join(a.fields[name], b.fields[name], (key, name)) for name in a.fields}
     wraps = a.wraps if len(a.wraps) >= len(b.wraps) else b.wraps
     ta, tb = a.truthiness(), b.truthiness()
     return Value(
@@ -259,7 +266,21 @@ def join(a: Value, b: Value, key: Hashable) -> Value:
         if a.const is None
         else None,
         items=items,
+        fields=fields,
         wraps=() if "unwrapped" in a.tags or "unwrapped" in b.tags else wraps,
         tags=a.tags | b.tags,
         not_none=a.not_none and b.not_none,
     )
+
+
+def telling(values: Mapping[str, Value]) -> dict[str, Value] | None:
+    """The entries that are worth following by name: wrapped models, ranks, objects of a known class.
+
+    Plain constants are not: whoever holds the same dict may have changed them.
+    """
+    kept = {
+        name: value
+        for name, value in values.items()
+        if value.wraps or value.type is not None or value.variance is Variance.RANK_DEPENDENT
+    }
+    return kept or None
