@@ -84,7 +84,10 @@ class Arguments:
     def is_plain(self, function: Function, inputs: Iterable[Value]) -> bool:
         """Whether a call of a function with these arguments does nothing that concerns any rule."""
         return function in self.plain and all(
-            value.known or value.type is not None or _known_of(value) is None for value in inputs
+            value.known
+            or (value.type is not None and value.entries is None)
+            or _known_of(value) is None
+            for value in inputs
         )
 
     def _matters(self, function: Function) -> frozenset[str]:
@@ -240,6 +243,8 @@ def _known_of(value: Value) -> Signature | None:
         return ("function", value.target.function.qualname, id(value.target.function))
     if value.wraps:
         return ("wrapped", "/".join(w.kind for w in value.wraps))
+    if value.entries is not None and (parts := _entries_of(value.entries)):
+        return ("entries", value.type or "", value.variance, parts)
     if value.variance is Variance.RANK_LOCAL:
         kind = value.origin.kind if value.origin is not None else ""
         return ("local", kind, tuple(sorted(value.tags & _LASTING)))
@@ -247,15 +252,14 @@ def _known_of(value: Value) -> Signature | None:
         return ("type", value.type)
     if value.items and any(item.wraps for item in value.items):
         return ("wrapped", tuple("/".join(w.kind for w in item.wraps) for item in value.items))
-    return _entries_of(value.entries) if value.entries is not None else None
+    return None
 
 
-def _entries_of(entries: Entries) -> Signature | None:
+def _entries_of(entries: Entries) -> Signature:
     """What of a dict's entries differs between ranks or is a wrapped model: `opt["rank"]`."""
     known = (
         (name, _known_of(entry))
         for name, entry in entries.named.items()
         if entry.wraps or entry.variance is not Variance.UNIFORM
     )
-    parts = tuple(sorted((name, *part) for name, part in known if part is not None))
-    return ("entries", parts) if parts else None
+    return tuple(sorted((name, *part) for name, part in known if part is not None))

@@ -104,6 +104,8 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
             )
     if attr == "__class__" and (cls := class_of_instance(frame, base)) is not None:
         return cls
+    if base.entries is not None and base.type is not None and attr in base.entries.named:
+        return base.entries.named[attr]
     match base.target:
         case Module():
             found = frame.summaries.global_value(base.target, attr, frame.summary)
@@ -218,11 +220,7 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
     ):
         return base.items[index.const]
     entries = base.entries if isinstance(index.const, str) else None
-    if entries is not None and index.const in entries.named:
-        held = entries.named[index.const]
-        if held.known and held.variance is Variance.UNIFORM:
-            # It may have been set anew where nobody looked: by a function that was handed the dict.
-            return held.replace(const=UNKNOWN, truth=None, key=("item", base.key, index.key))
+    if entries is not None and (held := entries.at(index.const)) is not None:
         return held
     if base.known and index.known:
         try:

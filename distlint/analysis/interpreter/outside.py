@@ -180,8 +180,13 @@ class Outside:
         times = sum(len(o.self_assigned.get(attr, ())) for o in self._program.mro(cls)[0])
         if value.known and (times != 1 or incomplete):
             value = value.replace(const=UNKNOWN)
-        items = value.items if times == 1 else None
-        return value.replace(key=("attr", ("self",), attr), items=items, logic=None)
+        once = times == 1
+        return value.replace(
+            key=("attr", ("self",), attr),
+            items=value.items if once else None,
+            entries=value.entries if once else None,
+            logic=None,
+        )
 
     def flag(self, cls: Class, attr: str, value: Value | None) -> Value | None:
         """The value of an attribute of a class, as a signal handler may have changed it."""

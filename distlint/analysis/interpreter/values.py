@@ -95,6 +95,17 @@ class Entries:
     named: dict[str, Value]
     rest: Value
 
+    def at(self, key: str) -> Value | None:
+        """What is held under a key, where that is known.
+
+        A number or flag that all ranks share may have been set anew where nobody looked, by a function
+        that was handed the dict: it is not known.
+        """
+        value = self.named.get(key)
+        if value is not None and value.known and value.variance is Variance.UNIFORM:
+            return value.replace(const=UNKNOWN, truth=None, key=("entry", key, value.key))
+        return value
+
     def joined(self, other: Entries | None, key: Hashable) -> Entries | None:
         """What is known where two paths meet."""
         if self is other or other is None:

@@ -11,6 +11,7 @@ from distlint.knowledge.collectives import (
     frameworks,
     lightning,
     megatron,
+    mpi,
     pytorch,
     runtime,
     transformers,
@@ -25,6 +26,7 @@ ROWS: tuple[CallRow, ...] = (
     *lightning.ROWS,
     *megatron.ROWS,
     *frameworks.ROWS,
+    *mpi.ROWS,
     *runtime.ROWS,
 )
 
