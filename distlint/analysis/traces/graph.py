@@ -422,11 +422,11 @@ class Graphs:
         The body of a `with` hands an exception over to the generator, which goes on behind its `yield` on
         every other way out. A `for` closes the generator where it is left: only its `finally` runs.
         """
-        if step.node in self._via:  # a generator that delegates to itself
+        once = isinstance(step.node, (ast.With, ast.AsyncWith))
+        if step.node in self._via and not once:  # a generator that delegates to itself
             return self._block(step.body, after, ways)
         steps = self._final(step.summary).steps
         outer, inner = self._via, (*self._via, step.node)
-        once = isinstance(step.node, (ast.With, ast.AsyncWith))
 
         def run(end: Node, exit_: Lazy, yield_: _AtYield) -> Node:
             """The generator's run, which ends at `end`; what it leaves to is built outside of it."""
