@@ -9,6 +9,16 @@ from distlint.knowledge.schema import Kind, RankFact
 
 _FUNCTION_ROWS: tuple[RankFact, ...] = (
     RankFact(
+        "mpi4py.MPI.COMM_WORLD.Get_rank",
+        "rank",
+        source="mpi4py 4.1.1 mpi4py/MPI.src/Comm.pyx:105",
+    ),
+    RankFact(
+        "mpi4py.MPI.COMM_WORLD.Get_size",
+        "world_size",
+        source="mpi4py 4.1.1 mpi4py/MPI.src/Comm.pyx:92",
+    ),
+    RankFact(
         "torch.distributed.get_rank",
         "rank",
         group=0,
@@ -622,10 +632,6 @@ _FUNCTION_ROWS: tuple[RankFact, ...] = (
         "group_size",
         source="megatron-core 0.19.2 megatron/core/parallel_state.py:2438",
     ),
-    RankFact("mpi4py.MPI.COMM_WORLD.Get_rank", "rank", source="mpi4py 4.1.2 mpi4py/MPI.pyi:733"),
-    RankFact(
-        "mpi4py.MPI.COMM_WORLD.Get_size", "world_size", source="mpi4py 4.1.2 mpi4py/MPI.pyi:732"
-    ),
 )
 
 FUNCTIONS: dict[str, Kind] = {row.name: row.kind for row in _FUNCTION_ROWS}
@@ -637,6 +643,16 @@ GROUP_ARGUMENTS: dict[str, int] = {
 """Position of the argument ("group" by keyword) that makes the answer one about a subgroup."""
 
 _ATTRIBUTE_ROWS: tuple[RankFact, ...] = (
+    RankFact(
+        "mpi4py.MPI.COMM_WORLD.rank",
+        "rank",
+        source="mpi4py 4.1.1 mpi4py/MPI.src/Comm.pyx:113",
+    ),
+    RankFact(
+        "mpi4py.MPI.COMM_WORLD.size",
+        "world_size",
+        source="mpi4py 4.1.1 mpi4py/MPI.src/Comm.pyx:100",
+    ),
     RankFact(
         "accelerate.Accelerator.is_main_process",
         "is_main",
@@ -1006,8 +1022,6 @@ _ATTRIBUTE_ROWS: tuple[RankFact, ...] = (
         "world_size",
         source="ultralytics 8.4.190 ultralytics/utils/__init__.py:65",
     ),
-    RankFact("mpi4py.MPI.COMM_WORLD.rank", "rank", source="mpi4py 4.1.2 mpi4py/MPI.pyi:733"),
-    RankFact("mpi4py.MPI.COMM_WORLD.size", "world_size", source="mpi4py 4.1.2 mpi4py/MPI.pyi:732"),
 )
 
 ATTRIBUTES: dict[str, Kind] = {row.name: row.kind for row in _ATTRIBUTE_ROWS}

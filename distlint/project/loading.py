@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from distlint.columns import split_lines
+from distlint.nodes import last_name
 from distlint.project.cache import Cache, FileFacts, Stamp, content_digest
 from distlint.project.files import FileSet, Problem, ProjectFile, discover
 from distlint.project.imports import Imports, Written
@@ -410,7 +411,7 @@ def _bases(
     for _ in range(WAVES):
         wanted: dict[str, set[str]] = {}
         for entry in wave:
-            bases = {_last(base) for cls in _classes(entry) for base in cls.bases} - defined
+            bases = {last_name(base) for cls in _classes(entry) for base in cls.bases} - defined
             bases |= _annotations(entry) - defined
             for dotted in _imported_names(entry, imports) if bases else ():
                 module, _, name = dotted.rpartition(".")
@@ -436,7 +437,7 @@ def _annotations(entry: Entry) -> set[str]:
     sentence-transformers 6.2.0 cross_encoder/fit_mixin.py: a callback saves its `model: CrossEncoder`.
     """
     return {
-        _last(parameter.annotation)
+        last_name(parameter.annotation)
         for function in _functions(entry)
         if function.name != "__init__"
         for parameter in (*function.args.args, *function.args.kwonlyargs)
@@ -461,14 +462,6 @@ def _classes(entry: Entry) -> list[ast.ClassDef]:
     """The classes of a parsed module."""
     assert entry.tree is not None
     return [node for node in entry.tree.body if isinstance(node, ast.ClassDef)]
-
-
-def _last(node: ast.expr) -> str:
-    """The last part of a dotted name; of anything else, nothing."""
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-    return ""
 
 
 def _reexports(

@@ -183,6 +183,39 @@ def test_torch_save_on_a_full_disk(tmp_path: Path) -> None:
     assert left == "a.pt 3.0"
 
 
+def tied() -> Any:
+    """Two layers that share a weight, one of them recomputed in the backward pass."""
+    from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper
+
+    net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 2))
+    net[1].weight = net[0].weight
+    net[1] = checkpoint_wrapper(net[1])
+    return net
+
+
+def test_a_state_has_the_names_of_the_net() -> None:
+    state = runtime.full_state_dict(torch.nn.DataParallel(torch.compile(tied())))
+    assert set(state) == {"0.weight", "0.bias", "1.weight", "1.bias"}
+    assert state["0.weight"] is state["1.weight"]
+    assert state["0.bias"] is not state["1.bias"]
+
+
+def test_a_net_is_found_through_all_its_wrappers() -> None:
+    net = torch.nn.Linear(2, 2)
+    for model in (
+        torch.nn.DataParallel(torch.compile(net)),
+        torch.compile(torch.nn.DataParallel(net)),
+    ):
+        assert runtime.unwrap(model) is net
+
+
+@pytest.mark.parametrize("condition", [True, False])
+def test_one_process_agrees_with_itself(condition: bool) -> None:
+    for given_ in (condition, torch.tensor([int(condition)])):
+        assert runtime.any_rank(given_) is condition
+        assert runtime.all_ranks(given_) is condition
+
+
 def test_full_state_dict_refuses_other_objects() -> None:
     """A state dict is not a model."""
     with pytest.raises(TypeError, match="not dict"):
@@ -563,6 +596,13 @@ def test_nests_keep_their_types() -> None:
     # The argument is as it was.
     assert nest["encoding"]["input_ids"] is there
     assert nest["batch"].tokens is there
+
+
+def test_what_is_there_already_is_not_copied() -> None:
+    tensor = torch.ones(2)
+    nest = {"pair": Pair(tensor, 1), "list": [tensor], "batch": Batch(tensor, "name")}
+    assert runtime.to_device_of(tensor, torch.zeros(1)) is tensor
+    assert runtime.to_device_of(nest, torch.zeros(1)) is nest
 
 
 def test_modules_to_go_by() -> None:

@@ -6,6 +6,7 @@ import ast
 
 from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.members import convention
+from distlint.analysis.interpreter.signals import set_by_signal
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
     Entries,
@@ -65,7 +66,8 @@ def _self_value(frame: Frame, receiver: Value | None) -> Value:
     cls = frame.function.cls
     assert cls is not None
     type_ = receiver.type if receiver is not None and receiver.type else cls.full_name
-    target = cls if frame.function.has_decorator("classmethod") else None
+    made = frame.summaries.classes.get(type_, cls)
+    target = made if frame.function.has_decorator("classmethod") else None
     return Value(("self",), type=type_, target=target, truth=True)
 
 
@@ -75,7 +77,7 @@ def assign(frame: Frame, target: ast.expr, value: Value) -> None:
         case ast.Name(id=name):
             value = _controlled(frame, value)
             if frame.signalled is not None and name in frame.signalled:
-                value = frame.summaries.set_by_signal(value, frame.signalled[name], frame.module)
+                value = set_by_signal(value, frame.signalled[name], frame.module)
             frame.variables.bind(name, value)
         case ast.Attribute():
             _assign_attribute(frame, target, value)

@@ -25,13 +25,14 @@ from distlint.analysis.interpreter.signature import bind, deciding_decorator, wi
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
     Closure,
+    Entries,
     Partial,
     Value,
     Variance,
     constant,
     variance_of,
 )
-from distlint.analysis.program.definitions import Class, Function, dotted_name
+from distlint.analysis.program.definitions import Class, Function, dotted_name, last_name
 from distlint.knowledge import facts, failures, hooks
 
 
@@ -177,6 +178,9 @@ def _method(
     assert isinstance(node.func, ast.Attribute)
     name = node.func.attr
     if receiver is not None:
+        entry = _entry(receiver, name, args)
+        if entry is not None:
+            return entry
         if isinstance(receiver.target, str) and receiver.target == SUPER:
             method, outside = super_method(frame, name)
             this = receiver.receiver
@@ -209,6 +213,14 @@ def _method(
     return external(frame, node, known or f".{name}", receiver, args, keywords)
 
 
+def _entry(receiver: Value, method: str, args: list[Value]) -> Value | None:
+    """What `get` gives of a dict whose entries are known."""
+    if receiver.entries is None or receiver.type is not None or method != "get" or not args:
+        return None
+    key = args[0].const
+    return receiver.entries.at(key) if isinstance(key, str) else None
+
+
 def _construct(
     frame: Frame,
     node: ast.Call,
@@ -225,6 +237,7 @@ def _construct(
         tags=tags,
         variance=variance,
         origin=origin,
+        entries=_record(frame, cls, args, keywords),
     )
     init = frame.summaries.program.find_method(cls, "__init__")
     if init is not None:
@@ -243,6 +256,33 @@ def _construct(
                 break
     frame.site(node, cls.full_name, None, args, keywords, (), None)
     return instance
+
+
+def _record(
+    frame: Frame, cls: Class, args: list[Value], keywords: dict[str, Value]
+) -> Entries | None:
+    """What a dataclass or named tuple is made of, by the names of its fields.
+
+    Plain constants are left out: whoever holds the same object may have changed them.
+    """
+    owners, outside = frame.summaries.program.mro(cls)
+    if not any(last_name(d) == "dataclass" for d in cls.node.decorator_list) and (
+        "typing.NamedTuple" not in outside
+    ):
+        return None
+    names = [
+        statement.target.id
+        for owner in reversed(owners)
+        for statement in owner.node.body
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
+    ]
+    given = {**dict(zip(names, args, strict=False)), **keywords}
+    named = {
+        name: value
+        for name, value in given.items()
+        if value.wraps or value.type is not None or value.variance is not Variance.UNIFORM
+    }
+    return Entries(named, Value(("record", id(cls)))) if named else None
 
 
 def call_project(
@@ -304,6 +344,8 @@ def call_project(
         frame.steps.append(CallStep(summary, node, _not_told(summary, bound)))
     returned = summary.returns
     if returned is None:
+        if summary.arguments is not None:
+            return unknown_result(frame, node, [*args, *keywords.values()], pure=False)
         return constant(None)
     key = returned.key
     if (

@@ -13,9 +13,7 @@ from distlint.analysis.interpreter.assignment import assign
 from distlint.analysis.interpreter.calls import evaluate_call
 from distlint.analysis.interpreter.conditions import boolean, compare, conditional, negate
 from distlint.analysis.interpreter.frame import Frame
-from distlint.analysis.interpreter.ir import (
-    Yield,
-)
+from distlint.analysis.interpreter.ir import InlineBody, Summary, Yield
 from distlint.analysis.interpreter.iteration import element_of, loop_over
 from distlint.analysis.interpreter.members import attribute, name_value, subscript
 from distlint.analysis.interpreter.values import (
@@ -269,8 +267,16 @@ def _await(frame: Frame, node: ast.Await) -> Value:
 
 
 def _yield(frame: Frame, node: ast.Yield | ast.YieldFrom) -> Value:
-    if node.value is not None:
-        frame.yielded(frame.evaluate(node.value))
+    value = frame.evaluate(node.value) if node.value is not None else None
+    if isinstance(node, ast.YieldFrom) and value is not None and value.type == "generator":
+        assert value.receiver is not None
+        inner: Summary = value.receiver.const
+        if inner.returns is not None:
+            frame.yielded(inner.returns)
+        frame.steps.append(InlineBody(inner, node, [Yield(node)], []))
+        return Value(("yield", id(node)))
+    if value is not None:
+        frame.yielded(value)
     frame.steps.append(Yield(node))
     return Value(("yield", id(node)))
 

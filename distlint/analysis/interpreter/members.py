@@ -102,6 +102,10 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
                 wraps=base.wraps[:left],
                 tags=base.tags if left else base.tags | {"unwrapped"},
             )
+    if attr == "__class__" and (cls := class_of_instance(frame, base)) is not None:
+        return cls
+    if base.entries is not None and base.type is not None and attr in base.entries.named:
+        return base.entries.named[attr]
     match base.target:
         case Module():
             found = frame.summaries.global_value(base.target, attr, frame.summary)
@@ -111,9 +115,11 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
         case Class():
             method = frame.summaries.program.find_method(base.target, attr)
             if method is not None:
-                receiver = base if method.has_decorator("classmethod") else None
-                return Value(("method", id(method)), target=Closure(method, {}, receiver))
-            return frame.summaries.class_attribute(base.target, attr, frame.summary) or Value(
+                if not method.has_decorator("classmethod"):
+                    return Value(("method", id(method)), target=Closure(method, {}))
+                receiver = base.replace(type=base.target.full_name)
+                return Value(("method", id(method), base.key), target=Closure(method, {}, receiver))
+            return frame.summaries.class_attribute(base.target, attr) or Value(
                 ("attr", base.key, attr)
             )
         case str() if base.target != SUPER:
@@ -150,6 +156,14 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
         receiver=base,
         tags=base.tags,
     )
+
+
+def class_of_instance(frame: Frame, value: Value) -> Value | None:
+    """The class of the project of which a value is an object: `type(self)`, `self.__class__`."""
+    cls = frame.summaries.classes.get(value.type) if value.type is not None else None
+    if cls is None or value.target is not None:
+        return None
+    return Value(("type", value.key), type=value.type, target=cls, truth=True)
 
 
 def _is_lookalike(frame: Frame, base: Value, attr: str) -> bool:
@@ -206,11 +220,7 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
     ):
         return base.items[index.const]
     entries = base.entries if isinstance(index.const, str) else None
-    if entries is not None and index.const in entries.named:
-        held = entries.named[index.const]
-        if held.known and held.variance is Variance.UNIFORM:
-            # It may have been set anew where nobody looked: by a function that was handed the dict.
-            return held.replace(const=UNKNOWN, truth=None, key=("item", base.key, index.key))
+    if entries is not None and (held := entries.at(index.const)) is not None:
         return held
     if base.known and index.known:
         try:

@@ -73,10 +73,10 @@ def relevance(program: Program, knowledge: Knowledge, flags: frozenset[str]) -> 
                 strong.update(cls.methods.values())
     strong |= _of_the_same_class(strong, texts, held, knowledge.strong_words)
     strong |= _holding(held, _derived_names(telling) | flags)
-    names = {f.name for f in strong if f.name not in _COMMON}
+    names = _called_as(program, strong)
     while names:
         calls = {f"{name}(" for name in names}
-        more: set[Function] = set()
+        more = _constructing(program, strong, held)
         for module, in_module in telling.items():
             called_here = in_module & calls
             if called_here:
@@ -86,8 +86,8 @@ def relevance(program: Program, knowledge: Knowledge, flags: frozenset[str]) -> 
                     if f in held and f not in strong and not held[f].isdisjoint(called_here)
                 )
         strong |= more
-        names = {f.name for f in more if f.name not in _COMMON} - names
-    weak |= _calling_writers(texts, held, strong)
+        names = _called_as(program, more) - names
+    weak |= _calling_writers(program, texts, held, strong)
     plain = {f for f in texts if f not in strong and f not in weak}
     strong.update(module.body for module in program.modules.values())
     defined = Counter(f.name for f in texts)
@@ -98,13 +98,16 @@ def relevance(program: Program, knowledge: Knowledge, flags: frozenset[str]) -> 
 
 
 def _calling_writers(
-    texts: dict[Function, str], held: dict[Function, frozenset[str]], strong: set[Function]
+    program: Program,
+    texts: dict[Function, str],
+    held: dict[Function, frozenset[str]],
+    strong: set[Function],
 ) -> set[Function]:
     """The functions between one that has to do with ranks and one that writes or fetches files.
 
     By names that one function or class of the program has: `net()` → `fetch()` → `open(path, "wb")`.
     """
-    defined = Counter(_called_as(f) for f in texts)
+    defined = Counter(f.cls.name if f.cls and f.name == "__init__" else f.name for f in texts)
     found: set[Function] = set()
     work = {
         f
@@ -112,23 +115,40 @@ def _calling_writers(
         if not held[f].isdisjoint(_WRITES) or _OPENED_TO_WRITE.search(texts[f])
     }
     for _ in range(_CALLS_TO_WRITERS):
-        names = {_called_as(f) for f in work}
-        calls = {f"{n}(" for n in names if defined[n] == 1 and n not in _COMMON}
+        calls = {f"{name}(" for name in _called_as(program, work) if defined[name] <= 1}
         work = {f for f in held if f not in found and not held[f].isdisjoint(calls)} - strong
         found |= work
     return found
 
 
-def _called_as(function: Function) -> str:
-    """The name by which a function is called: a constructor by that of its class."""
-    if function.cls is not None and function.name == "__init__":
-        return function.cls.name
-    return function.name
-
-
 _CALLS_TO_WRITERS: Final = 2
 _WRITES: Final = facts.WRITING_WORDS | {f"{word}(" for word in facts.WRITING_WORDS}
 _OPENED_TO_WRITE: Final = re.compile(r"\bopen\(.*[\"'][rb]?[wx]b?\+?[\"']")
+
+
+def _called_as(program: Program, functions: Iterable[Function]) -> set[str]:
+    """The names by which functions are called, without those too common: a constructor by its classes'."""
+    found: set[str] = set()
+    for function in functions:
+        if function.name not in _COMMON:
+            found.add(function.name)
+        elif function.name == "__init__" and function.cls is not None:
+            found.add(function.cls.name)
+            found.update(cls.name for cls in program.subclasses(function.cls))
+    return found
+
+
+def _constructing(
+    program: Program, strong: set[Function], held: dict[Function, frozenset[str]]
+) -> set[Function]:
+    """Methods that make another object of their class, by `cls(`, where other methods are followed."""
+    return {
+        method
+        for cls in {f.cls for f in strong if f.cls is not None}
+        for owner in program.mro(cls)[0]
+        for method in owner.methods.values()
+        if method in held and method not in strong and not _OWN_CLASS.isdisjoint(held[method])
+    }
 
 
 def _with_common_calls(
@@ -233,4 +253,6 @@ _ASSIGNMENT: Final = re.compile(
 _OWN_ASSIGNMENT: Final = re.compile(
     r"^[ \t]+((?:self\.\w+[, \t]*(?::[^=\n]+)?)+)=([^=\n][^\n]*)$", re.MULTILINE
 )
+_OWN_CLASS: Final = frozenset({"cls(", "__class__(", "type("})
+"""What a method calls to make another object of its class."""
 _OWN: Final = re.compile(r"self\.(\w+)")

@@ -7,9 +7,11 @@ import enum
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from distlint.analysis.program.definitions import Class, Function, Module
 
 
@@ -59,9 +61,12 @@ class Wrap:
     """Whether every path that comes here put it on. An arm that raises comes nowhere."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Closure:
-    """A function together with the values of the enclosing functions' variables that it may read."""
+    """A function together with the values of the enclosing functions' variables that it may read.
+
+    Never changed; not frozen, as one is made at each look at a method and frozen ones cost three times as much.
+    """
 
     function: Function
     captured: dict[str, Value]
@@ -90,6 +95,17 @@ class Entries:
     named: dict[str, Value]
     rest: Value
 
+    def at(self, key: str) -> Value | None:
+        """What is held under a key, where that is known.
+
+        A number or flag that all ranks share may have been set anew where nobody looked, by a function
+        that was handed the dict: it is not known.
+        """
+        value = self.named.get(key)
+        if value is not None and value.known and value.variance is Variance.UNIFORM:
+            return value.replace(const=UNKNOWN, truth=None, key=("entry", key, value.key))
+        return value
+
     def joined(self, other: Entries | None, key: Hashable) -> Entries | None:
         """What is known where two paths meet."""
         if self is other or other is None:
@@ -102,6 +118,25 @@ class Entries:
         apart = [v for n, v in (*self.named.items(), *other.named.items()) if n not in named]
         variance, origin, tags = variance_of((self.rest, other.rest, *apart))
         return Entries(named, Value((key, "rest"), UNKNOWN, variance, origin, tags=tags))
+
+
+class _Fields(TypedDict, total=False):
+    """The fields of a value, for `Value.replace`."""
+
+    key: Hashable
+    const: Any
+    variance: Variance
+    origin: Origin | None
+    truth: bool | None
+    type: str | None
+    target: Closure | Partial | Class | Module | str | None
+    receiver: Value | None
+    items: tuple[Value, ...] | None
+    wraps: tuple[Wrap, ...]
+    tags: frozenset[str]
+    logic: tuple[str, tuple[Value, ...]] | None
+    not_none: bool
+    entries: Entries | None
 
 
 Target = "Closure | Partial | Class | Module | str"
@@ -170,7 +205,7 @@ class Value:
         self.not_none = not_none
         self.entries = entries
 
-    def replace(self, **changes: Any) -> Value:
+    def replace(self, **changes: Unpack[_Fields]) -> Value:
         """A copy with some fields changed."""
         new = Value.__new__(Value)
         (

@@ -19,7 +19,7 @@ from distlint.analysis.interpreter.values import Closure, Variance
 from distlint.analysis.live.processes import runs_alone
 from distlint.analysis.live.summaries import FunctionSummaries
 from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
-from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.memory import Memory, remembered, remembered_of_nodes
 from distlint.analysis.program.places import related
 from distlint.analysis.program.program import Program
 from distlint.findings import Related
@@ -69,7 +69,17 @@ class JointEntry:
     """The call by which a function that shows it leads here; None where the function itself shows it."""
 
 
-Together = tuple[tuple[RankClass, Summary], ...]
+class Together(tuple[tuple[RankClass, Summary], ...]):
+    """The runs of a function that ranks make together, and what is found of them."""
+
+    memory: Memory
+
+    def __new__(cls, runs: Iterable[tuple[RankClass, Summary]]) -> Together:
+        made = super().__new__(cls, runs)
+        made.memory = {}
+        return made
+
+
 """Runs of one function that the classes of ranks make together."""
 
 Group = tuple[Function, Hashable]
@@ -113,7 +123,7 @@ def _lead_further(
     """Add what the functions of `work` call under no test of the rank, and what those call."""
     while work:
         group = work.pop()
-        summaries = groups.get(group, ())
+        summaries = groups.get(group, Together(()))
         calls = {id(site.node) for site in together(summaries)}
         for _, summary in summaries:
             for site, child in called(summary):
@@ -179,7 +189,7 @@ def groups_of(summaries: FunctionSummaries) -> list[tuple[Hashable, Together]]:
     for context, by_rank in summaries.contexts.items():
         groups.setdefault(family_of(context), []).extend(by_rank.items())
     in_order = sorted(groups.items(), key=lambda group: _order_of(group[0]))
-    return [(family, tuple(group)) for family, group in in_order]
+    return [(family, Together(group)) for family, group in in_order]
 
 
 def _order_of(family: Hashable) -> tuple[str, ...]:
@@ -299,7 +309,7 @@ def _may_be_about_rank(guard: Guard) -> bool:
     return "rank" in guard.value.tags or mentions_rank(guard.node)
 
 
-@remembered
+@remembered_of_nodes
 def mentions_rank(node: ast.expr) -> bool:
     """Whether an expression names something that sounds like a test of the rank."""
     for child in walk(node):

@@ -26,6 +26,9 @@ _MAY_BE_ALONE: Final = re.compile(
 _SAYS_RANKS: Final = re.compile(
     r"torch\.distributed|process_group|torchrun|launch|spawn|Accelerator|world_size|dist\.|rank\b"
 )
+_SHARES: Final = re.compile(r"DistributedSampler|split_between_processes|num_replicas")
+"""What gives each rank its part of the data: a script made for several, whatever its example starts
+(F5-TTS src/f5_tts/runtime/triton_trtllm/benchmark.py)."""
 _LAUNCHED: Final = re.compile(r"(?:torchrun|torch\.distributed\.\w+)\b(?:[^\n]|\\\n)*")
 _PER_NODE: Final = re.compile(r"--nproc[_-]per[_-]node[ =]+(\S+)")
 _SIZE: Final = re.compile(
@@ -112,7 +115,7 @@ def _drives(function: Function) -> bool:
 
 def _roots(program: Program, module: Module) -> Iterator[Function]:
     body = module.source.tree
-    if _is_launched_alone(ast.get_docstring(body) or ""):
+    if _is_launched_alone(ast.get_docstring(body) or "") and not _SHARES.search(module.source.text):
         yield module.body
     for function in module.all_functions:
         launches = (d for d in function.decorators if isinstance(d, ast.Call))

@@ -18,7 +18,7 @@ from distlint.analysis.live.joint_entry import (
     groups_of,
     maybe_guarded,
 )
-from distlint.analysis.program.definitions import Function, dotted_name
+from distlint.analysis.program.definitions import Function, dotted_name, last_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import (
     assignments,
@@ -359,7 +359,7 @@ def _started_with(function: Function) -> str:
         for node in own_nodes(scope):
             match node:
                 case ast.Call(args=[ast.Name(id=worker), *_]) if (
-                    worker == function.name and _last(node.func) in _STARTERS
+                    worker == function.name and last_name(node.func) in _STARTERS
                 ):
                     return function.parameters[0] if function.parameters else ""
     return ""
@@ -539,18 +539,12 @@ def _tests(condition: ast.expr) -> list[ast.expr]:
     names = {name.rpartition(".")[2] for name in sinks.EXISTENCE_TESTS} | sinks.EXISTENCE_METHODS
     found: list[ast.expr] = []
     for node in walk(condition):
-        if isinstance(node, ast.Call) and _last(node.func) in names:
+        if isinstance(node, ast.Call) and last_name(node.func) in names:
             if node.args:
                 found.append(node.args[0])
             elif isinstance(node.func, ast.Attribute):
                 found.append(node.func.value)
     return found
-
-
-def _last(node: ast.expr) -> str:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 _FILE_ERRORS: Final = frozenset(
@@ -578,14 +572,14 @@ def tolerated(site: CallSite) -> bool:
         if isinstance(node, (ast.With, ast.AsyncWith)) and stands_in(site, node):
             for item in node.items:
                 call = item.context_expr
-                if isinstance(call, ast.Call) and _last(call.func) == "suppress":
+                if isinstance(call, ast.Call) and last_name(call.func) == "suppress":
                     caught.extend(call.args)
     return any(kind is None or _catches(kind) for kind in caught)
 
 
 def _catches(kind: ast.expr) -> bool:
     kinds = kind.elts if isinstance(kind, ast.Tuple) else [kind]
-    return any(_last(each) in _FILE_ERRORS for each in kinds)
+    return any(last_name(each) in _FILE_ERRORS for each in kinds)
 
 
 def stands_in(site: CallSite, block: ast.With | ast.AsyncWith) -> bool:

@@ -90,16 +90,15 @@ def layer_without(wraps: tuple[Wrap, ...], attr: str, written: Written) -> Wrapp
         return None
     if attr in wrappers.PREPARED_ATTRIBUTES:
         return None  # `prepare()` gives loaders and optimizers back from the same call
-    if attr in wrappers.WRAPPERS["deepspeed"].own:
-        # Written for an engine, whatever else may arrive there: transformers 5.23.0,
-        # trainer_pt_utils.py:1408, `model.backward(loss)` under a condition of its caller.
+    if attr in _LAUNCHED:
+        # Written for one kind of launch, whatever else may arrive there: transformers 5.23.0,
+        # trainer_pt_utils.py:1408, `model.backward(loss)` under a condition of its caller; wenet
+        # wenet/utils/train_utils.py:770, `model.clip_grad_norm_(clip)` of an FSDP model.
         return None
     for wrap in reversed(wraps):
         row = wrappers.WRAPPERS[wrap.kind]
         if attr in row.own or attr in row.inner or (id(wrap.node), attr) in written:
             return None
-        if wrap.kind in BY_LAUNCH and attr in _LAUNCHED:
-            return None  # code for one kind of launch (`summaries.optimizer`)
         if not row.forwards and not row.in_place:
             return row
     return None
@@ -213,10 +212,11 @@ def catches_attribute_error(attempt: ast.Try) -> bool:
     return False
 
 
-def may_run_forward(statement: ast.stmt, read: ast.Attribute) -> bool:
+def may_run_forward(live: LiveProgram, statement: ast.stmt, read: ast.Attribute) -> bool:
     """Whether what is read from a model may be run there: called, or handed on as a part of the model.
 
     Args:
+        live: the program.
         statement: the statement that holds the read.
         read: an attribute of a model.
     """
@@ -229,6 +229,8 @@ def may_run_forward(statement: ast.stmt, read: ast.Attribute) -> bool:
                 part = node is read or settings.names_model(read.attr)
                 if not name or (part and not wrappers.trains_nothing(name)):
                     return True
+                if name in live.answer(layer_runners):
+                    return True
             case ast.Call() | ast.keyword():
                 return settings.names_model(read.attr) and node is read
             case ast.Attribute() | ast.Subscript():
@@ -237,6 +239,46 @@ def may_run_forward(statement: ast.stmt, read: ast.Attribute) -> bool:
             case _:
                 return False
         node = parent
+    return False
+
+
+def layer_runners(live: LiveProgram) -> frozenset[str]:
+    """The names of methods of the program, other than `forward`, that call layers with gradients on.
+
+    kohya-ss/sd-scripts sdxl_train_control_net_lllite_old.py:422: `network.set_cond_image(image)` runs the
+    layers that are trained.
+    """
+    classes = [cls for module in live.program.modules.values() for cls in module.all_classes]
+    methods = [
+        (name, method)
+        for cls in classes
+        for name, method in cls.methods.items()
+        if not (name.startswith("__") or any(map(_turns_off, method.decorators)))
+    ]
+    parts = {attr for cls in classes for attr in cls.self_assigned} - {name for name, _ in methods}
+    found: frozenset[str] = frozenset()
+    while True:
+        more = frozenset(name for name, method in methods if _runs_layer(method, parts, found))
+        if more == found:
+            return found - {"forward"}
+        found = more
+
+
+def _runs_layer(method: Function, parts: set[str], runners: frozenset[str]) -> bool:
+    """Whether a method calls one of `parts` of `self`, an element of one, or one of `runners`."""
+    return any(
+        _is_part(node.func, parts) or last_name(node.func) in runners
+        for node in walk(method.node)
+        if isinstance(node, ast.Call) and not without_gradients(method, node)
+    )
+
+
+def _is_part(called: ast.expr, parts: set[str]) -> bool:
+    if isinstance(called, ast.Subscript):
+        called = called.value
+    match called:
+        case ast.Attribute(value=ast.Name(id="self"), attr=attr):
+            return attr in parts
     return False
 
 

@@ -25,8 +25,8 @@ ROWS: tuple[CallRow, ...] = (
     *deepspeed.ROWS,
     *lightning.ROWS,
     *megatron.ROWS,
-    *mpi.ROWS,
     *frameworks.ROWS,
+    *mpi.ROWS,
     *runtime.ROWS,
 )
 

@@ -1,48 +1,55 @@
-"""Rows for mpi4py: what the communicator of all processes does.
+"""Rows for mpi4py: the collectives of the communicator of all processes.
 
-An MPI call meets MPI calls only, never one of torch.distributed: its ops have names of their own. Of each
-pair, the one in lower case sends pickled objects and the other one buffers; they do not meet either.
+Methods with a small letter take Python objects.
 """
 
 from __future__ import annotations
 
+from typing import Final
+
 from distlint.knowledge.schema import CallRow, Effect
 
+WORLD: Final = "mpi4py.MPI.COMM_WORLD"
+_RESULTS: Final = {
+    # What comes back is equal on all ranks …
+    "allgather": ("uniform", 2149),
+    "allreduce": ("uniform", 2175),
+    "bcast": ("uniform", 2122),
+    # … or is there on one, or is each rank's own.
+    "alltoall": ("local", 2157),
+    "exscan": ("local", 2520),
+    "gather": ("rank", 2131),
+    "reduce": ("rank", 2165),
+    "scan": ("local", 2511),
+    "scatter": ("local", 2140),
+    # With a capital letter they fill buffers.
+    "Allgather": ("none", 996),
+    "Allgatherv": ("none", 1014),
+    "Allreduce": ("none", 1104),
+    "Alltoall": ("none", 1032),
+    "Alltoallv": ("none", 1049),
+    "Barrier": ("none", 903),
+    "Bcast": ("none", 912),
+    "Exscan": ("none", 2418),
+    "Gather": ("none", 926),
+    "Gatherv": ("none", 942),
+    "Reduce": ("none", 1088),
+    "Reduce_scatter": ("none", 1134),
+    "Scan": ("none", 2401),
+    "Scatter": ("none", 961),
+    "Scatterv": ("none", 977),
+    "barrier": ("none", 2113),
+}
 
-def _row(
-    method: str, line: int, result: str, fills: int | None = None, keyword: str = ""
-) -> CallRow:
-    return CallRow(
-        f"mpi4py.MPI.COMM_WORLD.{method}",
+ROWS: tuple[CallRow, ...] = tuple(
+    CallRow(
+        f"{WORLD}.{name}",
         Effect.COLLECTIVE,
-        f"MPI.{'Barrier' if method == 'barrier' else method}",
+        f"mpi_{name}",
         group_keyword="",
-        fills=() if fills is None else (fills,),
-        fills_keywords=(keyword,) if keyword else (),
+        fills={"Bcast": (0,), "Allreduce": (1,), "Allgather": (1,)}.get(name, ()),
         result=result,
-        source=f"mpi4py 4.1.2 mpi4py/MPI.pyi:{line}",
+        source=f"mpi4py 4.1.1 mpi4py/MPI.src/Comm.pyx:{line}",
     )
-
-
-ROWS: tuple[CallRow, ...] = (
-    _row("barrier", 870, "none"),
-    _row("Barrier", 783, "none"),
-    _row("bcast", 871, "uniform"),
-    _row("Bcast", 784, "none", 0, "buf"),
-    _row("allreduce", 877, "uniform"),
-    _row("Allreduce", 795, "none", 1, "recvbuf"),
-    _row("allgather", 874, "uniform"),
-    _row("Allgather", 789, "none", 1, "recvbuf"),
-    _row("Allgatherv", 790, "none", 1, "recvbuf"),
-    _row("alltoall", 875, "local"),
-    _row("Alltoall", 791, "none"),
-    _row("Alltoallv", 792, "none"),
-    _row("gather", 872, "rank"),
-    _row("Gather", 785, "none"),
-    _row("Gatherv", 786, "none"),
-    _row("scatter", 873, "rank"),
-    _row("Scatter", 787, "none"),
-    _row("Scatterv", 788, "none"),
-    _row("reduce", 876, "rank"),
-    _row("Reduce", 794, "none"),
+    for name, (result, line) in _RESULTS.items()
 )

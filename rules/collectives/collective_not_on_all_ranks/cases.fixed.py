@@ -189,6 +189,22 @@ def chunks_under_a_test(model, path):
         dist.broadcast(parameter, 0)
 
 
+def kept_in_a_dict(x):
+    info = {"rank": dist.get_rank(), "size": dist.get_world_size()}
+    if info["rank"] == 0:
+        print(x)
+        # expect: DL101
+    dist.barrier()
+
+
+def over_mpi(table, path):
+    world = MPI.COMM_WORLD
+    if world.Get_rank() == 0:
+        torch.save(table, path)
+        # expect: DL101
+    world.Barrier()
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -361,3 +377,9 @@ def other_communicators(box, path):
     communicator = MPI.COMM_WORLD.Split(box.color)
     if dist.get_rank() == 0:
         communicator.bcast(path)
+
+
+def handed_out_over_mpi(path):
+    world = MPI.COMM_WORLD
+    table = torch.load(path) if world.rank == 0 else None
+    return world.bcast(table)

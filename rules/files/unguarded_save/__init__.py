@@ -64,6 +64,7 @@ from distlint.edits import Replace, WrapInWith
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
 from distlint.repairs import guarding
+from distlint.repairs.premises import everyone_comes
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -157,7 +158,8 @@ def _advice(fix: Fix | None) -> str:
 def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
     site = found.site
     text, node = site.module.source.text, site.node
-    safe = Applicability.SAFE if joint_entry.all_ranks else Applicability.UNSAFE
+    everyone = everyone_comes(model, site, joint_entry)
+    safe = Applicability.SAFE if everyone else Applicability.UNSAFE
     if found.effect is Effect.DOWNLOAD and isinstance(site.statement, (ast.Expr, ast.Assign)):
         span = span_of(site.statement)
         if any(guard.value.variance is Variance.RANK_LOCAL for guard in site.guards):
