@@ -18,29 +18,17 @@ from distlint.analysis.interpreter.ranks import MAIN, RankClass
 from distlint.analysis.interpreter.values import Closure, Variance
 from distlint.analysis.live.processes import runs_alone
 from distlint.analysis.live.summaries import FunctionSummaries
-from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
+from distlint.analysis.program.definitions import Function, Module, last_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import related
 from distlint.analysis.program.program import Program
+from distlint.analysis.program.syntax import mentions_rank
 from distlint.findings import Related
 from distlint.knowledge import facts, hooks
 from distlint.knowledge.libraries import canonical_name
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
 
-_RANK_WORDS: Final = (
-    "rank",
-    "main",
-    "master",
-    "should_save",
-    "should_log",
-    "primary",
-    "leader",
-    "process_zero",
-    "coordinator",
-    "global_zero",
-    "is_saver",
-)
 _BARRIERS: Final = frozenset({"barrier", "wait_for_everyone"})
 _STARTS: Final = ("torch.distributed.init_process_group", "deepspeed.comm.init_distributed")
 _ASKS_FOR_GROUP: Final = frozenset(
@@ -294,16 +282,6 @@ def _may_be_about_rank(guard: Guard) -> bool:
     if guard.value.variance is Variance.RANK_DEPENDENT and guard.value.truthiness() is not None:
         return False  # followed already: this rank got through
     return "rank" in guard.value.tags or mentions_rank(guard.node)
-
-
-@remembered
-def mentions_rank(node: ast.expr) -> bool:
-    """Whether an expression names something that sounds like a test of the rank."""
-    for child in walk(node):
-        name = child.attr if isinstance(child, ast.Attribute) else dotted_name(child)
-        if name and any(word in name.lower() for word in _RANK_WORDS):
-            return True
-    return False
 
 
 def _reasons(

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 BY_LAUNCH: Final = frozenset({"accelerate", "trainer"})
 """Kinds that stand for whatever the launch configuration asks for."""
 
-_LAUNCHED: Final = frozenset().union(
-    *(wrappers.WRAPPERS[kind].own for kind in ("ddp", "fsdp1", "fsdp2", "deepspeed"))
+_LAUNCHED: Final = wrappers.ENGINE_ONLY.union(
+    *(wrappers.WRAPPERS[kind].own for kind in ("ddp", "fsdp1", "fsdp2"))
 )
 _QUESTIONS: Final = frozenset({"hasattr", "getattr", "isinstance", "type", "callable"})
 _MODE_WORDS: Final = (
@@ -90,7 +90,7 @@ def layer_without(wraps: tuple[Wrap, ...], attr: str, written: Written) -> Wrapp
         return None
     if attr in wrappers.PREPARED_ATTRIBUTES:
         return None  # `prepare()` gives loaders and optimizers back from the same call
-    if attr in wrappers.WRAPPERS["deepspeed"].own:
+    if attr in wrappers.ENGINE_ONLY:
         # Written for an engine, whatever else may arrive there: transformers 5.23.0,
         # trainer_pt_utils.py:1408, `model.backward(loss)` under a condition of its caller.
         return None

@@ -1,5 +1,6 @@
 """Cases of DL101: collectives that some ranks never reach, and code that looks like it."""
 
+import functools
 import os
 import sys
 from contextlib import contextmanager
@@ -166,6 +167,18 @@ def fsdp_state(model, path):
         torch.save(state, path)
 
 
+@functools.lru_cache
+def asked_for_once():
+    total = torch.zeros(1)
+    dist.all_reduce(total)
+    return total.item()
+
+
+def main_asks_first(path):
+    if dist.get_rank() == 0:
+        print(path, asked_for_once())  # expect: DL101
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -326,3 +339,18 @@ def logged_in_between(x):
 def one_rank_by_itself(state, path):
     if dist.get_rank() == 0:
         dcp.save(state, checkpoint_id=path, no_dist=True)
+
+
+@functools.lru_cache(maxsize=None)
+def score_of_all(name):
+    score = torch.tensor(float(len(name)))
+    dist.all_reduce(score)
+    return score.item()
+
+
+def best_again(names):
+    best = max(names, key=lambda name: score_of_all(name))
+    for name in names:
+        print(score_of_all(name))
+    if dist.get_rank() == 0:
+        print(best, score_of_all(best))  # remembered: the body does not run again

@@ -270,3 +270,45 @@ def fetched_before(name):
         student = torch.hub.load("owner/models:main", name)  # expect: DL301
     teacher = torch.hub.load("owner/models:main", name)
     return student, teacher
+
+
+class Tracker:
+    def __init__(self, folder, quiet=False):
+        self.folder = folder
+        self.quiet = quiet
+
+    def keep(self, state):
+        if self.quiet:
+            return
+        torch.save(state, os.path.join(self.folder, "state.pt"))
+
+
+class Keeper:
+    def __init__(self, folder, quiet=False):
+        self.folder = folder
+        self.quiet = quiet
+
+    def keep(self, state):
+        dist.barrier()
+        if self.quiet:
+            return
+        save(state, os.path.join(self.folder, "state.pt"))  # expect: DL301
+
+
+def keep(state, args):
+    Keeper("out", quiet=args.quiet).keep(state)
+
+
+class TrackerOptions:
+    def create(self, folder, quiet=False):
+        return Tracker(folder, quiet=quiet)
+
+
+def tracked(options, state, quiet=False):
+    tracker: Tracker = options.tracker.create("out", quiet=quiet)
+    dist.barrier()
+    tracker.keep(state)
+
+
+def track(options, state):
+    tracked(options, state, quiet=dist.get_rank() != 0)
