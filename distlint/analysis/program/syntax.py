@@ -320,3 +320,17 @@ def mentions_rank(node: ast.expr) -> bool:
         if name and any(word in name.lower() for word in _RANK_WORDS):
             return True
     return False
+
+
+def literals(test: ast.expr, taken: bool) -> Iterator[tuple[ast.expr, bool]]:
+    """What a condition that came out one way says of its parts: each, and whether it holds."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield from literals(operand, not taken)
+        case ast.BoolOp(op=ast.And() | ast.Or() as op, values=values) if (
+            isinstance(op, ast.And) == taken
+        ):
+            for value in values:
+                yield from literals(value, taken)
+        case _:
+            yield test, taken

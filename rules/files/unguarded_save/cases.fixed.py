@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import sys
 import tempfile
 
 import numpy as np
@@ -312,3 +313,21 @@ def tracked(options, state, quiet=False):
 
 def track(options, state):
     tracked(options, state, quiet=dist.get_rank() != 0)
+
+
+class Printed:
+    def __init__(self, target):
+        self.file = open(target, "wt") if isinstance(target, str) else target
+
+
+def printed(kind, folder, suffix):
+    if kind == "stdout":
+        return Printed(sys.stdout)
+    return Printed(os.path.join(folder, f"log{suffix}.txt"))
+
+
+def printed_by_each(folder, suffix=""):
+    dist.barrier()
+    if dist.get_rank() > 0:
+        suffix = suffix + "-rank%03i" % dist.get_rank()
+    return [printed(kind, folder, suffix) for kind in ("stdout", "log")]
