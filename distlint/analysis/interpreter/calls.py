@@ -20,7 +20,7 @@ from distlint.analysis.interpreter.libraries import (
     unknown_result,
 )
 from distlint.analysis.interpreter.members import SUPER
-from distlint.analysis.interpreter.signature import bind, deciding_decorator, with_bound
+from distlint.analysis.interpreter.signature import bind, deciding_decorator, takes, with_bound
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
     Closure,
@@ -210,7 +210,11 @@ def _construct(
         origin=origin,
     )
     init = frame.summaries.program.find_method(cls, "__init__")
-    if init is not None:
+    if init is not None and known_arguments and not takes(init, keywords):
+        # Open-Sora-Plan f7fa604 opensora/train/train_t2v_diffusers.py: `Pipeline(text_encoder_1=…)`, and the
+        # constructor has no such parameter: the process ends here with a TypeError.
+        frame.leave("failure", node)
+    elif init is not None:
         frame.call(
             Closure(init, {}, instance),
             args,

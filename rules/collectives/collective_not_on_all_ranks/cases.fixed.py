@@ -179,6 +179,21 @@ def main_asks_first(path):
         print(path, asked_for_once())  # expect: DL101
 
 
+class Drawer:
+    def __init__(self, encoder):
+        self.encoder = encoder
+
+    def draw(self, x):
+        dist.all_reduce(x)
+        return self.encoder(x)
+
+
+def made_of_what_it_takes(encoder, x):
+    if dist.get_rank() == 0:
+        drawer = Drawer(encoder=encoder)
+        print(drawer.draw(x))  # expect: DL101
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -354,3 +369,19 @@ def best_again(names):
         print(score_of_all(name))
     if dist.get_rank() == 0:
         print(best, score_of_all(best))  # remembered: the body does not run again
+
+
+class Sampler:
+    def __init__(self, encoder, decoder=None):
+        self.encoder = encoder
+        self.decoder = decoder
+
+    def draw(self, x):
+        dist.all_reduce(x)
+        return self.encoder(x)
+
+
+def made_of_what_it_does_not_take(encoder, x):
+    if dist.get_rank() == 0:
+        sampler = Sampler(encoder_1=encoder)  # a TypeError, which ends the job
+        print(sampler.draw(x))
