@@ -85,7 +85,7 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/values.py",
-        "tags=a.tags | b.tags,",
+        "tags=variance_of((a, b))[2],",
         "tags=a.tags & b.tags,",
         "a join keeps only the tags of both",
     ),
@@ -103,8 +103,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/values.py",
-        "wraps = a.wraps if len(a.wraps) >= len(b.wraps) else b.wraps",
-        "wraps = a.wraps if len(a.wraps) <= len(b.wraps) else b.wraps",
+        "(a, b) if len(a.wraps) >= len(b.wraps) else (b, a)",
+        "(a, b) if len(a.wraps) <= len(b.wraps) else (b, a)",
         "a model wrapped on one way is taken for bare",
     ),
     Fault(
