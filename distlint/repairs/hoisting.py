@@ -13,11 +13,15 @@ from dataclasses import dataclass
 from distlint.analysis.interpreter.ir import Guard
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.interpreter.values import Variance
-from distlint.analysis.live.joint_entry import mentions_rank
 from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.places import span_of
-from distlint.analysis.program.syntax import assignments, own_nodes, statement_with_test
+from distlint.analysis.program.syntax import (
+    assignments,
+    mentions_rank,
+    own_nodes,
+    statement_with_test,
+)
 from distlint.analysis.traces.divergence import Divergence
 from distlint.edits import Delete, Edit, Insert, Move, Replace
 from distlint.nodes import walk

@@ -106,7 +106,7 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/values.py",
-        "tags=a.tags | b.tags,",
+        "tags=variance_of((a, b))[2],",
         "tags=a.tags & b.tags,",
         "a join keeps only the tags of both",
     ),
@@ -124,8 +124,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/values.py",
-        "more, less = (a, b) if len(a.wraps) >= len(b.wraps) else (b, a)",
-        "more, less = (a, b) if len(a.wraps) <= len(b.wraps) else (b, a)",
+        "(a, b) if len(a.wraps) >= len(b.wraps) else (b, a)",
+        "(a, b) if len(a.wraps) <= len(b.wraps) else (b, a)",
         "a model wrapped on one way is taken for bare",
     ),
     Fault(

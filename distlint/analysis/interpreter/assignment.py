@@ -190,7 +190,9 @@ def fill(frame: Frame, expression: ast.expr, value: Value) -> None:
     known = frame.evaluate(node)
     if known.known and isinstance(known.const, (int, str, bool)):
         return  # a constant handed to a collective stays what it is
-    frame.variables.store(path, Value(value.key, type=known.type, truth=known.truth))
+    frame.variables.store(
+        path, Value(value.key, type=known.type, truth=known.truth, tags=value.tags)
+    )
 
 
 def wrapped_parameter(program: Program, function: Function) -> tuple[str, str] | None:

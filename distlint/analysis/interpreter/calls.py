@@ -21,7 +21,7 @@ from distlint.analysis.interpreter.libraries import (
     unknown_result,
 )
 from distlint.analysis.interpreter.members import SUPER
-from distlint.analysis.interpreter.signature import bind, deciding_decorator, with_bound
+from distlint.analysis.interpreter.signature import bind, deciding_decorator, takes, with_bound
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
     Closure,
@@ -240,7 +240,11 @@ def _construct(
         entries=_record(frame, cls, args, keywords),
     )
     init = frame.summaries.program.find_method(cls, "__init__")
-    if init is not None:
+    if init is not None and known_arguments and not takes(init, keywords):
+        # Open-Sora-Plan f7fa604 opensora/train/train_t2v_diffusers.py: `Pipeline(text_encoder_1=…)`, and the
+        # constructor has no such parameter: the process ends here with a TypeError.
+        frame.leave("failure", node)
+    elif init is not None:
         frame.call(
             Closure(init, {}, instance),
             args,
@@ -324,6 +328,8 @@ def call_project(
         else {}
     )
     summary = frame.run_of(function, bound, closure.receiver, closure.captured)
+    remembers = function.has_decorator("cache", "lru_cache", "cached_property")
+    again = remembers and _has_run(function, frame.summary)
     frame.summary.children.append(summary)
     frame.summary.depends_on |= summary.depends_on
     if closure.receiver is not None and closure.receiver.key == ("self",):
@@ -340,7 +346,9 @@ def call_project(
         not frame.scope.tries or _catches(frame.scope.tries[-1], summary.failure)
     ):
         may_fail(frame, node, summary.failure)
-    if summary.steps or summary.arguments is not None:  # cut short by a recursion: not known yet
+    if (
+        summary.steps or summary.arguments is not None
+    ) and not again:  # cut short by a recursion: not known yet
         frame.steps.append(CallStep(summary, node, _not_told(summary, bound)))
     returned = summary.returns
     if returned is None:
@@ -362,6 +370,23 @@ def call_project(
     if returned.known or returned.target is not None:
         return returned
     return returned.replace(key=_ident(closure, args, keywords, node))
+
+
+def _has_run(function: Function, summary: Summary) -> bool:
+    """Whether a function has been called in a run, or in one below it: what is memoised runs once.
+
+    consistency_models e32b69e scripts/ternary_search.py:210: all ranks have asked for each candidate, and
+    rank 0 asks again for the best one.
+    """
+    work, seen = [*summary.children], set()
+    while work:
+        below = work.pop()
+        if below.function is function:
+            return True
+        if id(below) not in seen:
+            seen.add(id(below))
+            work.extend(below.children)
+    return False
 
 
 def _ident(

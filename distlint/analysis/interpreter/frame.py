@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final, Protocol
 
 from distlint.analysis.interpreter.ir import (
@@ -32,6 +32,7 @@ from distlint.analysis.interpreter.values import (
 )
 from distlint.analysis.interpreter.variables import Variables
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name
+from distlint.analysis.program.handed import holds_rank_test
 from distlint.analysis.program.program import Program
 from distlint.knowledge import facts
 from distlint.knowledge.facts import Knowledge
@@ -51,6 +52,18 @@ def is_group(value: Value | None) -> bool:
         and not (isinstance(value.key, tuple) and value.key[:1] == ("format",))
         and value.key != ("external", "torch.distributed.group.WORLD")
     )
+
+
+def _flags(test: ast.expr) -> Iterator[str]:
+    """The attributes of `self` whose truth a condition asks for."""
+    match test:
+        case ast.Attribute(value=ast.Name(id="self"), attr=attr):
+            yield attr
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield from _flags(operand)
+        case ast.BoolOp(values=values):
+            for value in values:
+                yield from _flags(value)
 
 
 class SummarySource(Protocol):
@@ -180,7 +193,16 @@ class Frame(ABC):
 
     def guard(self, node: ast.expr, value: Value, taken: bool, *, exits: bool = False) -> Guard:
         """A condition of this file; `exits` where the arm that is not taken has left the block."""
+        if value.variance is Variance.UNIFORM and not value.known and self._asks_object(node):
+            value = value.replace(tags=value.tags | {"rank"})
         return Guard(node, self.module, value, taken, exits)
+
+    def _asks_object(self, test: ast.expr) -> bool:
+        """Whether a condition asks an attribute that holds a test of the rank: `if self.quiet: return`."""
+        cls = self.function.cls
+        return cls is not None and any(
+            holds_rank_test(self.summaries.program, cls, flag) for flag in _flags(test)
+        )
 
     def visible(self) -> dict[str, Value]:
         """The variables that a function defined here can read."""

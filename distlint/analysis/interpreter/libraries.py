@@ -21,6 +21,7 @@ from distlint.analysis.interpreter.ir import (
 from distlint.analysis.interpreter.members import environment
 from distlint.analysis.interpreter.signature import bind, with_bound
 from distlint.analysis.interpreter.values import (
+    AGREED,
     NO_TAGS,
     UNKNOWN,
     Closure,
@@ -327,7 +328,9 @@ def _perform(frame: Frame, site: CallSite, row: CallRow, args: list[Value]) -> V
         frame.leave("failure" if args and fails(args[0]) else "process", node)
     if layer is None:
         return None
-    uniform = Value(("filled", id(node)))
+    grouped = frame.is_grouped(site, row)
+    agreed = NO_TAGS if grouped else frozenset({AGREED})
+    uniform = Value(("filled", id(node)), tags=agreed)
     for position in row.fills:
         if position < len(node.args):
             fill(frame, node.args[position], uniform)
@@ -365,9 +368,8 @@ def _perform(frame: Frame, site: CallSite, row: CallRow, args: list[Value]) -> V
             return Value(("call", id(node)), tags=frozenset({"work"}))
         case "wrapped":
             return None
-    if frame.is_grouped(site, row):
-        return Value(("call", id(node), frame.summary.rank.rank), tags=NO_TAGS)
-    return Value(("call", id(node)))
+    number = ("call", id(node), frame.summary.rank.rank) if grouped else ("call", id(node))
+    return Value(number, tags=agreed)
 
 
 def fails(code: Value) -> bool:

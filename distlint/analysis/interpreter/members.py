@@ -7,6 +7,7 @@ from typing import Final
 
 from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.values import (
+    AGREED,
     UNKNOWN,
     Closure,
     Origin,
@@ -228,7 +229,7 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
         except (TypeError, KeyError, IndexError):
             return Value(("item", base.key, index.key))
     variance, origin, tags = variance_of((entries.rest if entries is not None else base, index))
-    if "bool-mask" in index.tags:
+    if "bool-mask" in index.tags and AGREED not in tags:
         # `x[mask]`: how many elements are left is each rank's own.
         variance, tags = Variance.RANK_LOCAL, (tags - {"bool-mask"}) | {"masked", "ragged"}
         origin = Origin(

@@ -67,6 +67,16 @@ def _rank_given(decorator: ast.expr, keyword: str) -> int | None:
     return None
 
 
+def takes(function: Function, keywords: dict[str, Value]) -> bool:
+    """Whether a function has parameters for the keywords of a call; a decorator may change what it takes."""
+    if function.decorators or isinstance(function.node, ast.Module):
+        return True
+    spec = function.node.args
+    return spec.kwarg is not None or keywords.keys() <= {
+        a.arg for a in (*spec.args, *spec.kwonlyargs)
+    }
+
+
 def bind(
     function: Function, receiver: Value | None, args: list[Value], keywords: dict[str, Value]
 ) -> dict[str, Value]:

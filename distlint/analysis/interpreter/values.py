@@ -142,7 +142,13 @@ class _Fields(TypedDict, total=False):
 Target = "Closure | Partial | Class | Module | str"
 """What a callable value is: a project function, class or module, or an external qualified name."""
 
+AGREED: Final = "agreed"
+"""The tag of what a collective gave all ranks alike, and of what is computed from that and constants alone.
+
+What is UNIFORM may just not be known to differ: a mask of it is of a length that this rank alone has.
+"""
 NO_TAGS: Final[frozenset[str]] = frozenset()
+_AGREEMENT: Final = frozenset({AGREED})
 _TAGS: Final[dict[frozenset[str], frozenset[str]]] = {}
 """Each set of tags once: there are few, and tens of thousands of values that have one."""
 
@@ -283,12 +289,15 @@ def constant(
 def variance_of(values: Iterable[Value]) -> tuple[Variance, Origin | None, frozenset[str]]:
     """The join of spread, its origin, and tags, for a value computed from `values`."""
     variance, origin, tags = Variance.UNIFORM, None, NO_TAGS
+    mixed = False
     for value in values:
         if value.variance > variance:
             variance, origin = value.variance, value.origin
         if value.tags:
             tags = tags | value.tags
-    return variance, origin, tags
+        if value.const is UNKNOWN and AGREED not in value.tags:
+            mixed = True
+    return variance, origin, tags - _AGREEMENT if mixed and AGREED in tags else tags
 
 
 def _layers(a: Value, b: Value) -> tuple[Wrap, ...]:
@@ -336,7 +345,7 @@ def join(a: Value, b: Value, key: Hashable) -> Value:
         else None,
         items=items,
         wraps=() if "unwrapped" in a.tags or "unwrapped" in b.tags else _layers(a, b),
-        tags=a.tags | b.tags,
+        tags=variance_of((a, b))[2],
         not_none=a.not_none and b.not_none,
         entries=a.entries.joined(b.entries, key) if a.entries is not None else None,
     )

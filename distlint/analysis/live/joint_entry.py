@@ -9,6 +9,7 @@ apart by a test, a framework calls it on every rank, or such a function calls it
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -18,31 +19,24 @@ from distlint.analysis.interpreter.ranks import MAIN, RankClass
 from distlint.analysis.interpreter.values import Closure, Variance
 from distlint.analysis.live.processes import runs_alone
 from distlint.analysis.live.summaries import FunctionSummaries
-from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
-from distlint.analysis.program.memory import Memory, remembered, remembered_of_nodes
+from distlint.analysis.program.definitions import Function, Module, last_name
+from distlint.analysis.program.memory import Memory, remembered
 from distlint.analysis.program.places import related
 from distlint.analysis.program.program import Program
+from distlint.analysis.program.syntax import mentions_rank
 from distlint.findings import Related
 from distlint.knowledge import facts, hooks
 from distlint.knowledge.libraries import canonical_name
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
 
-_RANK_WORDS: Final = (
-    "rank",
-    "main",
-    "master",
-    "should_save",
-    "should_log",
-    "primary",
-    "leader",
-    "process_zero",
-    "coordinator",
-    "global_zero",
-    "is_saver",
-)
 _BARRIERS: Final = frozenset({"barrier", "wait_for_everyone"})
 _STARTS: Final = ("torch.distributed.init_process_group", "deepspeed.comm.init_distributed")
+_MAKES_GROUP: Final = re.compile(
+    r"(?<!__)init(?:_|ialize|$)|set_?up|spawn|launch|prepare|Accelerator|Fabric|Trainer|State|Engine",
+    re.IGNORECASE,
+)
+"""Names of what makes a process group, or may."""
 _ASKS_FOR_GROUP: Final = frozenset(
     {"is_initialized", "is_available", "is_dist_avail_and_initialized"}
 )
@@ -273,11 +267,34 @@ def beside_a_collective(site: CallSite, group: Together) -> JointEntry | None:
     """The collective that every rank performs whenever it comes to a call: under no other condition."""
     conditions = _open(site)
     for other in together(group):
-        if _is_collective(other) and _open(other).items() <= conditions.items():
+        if (
+            _is_collective(other)
+            and _open(other).items() <= conditions.items()
+            and _has_group(other.function, group)
+        ):
             return JointEntry(
                 f"every rank calls `{other.method}()`", other.module, other.node, True
             )
     return None
+
+
+def _has_group(function: Function, summaries: Together) -> bool:
+    """Whether there may be a process group: not in the body of a script that nowhere makes one.
+
+    Open-Sora-Plan f7fa604 opensora/dataset/__init__.py:141: a barrier at the end of a developer's
+    `__main__` block, which would raise.
+    """
+    if not function.is_module_body or not function.module.is_script:
+        return True
+    work, seen = [summary for _, summary in summaries], set[int]()
+    while work:
+        summary = work.pop()
+        if id(summary) not in seen:
+            seen.add(id(summary))
+            if any(_MAKES_GROUP.search(site.name) for site in summary.calls):
+                return True
+            work.extend(summary.children)
+    return False
 
 
 def ranked(site: CallSite) -> bool:
@@ -309,16 +326,6 @@ def _may_be_about_rank(guard: Guard) -> bool:
     return "rank" in guard.value.tags or mentions_rank(guard.node)
 
 
-@remembered_of_nodes
-def mentions_rank(node: ast.expr) -> bool:
-    """Whether an expression names something that sounds like a test of the rank."""
-    for child in walk(node):
-        name = child.attr if isinstance(child, ast.Attribute) else dotted_name(child)
-        if name and any(word in name.lower() for word in _RANK_WORDS):
-            return True
-    return False
-
-
 def _reasons(
     program: Program, function: Function, summaries: Together
 ) -> Iterator[tuple[Function, JointEntry]]:
@@ -329,7 +336,7 @@ def _reasons(
         text = f"every rank runs `{hook}`"
         yield function, JointEntry(text, function.module, function.node, True)
     for site in together(summaries):
-        if _always_collective(site):
+        if _always_collective(site) and _has_group(function, summaries):
             text = f"every rank calls `{site.method}()`"
             yield function, JointEntry(text, site.module, site.node, True, True)
         for given in _registered(site):
@@ -407,10 +414,26 @@ def _test(summary: Summary) -> JointEntry | None:
             guard.value.variance is Variance.RANK_DEPENDENT
             and guard.value.origin is not None
             and not _holds_on_one_process(guard.node)
+            and not _asks_for_launcher(guard.node)
         ):
             text = f"`{ast.unparse(guard.node)}` tells the ranks apart"
             return JointEntry(text, guard.module, guard.node, False)
     return None
+
+
+def _asks_for_launcher(test: ast.expr) -> bool:
+    """Whether a test asks if the process has a number at all, which is so on all ranks or on none.
+
+    wenet 0154699 wenet/bin/alignment.py: `args.gpu != -1`, in a script of one process.
+    """
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _asks_for_launcher(operand)
+        case ast.Compare(ops=[ast.Eq() | ast.NotEq()], comparators=[right]):
+            return ast.unparse(right) == "-1"
+        case ast.Compare(left=ast.Constant(value=str()), ops=[ast.In() | ast.NotIn()]):
+            return True  # `"cuda" in device`
+    return False
 
 
 def _holds_on_one_process(test: ast.expr) -> bool:

@@ -10,6 +10,20 @@ from distlint.analysis.program.definitions import Function, dotted_name, last_na
 from distlint.analysis.program.memory import remembered, remembered_of_nodes
 from distlint.nodes import LEAVES, children, walk
 
+_RANK_WORDS: Final = (
+    "rank",
+    "main",
+    "master",
+    "should_save",
+    "should_log",
+    "primary",
+    "leader",
+    "process_zero",
+    "coordinator",
+    "global_zero",
+    "is_saver",
+)
+
 
 @remembered
 def own_nodes(function: Function) -> tuple[ast.AST, ...]:
@@ -300,3 +314,27 @@ def makes_own_class(function: Function) -> bool:
 def ends_process(function: ast.expr) -> bool:
     """Whether a call of this ends the process: `sys.exit()`, `exit()`, `quit()`, `os._exit()`."""
     return dotted_name(function) in ("sys.exit", "exit", "quit", "os._exit")
+
+
+@remembered_of_nodes
+def mentions_rank(node: ast.expr) -> bool:
+    """Whether an expression names something that sounds like a test of the rank."""
+    for child in walk(node):
+        name = child.attr if isinstance(child, ast.Attribute) else dotted_name(child)
+        if name and any(word in name.lower() for word in _RANK_WORDS):
+            return True
+    return False
+
+
+def literals(test: ast.expr, taken: bool) -> Iterator[tuple[ast.expr, bool]]:
+    """What a condition that came out one way says of its parts: each, and whether it holds."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield from literals(operand, not taken)
+        case ast.BoolOp(op=ast.And() | ast.Or() as op, values=values) if (
+            isinstance(op, ast.And) == taken
+        ):
+            for value in values:
+                yield from literals(value, taken)
+        case _:
+            yield test, taken

@@ -239,9 +239,18 @@ def _is_handle(value: Value | None, node: ast.expr | None, opened: set[int]) -> 
         return True
     if isinstance(value.const, str) and value.const.startswith(_DEVICES):
         return True
-    if isinstance(value.target, str) and value.target in ("os.devnull", "sys.stdout", "sys.stderr"):
+    if _is_stream(value):
         return True
     return isinstance(node, ast.Name) and node.id in _NOT_FILES and value.const is not None
+
+
+def _is_stream(value: Value) -> bool:
+    """Whether a value is no file of anybody's, but what the process writes to anyway."""
+    return isinstance(value.target, str) and value.target in (
+        "os.devnull",
+        "sys.stdout",
+        "sys.stderr",
+    )
 
 
 def _left_to_others(site: CallSite) -> bool:
@@ -468,7 +477,7 @@ def _arguments_shared(
             continue
         value = site.argument(position, name)
         argument = site.argument_node(position, name)
-        if value is not None and is_own(value):
+        if value is not None and (is_own(value) or _is_stream(value)):
             return False
         if argument is not None and (
             _names_a_part(argument, site.function)

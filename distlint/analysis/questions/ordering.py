@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ir import CallSite, Summary
 from distlint.analysis.interpreter.ranks import MAIN, OTHER
 from distlint.analysis.interpreter.values import Variance
-from distlint.analysis.live.joint_entry import called, groups_of, mentions_rank
+from distlint.analysis.live.joint_entry import called, groups_of
 from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.syntax import mentions_rank
 from distlint.analysis.questions.filesystem import (
     asks_existence,
     effects_of,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.syntax import literals
 from distlint.knowledge import facts, settings, wrappers
 from distlint.knowledge.wrappers import Wrapper
 from distlint.nodes import children, walk
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 BY_LAUNCH: Final = frozenset({"accelerate", "trainer"})
 """Kinds that stand for whatever the launch configuration asks for."""
 
-_LAUNCHED: Final = frozenset().union(
-    *(wrappers.WRAPPERS[kind].own for kind in ("ddp", "fsdp1", "fsdp2", "deepspeed"))
+_LAUNCHED: Final = wrappers.ENGINE_ONLY.union(
+    *(wrappers.WRAPPERS[kind].own for kind in ("ddp", "fsdp1", "fsdp2"))
 )
 _QUESTIONS: Final = frozenset({"hasattr", "getattr", "isinstance", "type", "callable"})
 _MODE_WORDS: Final = (
@@ -104,12 +104,18 @@ def layer_without(wraps: tuple[Wrap, ...], attr: str, written: Written) -> Wrapp
     return None
 
 
-def under_condition(call: CallSite | None, site: AttributeSite) -> bool:
+def under_condition(call: CallSite | None, site: AttributeSite, *, of_launch: bool = False) -> bool:
     """Whether some paths come to the read without the wrap (`call`), which stands under a condition
     that the read does not stand under too.
 
     Where the other arm raises, every path has it: gpt-neox ea7aefd megatron/training.py,
     `if neox_args.deepspeed: … = deepspeed.initialize(…) else: raise ValueError(…)`.
+
+    Args:
+        call: the wrap.
+        site: the read.
+        of_launch: whether only conditions of the launch count. An option that names the engine is none: one
+            process has the wrapper too, and another value means another wrapper.
     """
     if call is None:
         return False
@@ -118,10 +124,19 @@ def under_condition(call: CallSite | None, site: AttributeSite) -> bool:
     return any(
         not g.exits
         and (ast.unparse(g.node), g.taken) not in held
+        and not (of_launch and _names_choice(g.node))
         # `world_size > 1` is decided where several processes are followed; one process takes the other arm.
         and not (always and g.value.truthiness() is None)
         for g in call.guards
     )
+
+
+def _names_choice(test: ast.expr) -> bool:
+    """Whether a condition compares an option with a name: CosyVoice's `train_engine == "torch_ddp"`."""
+    match test:
+        case ast.Compare(ops=[ast.Eq() | ast.NotEq()], comparators=[ast.Constant(value=str())]):
+            return True
+    return False
 
 
 def ruled_out(call: CallSite | None, site: AttributeSite) -> bool:
@@ -132,22 +147,8 @@ def ruled_out(call: CallSite | None, site: AttributeSite) -> bool:
     """
     if call is None or call.module is not site.module:
         return False
-    held = {fact for g in site.guards for fact in _literals(g.node, g.taken)}
+    held = {(ast.unparse(n), t) for g in site.guards for n, t in literals(g.node, g.taken)}
     return any(not g.exits and (ast.unparse(g.node), not g.taken) in held for g in call.guards)
-
-
-def _literals(test: ast.expr, taken: bool) -> Iterator[tuple[str, bool]]:
-    """What a condition says of its parts: each as text, and whether it holds."""
-    match test:
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            yield from _literals(operand, not taken)
-        case ast.BoolOp(op=ast.And() | ast.Or() as op, values=values) if (
-            isinstance(op, ast.And) == taken
-        ):
-            for value in values:
-                yield from _literals(value, taken)
-        case _:
-            yield ast.unparse(test), taken
 
 
 def is_guarded(site: AttributeSite, *, of_model: bool = False) -> bool:

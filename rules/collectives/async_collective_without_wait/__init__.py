@@ -138,20 +138,25 @@ def _read_before_wait(
     """The first read of the tensor in the statements that follow, up to the one that names the handle."""
     if not tensor:
         return None
+    names = {tensor}
     for after in _following(function, statement):
-        names = {n.id for n in walk(after) if isinstance(n, ast.Name)}
-        if handle in names or not isinstance(
+        used = {n.id for n in walk(after) if isinstance(n, ast.Name)}
+        if handle in used or not isinstance(
             after, (ast.Expr, ast.Assign, ast.AugAssign, ast.Return)
         ):
             return None
+        if isinstance(after, ast.Assign) and dotted_name(after.value) in names:
+            # A second name for the buffer reads nothing of it: Megatron's `total_input = all_gather_buffer`.
+            names.update(dotted_name(target) for target in after.targets)
+            continue
         for node in walk(after):
             if (
                 isinstance(node, (ast.Name, ast.Attribute))
-                and dotted_name(node) == tensor
+                and dotted_name(node) in names
                 and not isinstance(node.ctx, ast.Store)
             ):
                 return None if _is_another_call(after) else node
-        if any(dotted_name(t) == tensor for t in getattr(after, "targets", ())):
+        if any(dotted_name(t) in names for t in getattr(after, "targets", ())):
             return None
     return None
 

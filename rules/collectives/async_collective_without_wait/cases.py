@@ -34,6 +34,14 @@ def received_too_late(buffer):
     return total
 
 
+def read_by_its_second_name(x, buffer):
+    work = dist.all_gather_into_tensor(buffer, x, async_op=True)  # expect: DL109
+    whole = buffer
+    total = whole.sum()
+    work.wait()
+    return total
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -82,3 +90,12 @@ def its_form(x):
     rows = x.shape[0]
     work.wait()
     return x / rows
+
+
+def second_name(grad, buffer, group):
+    """Megatron-LM's tensor_parallel/layers.py: the name reads nothing, the view behind the wait does."""
+    work = dist.all_gather_into_tensor(buffer, grad, group=group, async_op=True)
+    whole = buffer
+    other = torch.ones(3)
+    work.wait()
+    return whole.view(-1) + other

@@ -1,5 +1,6 @@
 """Cases of DL101: collectives that some ranks never reach, and code that looks like it."""
 
+import functools
 import io
 import os
 import sys
@@ -202,6 +203,33 @@ def over_mpi(table, path):
         world.Barrier()  # expect: DL101
 
 
+@functools.lru_cache
+def asked_for_once():
+    total = torch.zeros(1)
+    dist.all_reduce(total)
+    return total.item()
+
+
+def main_asks_first(path):
+    if dist.get_rank() == 0:
+        print(path, asked_for_once())  # expect: DL101
+
+
+class Drawer:
+    def __init__(self, encoder):
+        self.encoder = encoder
+
+    def draw(self, x):
+        dist.all_reduce(x)
+        return self.encoder(x)
+
+
+def made_of_what_it_takes(encoder, x):
+    if dist.get_rank() == 0:
+        drawer = Drawer(encoder=encoder)
+        print(drawer.draw(x))  # expect: DL101
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -380,3 +408,34 @@ def handed_out_over_mpi(path):
     world = MPI.COMM_WORLD
     table = torch.load(path) if world.rank == 0 else None
     return world.bcast(table)
+
+
+@functools.lru_cache(maxsize=None)
+def score_of_all(name):
+    score = torch.tensor(float(len(name)))
+    dist.all_reduce(score)
+    return score.item()
+
+
+def best_again(names):
+    best = max(names, key=lambda name: score_of_all(name))
+    for name in names:
+        print(score_of_all(name))
+    if dist.get_rank() == 0:
+        print(best, score_of_all(best))  # remembered: the body does not run again
+
+
+class Sampler:
+    def __init__(self, encoder, decoder=None):
+        self.encoder = encoder
+        self.decoder = decoder
+
+    def draw(self, x):
+        dist.all_reduce(x)
+        return self.encoder(x)
+
+
+def made_of_what_it_does_not_take(encoder, x):
+    if dist.get_rank() == 0:
+        sampler = Sampler(encoder_1=encoder)  # a TypeError, which ends the job
+        print(sampler.draw(x))

@@ -5,7 +5,9 @@ Reports what DL101 reports, for calls that are collectives only under FSDP, Deep
 parallelism, or on a model inside DDP: `get_state_dict`, `save_state`, `save_checkpoint`, `state_dict`,
 `generate` and the forward of a wrapped model, `from_pretrained` under ZeRO-3. An error where the program
 shows that the model is sharded, a warning where it may be. `save_pretrained` and `from_pretrained` of a
-model of which nothing more is known are only listed (information).
+model of which nothing more is known are only listed (information), as are calls on a DeepSpeed engine in
+a program that says nothing of ZeRO's stages. Silent where an engine cannot shard: around DDP, or where
+`loss.backward()` and `optimizer.step()` train past it.
 
 ## Why it is bad
 The script works with DDP, where these calls touch this rank alone. Launched with FSDP or DeepSpeed, the
@@ -47,6 +49,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.model import place_of
+from distlint.analysis.questions.sharding import is_engine, never_sharded, shown
 from distlint.analysis.traces.witness import absence, event_text, related_places, waiting, witness
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.repairs.hoisting import hoist
@@ -81,11 +84,14 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         if any(id(guard.node) in exits for guard in _exits(divergence)):
             continue
+        site = divergence.event.site
+        if site is not None and is_engine(site) and never_sharded(site):
+            continue
         fix = _fix(model, divergence)
         yield Finding(
             CODE,
             NAME,
-            _severity(divergence),
+            _severity(model, divergence),
             f"{_when(divergence)} {waiting(divergence)}; {absence(divergence)}. {fix.message}.",
             place_of(divergence.module, divergence.anchor),
             related_places(divergence),
@@ -108,10 +114,14 @@ def _is_sharded(divergence: Divergence) -> bool:
     )
 
 
-def _severity(divergence: Divergence) -> Severity:
+def _severity(model: Model, divergence: Divergence) -> Severity:
     if _is_sharded(divergence):
         return Severity.ERROR
-    return Severity.INFO if divergence.event.op in _BARE_MODEL else Severity.WARNING
+    # What accelerate wraps is sharded as the launch says; an engine only where its program asks for it.
+    engine = is_engine(divergence.event.site) and divergence.layer is not Layer.WRAPPED
+    if divergence.event.op in _BARE_MODEL or (engine and not model.answer(shown)):
+        return Severity.INFO
+    return Severity.WARNING
 
 
 def _when(divergence: Divergence) -> str:

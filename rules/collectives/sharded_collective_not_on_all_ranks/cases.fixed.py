@@ -141,3 +141,22 @@ def replicated(model, path):
     model = torch.nn.parallel.DistributedDataParallel(model)
     if dist.get_rank() == 0:
         torch.save(model.state_dict(), path)
+
+
+def trained_past_the_engine(model, loader):
+    model, optimizer, _, _ = deepspeed.initialize(model=model)
+    for batch in loader:
+        loss = model(batch)
+        loss.backward()
+        optimizer.step()
+    if dist.get_rank() == 0:
+        print(model(next(iter(loader))))
+
+
+def around_ddp(net, batch):
+    net = DistributedDataParallel(net)
+    engine, _, _, _ = deepspeed.initialize(model=net)
+    engine.backward(engine(batch))
+    engine.step()
+    if dist.get_rank() == 0:
+        print(len(engine.module.module.state_dict()))

@@ -43,11 +43,12 @@ A condition that asks for the launch as well, here or around it (`not args.distr
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, source_of, span_of
 from distlint.analysis.program.environment import statements
+from distlint.analysis.questions.launched import says_no_launcher
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import devices
@@ -55,7 +56,7 @@ from distlint.nodes import walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.program.definitions import Module
+    from distlint.analysis.program.definitions import Function, Module
 
 CODE = "DL508"
 NAME = "device-count-as-world-size"
@@ -83,7 +84,8 @@ def check(model: Model) -> Iterator[Finding]:
             if isinstance(statement, ast.If) and _counts(model, module, statement.test):
                 tests = [s.test for s in (statement, *above) if isinstance(s, ast.If)]
                 what = _for_one_process(model, module, statement)
-                if what and not any(_asks_launch(test) for test in tests):
+                lone = says_no_launcher(statement.test, True, _function_of(module, above))
+                if what and not lone and not any(_asks_launch(test) for test in tests):
                     yield _branch(module, statement, what)
         for call in model.calls("torch.distributed.init_process_group", module=module):
             node = call.site.argument_node(None, "world_size")
@@ -99,6 +101,13 @@ def check(model: Model) -> Iterator[Finding]:
                     (),
                     Fix(Applicability.DISPLAY, "Leave `world_size` to the launcher"),
                 )
+
+
+def _function_of(module: Module, above: Sequence[ast.AST]) -> Function:
+    """The innermost function around a statement, given what encloses it."""
+    nodes = {id(node) for node in above}
+    inside = [f for f in module.all_functions if id(f.node) in nodes]
+    return max(inside, key=lambda f: f.node.lineno, default=module.body)  # type: ignore[union-attr]
 
 
 def _counts(model: Model, module: Module, test: ast.expr) -> bool:

@@ -65,3 +65,10 @@ def counted():
 
 def from_the_launcher():
     dist.init_process_group("nccl")
+
+
+def without_a_launcher(args, model, device):
+    unnumbered = device.type != "cpu" and args.rank == -1
+    if unnumbered and torch.cuda.device_count() > 1:
+        model = torch.nn.DataParallel(model)
+    return model

@@ -44,6 +44,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, span_of
+from distlint.analysis.questions.launched import refuses_machines
 from distlint.analysis.questions.machines import on_one_machine
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -79,7 +80,7 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         done: set[tuple[Function, ast.AST, bool]] = set()
         for function, node, value in _devices(model, module):
-            origin = _global_rank(value)
+            origin = _global_rank(value) if not refuses_machines(function) else None
             chosen = chosen_by(function, node) if origin is not None else None
             if origin is None or chosen is None or not _asks_rank(chosen.index, origin):
                 continue

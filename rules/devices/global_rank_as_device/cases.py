@@ -84,3 +84,9 @@ def group(model):
 def on_the_host(model):
     rank = dist.get_rank()
     return model.to("cpu" if rank else "cuda")
+
+
+def on_one_machine_only(num_nodes):
+    if num_nodes > 1:
+        raise NotImplementedError("more than one node is not supported")
+    return torch.device(f"cuda:{dist.get_rank()}")

@@ -46,6 +46,7 @@ from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import Model, place_of, related, source_of
 from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.questions.launched import one_gpu_each, without_launcher
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import walk
 from distlint.repairs.arguments import with_keyword
@@ -54,6 +55,7 @@ from distlint.rule import Status
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.joint_entry import JointEntry
+    from distlint.analysis.program.definitions import Function
 
 CODE = "DL505"
 NAME = "load-without-map-location"
@@ -71,6 +73,8 @@ def check(model: Model) -> Iterator[Finding]:
     for (function, _), joint_entry in model.joint_entries.items():
         joint_entries.setdefault(function, joint_entry)
     from_cpu = _saved_from_cpu(model)
+    if model.answer(one_gpu_each):
+        return
     for call in model.calls("torch.load"):
         site = call.site
         reason = joint_entries.get(site.function)
@@ -81,9 +85,11 @@ def check(model: Model) -> Iterator[Finding]:
             or ranked(site)
             or len(call.classes) < 2
             or site.argument(1, "map_location") is not None
+            or "mmap" in site.keywords  # maps the file of CPU tensors that a converter has written
             or any(k.arg is None for k in site.node.keywords)
             or any(isinstance(a, ast.Starred) for a in site.node.args)
             or _own_file(site)
+            or without_launcher(site.guards, site.function)
             or _file_name(site.node.args[0] if site.node.args else None) in from_cpu
             or not _is_checkpoint(site)
         ):
@@ -106,12 +112,41 @@ def _saved_from_cpu(model: Model) -> frozenset[str]:
     dino 7c446df eval_knn.py:222: `torch.save(features.cpu(), os.path.join(folder, "trainfeat.pth"))`.
     """
     saved: dict[str, bool] = {}
-    for call in model.calls("torch.save"):
-        what, where = (*call.site.node.args[:2], None, None)[:2]
-        name = _file_name(where)
+    for function, what, where in _saves(model):
         on_cpu = isinstance(what, ast.Call) and last_name(what.func) == "cpu"
-        saved[name] = saved.get(name, True) and on_cpu
+        name = _file_name(where)
+        saved[name] = saved.get(name, True) and (on_cpu or _converts(function))
     return frozenset(name for name, on_cpu in saved.items() if name and on_cpu)
+
+
+def _saves(model: Model) -> Iterator[tuple[Function, ast.expr, ast.expr]]:
+    """What the program saves and where, in functions too that concern no rank and are not followed."""
+    for module in model.program.modules.values():
+        if "torch.save" not in module.source.text:
+            continue
+        for function in (module.body, *module.all_functions):
+            for node in own_nodes(function):
+                match node:
+                    case ast.Call(func=called, args=[what, where, *_]) if (
+                        model.resolve(module, called) == "torch.save"
+                    ):
+                        yield function, what, where
+
+
+def _converts(function: Function) -> bool:
+    """Whether a function saves what it has loaded onto the CPU, and moves nothing to another device.
+
+    s1 77272c6 gpt-accelera/scripts/convert_hf_checkpoint.py: `torch.load(…, map_location="cpu")`, renamed keys,
+    `torch.save(result, directory / "model.pth")`.
+    """
+    calls = [node for node in own_nodes(function) if isinstance(node, ast.Call)]
+    loads = [node for node in calls if last_name(node.func) == "load" and _on_cpu(node)]
+    return bool(loads) and not any(last_name(node.func) in ("to", "cuda") for node in calls)
+
+
+def _on_cpu(load: ast.Call) -> bool:
+    places = [*load.args[1:2], *(k.value for k in load.keywords if k.arg == "map_location")]
+    return any("cpu" in ast.unparse(place) for place in places)
 
 
 def _file_name(path: ast.expr | None) -> str:

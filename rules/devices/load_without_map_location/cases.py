@@ -75,3 +75,29 @@ def write_features(model, folder):
 def read_features(folder):
     dist.barrier()
     return torch.load(folder + "/model_features.pth")  # saved from the CPU
+
+
+def convert(folder):
+    state = torch.load(os.path.join(folder, "consolidated.00.pth"), map_location="cpu")
+    torch.save({k.lower(): v for k, v in state.items()}, os.path.join(folder, "converted.pth"))
+
+
+def load_converted(model, folder):
+    dist.barrier()
+    model.load_state_dict(torch.load(os.path.join(folder, "converted.pth")))
+
+
+def load_mapped(model, checkpoint):
+    dist.barrier()
+    state = torch.load(checkpoint, mmap=True, weights_only=True)
+    model.load_state_dict(state, assign=True)
+
+
+def worker(gpu, args, model):
+    args.gpu = gpu
+    dist.barrier()
+    if args.gpu is None:
+        state = torch.load(args.checkpoint)  # one process has the whole machine
+    else:
+        state = torch.load(args.checkpoint, map_location=f"cuda:{args.gpu}")
+    model.load_state_dict(state)

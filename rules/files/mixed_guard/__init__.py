@@ -37,8 +37,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ranks import MAIN
-from distlint.analysis.live.joint_entry import mentions_rank
 from distlint.analysis.model import place_of, related, span_of
+from distlint.analysis.program.syntax import mentions_rank
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect

@@ -53,6 +53,7 @@ from distlint.repairs import guarding
 from distlint.rule import Status
 
 if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.interpreter.values import Wrap
     from distlint.analysis.model import CallGroup, Model
     from distlint.analysis.program.definitions import Module
@@ -82,10 +83,25 @@ def check(model: Model) -> Iterator[Finding]:
             yield _partial(call, wraps)
         elif (
             wraps[-1].kind in _PREFIX
+            and not _taken_off(site)
             and id(site.node) in saved
             and not _symmetric(model, site.module)
         ):
             yield _prefixed(call, wraps[-1])
+
+
+def _taken_off(site: CallSite) -> bool:
+    """Whether the code reads `.module` itself: below it is the model, whichever engine was chosen.
+
+    CosyVoice ace7c47 cosyvoice/utils/train_utils.py:202: DDP under one value of an option, DeepSpeed under
+    the other, which never stand around each other.
+    """
+    function = site.node.func
+    return (
+        isinstance(function, ast.Attribute)
+        and isinstance(function.value, ast.Attribute)
+        and function.value.attr == "module"
+    )
 
 
 def _saved_states(model: Model) -> set[int]:

@@ -1,5 +1,6 @@
 """Cases of DL307: states of wrapped models in files."""
 
+import deepspeed
 import torch
 import torch.distributed as dist
 from torch.distributed.fsdp import fully_shard
@@ -59,3 +60,12 @@ def plain(net, path):
 def not_saved(net):
     model = DistributedDataParallel(net)
     return len(model.state_dict())
+
+
+def under_either_engine(net, option, path):
+    if option == "ddp":
+        net = DistributedDataParallel(net)
+    if option == "deepspeed":
+        net, _, _, _ = deepspeed.initialize(model=net)
+    if option == "ddp":
+        torch.save(net.module.state_dict(), path)

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -292,3 +293,63 @@ def fetched_before(name):
     student = torch.hub.load("owner/models:main", name)  # expect: DL301
     teacher = torch.hub.load("owner/models:main", name)
     return student, teacher
+
+
+class Tracker:
+    def __init__(self, folder, quiet=False):
+        self.folder = folder
+        self.quiet = quiet
+
+    def keep(self, state):
+        if self.quiet:
+            return
+        torch.save(state, os.path.join(self.folder, "state.pt"))
+
+
+class Keeper:
+    def __init__(self, folder, quiet=False):
+        self.folder = folder
+        self.quiet = quiet
+
+    def keep(self, state):
+        dist.barrier()
+        if self.quiet:
+            return
+        torch.save(state, os.path.join(self.folder, "state.pt"))  # expect: DL301
+
+
+def keep(state, args):
+    Keeper("out", quiet=args.quiet).keep(state)
+
+
+class TrackerOptions:
+    def create(self, folder, quiet=False):
+        return Tracker(folder, quiet=quiet)
+
+
+def tracked(options, state, quiet=False):
+    tracker: Tracker = options.tracker.create("out", quiet=quiet)
+    dist.barrier()
+    tracker.keep(state)
+
+
+def track(options, state):
+    tracked(options, state, quiet=dist.get_rank() != 0)
+
+
+class Printed:
+    def __init__(self, target):
+        self.file = open(target, "wt") if isinstance(target, str) else target
+
+
+def printed(kind, folder, suffix):
+    if kind == "stdout":
+        return Printed(sys.stdout)
+    return Printed(os.path.join(folder, f"log{suffix}.txt"))
+
+
+def printed_by_each(folder, suffix=""):
+    dist.barrier()
+    if dist.get_rank() > 0:
+        suffix = suffix + "-rank%03i" % dist.get_rank()
+    return [printed(kind, folder, suffix) for kind in ("stdout", "log")]

@@ -42,6 +42,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, source_of, span_of
+from distlint.analysis.program.syntax import own_nodes
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.wrappers import WRAPPERS
@@ -74,6 +75,7 @@ def check(model: Model) -> Iterator[Finding]:
         for site, _ in model.attributes()
         if site.attr == "module"
     }
+    own = _has_own_wrapper(model)
     words = [literal.decode() for literal in LITERALS]
     owned = _owns_module(model)
     severity = SEVERITY if owned or _compiles(model) else Severity.INFO
@@ -86,6 +88,8 @@ def check(model: Model) -> Iterator[Finding]:
             if found is not None and node not in digging:
                 subject, attr, whole = found
                 kinds = wraps.get((module, ast.unparse(subject)), set())
+                if own and attr == "module":
+                    continue  # by class, that wrapper would stay on
                 if kinds and kinds <= _ALONE and not owned:
                     continue  # the name says what the class says: nothing is compiled in between
                 known = bool(kinds) and kinds <= _KNOWN
@@ -97,6 +101,36 @@ def _owns_module(model: Model) -> bool:
     """Whether a class of the program keeps something in `module`."""
     modules = model.program.modules.values()
     return any("module" in cls.self_assigned for m in modules for cls in m.all_classes)
+
+
+def _has_own_wrapper(model: Model) -> bool:
+    """Whether a class of the program is handed the network that it keeps as `module`: a wrapper of its own.
+
+    DeepSpeedExamples 83757d9 training/DeepSpeed-Domino/megatron/model/module.py: Megatron's Float16Module, with
+    `self.add_module("module", module.half())`.
+    """
+    for module in model.program.modules.values():
+        for cls in module.all_classes:
+            init = cls.methods.get("__init__")
+            if init is None or "module" not in init.parameters:
+                continue
+            for node in own_nodes(init):
+                match node:
+                    case ast.Call(
+                        func=ast.Attribute(value=ast.Name(id="self"), attr="add_module"),
+                        args=[ast.Constant(value="module"), kept],
+                    ):
+                        pass
+                    case ast.Assign(
+                        targets=[ast.Attribute(value=ast.Name(id="self"), attr="module")],
+                        value=kept,
+                    ):
+                        pass
+                    case _:
+                        continue
+                if any(isinstance(part, ast.Name) and part.id == "module" for part in walk(kept)):
+                    return True
+    return False
 
 
 def _compiles(model: Model) -> bool:

@@ -66,7 +66,9 @@ def check(model: Model) -> Iterator[Finding]:
             # A copy beside the model: where there is no average, there is nothing of that name
             # (pytorch-lightning 2.6.6, callbacks/weight_averaging.py, sets it up for `fit` alone).
             continue
-        sometimes = wrap.kind in BY_LAUNCH or under_condition(wrapping.get(id(wrap.node)), site)
+        sometimes = wrap.kind in BY_LAUNCH or under_condition(
+            wrapping.get(id(wrap.node)), site, of_launch=True
+        )
         if sometimes and not _asks_for_launch(model, site, ranks):
             yield _finding(site)
 

@@ -103,3 +103,14 @@ def the_other_arm_raises(net, sharded):
     else:
         raise ValueError("one process is not supported")
     return net.module.config
+
+
+def chosen_by_name(net, options):
+    if options.engine == "torch_ddp":
+        net = DistributedDataParallel(net)
+    return net
+
+
+def tuned(net, options, several):
+    net = chosen_by_name(net, options)
+    return net.module.parameters() if several else None

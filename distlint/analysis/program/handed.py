@@ -1,0 +1,115 @@
+"""Attributes that hold a test of the rank because the program hands one to the constructor.
+
+`Tracker(quiet=rank != 0)`, and `self.quiet = quiet` in its `__init__`; the test may go through the parameters
+of functions and methods, which are told apart by name alone (`config.tracker.create(quiet=quiet)`).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Final
+
+from distlint.analysis.program.definitions import Class, Function, Module, last_name
+from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.program import Program
+from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes
+from distlint.nodes import walk
+
+_MAX_CALLERS: Final = 4
+
+
+@remembered
+def holds_rank_test(program: Program, cls: Class, attr: str) -> bool:
+    """Whether somebody who makes an object of a class hands it a test of the rank for an attribute."""
+    owners, _ = program.mro(cls)
+    return any(
+        _is_told(program, method, name, _MAX_CALLERS)
+        for owner in owners
+        for method in owner.self_assigned.get(attr, ())
+        for value in assignments(method).get(f"self.{attr}", ())
+        for name in _parameters_in(value, method)
+    )
+
+
+def _parameters_in(node: ast.expr, function: Function) -> list[str]:
+    names = {child.id for child in walk(node) if isinstance(child, ast.Name)}
+    return sorted(names.intersection(function.parameters) - {"self"})
+
+
+@remembered
+def _is_told(program: Program, function: Function, parameter: str, depth: int) -> bool:
+    """Whether a call of something of a function's name passes a test of the rank for a parameter.
+
+    Files that say nothing of ranks are not read: of a function that nobody calls in the others, the calls
+    count that name the parameter (DALLE2-pytorch's train_configs.py makes the tracker, and
+    train_decoder.py:549 says `tracker_config.create(…, dummy_mode=dummy)`).
+    """
+    callers = list(_callers(program, function)) or list(_naming(program, parameter))
+    return any(
+        _is_test(program, argument, user, depth - 1)
+        for user, call in callers
+        if (argument := _argument(call, function, parameter)) is not None
+    )
+
+
+def _naming(program: Program, parameter: str) -> Iterator[tuple[Function, ast.Call]]:
+    for module in program.modules.values():
+        if f"{parameter}=" in module.source.text:
+            for calls in _calls(module).values():
+                yield from (
+                    (user, call)
+                    for user, call in calls
+                    if any(keyword.arg == parameter for keyword in call.keywords)
+                )
+
+
+def _callers(program: Program, function: Function) -> Iterator[tuple[Function, ast.Call]]:
+    """The calls that may be of a function: by its name, of a constructor by the names of its classes."""
+    if function.name != "__init__" or function.cls is None:
+        names = [function.name]
+    else:
+        classes = [function.cls, *program.subclasses(function.cls)]
+        names = sorted({cls.name for cls in classes})
+        for cls in classes[1:]:  # `super().__init__(quiet=quiet)`
+            for method in cls.methods.values():
+                calls = _calls(cls.module).get("__init__", ())
+                yield from ((user, call) for user, call in calls if user is method)
+    for module in program.modules.values():
+        for name in names:
+            if name in module.source.text:
+                yield from _calls(module).get(name, ())
+
+
+def _is_test(program: Program, argument: ast.expr, user: Function, depth: int) -> bool:
+    """Whether an argument is a test of the rank, or what its function was handed as one."""
+    if mentions_rank(argument):
+        return True
+    assigned = assignments(user)
+    names = {node.id for node in walk(argument) if isinstance(node, ast.Name)}
+    if any(mentions_rank(value) for name in names for value in assigned.get(name, ())):
+        return True
+    return depth > 0 and any(
+        _is_told(program, user, name, depth) for name in _parameters_in(argument, user)
+    )
+
+
+def _argument(call: ast.Call, function: Function, parameter: str) -> ast.expr | None:
+    """What a call passes for a parameter, by keyword or place."""
+    for keyword in call.keywords:
+        if keyword.arg == parameter:
+            return keyword.value
+    names = function.parameters[1:] if function.cls is not None else function.parameters
+    place = names.index(parameter) if parameter in names else len(call.args)
+    return call.args[place] if place < len(call.args) else None
+
+
+@remembered
+def _calls(module: Module) -> dict[str, list[tuple[Function, ast.Call]]]:
+    """The calls of a file by the last name of what is called, each with the function that makes it."""
+    found: dict[str, list[tuple[Function, ast.Call]]] = {}
+    for function in (module.body, *module.all_functions):
+        for node in own_nodes(function):
+            if isinstance(node, ast.Call) and (node.args or node.keywords):
+                found.setdefault(last_name(node.func), []).append((function, node))
+    return found

@@ -1,0 +1,88 @@
+"""What code says of the launch it is made for: one process, one machine, one visible GPU for each rank."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.syntax import assignments, literals, own_nodes
+
+if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import Guard
+    from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.program.definitions import Function
+
+_OWN_GPU: Final = re.compile(
+    r"""environ\[["']CUDA_VISIBLE_DEVICES["']\]\s*=\s*[^\n]*rank""", re.IGNORECASE
+)
+_INDICES: Final = frozenset({"gpu", "gpu_id", "device_id", "local_rank", "rank", "gpu_index"})
+_NODES: Final = frozenset({"num_nodes", "nnodes", "nodes", "n_nodes", "num_machines"})
+
+
+def without_launcher(guards: Iterable[Guard], function: Function) -> bool:
+    """Whether conditions in force hold only where no launcher has numbered the processes."""
+    return any(says_no_launcher(guard.node, guard.taken, function) for guard in guards)
+
+
+def says_no_launcher(test: ast.expr, taken: bool, function: Function) -> bool:
+    """Whether a condition says that a process has no number: `args.rank == -1`, `args.gpu is None`.
+
+    A flag of the function is what it was assigned: YOLOv6 e86a483 yolov6/core/engine.py:458,
+    `dp_mode = device.type != "cpu" and args.rank == -1`. Under `mp.spawn` the index of the process is never
+    None; without, one process has the machine (moco-v3 c349e6e main_moco.py:240).
+    """
+    for part, holds in literals(test, taken):
+        match part:
+            case ast.Name(id=name):
+                given = assignments(function).get(name, ())
+                flags = [v for v in given if isinstance(v, ast.BoolOp | ast.Compare)]
+                if len(given) == len(flags) == 1 and says_no_launcher(flags[0], holds, function):
+                    return True
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if (
+                last_name(left) in _INDICES and _is_missing(op, right) is holds
+            ):
+                return True
+    return False
+
+
+def _is_missing(op: ast.cmpop, right: ast.expr) -> bool | None:
+    """Whether a comparison asks for a number that is missing (True) or there (False); None for others."""
+    text = ast.unparse(right)
+    match op:
+        case ast.Eq() | ast.Is() if text in ("-1", "None"):
+            return True
+        case ast.NotEq() | ast.IsNot() if text in ("-1", "None"):
+            return False
+        case ast.Lt() if text == "0":
+            return True
+        case ast.GtE() if text == "0":
+            return False
+    return None
+
+
+def refuses_machines(function: Function) -> bool:
+    """Whether a function raises where there is more than one machine: `if num_nodes > 1: raise …`."""
+    return any(
+        isinstance(node, ast.If)
+        and isinstance(node.body[-1], ast.Raise)
+        and any(
+            isinstance(part, ast.Compare)
+            and last_name(part.left) in _NODES
+            and isinstance(part.ops[0], ast.Gt)
+            and ast.unparse(part.comparators[0]) == "1"
+            for part, holds in literals(node.test, True)
+            if holds
+        )
+        for node in own_nodes(function)
+    )
+
+
+def one_gpu_each(live: LiveProgram) -> bool:
+    """Whether the program makes one GPU visible to each rank, which is `cuda:0` to that rank.
+
+    consistency_models e32b69e cm/dist_util.py:27: `os.environ["CUDA_VISIBLE_DEVICES"] = f"{rank % 8}"`.
+    """
+    return any(_OWN_GPU.search(m.source.text) for m in live.program.modules.values())

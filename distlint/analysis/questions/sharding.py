@@ -1,0 +1,64 @@
+"""Whether the program shows that its models are sharded, or that they cannot be.
+
+A DeepSpeed engine shards parameters in ZeRO stage 3 alone, which its JSON asks for. What the code says of it
+is asked here; `shown` is the place for what launch scripts and configurations beside the code say.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.syntax import own_nodes
+
+if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.program.definitions import Function
+
+_SHARDED_MODES: Final = re.compile(
+    r"zero[-_ ]?3|stage[-_ ]?3|zero[-_ ]?stage|zero_optimization|\bzero\.(?:Init|GatheredParameters)"
+    r"|fsdp|fully_?shard",
+    re.IGNORECASE,
+)
+_REPLICATED: Final = frozenset({"ddp", "dp"})
+
+
+def shown(live: LiveProgram) -> bool:
+    """Whether the program speaks of FSDP, or of the ZeRO stages, anywhere."""
+    return any(_SHARDED_MODES.search(m.source.text) for m in live.program.modules.values())
+
+
+def is_engine(site: CallSite | None) -> bool:
+    """Whether a call is made on the engine that `deepspeed.initialize()` gave."""
+    return (
+        site is not None
+        and site.receiver is not None
+        and any(wrap.kind == "deepspeed" for wrap in site.receiver.wraps)
+    )
+
+
+def never_sharded(site: CallSite) -> bool:
+    """Whether an engine cannot shard its model in this program.
+
+    A model in DDP keeps whole parameters on each rank, and training that calls `loss.backward()` and
+    `optimizer.step()` past the engine would break in ZeRO (DeepSpeedExamples 83757d9
+    training/BingBertGlue/run_glue_classifier_bert_base.py:955).
+    """
+    assert site.receiver is not None
+    inside = {wrap.kind for wrap in site.receiver.wraps}
+    return bool(inside & _REPLICATED) or _trains_past_engine(site.function)
+
+
+def _trains_past_engine(function: Function) -> bool:
+    """Whether a function steps an optimizer and differentiates a loss by themselves, and no engine."""
+    called = [
+        (dotted_name(node.func.value), node.func.attr, bool(node.args))
+        for node in own_nodes(function)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    ]
+    backward = {given for _, name, given in called if name == "backward"}
+    stepped = {owner for owner, name, _ in called if name == "step"}
+    return backward == {False} and any("optim" in owner.lower() for owner in stepped)

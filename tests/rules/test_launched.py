@@ -1,0 +1,75 @@
+"""What code says of its launch: one GPU for each rank, and modes of sharding that nothing asks for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from distlint.cli import main
+from tests.rules.checked import lines_of
+
+_LOADS = """\
+import os
+
+import torch
+import torch.distributed as dist
+
+
+def set_up():
+    {environment}
+    dist.init_process_group("nccl")
+
+
+def resume(model, path):
+    dist.barrier()
+    model.load_state_dict(torch.load(path))
+
+
+set_up()
+resume(torch.nn.Linear(2, 2), "model.pth")
+"""
+
+_ENGINE = """\
+import deepspeed
+import torch.distributed as dist
+
+{mode}
+
+
+def sample(model, batch):
+    engine, _, _, _ = deepspeed.initialize(model=model)
+    engine.backward(engine(batch))
+    engine.step()
+    if dist.get_rank() == 0:
+        print(engine(batch))
+"""
+
+
+@pytest.mark.parametrize(
+    ("environment", "lines"),
+    [
+        ('os.environ["CUDA_VISIBLE_DEVICES"] = str(int(os.environ["RANK"]) % 8)', []),
+        ('os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"', [14]),
+    ],
+)
+def test_a_rank_with_one_visible_gpu_has_its_own_cuda_0(
+    environment: str, lines: list[int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert lines_of("DL505", tmp_path, _LOADS.format(environment=environment), capsys) == lines
+
+
+@pytest.mark.parametrize(
+    ("mode", "severity"),
+    [("", "info"), ('CONFIG = {"zero_optimization": {"stage": 3}}', "warning")],
+)
+def test_an_engine_is_only_listed_where_nothing_asks_for_zero(
+    mode: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(_ENGINE.format(mode=mode), encoding="utf-8")
+    with pytest.raises(SystemExit):
+        main(["check", "--no-cache", "--select", "DL106", "--output-format", "json", str(script)])
+    found = json.loads(capsys.readouterr().out)["findings"]
+    assert [(finding["line"], finding["severity"]) for finding in found] == [(12, severity)]
