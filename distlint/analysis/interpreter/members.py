@@ -18,7 +18,7 @@ from distlint.analysis.interpreter.values import (
 )
 from distlint.analysis.program.definitions import Class, Module, dotted_name
 from distlint.knowledge import conventions, facts, ranks
-from distlint.knowledge.failures import TENSOR_SIZE
+from distlint.knowledge.failures import TENSOR, TENSOR_SIZE
 from distlint.knowledge.libraries import canonical_name
 
 SUPER: Final = "builtins.super()"
@@ -106,7 +106,7 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
     if attr == "__class__" and (cls := class_of_instance(frame, base)) is not None:
         return cls
     if base.entries is not None and base.type is not None and attr in base.entries.named:
-        return base.entries.named[attr]
+        return _of_a_batch(base, base.entries.named[attr])
     match base.target:
         case Module():
             found = frame.summaries.global_value(base.target, attr, frame.summary)
@@ -222,7 +222,7 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
         return base.items[index.const]
     entries = base.entries if isinstance(index.const, str) else None
     if entries is not None and (held := entries.at(index.const)) is not None:
-        return held
+        return _of_a_batch(base, held)
     if base.known and index.known:
         try:
             return constant(base.const[index.const], *variance_of((base, index))[:2])
@@ -269,6 +269,18 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
         receiver=base,
         type=type_,
     )
+
+
+def _of_a_batch(base: Value, held: Value) -> Value:
+    """A dict or record that holds a tensor of this rank is a batch: what else is in it belongs to it.
+
+    trl 1.16.0 trl/experimental/sdft/sdft_trainer.py:842: a mask beside the ids that the model generated.
+    """
+    known = held.known or held.wraps or held.type is not None
+    of_tensors = base.origin is not None and base.origin.kind == TENSOR
+    if known or not of_tensors or held.variance is Variance.RANK_LOCAL:
+        return held
+    return held.replace(variance=base.variance, origin=base.origin, tags=held.tags | base.tags)
 
 
 def environment(frame: Frame, name: str, node: ast.AST, default: Value | None = None) -> Value:
