@@ -104,9 +104,7 @@ def _page(folder: RuleFolder, rule: Rule) -> Iterator[Remark]:
         text = f"the headings of the page are {', '.join(HEADINGS)}, in this order; {hint}"
         yield Remark(folder.page, 1, text)
         return
-    for heading, text in zip(
-        written, re.split(r"^## .+$", rule.page, flags=re.M)[1:], strict=True
-    ):
+    for heading, text in zip(written, re.split(r"^## .+$", rule.page, flags=re.M)[1:], strict=True):
         if not text.strip():
             yield Remark(folder.page, 1, f"nothing stands under `## {heading}`")
 

@@ -44,9 +44,13 @@ ENDINGS: Final[dict[str, Ending]] = {
             operation="reduction",
             operation_at=1,
         ),
-        Ending("accelerate.utils.gather", "padded", "accelerate 1.15.0 accelerate/utils/operations.py"),
         Ending(
-            "accelerate.utils.gather_object", "whole", "accelerate 1.15.0 accelerate/utils/operations.py"
+            "accelerate.utils.gather", "padded", "accelerate 1.15.0 accelerate/utils/operations.py"
+        ),
+        Ending(
+            "accelerate.utils.gather_object",
+            "whole",
+            "accelerate 1.15.0 accelerate/utils/operations.py",
         ),
         Ending(
             "accelerate.utils.reduce",
@@ -122,13 +126,28 @@ DISTRIBUTED_LIBRARIES: Final = (
 """Libraries whose functions may put shares together whatever they are called."""
 
 ASKS: Final = frozenset(
-    {"compute", "evaluate", "summarize", "result", "results", "eval_batch", "train_batch", "get_metric", "finish"}
+    {
+        "compute",
+        "evaluate",
+        "summarize",
+        "result",
+        "results",
+        "eval_batch",
+        "train_batch",
+        "get_metric",
+        "finish",
+    }
 )
 """Methods of unknown objects that give what these have kept, put together or not."""
 
 WHOLE_METRICS: Final = ("torchmetrics.",)
 """Libraries of metrics whose `compute()` puts the shares together (torchmetrics 1.9 metric.py:
 `_wrap_compute`)."""
+
+METER_CLASSES: Final = re.compile(
+    r"Meter|Metric|Recorder|Average|Smoothed|Statistic|Stats|Evaluator|Accumulator|Counter"
+)
+"""Names of classes whose objects are what they were given: what is read from them is of the same ranks."""
 
 METERS: Final = ("timm.utils.AverageMeter", "evaluate.load", "datasets.load_metric")
 """Objects of libraries that keep what one process gives them."""
@@ -150,16 +169,39 @@ KEEPS: Final = frozenset(
 """Methods that put their arguments into the receiver."""
 
 NOT_DATA: Final = frozenset(
-    {"shape", "dtype", "device", "ndim", "size", "dim", "requires_grad", "is_cuda", "type", "ndimension",
-     "num_workers", "batch_size"}
+    {
+        "shape",
+        "dtype",
+        "device",
+        "ndim",
+        "size",
+        "dim",
+        "requires_grad",
+        "is_cuda",
+        "type",
+        "ndimension",
+        "num_workers",
+        "batch_size",
+    }
 )
 """Attributes and methods of a tensor that say nothing of what is in it."""
 
-RUNNERS: Final = frozenset({"tqdm", "iter", "track", "trange", "list", "tuple", "sorted", "reversed", "prefetch"})
+RUNNERS: Final = frozenset(
+    {"tqdm", "iter", "track", "trange", "list", "tuple", "sorted", "reversed", "prefetch"}
+)
 """Last names of calls that give the elements of their first argument."""
 
 WORLD_NAMES: Final = frozenset(
-    {"world_size", "num_processes", "num_replicas", "n_gpus", "n_gpu", "ngpus", "num_gpus", "get_world_size"}
+    {
+        "world_size",
+        "num_processes",
+        "num_replicas",
+        "n_gpus",
+        "n_gpu",
+        "ngpus",
+        "num_gpus",
+        "get_world_size",
+    }
 )
 """Last names of expressions that give the number of ranks."""
 

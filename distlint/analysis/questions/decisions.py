@@ -97,5 +97,3 @@ def _sides(compare: ast.Compare) -> Iterator[tuple[ast.expr, ast.expr]]:
         left, right = compare.left, compare.comparators[0]
         yield left, right
         yield right, left
-
-

@@ -23,7 +23,7 @@ _LOGS: Final = frozenset(
         "set_postfix", "print_on_main", "print_rank_0", "log_for_0", "scalar_summary", "set_description",
     }
 )  # fmt: skip
-_WRITES: Final = frozenset({"dump", "save", "savez", "to_csv", "to_json", "savetxt", "write", "writelines"})
+_WRITES: Final = frozenset({"dump", "save", "savez", "to_csv", "to_json", "savetxt", "writelines"})
 _PHASE: Final = re.compile(
     r"(?<![a-z])(val|valid|validation|validate|eval|evaluate|evaluation|test|dev)(?![a-z])",
     re.IGNORECASE,
@@ -94,8 +94,9 @@ def _numbers(node: ast.expr) -> Iterator[Number]:
                     said = ""
                 elif isinstance(part, ast.Constant):
                     said = str(part.value)
-        case ast.BinOp(op=ast.Mod(), right=right) | ast.Call(
-            func=ast.Attribute(value=ast.Constant(), attr="format"), args=[right, *_]
+        case (
+            ast.BinOp(op=ast.Mod(), right=right)
+            | ast.Call(func=ast.Attribute(value=ast.Constant(), attr="format"), args=[right, *_])
         ):
             parts = right.elts if isinstance(right, ast.Tuple) else [right]
             for each in parts:
@@ -109,7 +110,14 @@ def _numbers(node: ast.expr) -> Iterator[Number]:
 def writes(function: Function) -> Iterator[tuple[ast.Call, ast.expr]]:
     """The calls of a function that write a result to a file, with what they write."""
     for node in own_nodes(function):
-        if isinstance(node, ast.Call) and last_name(node) in _WRITES:
+        if not isinstance(node, ast.Call):
+            continue
+        match node:
+            case ast.Call(func=ast.Attribute(attr="write"), args=[ast.Call() as text]) if (
+                last_name(text) == "dumps" and text.args
+            ):
+                yield node, text.args[0]
+        if last_name(node) in _WRITES:
             if node.args:
                 yield node, node.args[0]
             if isinstance(node.func, ast.Attribute) and last_name(node).startswith("to_"):

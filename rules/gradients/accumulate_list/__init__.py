@@ -101,9 +101,7 @@ def _listed(call: CallGroup, models: ast.expr) -> Finding:
     else:
         right = f"*({text})" if isinstance(models, ast.IfExp) else f"*{text}"
     call_text = f"{source_of(site.module, site.node.func)}({right})"
-    fix = Fix(
-        Applicability.SAFE, f"Write `{call_text}`", (Replace(span_of(site.node), call_text),)
-    )
+    fix = Fix(Applicability.SAFE, f"Write `{call_text}`", (Replace(span_of(site.node), call_text),))
     return Finding(
         CODE,
         NAME,

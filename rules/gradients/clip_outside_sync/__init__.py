@@ -101,9 +101,7 @@ def _past(found: Training, call: CallGroup) -> Finding:
     site = call.site
     right = f"{found.text}.{_TORCH[site.name]}"
     other = found.of("backward")
-    fix = Fix(
-        Applicability.UNSAFE, f"Call `{right}`", (Replace(span_of(site.node.func), right),)
-    )
+    fix = Fix(Applicability.UNSAFE, f"Call `{right}`", (Replace(span_of(site.node.func), right),))
     return Finding(
         CODE,
         NAME,

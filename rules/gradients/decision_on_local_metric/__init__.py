@@ -90,7 +90,7 @@ def check(model: Model) -> Iterator[Finding]:
             held = known.of(decision.value)
             if held.is_share:
                 yield _decided(model, module, decision, held)
-        yield from _reported(model, known, module, function)
+        yield from _reported(known, module, function)
 
 
 def _decided(model: Model, module: Module, decision: Decision, held: Held) -> Finding:
@@ -116,9 +116,7 @@ def _begins(held: Held) -> tuple[Related, ...]:
     return (related(source.module, source.node, source.text),) if source is not None else ()
 
 
-def _reported(
-    model: Model, known: Shares, module: Module, function: Function
-) -> Iterator[Finding]:
+def _reported(known: Shares, module: Module, function: Function) -> Iterator[Finding]:
     """The numbers of this rank's share that a function logs; one finding for each call."""
     for call, numbers in reports(function):
         for number in numbers:

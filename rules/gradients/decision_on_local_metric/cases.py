@@ -1,7 +1,9 @@
 """Decisions and reports that rest on a rank's share of the data."""
 
+import evaluate
 import torch
 import torch.distributed as dist
+import torchmetrics
 import wandb
 from accelerate import Accelerator
 from torch.utils.data import DataLoader, DistributedSampler
@@ -136,7 +138,27 @@ def share_over_whole(model, data):
         accelerator.log({"loss": total / count})  # expect: DL601
 
 
+def by_a_metric_of_one_process(model, data):
+    accelerator = Accelerator()
+    metric = evaluate.load("accuracy")
+    model, loader = accelerator.prepare(model, DataLoader(data))
+    for inputs, labels in loader:
+        metric.add_batch(predictions=model(inputs).argmax(-1), references=labels)
+    accelerator.print("eval accuracy", metric.compute()["accuracy"])  # expect: DL601
+
+
 # Correct
+
+
+def by_a_metric_of_what_was_gathered(model, data):
+    accelerator = Accelerator()
+    metric = evaluate.load("accuracy")
+    model, loader = accelerator.prepare(model, DataLoader(data))
+    for inputs, labels in loader:
+        predictions = model(inputs).argmax(-1)
+        predictions, labels = accelerator.gather_for_metrics((predictions, labels))
+        metric.add_batch(predictions=predictions, references=labels)
+    accelerator.print("eval accuracy", metric.compute()["accuracy"])
 
 
 def reduced_first(model, data, path, epochs):
@@ -246,4 +268,12 @@ def by_a_metric_that_gathers(model, data, metric, args):
     loader, _ = loaders(data, args)
     for batch in loader:
         metric.update(model(batch), batch["labels"])
+    print("val accuracy", metric.compute())
+
+
+def by_a_library_of_metrics(model, data):
+    metric = torchmetrics.Accuracy(task="multiclass", num_classes=10)
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    for inputs, labels in loader:
+        metric.update(model(inputs), labels)
     print("val accuracy", metric.compute())

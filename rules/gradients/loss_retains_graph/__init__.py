@@ -81,7 +81,9 @@ def _sum(node: ast.AST) -> tuple[ast.expr, ast.Name] | None:
     match node:
         case ast.AugAssign(target=total, op=ast.Add(), value=ast.Name() as loss):
             return total, loss
-        case ast.Assign(targets=[total], value=ast.BinOp(left=left, op=ast.Add(), right=ast.Name() as loss)):
+        case ast.Assign(
+            targets=[total], value=ast.BinOp(left=left, op=ast.Add(), right=ast.Name() as loss)
+        ):
             return (total, loss) if ast.unparse(left) == ast.unparse(total) else None
     return None
 
@@ -99,7 +101,7 @@ def _kept(module: Module, function: Function, sums: list[ast.AST]) -> Iterator[F
         backward = _backward_of(inner, loss.id)
         if backward is None or _is_sent(function, total) or _begun_in(inner, total, node):
             continue
-        if _is_let_go(inner, loss.id, backward, node) or without_gradients(function, backward):
+        if _is_let_go(inner, loss.id, backward, node) or without_gradients(function, node):
             continue
         text = source_of(module, loss)
         fix = Fix(

@@ -101,3 +101,14 @@ def in_evaluation(model, loader):
             loss = model(batch).mean()
             total += loss
     return total
+
+
+def added_without_gradients(model, optimizer, loader):
+    total = torch.zeros(())
+    for batch in loader:
+        loss = model(batch).mean()
+        loss.backward()
+        optimizer.step()
+        with torch.no_grad():
+            total += loss
+    return total

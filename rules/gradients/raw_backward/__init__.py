@@ -103,7 +103,9 @@ def _chosen(function: Function) -> set[ast.Call]:
     found: set[ast.Call] = set()
     for node in own_nodes(function):
         if isinstance(node, ast.If):
-            calls = [c for s in (*node.body, *node.orelse) for c in walk(s) if isinstance(c, ast.Call)]
+            calls = [
+                c for s in (*node.body, *node.orelse) for c in walk(s) if isinstance(c, ast.Call)
+            ]
             handed = any(last_name(c) == "backward" and c.args for c in calls)
             if _WAYS.search(ast.unparse(node.test)) or (node.orelse and handed):
                 found.update(calls)

@@ -6,9 +6,9 @@ import ast
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, Function, last_name
+from distlint.analysis.questions.shares.reading import element_of, path_of
 from distlint.analysis.questions.shares.values import (
     ALIKE,
-    PLAIN,
     UNKNOWN,
     WORLD,
     Held,
@@ -24,15 +24,14 @@ from distlint.knowledge import shares as tables
 from distlint.knowledge.schema import Effect
 
 if TYPE_CHECKING:
-    from distlint.analysis.interpreter.ir import CallSite
-    from distlint.analysis.questions.shares.flow import Flow
+    from distlint.analysis.questions.shares.interfaces import Following
     from distlint.knowledge.shares import Ending
 
 _SAMPLER_ENDS: Final = ("DistributedSampler", "DistributedEvalSampler", "DistributedBatchSampler")
 _LOADER: Final = "torch.utils.data.DataLoader"
 
 
-def called(flow: Flow, node: ast.Call) -> Held:
+def called(flow: Following, node: ast.Call) -> Held:
     """What a call returns; what it does to its arguments is done."""
     args = [flow.value(a) for a in node.args]
     keywords = {k.arg or "**": flow.value(k.value) for k in node.keywords}
@@ -42,6 +41,8 @@ def called(flow: Flow, node: ast.Call) -> Held:
         found = _of_library(flow, node, meaning, args, keywords)
         if found is not None:
             return found
+    if isinstance(meaning, str) and args and facts.wrapper(meaning) is not None:
+        return args[0]
     if site is not None and any(row.effect is Effect.COLLECTIVE for row in site.rows):
         return _of_collective(flow, node, args)
     if meaning is None and isinstance(node.func, ast.Name):
@@ -66,14 +67,14 @@ def called(flow: Flow, node: ast.Call) -> Held:
         found = _of_method(flow, node, receiver, args, keywords)
         if found is not None:
             return found
-    return _of_unknown(flow, node, meaning, receiver, args, keywords)
+    return _of_unknown(flow, node, meaning, args, keywords)
 
 
 # -- what libraries do -------------------------------------------------------------------------------
 
 
 def _of_library(
-    flow: Flow, node: ast.Call, name: str, args: list[Held], keywords: dict[str, Held]
+    flow: Following, node: ast.Call, name: str, args: list[Held], keywords: dict[str, Held]
 ) -> Held | None:
     ending = tables.ENDINGS.get(name)
     if ending is not None:
@@ -87,13 +88,15 @@ def _of_library(
         text = "each rank takes its part here"
         return Held(Part.SHARE, Source(node, flow.module, text), Kind.LOADER)
     if _is_sampler(name):
-        return _sampled(flow, node)
+        return sampled(flow, node)
     if name == _LOADER or last.endswith(("DataLoader", "FastDataLoader")):
         return _loader(node, args, keywords)
     if name in ("builtins.len", "len") and args:
         return _length(args[0])
     if last in tables.WORLD_NAMES:
         return WORLD
+    if name in tables.METERS:
+        return UNKNOWN if "num_process" in keywords else PLAIN
     if name.startswith(tables.WHOLE_METRICS):
         return Held(kind=Kind.OTHER, made="torchmetrics")
     return None
@@ -104,7 +107,7 @@ def _is_sampler(name: str) -> bool:
     return row.distributed if row is not None else name.endswith(_SAMPLER_ENDS)
 
 
-def _sampled(flow: Flow, node: ast.Call) -> Held:
+def sampled(flow: Following, node: ast.Call) -> Held:
     padded = not any(
         k.arg == "drop_last" and getattr(k.value, "value", None) is True for k in node.keywords
     )
@@ -112,7 +115,7 @@ def _sampled(flow: Flow, node: ast.Call) -> Held:
     return Held(Part.SHARE, source, Kind.LOADER)
 
 
-def _ended(flow: Flow, node: ast.Call, ending: Ending, args: list[Held]) -> Held:
+def _ended(flow: Following, node: ast.Call, ending: Ending, args: list[Held]) -> Held:
     """The outcome of a gather or reduction, where the share is one."""
     if any(k.arg == "group" for k in node.keywords):
         return _of_collective(flow, node, args)
@@ -149,10 +152,8 @@ def _outcome(node: ast.Call, ending: Ending, given: Held) -> Part:
     return Part(ending.outcome)
 
 
-def _fill(flow: Flow, argument: ast.expr, result: Held) -> None:
+def _fill(flow: Following, argument: ast.expr, result: Held) -> None:
     """What an argument holds after a call that puts its outcome there."""
-    from distlint.analysis.questions.shares.flow import path_of
-
     path = path_of(argument)
     if path:
         kept = flow.variables.get(path)
@@ -161,7 +162,7 @@ def _fill(flow: Flow, argument: ast.expr, result: Held) -> None:
         flow.bind(argument.value, result)
 
 
-def _of_collective(flow: Flow, node: ast.Call, args: list[Held]) -> Held:
+def _of_collective(flow: Following, node: ast.Call, args: list[Held]) -> Held:
     """Another collective: nothing is known of what it is given any more, nor of what it returns."""
     for argument, held in zip(node.args, args, strict=True):
         if held.part is not Part.ALIKE:
@@ -169,7 +170,7 @@ def _of_collective(flow: Flow, node: ast.Call, args: list[Held]) -> Held:
     return UNKNOWN
 
 
-def _prepared(flow: Flow, node: ast.Call, args: list[Held]) -> Held:
+def _prepared(flow: Following, node: ast.Call, args: list[Held]) -> Held:
     """What `prepare` gives back: loaders give each rank its part from here on."""
     if any(isinstance(a, ast.Starred) for a in node.args):
         return ALIKE
@@ -179,7 +180,7 @@ def _prepared(flow: Flow, node: ast.Call, args: list[Held]) -> Held:
     return Held(items=found) if found else ALIKE
 
 
-def _one_prepared(flow: Flow, node: ast.Call, argument: ast.expr, held: Held) -> Held:
+def _one_prepared(flow: Following, node: ast.Call, argument: ast.expr, held: Held) -> Held:
     name = last_name(argument).lower()
     named = name.endswith(("loader", "loaders", "_dl", "dataloader")) or "loader" in name
     if held.kind is not Kind.LOADER and not named:
@@ -192,9 +193,7 @@ def _one_prepared(flow: Flow, node: ast.Call, argument: ast.expr, held: Held) ->
 
 def _loader(node: ast.Call, args: list[Held], keywords: dict[str, Held]) -> Held:
     """A loader gives a share where its sampler or its data set is one."""
-    given = [
-        keywords[k] for k in ("sampler", "batch_sampler", "dataset") if k in keywords
-    ] + args
+    given = [keywords[k] for k in ("sampler", "batch_sampler", "dataset") if k in keywords] + args
     share = next((held for held in given if held.is_share), None)
     if share is None:
         return Held(kind=Kind.LOADER)
@@ -217,7 +216,7 @@ def _length(held: Held) -> Held:
 
 
 def _of_method(
-    flow: Flow, node: ast.Call, receiver: Held, args: list[Held], keywords: dict[str, Held]
+    flow: Following, node: ast.Call, receiver: Held, args: list[Held], keywords: dict[str, Held]
 ) -> Held | None:
     assert isinstance(node.func, ast.Attribute)
     method, owner = node.func.attr, node.func.value
@@ -259,10 +258,9 @@ def _values(held: Held) -> Held:
 
 
 def _of_unknown(
-    flow: Flow,
+    flow: Following,
     node: ast.Call,
     meaning: object,
-    receiver: Held | None,
     args: list[Held],
     keywords: dict[str, Held],
 ) -> Held:
@@ -272,6 +270,8 @@ def _of_unknown(
         return _pairs(name, args)
     if name in tables.RUNNERS and args and meaning is not Function:
         return args[0]
+    if "loader" in name.lower() and any(v.is_share for v in given):
+        return _loader(node, args, keywords)
     if name in tables.PLAIN:
         made = combined(plain(v) for v in given)
         of = flow.shares.live.resolve(flow.module, node.args[0]) if node.args else None
@@ -297,12 +297,7 @@ _NOT_OF_ALL: Final = frozenset({Part.SHARE, Part.SUM, Part.PADDED})
 
 
 def _pairs(name: str, args: list[Held]) -> Held:
-    from distlint.analysis.questions.shares.flow import element_of
-
     items = (ALIKE, element_of(args[0])) if name == "enumerate" else tuple(map(element_of, args))
     made = combined(plain(i) for i in items)
     pair = made.but(items=items)
     return Held(made.part, made.source, element=pair)
-
-
-__all__ = ["PLAIN", "CallSite", "called"]

@@ -5,12 +5,18 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.definitions import last_name
 from distlint.analysis.questions.shares.calls import called
+from distlint.analysis.questions.shares.reading import (
+    element_of,
+    holds,
+    path_of,
+    takes_share,
+    unpacked,
+    where_distributed,
+)
 from distlint.analysis.questions.shares.values import (
     ALIKE,
     PLAIN,
-    UNKNOWN,
     WORLD,
     Held,
     Kind,
@@ -22,11 +28,10 @@ from distlint.analysis.questions.shares.values import (
     plain,
 )
 from distlint.knowledge import shares as tables
-from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
-    from distlint.analysis.questions.shares.program import Shares
+    from distlint.analysis.questions.shares.interfaces import Known
 
 _ROUNDS: Final = 2
 """How often a loop's body is followed: what it carries over is known the second time."""
@@ -36,7 +41,7 @@ class Flow:
     """A function with what its variables hold."""
 
     def __init__(
-        self, shares: Shares, function: Function, variables: dict[str, Held], depth: int = 0
+        self, shares: Known, function: Function, variables: dict[str, Held], depth: int = 0
     ) -> None:
         self.shares = shares
         self.function = function
@@ -69,7 +74,7 @@ class Flow:
             case ast.AnnAssign(target=target, value=ast.expr() as value):
                 self.bind(target, self.value(value))
             case ast.AugAssign(target=target, op=operator, value=value):
-                before = self.value(_loaded(target))
+                before = self.value(target)
                 after = computed(before, operator, self.value(value))
                 kept = before.kind is Kind.PLAIN and after.kind is Kind.OTHER
                 self.bind(target, after.but(kind=Kind.PLAIN) if kept else after)
@@ -124,7 +129,7 @@ class Flow:
             ) if name in self.variables:
                 left, right = self.variables[name].const, self.value(other).const
                 if type(left) is int and type(right) is int:
-                    return _holds(left, operator, right)
+                    return holds(left, operator, right)
         return where_distributed(test)
 
     def _ways(self, bodies: list[list[ast.stmt]]) -> bool:
@@ -178,7 +183,7 @@ class Flow:
         match target:
             case ast.Tuple(elts=targets) | ast.List(elts=targets):
                 starred = any(isinstance(t, ast.Starred) for t in targets)
-                items = None if starred else _unpacked(value, len(targets))
+                items = None if starred else unpacked(value, len(targets))
                 for number, each in enumerate(targets):
                     self.bind(each, items[number] if items else element_of(value))
             case ast.Starred(value=inner):
@@ -239,11 +244,14 @@ class Flow:
             case ast.Call():
                 return called(self, node)
             case ast.BinOp(left=left, op=operator, right=right):
-                return computed(plain_but_world(self.value(left)), operator, plain_but_world(self.value(right)))
-            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as value)):
-                return PLAIN.but(const=-value)
-            case ast.UnaryOp(operand=operand):
-                return plain(self.value(operand))
+                return computed(
+                    plain_but_world(self.value(left)), operator, plain_but_world(self.value(right))
+                )
+            case ast.UnaryOp(op=operation, operand=operand):
+                held = self.value(operand)
+                if isinstance(operation, ast.USub) and isinstance(held.const, int):
+                    return held.but(const=-held.const)
+                return plain(held)
             case ast.BoolOp(values=values):
                 return self._either(values)
             case ast.Compare(left=left, comparators=others):
@@ -253,20 +261,11 @@ class Flow:
                 yes, no = self.value(body), self.value(orelse)
                 choice = self._decided(test)
                 return join(yes, no) if choice is None else yes if choice else no
-            case ast.Tuple(elts=elements) | ast.List(elts=elements) | ast.Set(elts=elements):
-                items = tuple(self.value(e) for e in elements)
-                made = combined(plain(i) for i in items)
-                starred = any(isinstance(e, ast.Starred) for e in elements)
-                return made.but(kind=Kind.PLAIN, items=None if starred else items or None)
-            case ast.Dict(keys=keys, values=values):
-                return self._dict(keys, values)
-            case ast.ListComp(elt=element) | ast.SetComp(elt=element) | ast.GeneratorExp(elt=element):
-                return self._comprehension(node.generators, element)
-            case ast.DictComp(value=element):
-                return self._comprehension(node.generators, element)
             case ast.JoinedStr(values=values):
                 return combined(plain(self.value(v)) for v in values)
-            case ast.FormattedValue(value=value) | ast.Await(value=value) | ast.Starred(value=value):
+            case (
+                ast.FormattedValue(value=value) | ast.Await(value=value) | ast.Starred(value=value)
+            ):
                 return self.value(value)
             case ast.NamedExpr(target=target, value=value):
                 held = self.value(value)
@@ -276,6 +275,25 @@ class Flow:
                 held = self.value(value)
                 held = element_of(held) if isinstance(node, ast.YieldFrom) else held
                 self.yielded = held if self.yielded is None else join(self.yielded, held)
+                return ALIKE
+        return self._container(node)
+
+    def _container(self, node: ast.expr) -> Held:
+        """A list, dict or comprehension; nothing is known of other expressions."""
+        match node:
+            case ast.Tuple(elts=elements) | ast.List(elts=elements) | ast.Set(elts=elements):
+                items = tuple(self.value(e) for e in elements)
+                made = combined(plain(i) for i in items)
+                starred = any(isinstance(e, ast.Starred) for e in elements)
+                return made.but(kind=Kind.PLAIN, items=None if starred else items or None)
+            case ast.Dict(keys=keys, values=values):
+                return self._dict(keys, values)
+            case (
+                ast.ListComp(elt=element) | ast.SetComp(elt=element) | ast.GeneratorExp(elt=element)
+            ):
+                return self._comprehension(node.generators, element)
+            case ast.DictComp(value=element):
+                return self._comprehension(node.generators, element)
         return ALIKE
 
     def _either(self, values: list[ast.expr]) -> Held:
@@ -312,7 +330,7 @@ class Flow:
                 return base.items[number] if -len(base.items) <= number < len(base.items) else ALIKE
             case ast.Constant(value=str() as key) if base.fields is not None:
                 return base.fields.get(key, plain(base))
-            case ast.Slice() if base.part is Part.ALIKE and _takes_share(self, index):
+            case ast.Slice() if base.part is Part.ALIKE and takes_share(index):
                 text = "each rank takes its part here"
                 return Held(Part.SHARE, Source(node, self.module, text), Kind.LOADER)
             case ast.Slice():
@@ -348,18 +366,6 @@ def plain_but_world(value: Held) -> Held:
     return value if value.kind in (Kind.WORLD, Kind.LENGTH) else plain(value)
 
 
-def element_of(value: Held) -> Held:
-    """What iterating over a value gives."""
-    if value.element is not None:
-        return value.element
-    if value.items:
-        found = value.items[0]
-        for item in value.items[1:]:
-            found = join(found, item)
-        return found
-    return Held(value.part, value.source, ended=value.ended)
-
-
 def met(ways: list[dict[str, Held]]) -> dict[str, Held]:
     """The variables where ways meet."""
     first, *others = ways
@@ -369,102 +375,3 @@ def met(ways: list[dict[str, Held]]) -> dict[str, Held]:
             known = found.get(name)
             found[name] = value if known is None else join(known, value)
     return found
-
-
-def _unpacked(value: Held, length: int) -> tuple[Held, ...] | None:
-    """The elements of a tuple of this length; unknown ones where all that is known has other lengths."""
-    found = [v for v in (value, *value.ways) if v.items is not None and len(v.items) == length]
-    if not found:
-        return (UNKNOWN,) * length if value.ways or value.items is not None else None
-    joined = found[0]
-    for other in found[1:]:
-        joined = join(joined, other)
-    return joined.items
-
-
-def path_of(node: ast.expr) -> str:
-    """How a variable, attribute or element by a written key is named; "" for anything else."""
-    match node:
-        case ast.Name(id=name):
-            return name
-        case ast.Attribute(value=owner, attr=attr):
-            path = path_of(owner)
-            return path and f"{path}.{attr}"
-        case ast.Subscript(value=owner, slice=ast.Constant(value=str() | int() as key)):
-            path = path_of(owner)
-            return path and f"{path}[{key!r}]"
-    return ""
-
-
-def _loaded(target: ast.expr) -> ast.expr:
-    return target
-
-
-def _takes_share(flow: Flow, index: ast.Slice) -> bool:
-    """Whether a slice is `[rank::world]` or `[rank * n : (rank + 1) * n]`."""
-    start = index.lower
-    if start is None:
-        return False
-    names = {last_name(n) for n in walk(start) if isinstance(n, ast.Name | ast.Attribute | ast.Call)}
-    if tables.RANK_NAMES.isdisjoint(names):
-        return False
-    return index.step is not None or index.upper is not None
-
-
-def where_distributed(test: ast.expr) -> bool | None:
-    """What a condition is where several ranks run; None where that does not decide it."""
-    match test:
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            found = where_distributed(operand)
-            return None if found is None else not found
-        case ast.BoolOp(op=operator, values=values):
-            known = [where_distributed(v) for v in values]
-            deciding = isinstance(operator, ast.Or)
-            if deciding in known:
-                return deciding
-            return not deciding if all(k is not None for k in known) else None
-        case ast.Compare(left=left, ops=[operator], comparators=[ast.Constant(value=int() as number)]):
-            return _compared(last_name(left), operator, number)
-        case ast.Name() | ast.Attribute() | ast.Call():
-            return True if last_name(test) in tables.DISTRIBUTED else None
-    return None
-
-
-def _holds(left: int, operator: ast.cmpop, right: int) -> bool | None:
-    match operator:
-        case ast.Eq():
-            return left == right
-        case ast.NotEq():
-            return left != right
-        case ast.Gt():
-            return left > right
-        case ast.GtE():
-            return left >= right
-        case ast.Lt():
-            return left < right
-        case ast.LtE():
-            return left <= right
-    return None
-
-
-def _compared(name: str, operator: ast.cmpop, number: int) -> bool | None:
-    if name in tables.WORLD_NAMES:
-        match operator:
-            case ast.Gt() | ast.NotEq() if number == 1:
-                return True
-            case ast.GtE() if number == 2:
-                return True
-            case ast.Eq() | ast.LtE() if number == 1:
-                return False
-            case ast.Lt() if number == 2:
-                return False
-    if name in tables.RANK_NAMES and number == -1:
-        match operator:
-            case ast.NotEq() | ast.Gt():
-                return True
-            case ast.Eq():
-                return False
-    return None
-
-
-__all__ = ["UNKNOWN", "Flow", "element_of", "met", "path_of", "where_distributed"]

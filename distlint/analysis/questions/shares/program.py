@@ -10,14 +10,27 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, Function, last_name
 from distlint.analysis.program.syntax import default_of, own_nodes
+from distlint.analysis.questions.shares.calls import sampled
 from distlint.analysis.questions.shares.flow import Flow
-from distlint.analysis.questions.shares.values import ALIKE, UNKNOWN, Held, Kind, Part, combined, join, plain
+from distlint.analysis.questions.shares.reading import path_of
+from distlint.analysis.questions.shares.values import (
+    ALIKE,
+    UNKNOWN,
+    Held,
+    Kind,
+    Part,
+    combined,
+    join,
+    plain,
+)
+from distlint.knowledge import facts
 from distlint.knowledge import shares as tables
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Definition, Module
+    from distlint.analysis.questions.shares.interfaces import Following
 
 _BEGINS: Final = re.compile(
     r"Distributed\w*Sampler|\.prepare\(|prepare_data_loader|split_between_processes|split_dataset_by_node"
@@ -125,15 +138,19 @@ class Shares:
         group = self.live.call_at(node)
         if group is not None:
             site = group.site
-            if site.callee is not None:
-                return site, site.callee
+            callee = site.callee
+            if callee is not None and callee.name == "__init__" and callee.cls is not None:
+                super_ = isinstance(node.func, ast.Attribute) and node.func.attr == "__init__"
+                return site, callee if super_ else callee.cls
+            if callee is not None:
+                return site, callee
             found = self.live.resolve(function.module, node.func)
             if isinstance(found, Class):
                 return site, found
             return site, None if site.name.startswith(".") else site.name
         found = self.live.resolve(function.module, node.func)
         if found is None and isinstance(node.func, ast.Name):
-            return None, f"builtins.{node.func.id}" if _is_builtin(node.func.id) else None
+            return None, f"builtins.{node.func.id}" if facts.is_builtin(node.func.id) else None
         return None, found
 
     def method(self, cls: Class, name: str) -> Function | None:
@@ -142,7 +159,7 @@ class Shares:
 
     def run(
         self,
-        caller: Flow,
+        caller: Following,
         function: Function,
         node: ast.Call,
         args: list[Held],
@@ -158,11 +175,16 @@ class Shares:
         if self.is_local(function):
             made = combined(plain(h) for h in given.values())
             if receiver is not None and isinstance(node.func, ast.Attribute) and made.is_share:
+                # What the method keeps of it is not looked at.
                 _changed_object(caller, node.func.value, {"self.": made})
             return made
         if function in self._running or len(self._running) > _DEPTH:
             return _unfollowed(given)
-        key = (function, tuple(sorted((k, v.key()) for k, v in given.items()))) if around is None else None
+        key = (
+            (function, tuple(sorted((k, v.key()) for k, v in given.items())))
+            if around is None
+            else None
+        )
         found = self._done.get(key) if key is not None else None
         if found is None:
             variables = {**(around or {}), **self._start(function, given)}
@@ -186,7 +208,7 @@ class Shares:
 
     def construct(
         self,
-        caller: Flow,
+        caller: Following,
         cls: Class,
         node: ast.Call,
         args: list[Held],
@@ -199,9 +221,7 @@ class Shares:
             base.endswith(("DataLoader", "Sampler")) for base in libraries
         )
         if is_loader and ("Distributed" in cls.name and "Sampler" in cls.name):
-            from distlint.analysis.questions.shares.calls import _sampled
-
-            return _sampled(caller, node)
+            return sampled(caller, node)
         if made.is_share and is_loader:
             return Held(Part.SHARE, made.source, Kind.LOADER)
         init = self.method(cls, "__init__")
@@ -247,7 +267,9 @@ class Shares:
                 value = self._final(method).get(f"self.{attr}")
                 if value is not None:
                     values.append(value)
-            if attr in each.methods and each.methods[attr].has_decorator("property", "cached_property"):
+            if attr in each.methods and each.methods[attr].has_decorator(
+                "property", "cached_property"
+            ):
                 returned = Flow(self, each.methods[attr], {"self": Held(made=cls)}).run()
                 values.append(returned)
         if not values:
@@ -265,12 +287,6 @@ class Shares:
 def shares(live: LiveProgram) -> Shares:
     """Whose the expressions of the program are, where a share can reach them."""
     return Shares(live)
-
-
-def _is_builtin(name: str) -> bool:
-    from distlint.knowledge import facts
-
-    return facts.is_builtin(name)
 
 
 def _unfollowed(given: dict[str, Held]) -> Held:
@@ -319,34 +335,43 @@ def _bound(
 
 
 def _changed(
-    caller: Flow, function: Function, node: ast.Call, given: dict[str, Held], after: dict[str, Held]
+    caller: Following,
+    function: Function,
+    node: ast.Call,
+    given: dict[str, Held],
+    after: dict[str, Held],
 ) -> None:
     """Give the caller what a function has put into its arguments: `reduce_(loss)`, `meter.update(loss)`."""
-    from distlint.analysis.questions.shares.flow import path_of
-
     names = [n for n in function.parameters if n != "self" or function.cls is None]
     pairs: list[tuple[str, ast.expr]] = list(zip(names, node.args, strict=False))
     pairs += [(k.arg, k.value) for k in node.keywords if k.arg is not None]
+    bound_again = {
+        target.id
+        for n in own_nodes(function)
+        if isinstance(n, ast.Assign)
+        for target in n.targets
+        if isinstance(target, ast.Name)
+    }
     for name, argument in pairs:
         path, value = path_of(argument), after.get(name)
-        if path and value is not None and name in given and value is not given[name]:
-            if value.part in (Part.SUM, Part.WHOLE, Part.UNKNOWN, Part.PADDED) or value.kind is Kind.PLAIN:
-                caller.variables[path] = value
+        if not path or value is None or name in bound_again or value is given.get(name):
+            continue
+        if value.part in _ENDED or value.kind is Kind.PLAIN:
+            caller.variables[path] = value
     if isinstance(node.func, ast.Attribute) and function.cls is not None:
         _changed_object(caller, node.func.value, after)
 
 
-def _changed_object(caller: Flow, owner: ast.expr, after: dict[str, Held]) -> None:
+def _changed_object(caller: Following, owner: ast.expr, after: dict[str, Held]) -> None:
     """Let an object hold what a method has put into its attributes."""
-    from distlint.analysis.questions.shares.flow import path_of
-
     own = {name: value for name, value in after.items() if name.startswith("self.")}
     path = path_of(owner)
     if path == "self":
         caller.variables.update(own)
         return
     parts = {value.part for value in own.values()} - {Part.ALIKE}
-    if not parts:
+    made = caller.value(owner).made
+    if not parts or not (isinstance(made, Class) and tables.METER_CLASSES.search(made.name)):
         return
     source = next((v.source for v in own.values() if v.source is not None), None)
     part = Part.SHARE if parts == {Part.SHARE} else Part.UNKNOWN
@@ -389,7 +414,9 @@ def _beginnings(live: LiveProgram) -> frozenset[Function]:
     return frozenset(found)
 
 
-_COMMON: Final = frozenset({"__init__", "forward", "__call__", "get", "update", "main", "train", "step"})
+_COMMON: Final = frozenset(
+    {"__init__", "forward", "__call__", "get", "update", "main", "train", "step"}
+)
 
 
 def _names(functions: set[Function]) -> set[str]:
@@ -410,7 +437,7 @@ def _in_module(module: Module) -> Iterator[Function]:
             text = "\n".join(lines[node.lineno - 1 : node.end_lineno])  # type: ignore[union-attr]
             if _BEGINS.search(text):
                 yield function
-    if any(isinstance(s, ast.For | ast.While | ast.If) for s in module.source.tree.body):
+    if any(isinstance(s, ast.For | ast.While | ast.If | ast.With) for s in module.source.tree.body):
         yield module.body
 
 
@@ -431,6 +458,3 @@ def _roots(live: LiveProgram) -> list[Function]:
 def _stands_alone(function: Function) -> bool:
     """Whether a function is not followed where the function around it is."""
     return function.parent is None or function.parent.is_module_body or function.cls is not None
-
-
-__all__ = ["Shares", "shares", "tables"]

@@ -216,6 +216,10 @@ def computed(left: Held, operator: ast.operator, right: Held) -> Held:
         if division and a is Part.SHARE:
             return Held(Part.SHARE, left.source, Kind.MIXED, ended=right.ended)
         return UNKNOWN
-    if isinstance(operator, ast.Mult) and Kind.WORLD in (left.kind, right.kind) and left.kind is not right.kind:
+    if (
+        isinstance(operator, ast.Mult)
+        and Kind.WORLD in (left.kind, right.kind)
+        and left.kind is not right.kind
+    ):
         return combined((left, right)).but(kind=Kind.OTHER)
     return combined((left, right))
