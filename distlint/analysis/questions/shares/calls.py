@@ -9,6 +9,7 @@ from distlint.analysis.program.definitions import Class, Function, last_name
 from distlint.analysis.questions.shares.reading import element_of, path_of
 from distlint.analysis.questions.shares.values import (
     ALIKE,
+    PLAIN,
     UNKNOWN,
     WORLD,
     Held,
