@@ -5,7 +5,8 @@ Follows values that come from a rank's share of the data (a loader that was prep
 sampler, a slice by rank) through arithmetic, lists, meters and functions. Reports where such a value, neither
 gathered nor reduced, decides which checkpoint is the best, when to stop, or what the learning rate becomes.
 Where it is only logged, that is a warning for a metric of an evaluation, and information for the loss of
-a training step.
+a training step. In a LightningModule: what `validation_step` logs without `sync_dist` and a checkpoint or
+stopper watches.
 
 ## Why it is bad
 Each rank has another number. One takes this epoch for the best and another does not, one stops and the others
@@ -35,7 +36,8 @@ if loss < best:
 With accelerate, gather inside the loop: `accelerator.gather_for_metrics(loss)`.
 
 ## Fix safety
-Shown only: whether the mean, the sum or the worst of the shares decides, and with which weights, is a person's choice.
+For Lightning unsafe: `sync_dist=True` adds a reduction, and the number is another one. Elsewhere there is
+none: whether the mean, the sum or the worst of the shares decides, and with which weights, is a person's choice.
 
 ## Known limits
 What is not proven to be a share is not reported: results of unknown functions, loaders of unknown origin.
@@ -64,9 +66,12 @@ from distlint.analysis.questions.reported import (
 )
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.shares.values import Kind
-from distlint.findings import Finding, Related, Severity
+from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.nodes import walk
+from distlint.repairs.arguments import with_keyword
 from distlint.rule import Status
+
+from .lightning import Logged, logged
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module
@@ -91,6 +96,24 @@ def check(model: Model) -> Iterator[Finding]:
             if held.is_share:
                 yield _decided(model, module, decision, held)
         yield from _reported(known, module, function)
+    for entry in logged(model):
+        yield _monitored(entry)
+
+
+def _monitored(entry: Logged) -> Finding:
+    """A metric of one rank that a checkpoint or stopper of Lightning watches."""
+    edit = with_keyword(entry.module.source.text, entry.call, "sync_dist=True")
+    applicability = Applicability.DISPLAY if edit is None else Applicability.UNSAFE
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY if entry.monitored else Severity.WARNING,
+        f"`{ast.unparse(entry.call.args[0])}` is of this rank's share of the data, and the best "
+        "checkpoint is chosen by it. Log it with `sync_dist=True`.",
+        place_of(entry.module, entry.call),
+        (),
+        Fix(applicability, "Log it with `sync_dist=True`", () if edit is None else (edit,)),
+    )
 
 
 def _decided(model: Model, module: Module, decision: Decision, held: Held) -> Finding:

@@ -1,11 +1,13 @@
 """Decisions and reports that rest on a rank's share of the data."""
 
 import evaluate
+import lightning.pytorch as pl
 import torch
 import torch.distributed as dist
 import torchmetrics
 import wandb
 from accelerate import Accelerator
+from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
 from torch.utils.data import DataLoader, DistributedSampler
 
 
@@ -147,7 +149,26 @@ def by_a_metric_of_one_process(model, data):
     accelerator.print("eval accuracy", metric.compute()["accuracy"])  # expect: DL601
 
 
+class Lightning(pl.LightningModule):
+    def validation_step(self, batch, index):
+        loss = self.model(batch).mean()
+        self.log("val_loss", loss)  # expect: DL601
+        self.log("val_accuracy", self.accuracy)
+        self.log("val_noise", self.model.noise(batch))
+
+    def callbacks(self):
+        return [ModelCheckpoint(monitor="val_loss"), EarlyStopping(monitor="val_accuracy")]
+
+
 # Correct
+
+
+class Synchronised(pl.LightningModule):
+    def training_step(self, batch, index):
+        self.log("val_loss", self.model(batch).mean())
+
+    def validation_step(self, batch, index):
+        self.log("val_loss", self.model(batch).mean(), sync_dist=True)
 
 
 def by_a_metric_of_what_was_gathered(model, data):
