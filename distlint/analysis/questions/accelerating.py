@@ -50,12 +50,11 @@ def training(live: LiveProgram, function: Function) -> Training | None:
     calls = tuple(call for near in _near(function) for call in known.get(near, ()))
     if not any(call.site.method in _TRAINS for call in calls):
         return None
-    texts = {
-        dotted_name(call.site.node.func.value)
-        for call in calls
-        if isinstance(call.site.node.func, ast.Attribute)
+    own = [dotted_name(c.site.node.func) for c in calls if c.site.function is function]
+    every = {name.rpartition(".")[0] for name in own} or {
+        dotted_name(call.site.node.func).rpartition(".")[0] for call in calls
     }
-    text = next(iter(texts)) if len(texts) == 1 else ""
+    text = next(iter(every)) if len(every) == 1 else ""
     return Training(text, calls) if text and _is_in_reach(function, text) else None
 
 
@@ -83,14 +82,14 @@ def _is_in_reach(function: Function, text: str) -> bool:
 
 
 def steps_optimizer(function: Function) -> bool:
-    """Whether a function, or one around it, lets an optimizer step."""
-    around: Function | None = function
-    while around is not None:
-        nodes = own_nodes(around)
-        if any(isinstance(n, ast.Call) and _is_step(n.func) for n in nodes):
-            return True
-        around = around.parent
-    return False
+    """Whether a function, one around it or one of its class lets an optimizer step, and it reads no gradient."""
+    if any(isinstance(n, ast.Attribute) and n.attr == "grad" for n in own_nodes(function)):
+        return False
+    return any(
+        isinstance(n, ast.Call) and _is_step(n.func)
+        for near in _near(function)
+        for n in own_nodes(near)
+    )
 
 
 def _is_step(called: ast.expr) -> bool:

@@ -99,7 +99,7 @@ def _kept(module: Module, function: Function, sums: list[ast.AST]) -> Iterator[F
             continue
         inner = min(around, key=lambda loop: len(list(walk(loop))))
         backward = _backward_of(inner, loss.id)
-        if backward is None or _is_sent(function, total) or _begun_in(inner, total, node):
+        if backward is None or _is_sent(function, total) or _begun_in(inner, total):
             continue
         if _is_let_go(inner, loss.id, backward, node) or without_gradients(function, node):
             continue
@@ -147,14 +147,13 @@ def _is_sent(function: Function, total: ast.expr) -> bool:
     )
 
 
-def _begun_in(loop: ast.AST, total: ast.expr, node: ast.AST) -> bool:
-    """Whether each round of the loop begins the total anew."""
+def _begun_in(loop: ast.For | ast.AsyncFor | ast.While, total: ast.expr) -> bool:
+    """Whether each round of the loop begins the total anew; one that a condition resets grows until then."""
     text = ast.unparse(total).partition("[")[0]
     return any(
-        isinstance(n, ast.Assign)
-        and n is not node
-        and any(ast.unparse(target) == text for target in n.targets)
-        for n in walk(loop)
+        isinstance(s, ast.Assign) and any(ast.unparse(target) == text for target in s.targets)
+        for s in loop.body
+        if _sum(s) is None
     )
 
 

@@ -38,6 +38,18 @@ def written_out(model, optimizer, loader, scaler):
     return total
 
 
+def until_it_is_logged(model, optimizer, loader, every):
+    running = 0.0
+    for step, batch in enumerate(loader):
+        loss = model(batch).mean()
+        loss.backward()
+        optimizer.step()
+        running += loss  # expect: DL607
+        if step % every == 0:
+            print(running / every)
+            running = 0.0
+
+
 # Correct
 
 
@@ -112,3 +124,13 @@ def added_without_gradients(model, optimizer, loader):
         with torch.no_grad():
             total += loss
     return total
+
+
+def begun_at_each_step(model, optimizer, loader):
+    for batch in loader:
+        total = 0.0
+        loss = model(batch).mean()
+        loss.backward()
+        total += loss
+        optimizer.step()
+        print(total.item())
