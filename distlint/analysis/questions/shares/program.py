@@ -204,7 +204,7 @@ class Shares:
 
     def is_local(self, function: Function) -> bool:
         """Whether nothing in a function, nor in what it calls, has to do with ranks."""
-        return function in self.live.summaries.plain and function not in self._sources
+        return self.live.summaries.is_plain(function, ()) and function not in self._sources
 
     def construct(
         self,
