@@ -169,7 +169,7 @@ class Shares:
     ) -> Held:
         """What a function of the program returns for these arguments; what it changes is changed."""
         given = _bound(function, node, args, keywords, receiver)
-        interesting = any(h.part is not Part.ALIKE or h.made is not None for h in given.values())
+        interesting = any(h.part is not Part.ALIKE for h in given.values())
         if not interesting and around is None and function not in self._sources:
             return ALIKE
         if self.is_local(function):
@@ -226,21 +226,24 @@ class Shares:
             return Held(Part.SHARE, made.source, Kind.LOADER)
         init = self.method(cls, "__init__")
         if init is not None and (made.part is not Part.ALIKE or init in self._sources):
-            own = Held(made=cls)
-            given = _bound(init, node, args, keywords, own)
-            if init not in self._running and len(self._running) <= _DEPTH:
-                variables = {**self._start(init, given), "self": own}
-                self._running.append(init)
-                flow = Flow(self, init, variables)
-                flow.run()
-                self._running.pop()
-                kept = self._fields.setdefault(cls, {})
-                for name, value in flow.variables.items():
-                    if name.startswith("self.") and name.count(".") == 1:
-                        attr = name[5:]
-                        kept[attr] = join(kept[attr], value) if attr in kept else value
-                        self._again |= value.part is not Part.ALIKE
-        return Held(made=cls, kind=Kind.OTHER)
+            self._initialise(cls, init, _bound(init, node, args, keywords, Held(made=cls)))
+        return Held(made=cls)
+
+    def _initialise(self, cls: Class, init: Function, given: dict[str, Held]) -> None:
+        """Follow `__init__`, and remember what it puts into the object."""
+        key = (cls, init, tuple(sorted((k, v.key()) for k, v in given.items())))
+        if key in self._done or init in self._running or len(self._running) > _DEPTH:
+            return
+        self._running.append(init)
+        flow = Flow(self, init, self._start(init, given) | {"self": Held(made=cls)})
+        self._done[key] = flow.run(), flow.variables
+        self._running.pop()
+        kept = self._fields.setdefault(cls, {})
+        for name, value in flow.variables.items():
+            if name.startswith("self.") and name.count(".") == 1:
+                attr = name[5:]
+                kept[attr] = join(kept[attr], value) if attr in kept else value
+                self._again |= value.is_share
 
     def attribute_of(self, owner: Held, attr: str) -> Held | None:
         """What the methods of a class put into an attribute of its objects; None where they do not."""
@@ -437,8 +440,12 @@ def _in_module(module: Module) -> Iterator[Function]:
             text = "\n".join(lines[node.lineno - 1 : node.end_lineno])  # type: ignore[union-attr]
             if _BEGINS.search(text):
                 yield function
-    if any(isinstance(s, ast.For | ast.While | ast.If | ast.With) for s in module.source.tree.body):
-        yield module.body
+    for statement in module.source.tree.body:
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue
+        if _BEGINS.search("\n".join(lines[statement.lineno - 1 : statement.end_lineno])):
+            yield module.body
+            return
 
 
 def _calls(function: Function, names: set[str]) -> bool:
