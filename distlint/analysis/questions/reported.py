@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.program.definitions import last_name
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
@@ -72,13 +72,25 @@ def reports(function: Function) -> Iterator[tuple[ast.Call, list[Number]]]:
     """The calls of a function that log numbers, with the numbers."""
     for node in own_nodes(function):
         if isinstance(node, ast.Call) and last_name(node) in _LOGS:
-            numbers = [n for a in (*node.args, *_keyword_values(node)) for n in _numbers(a)]
+            values = [
+                v for a in (*node.args, *_keyword_values(node)) for v in _written(function, a)
+            ]
+            numbers = [number for value in values for number in _numbers(value)]
             if numbers:
                 yield node, numbers
 
 
 def _keyword_values(node: ast.Call) -> list[ast.expr]:
     return [k.value for k in node.keywords if k.arg not in ("step", "global_step", "file", "flush")]
+
+
+def _written(function: Function, node: ast.expr) -> list[ast.expr]:
+    """A dict that is logged by its name, as it was written in the function; else the expression itself."""
+    if isinstance(node, ast.Name):
+        dicts = [v for v in assignments(function).get(node.id, ()) if isinstance(v, ast.Dict)]
+        if dicts and any(known.keys for known in dicts):
+            return [*dicts]
+    return [node]
 
 
 def _numbers(node: ast.expr) -> Iterator[Number]:

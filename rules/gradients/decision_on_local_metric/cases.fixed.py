@@ -149,6 +149,18 @@ def by_a_metric_of_one_process(model, data):
     accelerator.print("eval accuracy", metric.compute()["accuracy"])  # expect: DL601
 
 
+def logged_by_name(model, optimizer, data):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(data))
+    batches = iter(loader)
+    for step in range(100):
+        batch = next(batches)
+        total = model(batch).sum()
+        tokens = accelerator.gather(batch["tokens"]).sum()
+        logs = {"loss": (total / tokens).item(), "step": step}
+        accelerator.log(logs, step=step)  # expect: DL601
+
+
 class Lightning(pl.LightningModule):
     def validation_step(self, batch, index):
         loss = self.model(batch).mean()

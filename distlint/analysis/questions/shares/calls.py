@@ -269,6 +269,8 @@ def _of_unknown(
     given = [*args, *keywords.values()]
     if name in ("enumerate", "zip") and args:
         return _pairs(name, args)
+    if name == "next" and args:
+        return element_of(args[0])
     if name in tables.RUNNERS and args and meaning is not Function:
         return args[0]
     if "loader" in name.lower() and any(v.is_share for v in given):
