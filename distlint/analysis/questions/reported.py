@@ -38,6 +38,7 @@ _METRIC: Final = re.compile(
     r"loss|metric|score|reward|(?<![a-z])(error|err|kl)(?![a-z])|grad_norm", re.IGNORECASE
 )
 _TRAINING: Final = re.compile(r"(?<![a-z])(train|training)(?![a-z])", re.IGNORECASE)
+_PRESENT: Final = re.compile(r"\.val\b")
 _BACKWARD: Final = ("backward", "manual_backward")
 
 
@@ -56,6 +57,7 @@ def is_metric(text: str) -> bool:
 
 def is_evaluation(text: str, function: Function) -> bool:
     """Whether a metric is of an evaluation, by its name or by the function that it stands in."""
+    text = _PRESENT.sub("", text)  # a meter's present value
     if _TRAINING.search(text) is not None or not is_metric(text):
         return False
     if _PHASE.search(text) is not None:
@@ -85,10 +87,14 @@ def _keyword_values(node: ast.Call) -> list[ast.expr]:
 
 
 def _written(function: Function, node: ast.expr) -> list[ast.expr]:
-    """A dict that is logged by its name, as it was written in the function; else the expression itself."""
+    """A dict that is logged by its name, as it was written in the function; else the expression itself.
+
+    OpenRLHF 3c3be62 openrlhf/trainer/dpo_trainer.py:289: `logs = {…}`, `logs = strategy.all_reduce(logs)`.
+    """
     if isinstance(node, ast.Name):
-        dicts = [v for v in assignments(function).get(node.id, ()) if isinstance(v, ast.Dict)]
-        if dicts and any(known.keys for known in dicts):
+        values = assignments(function).get(node.id, [])
+        dicts = [v for v in values if isinstance(v, ast.Dict)]
+        if dicts and len(dicts) == len(values):
             return [*dicts]
     return [node]
 
