@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ranks import MAIN
-from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.nodes import walk
 
@@ -73,13 +73,18 @@ def goes_backward(node: ast.AST) -> bool:
 def reports(function: Function) -> Iterator[tuple[ast.Call, list[Number]]]:
     """The calls of a function that log numbers, with the numbers."""
     for node in own_nodes(function):
-        if isinstance(node, ast.Call) and last_name(node) in _LOGS:
+        if isinstance(node, ast.Call) and last_name(node) in _LOGS and not _is_logarithm(node):
             values = [
                 v for a in (*node.args, *_keyword_values(node)) for v in _written(function, a)
             ]
             numbers = [number for value in values for number in _numbers(value)]
             if numbers:
                 yield node, numbers
+
+
+def _is_logarithm(node: ast.Call) -> bool:
+    """Whether `log` is that of a library of numbers: `torch.log(iou + 1e-8)`."""
+    return dotted_name(node.func) in ("torch.log", "np.log", "numpy.log", "math.log")
 
 
 def _keyword_values(node: ast.Call) -> list[ast.expr]:

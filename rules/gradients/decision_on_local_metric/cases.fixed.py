@@ -172,6 +172,17 @@ class Lightning(pl.LightningModule):
         return [ModelCheckpoint(monitor="val_loss"), EarlyStopping(monitor="val_accuracy")]
 
 
+def in_training(model, optimizer, data, args):
+    loader, _ = loaders(data, args)
+    losses = AverageMeter()
+    for batch in loader:
+        loss = model(batch).mean()
+        loss.backward()
+        optimizer.step()
+        losses.update(loss.item())
+        print(f"{losses.average:.3f}")  # expect: DL601
+
+
 # Correct
 
 
@@ -310,3 +321,13 @@ def by_a_library_of_metrics(model, data):
     for inputs, labels in loader:
         metric.update(model(inputs), labels)
     print("val accuracy", metric.compute())
+
+
+def reduced_by_name(model, data, strategy, args, bar):
+    loader, _ = loaders(data, args)
+    total = 0.0
+    for batch in loader:
+        total += model(batch).item()
+    logs = {"eval_loss": total / len(loader)}
+    logs = strategy.all_reduce(logs)
+    bar.set_postfix(logs)

@@ -172,6 +172,17 @@ class Lightning(pl.LightningModule):
         return [ModelCheckpoint(monitor="val_loss"), EarlyStopping(monitor="val_accuracy")]
 
 
+def in_training(model, optimizer, data, args):
+    loader, _ = loaders(data, args)
+    losses = AverageMeter()
+    for batch in loader:
+        loss = model(batch).mean()
+        loss.backward()
+        optimizer.step()
+        losses.update(loss.item())
+        print(f"{losses.average:.3f}")  # expect: DL601
+
+
 # Correct
 
 
@@ -320,14 +331,3 @@ def reduced_by_name(model, data, strategy, args, bar):
     logs = {"eval_loss": total / len(loader)}
     logs = strategy.all_reduce(logs)
     bar.set_postfix(logs)
-
-
-def present_values(model, optimizer, data, args):
-    loader, _ = loaders(data, args)
-    losses = AverageMeter()
-    for batch in loader:
-        loss = model(batch).mean()
-        loss.backward()
-        optimizer.step()
-        losses.update(loss.item())
-        print(f"{losses.val:.3f}")
