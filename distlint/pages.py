@@ -16,6 +16,9 @@ HEADINGS: Final = (
 )
 """The sections of a page, in this order."""
 
+ERRORS: Final = "Errors you may see"
+"""A section between two of them, where the bug shows itself by a text that people search for."""
+
 _REASON = re.compile(r"^(Not proven|No cases): (\S.*)$", re.MULTILINE)
 
 

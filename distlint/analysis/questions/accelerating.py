@@ -1,0 +1,96 @@
+"""Where an Accelerator trains: what a function, or those around it, do with it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.syntax import own_nodes
+
+if TYPE_CHECKING:
+    from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.live.summaries import CallGroup
+    from distlint.analysis.program.definitions import Function
+
+ACCELERATOR: Final = "accelerate.Accelerator"
+_TRAINS: Final = frozenset({"prepare", "accumulate", "backward", "clip_grad_norm_"})
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """An Accelerator that trains in reach of a function.
+
+    `text` is how the function names it (`accelerator`, `self.accelerator`); `calls` are the calls of
+    its methods here, in the functions around, and in the other methods of the class.
+    """
+
+    text: str
+    calls: tuple[CallGroup, ...]
+
+    def of(self, method: str) -> CallGroup | None:
+        """The first call of one of its methods."""
+        return next((call for call in self.calls if call.site.method == method), None)
+
+
+def uses(live: LiveProgram) -> dict[Function, list[CallGroup]]:
+    """The calls of an Accelerator's methods in the reported modules, by function."""
+    found: dict[Function, list[CallGroup]] = {}
+    for call in live.calls():
+        if call.site.name.startswith(f"{ACCELERATOR}."):
+            found.setdefault(call.site.function, []).append(call)
+    return found
+
+
+def training(live: LiveProgram, function: Function) -> Training | None:
+    """The Accelerator that trains in reach of a function; None where there is none, or several."""
+    known = live.answer(uses)
+    calls = tuple(call for near in _near(function) for call in known.get(near, ()))
+    if not any(call.site.method in _TRAINS for call in calls):
+        return None
+    own = [dotted_name(c.site.node.func) for c in calls if c.site.function is function]
+    every = {name.rpartition(".")[0] for name in own} or {
+        dotted_name(call.site.node.func).rpartition(".")[0] for call in calls
+    }
+    text = next(iter(every)) if len(every) == 1 else ""
+    return Training(text, calls) if text and _is_in_reach(function, text) else None
+
+
+def _near(function: Function) -> Iterator[Function]:
+    """A function, those around it, and the other methods of their class."""
+    around: Function | None = function
+    while around is not None:
+        yield around
+        if around.cls is not None:
+            yield from (m for m in around.cls.methods.values() if m is not around)
+        around = around.parent
+
+
+def _is_in_reach(function: Function, text: str) -> bool:
+    """Whether a name means here what it means in the functions around: `self` is that of a method."""
+    head = text.partition(".")[0]
+    if head != "self":
+        return True
+    around: Function | None = function
+    while around is not None:
+        if "self" in around.parameters:
+            return True
+        around = around.parent
+    return False
+
+
+def steps_optimizer(function: Function) -> bool:
+    """Whether a function, one around it or one of its class lets an optimizer step, and it reads no gradient."""
+    if any(isinstance(n, ast.Attribute) and n.attr == "grad" for n in own_nodes(function)):
+        return False
+    return any(
+        isinstance(n, ast.Call) and _is_step(n.func)
+        for near in _near(function)
+        for n in own_nodes(near)
+    )
+
+
+def _is_step(called: ast.expr) -> bool:
+    return isinstance(called, ast.Attribute) and called.attr in ("step", "zero_grad")

@@ -1,0 +1,99 @@
+"""Where a number decides how a training goes on: the best checkpoint, the end, the learning rate."""
+
+from __future__ import annotations
+
+import ast
+import enum
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.environment import statements
+from distlint.analysis.program.syntax import own_nodes, target_names
+from distlint.analysis.questions.reported import goes_backward
+from distlint.nodes import walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.program.definitions import Function
+
+
+class Aim(enum.Enum):
+    """What is decided."""
+
+    BEST = "which checkpoint is the best"
+    STOP = "when to stop"
+    RATE = "the learning rate"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decision:
+    """A number that decides: where, what, and the statement or call that does it."""
+
+    node: ast.AST
+    value: ast.expr
+    aim: Aim
+
+
+_STOPPER: Final = re.compile(r"early_?stop|stopper|patience", re.IGNORECASE)
+_ORDERS: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+
+
+def decisions(function: Function) -> Iterator[Decision]:
+    """The decisions of a function, in source order of their kinds."""
+    training_loops = [
+        n for n in own_nodes(function) if isinstance(n, ast.For | ast.While) and goes_backward(n)
+    ]
+    for node in own_nodes(function):
+        match node:
+            case ast.If():
+                yield from _best(node)
+                if any(n is node for loop in training_loops for n in walk(loop)):
+                    yield from _stop(node)
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Compare() as compare) if (
+                "best" in name.lower()
+            ):
+                yield from (
+                    Decision(compare, value, Aim.BEST)
+                    for value, other in _sides(compare)
+                    if "best" in ast.unparse(other).lower()
+                )
+            case ast.Call(func=ast.Attribute(attr="step", value=owner), args=[value, *_]) if (
+                "sched" in ast.unparse(owner).lower()
+            ):
+                yield Decision(node, value, Aim.RATE)
+            case ast.Call(args=[value, *_]) if _STOPPER.search(ast.unparse(node.func)):
+                yield Decision(node, value, Aim.STOP)
+
+
+def _best(node: ast.If) -> Iterator[Decision]:
+    """`if loss < best: best = loss`."""
+    kept = {
+        name
+        for statement, _ in statements(node.body)
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        for name in target_names(target)
+    }
+    for compare in walk(node.test):
+        if isinstance(compare, ast.Compare):
+            for value, other in _sides(compare):
+                if not kept.isdisjoint(target_names(other)):
+                    yield Decision(compare, value, Aim.BEST)
+
+
+def _stop(node: ast.If) -> Iterator[Decision]:
+    """`if kl > limit: break` in a loop that trains."""
+    if not any(isinstance(statement, ast.Break) for statement in node.body):
+        return
+    for compare in walk(node.test):
+        if isinstance(compare, ast.Compare):
+            yield from (Decision(compare, value, Aim.STOP) for value, _ in _sides(compare))
+
+
+def _sides(compare: ast.Compare) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Both sides of an order, each with the other."""
+    if len(compare.ops) == 1 and isinstance(compare.ops[0], _ORDERS):
+        left, right = compare.left, compare.comparators[0]
+        yield left, right
+        yield right, left

@@ -1,0 +1,160 @@
+"""Where a program reports a number or writes a result, and whether that belongs to an evaluation."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.interpreter.ranks import MAIN
+from distlint.analysis.program.definitions import dotted_name, last_name
+from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.nodes import walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.program.definitions import Function, Module
+
+_LOGS: Final = frozenset(
+    {
+        "log", "log_metrics", "log_metric", "log_dict", "add_scalar", "add_scalars", "info", "print", "write",
+        "set_postfix", "print_on_main", "print_rank_0", "log_for_0", "scalar_summary", "set_description",
+    }
+)  # fmt: skip
+_WRITES: Final = frozenset({"dump", "save", "savez", "to_csv", "to_json", "savetxt", "writelines"})
+_PHASE: Final = re.compile(
+    r"(?<![a-z])(val|valid|validation|validate|eval|evaluate|evaluation|test|dev)(?![a-z])",
+    re.IGNORECASE,
+)
+_JUDGES: Final = re.compile(
+    r"(?<![a-z])(acc|accs|accuracy|bleu|rouge|f1|auc|map|miou|iou|wer|cer|fid|top|perplexity|ppl|recall|precision)"
+    r"(?![a-z])",
+    re.IGNORECASE,
+)
+"""Numbers by which nothing but an evaluation is judged."""
+_METRIC: Final = re.compile(
+    r"loss|metric|score|reward|(?<![a-z])(error|err|kl)(?![a-z])|grad_norm", re.IGNORECASE
+)
+_TRAINING: Final = re.compile(r"(?<![a-z])(train|training)(?![a-z])", re.IGNORECASE)
+_PRESENT: Final = re.compile(r"\.val\b")
+_BACKWARD: Final = ("backward", "manual_backward")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Number:
+    """A number that a call reports: its expression, and the text that names it."""
+
+    node: ast.expr
+    name: str
+
+
+def is_metric(text: str) -> bool:
+    """Whether a name says that it is a number by which a training is judged."""
+    return _METRIC.search(text) is not None or _JUDGES.search(text) is not None
+
+
+def is_evaluation(text: str, function: Function) -> bool:
+    """Whether a metric is of an evaluation, by its name or by the function that it stands in."""
+    text = _PRESENT.sub("", text)  # a meter's present value
+    if _TRAINING.search(text) is not None or not is_metric(text):
+        return False
+    if _PHASE.search(text) is not None:
+        return True
+    return _PHASE.search(function.name) is not None and not goes_backward(function.node)
+
+
+def goes_backward(node: ast.AST) -> bool:
+    """Whether a gradient is computed below a node."""
+    return any(isinstance(n, ast.Call) and last_name(n) in _BACKWARD for n in walk(node))
+
+
+def reports(function: Function) -> Iterator[tuple[ast.Call, list[Number]]]:
+    """The calls of a function that log numbers, with the numbers."""
+    for node in own_nodes(function):
+        if isinstance(node, ast.Call) and last_name(node) in _LOGS and not _is_logarithm(node):
+            values = [
+                v for a in (*node.args, *_keyword_values(node)) for v in _written(function, a)
+            ]
+            numbers = [number for value in values for number in _numbers(value)]
+            if numbers:
+                yield node, numbers
+
+
+def _is_logarithm(node: ast.Call) -> bool:
+    """Whether `log` is that of a library of numbers: `torch.log(iou + 1e-8)`."""
+    return dotted_name(node.func) in ("torch.log", "np.log", "numpy.log", "math.log")
+
+
+def _keyword_values(node: ast.Call) -> list[ast.expr]:
+    return [k.value for k in node.keywords if k.arg not in ("step", "global_step", "file", "flush")]
+
+
+def _written(function: Function, node: ast.expr) -> list[ast.expr]:
+    """A dict that is logged by its name, as it was written in the function; else the expression itself.
+
+    OpenRLHF 3c3be62 openrlhf/trainer/dpo_trainer.py:289: `logs = {…}`, `logs = strategy.all_reduce(logs)`.
+    """
+    if isinstance(node, ast.Name):
+        values = assignments(function).get(node.id, [])
+        dicts = [v for v in values if isinstance(v, ast.Dict)]
+        if dicts and len(dicts) == len(values):
+            return [*dicts]
+    return [node]
+
+
+def _numbers(node: ast.expr) -> Iterator[Number]:
+    match node:
+        case ast.Dict(keys=keys, values=values):
+            for key, value in zip(keys, values, strict=True):
+                yield Number(value, f"{ast.unparse(key) if key else ''} {ast.unparse(value)}")
+        case ast.JoinedStr(values=values):
+            said = ""
+            for part in values:
+                if isinstance(part, ast.FormattedValue):
+                    yield Number(part.value, f"{said} {ast.unparse(part.value)}")
+                    said = ""
+                elif isinstance(part, ast.Constant):
+                    said = str(part.value)
+        case (
+            ast.BinOp(op=ast.Mod(), right=right)
+            | ast.Call(func=ast.Attribute(value=ast.Constant(), attr="format"), args=[right, *_])
+        ):
+            parts = right.elts if isinstance(right, ast.Tuple) else [right]
+            for each in parts:
+                yield Number(each, ast.unparse(each))
+        case ast.Constant():
+            return
+        case ast.expr():
+            yield Number(node, ast.unparse(node))
+
+
+def writes(function: Function) -> Iterator[tuple[ast.Call, ast.expr]]:
+    """The calls of a function that write a result to a file, with what they write."""
+    for node in own_nodes(function):
+        if not isinstance(node, ast.Call):
+            continue
+        match node:
+            case ast.Call(func=ast.Attribute(attr="write"), args=[ast.Call() as text]) if (
+                last_name(text) == "dumps" and text.args
+            ):
+                yield node, text.args[0]
+        if last_name(node) in _WRITES:
+            if node.args:
+                yield node, node.args[0]
+            if isinstance(node.func, ast.Attribute) and last_name(node).startswith("to_"):
+                yield node, node.func.value
+
+
+def on_main_alone(live: LiveProgram, node: ast.AST) -> bool:
+    """Whether rank 0 alone makes a call."""
+    group = live.call_at(node)
+    return group is not None and group.classes == {MAIN}
+
+
+def of_modules(live: LiveProgram) -> Iterator[tuple[Module, Function]]:
+    """The functions of the reported modules."""
+    for module in live.modules:
+        for function in module.all_functions:
+            yield module, function

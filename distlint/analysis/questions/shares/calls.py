@@ -1,0 +1,306 @@
+"""What a call makes of the shares that it is given."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.definitions import Class, Function, last_name
+from distlint.analysis.questions.shares.reading import element_of, path_of
+from distlint.analysis.questions.shares.values import (
+    ALIKE,
+    PLAIN,
+    UNKNOWN,
+    WORLD,
+    Held,
+    Kind,
+    Part,
+    Source,
+    combined,
+    join,
+    plain,
+)
+from distlint.knowledge import facts, randomness
+from distlint.knowledge import shares as tables
+from distlint.knowledge.schema import Effect
+
+if TYPE_CHECKING:
+    from distlint.analysis.questions.shares.interfaces import Following
+    from distlint.knowledge.shares import Ending
+
+_SAMPLER_ENDS: Final = ("DistributedSampler", "DistributedEvalSampler", "DistributedBatchSampler")
+_LOADER: Final = "torch.utils.data.DataLoader"
+
+
+def called(flow: Following, node: ast.Call) -> Held:
+    """What a call returns; what it does to its arguments is done."""
+    args = [flow.value(a) for a in node.args]
+    keywords = {k.arg or "**": flow.value(k.value) for k in node.keywords}
+    receiver = flow.value(node.func.value) if isinstance(node.func, ast.Attribute) else None
+    site, meaning = flow.shares.meaning(flow.function, node)
+    if isinstance(meaning, str):
+        found = _of_library(flow, node, meaning, args, keywords)
+        if found is not None:
+            return found
+    if isinstance(meaning, str) and args and facts.wrapper(meaning) is not None:
+        return args[0]
+    if site is not None and any(row.effect is Effect.COLLECTIVE for row in site.rows):
+        return _of_collective(flow, node, args)
+    if meaning is None and isinstance(node.func, ast.Name):
+        held = flow.variables.get(node.func.id)
+        if held is not None and isinstance(held.made, Function):
+            return flow.shares.run(flow, held.made, node, args, keywords, None, flow.variables)
+    match meaning:
+        case Function():
+            return flow.shares.run(flow, meaning, node, args, keywords, receiver)
+        case Class():
+            return flow.shares.construct(flow, meaning, node, args, keywords)
+    if meaning is None:
+        own = flow.value(node.func)
+        forward = flow.shares.method(own.made, "forward") if isinstance(own.made, Class) else None
+        if forward is not None:
+            return flow.shares.run(flow, forward, node, args, keywords, own)
+    if receiver is not None and isinstance(receiver.made, Class) and meaning is None:
+        method = flow.shares.method(receiver.made, last_name(node))
+        if method is not None:
+            return flow.shares.run(flow, method, node, args, keywords, receiver)
+    if receiver is not None:
+        found = _of_method(flow, node, receiver, args, keywords)
+        if found is not None:
+            return found
+    return _of_unknown(flow, node, meaning, args, keywords)
+
+
+# -- what libraries do -------------------------------------------------------------------------------
+
+
+def _of_library(
+    flow: Following, node: ast.Call, name: str, args: list[Held], keywords: dict[str, Held]
+) -> Held | None:
+    ending = tables.ENDINGS.get(name)
+    if ending is not None:
+        return _ended(flow, node, ending, args)
+    last = name.rpartition(".")[2]
+    if name.startswith("accelerate.Accelerator.prepare"):
+        return _prepared(flow, node, args)
+    if name in tables.SAME and args:
+        return args[0]
+    if name in tables.SPLITS:
+        text = "each rank takes its part here"
+        return Held(Part.SHARE, Source(node, flow.module, text), Kind.LOADER)
+    if _is_sampler(name):
+        return sampled(flow, node)
+    if name == _LOADER or last.endswith(("DataLoader", "FastDataLoader")):
+        return _loader(node, args, keywords)
+    if name in ("builtins.len", "len") and args:
+        return _length(args[0])
+    if last in tables.WORLD_NAMES:
+        return WORLD
+    if name in tables.METERS:
+        return UNKNOWN if "num_process" in keywords else PLAIN
+    if name.startswith(tables.WHOLE_METRICS):
+        return Held(kind=Kind.OTHER, made="torchmetrics")
+    return None
+
+
+def _is_sampler(name: str) -> bool:
+    row = randomness.SAMPLERS.get(name)
+    return row.distributed if row is not None else name.endswith(_SAMPLER_ENDS)
+
+
+def sampled(flow: Following, node: ast.Call) -> Held:
+    padded = not any(
+        k.arg == "drop_last" and getattr(k.value, "value", None) is True for k in node.keywords
+    )
+    source = Source(node, flow.module, "each rank gets its part of the data here", padded)
+    return Held(Part.SHARE, source, Kind.LOADER)
+
+
+def _ended(flow: Following, node: ast.Call, ending: Ending, args: list[Held]) -> Held:
+    """The outcome of a gather or reduction, where the share is one."""
+    if any(k.arg == "group" for k in node.keywords):
+        return _of_collective(flow, node, args)
+    given = args[ending.given] if ending.given < len(args) else ALIKE
+    part = _outcome(node, ending, given)
+    source = given.source
+    shape = given.items or given.fields or given.element
+    result = Held(part, source, ended=node)
+    if shape is not None and ending.fills is None:
+        # Of a tuple or dict each element is gathered.
+        items = tuple(result for _ in given.items) if given.items is not None else None
+        result = result.but(items=items)
+    if ending.fills is None:
+        return result
+    filled = node.args[ending.fills] if ending.fills < len(node.args) else None
+    if filled is not None:
+        _fill(flow, filled, result)
+    return ALIKE
+
+
+def _outcome(node: ast.Call, ending: Ending, given: Held) -> Part:
+    if given.part is not Part.SHARE:
+        return Part.WHOLE if given.part is Part.ALIKE else given.part
+    if ending.operation:
+        words = [ast.unparse(k.value) for k in node.keywords if k.arg == ending.operation]
+        at = ending.operation_at
+        if not words and at is not None and at < len(node.args):
+            words = [ast.unparse(node.args[at])]
+        if any(mean in words[0].lower() for mean in tables.MEANS) if words else False:
+            return Part.WHOLE
+        return Part.SUM if not words or "sum" in words[0].lower() else Part.UNKNOWN
+    if ending.outcome == "padded":
+        return Part.PADDED if given.source is not None and given.source.padded else Part.WHOLE
+    return Part(ending.outcome)
+
+
+def _fill(flow: Following, argument: ast.expr, result: Held) -> None:
+    """What an argument holds after a call that puts its outcome there."""
+    path = path_of(argument)
+    if path:
+        kept = flow.variables.get(path)
+        flow.put(path, result.but(kind=kept.kind if kept is not None else Kind.OTHER))
+    elif isinstance(argument, ast.Subscript):
+        flow.bind(argument.value, result)
+
+
+def _of_collective(flow: Following, node: ast.Call, args: list[Held]) -> Held:
+    """Another collective: nothing is known of what it is given any more, nor of what it returns."""
+    for argument, held in zip(node.args, args, strict=True):
+        if held.part is not Part.ALIKE:
+            _fill(flow, argument, UNKNOWN)
+    return UNKNOWN
+
+
+def _prepared(flow: Following, node: ast.Call, args: list[Held]) -> Held:
+    """What `prepare` gives back: loaders give each rank its part from here on."""
+    if any(isinstance(a, ast.Starred) for a in node.args):
+        return ALIKE
+    found = tuple(_one_prepared(flow, node, a, h) for a, h in zip(node.args, args, strict=True))
+    if len(found) == 1:
+        return found[0]
+    return Held(items=found) if found else ALIKE
+
+
+def _one_prepared(flow: Following, node: ast.Call, argument: ast.expr, held: Held) -> Held:
+    name = last_name(argument).lower()
+    named = name.endswith(("loader", "loaders", "_dl", "dataloader")) or "loader" in name
+    if held.kind is not Kind.LOADER and not named:
+        return held
+    if isinstance(argument, ast.List | ast.Tuple | ast.ListComp):
+        return ALIKE
+    source = Source(node, flow.module, "each rank gets its part of the data here", padded=True)
+    return Held(Part.SHARE, source, Kind.LOADER)
+
+
+def _loader(node: ast.Call, args: list[Held], keywords: dict[str, Held]) -> Held:
+    """A loader gives a share where its sampler or its data set is one."""
+    given = [keywords[k] for k in ("sampler", "batch_sampler", "dataset") if k in keywords] + args
+    share = next((held for held in given if held.is_share), None)
+    if share is None:
+        return Held(kind=Kind.LOADER)
+    source = share.source
+    drops = any(
+        k.arg == "drop_last" and getattr(k.value, "value", None) is True for k in node.keywords
+    )
+    if source is not None and drops:
+        source = Source(source.node, source.module, source.text)
+    return Held(Part.SHARE, source, Kind.LOADER)
+
+
+def _length(held: Held) -> Held:
+    if held.kind is Kind.LOADER:
+        return Held(kind=Kind.LENGTH, source=held.source) if held.is_share else ALIKE
+    return plain(held)
+
+
+# -- methods and functions that no table knows -------------------------------------------------------
+
+
+def _of_method(
+    flow: Following, node: ast.Call, receiver: Held, args: list[Held], keywords: dict[str, Held]
+) -> Held | None:
+    assert isinstance(node.func, ast.Attribute)
+    method, owner = node.func.attr, node.func.value
+    given = [*args, *keywords.values()]
+    if receiver.made == "torchmetrics":
+        return Held(Part.WHOLE) if method in ("compute", "__call__") else ALIKE
+    if method in ("items", "values", "keys") and not given:
+        value = _values(receiver)
+        pair = Held(value.part, value.source, items=(ALIKE, value), ended=value.ended)
+        element = {"items": pair, "values": value, "keys": ALIKE}[method]
+        return Held(element.part, element.source, element=element, ended=element.ended)
+    if tables.SYNCHRONISES.search(method):
+        if receiver.part is not Part.ALIKE:
+            _fill(flow, owner, UNKNOWN)
+        return UNKNOWN if any(v.part is not Part.ALIKE for v in (receiver, *given)) else ALIKE
+    if method in tables.KEEPS:
+        kept = combined(plain(v) for v in given)
+        if receiver.kind is Kind.PLAIN:
+            flow.keep(owner, kept)
+        elif kept.part is not Part.ALIKE:
+            _fill(flow, owner, UNKNOWN)
+        return receiver if method.endswith("_") else ALIKE
+    if method in tables.NOT_DATA:
+        return ALIKE
+    if receiver.part is not Part.ALIKE:
+        # A method of a tensor: `loss.item()`, `outputs.argmax(-1)`, `preds.eq(labels)`.
+        return combined((plain(receiver), *(plain(v) for v in given)))
+    return None
+
+
+def _values(held: Held) -> Held:
+    if held.fields:
+        values = list(held.fields.values())
+        found = values[0]
+        for value in values[1:]:
+            found = join(found, value)
+        return found
+    return Held(held.part, held.source, ended=held.ended)
+
+
+def _of_unknown(
+    flow: Following,
+    node: ast.Call,
+    meaning: object,
+    args: list[Held],
+    keywords: dict[str, Held],
+) -> Held:
+    name = last_name(node)
+    given = [*args, *keywords.values()]
+    if name in ("enumerate", "zip") and args:
+        return _pairs(name, args)
+    if name == "next" and args:
+        return element_of(args[0])
+    if name in tables.RUNNERS and args and meaning is not Function:
+        return args[0]
+    if "loader" in name.lower() and any(v.is_share for v in given):
+        return _loader(node, args, keywords)
+    if name in tables.PLAIN:
+        made = combined(plain(v) for v in given)
+        of = flow.shares.live.resolve(flow.module, node.args[0]) if node.args else None
+        element = Held(made=of) if name == "defaultdict" and isinstance(of, Class) else None
+        return made.but(kind=Kind.PLAIN, element=element)
+    held = combined(plain(v) for v in given)
+    if held.part is Part.ALIKE:
+        return ALIKE
+    if isinstance(meaning, str) and (
+        meaning.startswith(tables.LOCAL_LIBRARIES) or facts.is_builtin(meaning)
+    ):
+        return held
+    if isinstance(meaning, str) and meaning.startswith(tables.DISTRIBUTED_LIBRARIES):
+        return UNKNOWN
+    if tables.SYNCHRONISES.search(name) or name in tables.ASKS:
+        return UNKNOWN if held.part in _NOT_OF_ALL else held
+    # `model(batch)`, `criterion(output, target)`, `scheduler.add_noise(…)`: objects that the program
+    # was given. What puts shares together says so in its name.
+    return held
+
+
+_NOT_OF_ALL: Final = frozenset({Part.SHARE, Part.SUM, Part.PADDED})
+
+
+def _pairs(name: str, args: list[Held]) -> Held:
+    items = (ALIKE, element_of(args[0])) if name == "enumerate" else tuple(map(element_of, args))
+    made = combined(plain(i) for i in items)
+    pair = made.but(items=items)
+    return Held(made.part, made.source, element=pair)

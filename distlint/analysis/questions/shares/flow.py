@@ -1,0 +1,377 @@
+"""One function followed forward, statement by statement: whose its variables are."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.questions.shares.calls import called
+from distlint.analysis.questions.shares.reading import (
+    element_of,
+    holds,
+    path_of,
+    takes_share,
+    unpacked,
+    where_distributed,
+)
+from distlint.analysis.questions.shares.values import (
+    ALIKE,
+    PLAIN,
+    WORLD,
+    Held,
+    Kind,
+    Part,
+    Source,
+    combined,
+    computed,
+    join,
+    plain,
+)
+from distlint.knowledge import shares as tables
+
+if TYPE_CHECKING:
+    from distlint.analysis.program.definitions import Function
+    from distlint.analysis.questions.shares.interfaces import Known
+
+_ROUNDS: Final = 2
+"""How often a loop's body is followed: what it carries over is known the second time."""
+
+
+class Flow:
+    """A function with what its variables hold."""
+
+    def __init__(
+        self, shares: Known, function: Function, variables: dict[str, Held], depth: int = 0
+    ) -> None:
+        self.shares = shares
+        self.function = function
+        self.module = function.module
+        self.variables = variables
+        self.depth = depth
+        self.returned: Held | None = None
+        self.yielded: Held | None = None
+
+    def run(self) -> Held:
+        """Follow the body; what the function returns."""
+        self.block(self.function.body)
+        if self.function.is_generator:
+            element = self.yielded or ALIKE
+            return Held(element.part, element.source, element=element)
+        return self.returned or ALIKE
+
+    # -- statements ----------------------------------------------------------------------------------
+
+    def block(self, body: list[ast.stmt]) -> bool:
+        """Follow statements; whether the next one is reached."""
+        return all(self.statement(statement) for statement in body)
+
+    def statement(self, node: ast.stmt) -> bool:
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                held = self.value(value)
+                for target in targets:
+                    self.bind(target, held)
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                self.bind(target, self.value(value))
+            case ast.AugAssign(target=target, op=operator, value=value):
+                before = self.value(target)
+                after = computed(before, operator, self.value(value))
+                kept = before.kind is Kind.PLAIN and after.kind is Kind.OTHER
+                self.bind(target, after.but(kind=Kind.PLAIN) if kept else after)
+            case ast.Expr(value=value):
+                self.value(value)
+            case ast.Return(value=value):
+                held = ALIKE if value is None else self.value(value)
+                self.returned = held if self.returned is None else join(self.returned, held)
+                return False
+            case ast.Raise() | ast.Continue() | ast.Break():
+                return not isinstance(node, ast.Raise)
+            case ast.If(test=test, body=body, orelse=orelse):
+                return self._if(test, body, orelse)
+            case ast.For(target=target, iter=iterable) | ast.AsyncFor(target=target, iter=iterable):
+                self._loop(node, target, self._iterated(iterable))
+            case ast.While(test=test):
+                self.value(test)
+                self._loop(node, None, ALIKE)
+            case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
+                for item in items:
+                    held = self.value(item.context_expr)
+                    if item.optional_vars is not None:
+                        self.bind(item.optional_vars, held)
+                return self.block(body)
+            case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=final):
+                return self._try(body, [h.body for h in handlers], orelse, final)
+            case ast.Match(subject=subject, cases=cases):
+                self.value(subject)
+                return self._ways([case.body for case in cases] + [[]])
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                nested = self.function.nested.get(name)
+                if nested is not None:
+                    self.variables[name] = Held(made=nested)
+            case ast.Assert(test=test):
+                self.value(test)
+        return True
+
+    def _if(self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt]) -> bool:
+        self.value(test)
+        match self._decided(test):
+            case True:
+                return self.block(body)
+            case False:
+                return self.block(orelse)
+        return self._ways([body, orelse])
+
+    def _decided(self, test: ast.expr) -> bool | None:
+        """What a condition is where several ranks run and variables hold what was written out."""
+        match test:
+            case ast.Compare(
+                left=ast.Name(id=name), ops=[operator], comparators=[ast.expr() as other]
+            ) if name in self.variables:
+                left, right = self.variables[name].const, self.value(other).const
+                if type(left) is int and type(right) is int:
+                    return holds(left, operator, right)
+        return where_distributed(test)
+
+    def _ways(self, bodies: list[list[ast.stmt]]) -> bool:
+        """Follow several ways from here, and join what they leave."""
+        before, after = self.variables, []
+        for body in bodies:
+            self.variables = dict(before)
+            if self.block(body):
+                after.append(self.variables)
+        self.variables = met(after) if after else before
+        return bool(after)
+
+    def _try(
+        self,
+        body: list[ast.stmt],
+        handlers: list[list[ast.stmt]],
+        orelse: list[ast.stmt],
+        final: list[ast.stmt],
+    ) -> bool:
+        on = self._ways([[*body, *orelse], *handlers])
+        return self.block(final) and on
+
+    def _loop(self, node: ast.stmt, target: ast.expr | None, element: Held) -> None:
+        for _ in range(_ROUNDS):
+            before = dict(self.variables)
+            if target is not None:
+                self.bind(target, element)
+            self.block(node.body)  # type: ignore[attr-defined]
+            self.variables = met([before, self.variables])
+            if all(self.variables[name].part is held.part for name, held in before.items()):
+                break  # nothing is carried over that was not known before
+        self.block(node.orelse)  # type: ignore[attr-defined]
+
+    def _iterated(self, iterable: ast.expr) -> Held:
+        """What a loop gets from what it iterates over.
+
+        Loaders go through helpers of all kinds: `logger.log_every(loader, 10)`, `Prefetcher(loader)`.
+        """
+        found = element_of(self.value(iterable))
+        if found.part in (Part.ALIKE, Part.UNKNOWN) and isinstance(iterable, ast.Call):
+            for argument in iterable.args:
+                held = self.shares.seen.get(id(argument))
+                if held is not None and held.value.kind is Kind.LOADER and held.value.is_share:
+                    return element_of(held.value)
+        return found
+
+    # -- variables -----------------------------------------------------------------------------------
+
+    def bind(self, target: ast.expr, value: Held) -> None:
+        """Put a value into a target of an assignment."""
+        match target:
+            case ast.Tuple(elts=targets) | ast.List(elts=targets):
+                starred = any(isinstance(t, ast.Starred) for t in targets)
+                items = None if starred else unpacked(value, len(targets))
+                for number, each in enumerate(targets):
+                    self.bind(each, items[number] if items else element_of(value))
+            case ast.Starred(value=inner):
+                self.bind(inner, plain(value))
+            case _:
+                path = path_of(target)
+                if path:
+                    self.put(path, value)
+                if isinstance(target, ast.Subscript):
+                    self.keep(target.value, value)
+
+    def put(self, path: str, value: Held) -> None:
+        """Let a variable hold a value, and forget what was known of its parts."""
+        for name in [n for n in self.variables if n.startswith((f"{path}.", f"{path}["))]:
+            del self.variables[name]
+        self.variables[path] = value
+
+    def keep(self, container: ast.expr, value: Held) -> None:
+        """Put a value into what a container holds."""
+        path = path_of(container)
+        if path:
+            before = self.value(container)
+            part = combined((plain(before), plain(value)))
+            self.variables[path] = before.but(
+                part=part.part,
+                source=part.source,
+                ended=part.ended,
+                items=None,
+                element=before.element if before.element and before.element.made else None,
+            )
+
+    # -- expressions ---------------------------------------------------------------------------------
+
+    def value(self, node: ast.expr) -> Held:
+        """Whose an expression is; remembered for the rules."""
+        held = self._value(node)
+        self.shares.see(node, held, self.function)
+        return held
+
+    def _value(self, node: ast.expr) -> Held:
+        match node:
+            case ast.Constant(value=bool() | int() as value):
+                return PLAIN.but(const=value)
+            case ast.Constant():
+                return PLAIN
+            case ast.Name(id=name):
+                found = self.variables.get(name)
+                if found is not None:
+                    return found
+                return WORLD if name in tables.WORLD_NAMES else ALIKE
+            case ast.Attribute(value=owner, attr=attr):
+                path = path_of(node)
+                base = self.value(owner)
+                found = self.variables.get(path) if path else None
+                return found if found is not None else self.attribute(base, attr)
+            case ast.Subscript(value=owner, slice=index):
+                return self._element(node, owner, index)
+            case ast.Call():
+                return called(self, node)
+            case ast.BinOp(left=left, op=operator, right=right):
+                return computed(
+                    plain_but_world(self.value(left)), operator, plain_but_world(self.value(right))
+                )
+            case ast.UnaryOp(op=operation, operand=operand):
+                held = self.value(operand)
+                if isinstance(operation, ast.USub) and isinstance(held.const, int):
+                    return held.but(const=-held.const)
+                return plain(held)
+            case ast.BoolOp(values=values):
+                return self._either(values)
+            case ast.Compare(left=left, comparators=others):
+                return combined(plain(self.value(v)) for v in (left, *others))
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                self.value(test)
+                yes, no = self.value(body), self.value(orelse)
+                choice = self._decided(test)
+                return join(yes, no) if choice is None else yes if choice else no
+            case ast.JoinedStr(values=values):
+                return combined(plain(self.value(v)) for v in values)
+            case (
+                ast.FormattedValue(value=value) | ast.Await(value=value) | ast.Starred(value=value)
+            ):
+                return self.value(value)
+            case ast.NamedExpr(target=target, value=value):
+                held = self.value(value)
+                self.bind(target, held)
+                return held
+            case ast.Yield(value=ast.expr() as value) | ast.YieldFrom(value=value):
+                held = self.value(value)
+                held = element_of(held) if isinstance(node, ast.YieldFrom) else held
+                self.yielded = held if self.yielded is None else join(self.yielded, held)
+                return ALIKE
+        return self._container(node)
+
+    def _container(self, node: ast.expr) -> Held:
+        """A list, dict or comprehension; nothing is known of other expressions."""
+        match node:
+            case ast.Tuple(elts=elements) | ast.List(elts=elements) | ast.Set(elts=elements):
+                items = tuple(self.value(e) for e in elements)
+                made = combined(plain(i) for i in items)
+                starred = any(isinstance(e, ast.Starred) for e in elements)
+                return made.but(kind=Kind.PLAIN, items=None if starred else items or None)
+            case ast.Dict(keys=keys, values=values):
+                return self._dict(keys, values)
+            case (
+                ast.ListComp(elt=element) | ast.SetComp(elt=element) | ast.GeneratorExp(elt=element)
+            ):
+                return self._comprehension(node.generators, element)
+            case ast.DictComp(value=element):
+                return self._comprehension(node.generators, element)
+        return ALIKE
+
+    def _either(self, values: list[ast.expr]) -> Held:
+        """`resumed or loader`: one of them."""
+        found, *others = [self.value(v) for v in values]
+        for other in others:
+            found = join(found, other)
+        return found
+
+    def attribute(self, base: Held, attr: str) -> Held:
+        """An attribute of a value, where nothing was assigned to it."""
+        if attr in tables.WORLD_NAMES:
+            return WORLD
+        if base.fields is not None and attr in base.fields:
+            return base.fields[attr]
+        own = self.shares.attribute_of(base, attr)
+        if own is not None:
+            return own
+        if attr in tables.NOT_DATA:
+            return ALIKE
+        if base.kind is Kind.LOADER:
+            return base if "sampler" in attr or "loader" in attr else ALIKE
+        return plain(base)
+
+    def _element(self, node: ast.Subscript, owner: ast.expr, index: ast.expr) -> Held:
+        path = path_of(node)
+        base = self.value(owner)
+        self.value(index)
+        found = self.variables.get(path) if path else None
+        if found is not None:
+            return found
+        match index:
+            case ast.Constant(value=int() as number) if base.items is not None:
+                return base.items[number] if -len(base.items) <= number < len(base.items) else ALIKE
+            case ast.Constant(value=str() as key) if base.fields is not None:
+                return base.fields.get(key, plain(base))
+            case ast.Slice() if base.part is Part.ALIKE and takes_share(index):
+                text = "each rank takes its part here"
+                return Held(Part.SHARE, Source(node, self.module, text), Kind.LOADER)
+            case ast.Slice():
+                return base.but(items=None)
+        return element_of(base) if base.kind is not Kind.LOADER else plain(base)
+
+    def _dict(self, keys: list[ast.expr | None], values: list[ast.expr]) -> Held:
+        fields: dict[str, Held] = {}
+        held = []
+        for key, value in zip(keys, values, strict=True):
+            each = self.value(value)
+            held.append(plain(each))
+            match key:
+                case ast.Constant(value=str() as name):
+                    fields[name] = each
+        made = combined(held)
+        return made.but(kind=Kind.PLAIN, fields=fields if len(fields) == len(keys) else None)
+
+    def _comprehension(self, generators: list[ast.comprehension], element: ast.expr) -> Held:
+        outer = self.variables
+        self.variables = dict(outer)
+        for generator in generators:
+            self.bind(generator.target, self._iterated(generator.iter))
+            for test in generator.ifs:
+                self.value(test)
+        made = self.value(element)
+        self.variables = outer
+        return Held(made.part, made.source, Kind.PLAIN, element=made, ended=made.ended)
+
+
+def plain_but_world(value: Held) -> Held:
+    """An operand: numbers of ranks and of batches keep what they are."""
+    return value if value.kind in (Kind.WORLD, Kind.LENGTH) else plain(value)
+
+
+def met(ways: list[dict[str, Held]]) -> dict[str, Held]:
+    """The variables where ways meet."""
+    first, *others = ways
+    found = dict(first)
+    for other in others:
+        for name, value in other.items():
+            known = found.get(name)
+            found[name] = value if known is None else join(known, value)
+    return found

@@ -1,0 +1,86 @@
+"""What following a function, a call and a program ask of one another."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.program.definitions import Class, Definition, Function, Module
+    from distlint.analysis.questions.shares.values import Held
+
+
+class Seen(Protocol):
+    """An expression, and whose it is."""
+
+    value: Held
+
+
+class Following(Protocol):
+    """A function that is being followed."""
+
+    shares: Known
+    function: Function
+    module: Module
+    variables: dict[str, Held]
+
+    def value(self, node: ast.expr) -> Held:
+        """Whose an expression is."""
+
+    def bind(self, target: ast.expr, value: Held) -> None:
+        """Put a value into a target of an assignment."""
+
+    def put(self, path: str, value: Held) -> None:
+        """Let a variable hold a value."""
+
+    def keep(self, container: ast.expr, value: Held) -> None:
+        """Put a value into what a container holds."""
+
+
+class Known(Protocol):
+    """What is known of a program."""
+
+    live: LiveProgram
+
+    @property
+    def seen(self) -> Mapping[int, Seen]:
+        """The expressions that were followed, by `id`."""
+
+    def see(self, node: ast.expr, value: Held, function: Function) -> None:
+        """Remember whose an expression is."""
+
+    def attribute_of(self, owner: Held, attr: str) -> Held | None:
+        """What the methods of a class put into an attribute."""
+
+    def meaning(
+        self, function: Function, node: ast.Call
+    ) -> tuple[CallSite | None, Definition | None]:
+        """The call as the ranks make it, and what is called."""
+
+    def method(self, cls: Class, name: str) -> Function | None:
+        """A method of a class."""
+
+    def run(
+        self,
+        caller: Following,
+        function: Function,
+        node: ast.Call,
+        args: list[Held],
+        keywords: dict[str, Held],
+        receiver: Held | None,
+        around: dict[str, Held] | None = None,
+    ) -> Held:
+        """What a function of the program returns for these arguments."""
+
+    def construct(
+        self,
+        caller: Following,
+        cls: Class,
+        node: ast.Call,
+        args: list[Held],
+        keywords: dict[str, Held],
+    ) -> Held:
+        """An object of a class of the program."""

@@ -1,0 +1,467 @@
+"""The functions of a program followed from where shares begin."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.definitions import Class, Function, last_name
+from distlint.analysis.program.syntax import default_of, own_nodes
+from distlint.analysis.questions.shares.calls import sampled
+from distlint.analysis.questions.shares.flow import Flow
+from distlint.analysis.questions.shares.reading import path_of
+from distlint.analysis.questions.shares.values import (
+    ALIKE,
+    UNKNOWN,
+    Held,
+    Kind,
+    Part,
+    combined,
+    join,
+    plain,
+)
+from distlint.knowledge import facts
+from distlint.knowledge import shares as tables
+
+if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.program.definitions import Definition, Module
+    from distlint.analysis.questions.shares.interfaces import Following
+
+_BEGINS: Final = re.compile(
+    r"Distributed\w*Sampler|\.prepare\(|prepare_data_loader|split_between_processes|split_dataset_by_node"
+    r"|\b(?:rank|process_index|get_rank\(\))\s*(?:::|\*)"
+)
+"""What a function holds in which shares begin."""
+_DEPTH: Final = 8
+_LEVELS: Final = 3
+"""How many calls away from where a share begins a function may be that is followed by itself."""
+
+
+_ENDED: Final = frozenset({Part.SUM, Part.WHOLE, Part.PADDED, Part.UNKNOWN})
+
+
+def _synchronises(method: Function) -> bool:
+    """Whether a method puts shares together, by the names that it calls."""
+    return any(
+        isinstance(n, ast.Call) and tables.SYNCHRONISES.search(last_name(n))
+        for n in own_nodes(method)
+    )
+
+
+@dataclass(slots=True, eq=False)
+class Seen:
+    """An expression of a function, and whose it is."""
+
+    node: ast.expr
+    value: Held
+    function: Function
+
+
+class Shares:
+    """Whose the expressions of a program are: `of(node)`."""
+
+    def __init__(self, live: LiveProgram) -> None:
+        self.live = live
+        self.seen: dict[int, Seen] = {}
+        self._done: dict[object, tuple[Held, dict[str, Held]]] = {}
+        self._running: list[Function] = []
+        self._followed: set[Function] = set()
+        self._again = False
+        self._attributes: dict[tuple[Class, str], Held | None] = {}
+        self._fields: dict[Class, dict[str, Held]] = {}
+        self._finals: dict[Function, dict[str, Held]] = {}
+        roots = _roots(live)
+        self._follow(roots)
+        if self._again:
+            # Objects are made of shares: what their methods see is known now.
+            self.seen, self._done, self._attributes, self._finals = {}, {}, {}, {}
+            self._follow(roots)
+
+    def of(self, node: ast.AST) -> Held:
+        """Whose an expression is, over all ways that lead to it."""
+        found = self.seen.get(id(node))
+        return found.value if found is not None else ALIKE
+
+    def follows(self, function: Function) -> bool:
+        """Whether a function was followed at all."""
+        return function in self._followed
+
+    def module_of(self, node: ast.AST) -> Module | None:
+        """The file in which an expression stands."""
+        found = self.seen.get(id(node))
+        return found.function.module if found is not None else None
+
+    def see(self, node: ast.expr, value: Held, function: Function) -> None:
+        """Remember whose an expression is."""
+        known = self.seen.get(id(node))
+        self._followed.add(function)
+        if known is None:
+            self.seen[id(node)] = Seen(node, value, function)
+        elif known.value is not value:
+            known.value = join(known.value, value)
+
+    def _follow(self, roots: list[Function]) -> None:
+        for function in roots:
+            self._final(function)
+
+    def _final(self, function: Function) -> dict[str, Held]:
+        """The variables at the end of a function that is followed by itself."""
+        if function not in self._finals:
+            self._finals[function] = {}
+            if function in self._running:
+                return {}
+            variables = self._start(function, {})
+            self._running.append(function)
+            flow = Flow(self, function, variables)
+            flow.run()
+            self._running.pop()
+            self._finals[function] = flow.variables
+        return self._finals[function]
+
+    def _start(self, function: Function, given: dict[str, Held]) -> dict[str, Held]:
+        variables = {**_defaults(function), **given}
+        if function.cls is not None and "self" in variables:
+            variables["self"] = Held(made=function.cls)
+        return variables
+
+    # -- calls of the program's own functions ----------------------------------------------------------
+
+    def meaning(
+        self, function: Function, node: ast.Call
+    ) -> tuple[CallSite | None, Definition | None]:
+        """The call as the ranks make it, where they do, and what is called."""
+        group = self.live.call_at(node)
+        if group is not None:
+            site = group.site
+            callee = site.callee
+            if callee is not None and callee.name == "__init__" and callee.cls is not None:
+                super_ = isinstance(node.func, ast.Attribute) and node.func.attr == "__init__"
+                return site, callee if super_ else callee.cls
+            if callee is not None:
+                return site, callee
+            found = self.live.resolve(function.module, node.func)
+            if isinstance(found, Class):
+                return site, found
+            return site, None if site.name.startswith(".") else site.name
+        found = self.live.resolve(function.module, node.func)
+        if found is None and isinstance(node.func, ast.Name):
+            return None, f"builtins.{node.func.id}" if facts.is_builtin(node.func.id) else None
+        return None, found
+
+    def method(self, cls: Class, name: str) -> Function | None:
+        """A method of a class of the program."""
+        return self.live.program.find_method(cls, name)
+
+    def run(
+        self,
+        caller: Following,
+        function: Function,
+        node: ast.Call,
+        args: list[Held],
+        keywords: dict[str, Held],
+        receiver: Held | None,
+        around: dict[str, Held] | None = None,
+    ) -> Held:
+        """What a function of the program returns for these arguments; what it changes is changed."""
+        given = _bound(function, node, args, keywords, receiver)
+        interesting = any(h.part is not Part.ALIKE for h in given.values())
+        if not interesting and around is None and function not in self._sources:
+            return ALIKE
+        if self.is_local(function):
+            made = combined(plain(h) for h in given.values())
+            if receiver is not None and isinstance(node.func, ast.Attribute) and made.is_share:
+                # What the method keeps of it is not looked at.
+                _changed_object(caller, node.func.value, {"self.": made})
+            return made
+        if function in self._running or len(self._running) > _DEPTH:
+            return _unfollowed(given)
+        key = (
+            (function, tuple(sorted((k, v.key()) for k, v in given.items())))
+            if around is None
+            else None
+        )
+        found = self._done.get(key) if key is not None else None
+        if found is None:
+            variables = {**(around or {}), **self._start(function, given)}
+            if receiver is not None and receiver.made is not None and "self" in variables:
+                variables["self"] = receiver
+            self._running.append(function)
+            flow = Flow(self, function, variables)
+            found = flow.run(), flow.variables
+            self._running.pop()
+            if key is not None:
+                self._done[key] = found
+        _changed(caller, function, node, given, found[1])
+        if receiver is not None and receiver.is_share and _synchronises(function):
+            assert isinstance(node.func, ast.Attribute)
+            caller.bind(node.func.value, UNKNOWN.but(made=receiver.made))
+        return found[0]
+
+    def is_local(self, function: Function) -> bool:
+        """Whether nothing in a function, nor in what it calls, has to do with ranks."""
+        return self.live.summaries.is_plain(function, ()) and function not in self._sources
+
+    def construct(
+        self,
+        caller: Following,
+        cls: Class,
+        node: ast.Call,
+        args: list[Held],
+        keywords: dict[str, Held],
+    ) -> Held:
+        """An object of a class of the program."""
+        made = combined(plain(h) for h in (*args, *keywords.values()))
+        _, libraries = self.live.program.mro(cls)
+        is_loader = cls.name.endswith(("Loader", "Prefetcher", "Sampler")) or any(
+            base.endswith(("DataLoader", "Sampler")) for base in libraries
+        )
+        if is_loader and ("Distributed" in cls.name and "Sampler" in cls.name):
+            return sampled(caller, node)
+        if made.is_share and is_loader:
+            return Held(Part.SHARE, made.source, Kind.LOADER)
+        init = self.method(cls, "__init__")
+        if init is not None and (made.part is not Part.ALIKE or init in self._sources):
+            self._initialise(cls, init, _bound(init, node, args, keywords, Held(made=cls)))
+        return Held(made=cls)
+
+    def _initialise(self, cls: Class, init: Function, given: dict[str, Held]) -> None:
+        """Follow `__init__`, and remember what it puts into the object."""
+        key = (cls, init, tuple(sorted((k, v.key()) for k, v in given.items())))
+        if key in self._done or init in self._running or len(self._running) > _DEPTH:
+            return
+        self._running.append(init)
+        flow = Flow(self, init, self._start(init, given) | {"self": Held(made=cls)})
+        self._done[key] = flow.run(), flow.variables
+        self._running.pop()
+        kept = self._fields.setdefault(cls, {})
+        for name, value in flow.variables.items():
+            if name.startswith("self.") and name.count(".") == 1:
+                attr = name[5:]
+                kept[attr] = join(kept[attr], value) if attr in kept else value
+                self._again |= value.is_share
+
+    def attribute_of(self, owner: Held, attr: str) -> Held | None:
+        """What the methods of a class put into an attribute of its objects; None where they do not."""
+        if not isinstance(owner.made, Class):
+            return None
+        key = owner.made, attr
+        if key not in self._attributes:
+            self._attributes[key] = None
+            self._attributes[key] = self._attribute(owner.made, attr)
+        found = self._attributes[key]
+        if owner.part is Part.ALIKE or found is None:
+            return found
+        method = self.method(owner.made, attr)
+        if method is not None and (found.part in _ENDED or _synchronises(method)):
+            return UNKNOWN
+        return Held(owner.part, owner.source, found.kind, made=found.made)
+
+    def _attribute(self, cls: Class, attr: str) -> Held | None:
+        values = []
+        for each in self.live.program.mro(cls)[0]:
+            if attr in self._fields.get(each, {}):
+                values.append(self._fields[each][attr])
+            for method in each.self_assigned.get(attr, ()):
+                value = self._final(method).get(f"self.{attr}")
+                if value is not None:
+                    values.append(value)
+            if attr in each.methods and each.methods[attr].has_decorator(
+                "property", "cached_property"
+            ):
+                returned = Flow(self, each.methods[attr], {"self": Held(made=cls)}).run()
+                values.append(returned)
+        if not values:
+            return None
+        found = values[0]
+        for value in values[1:]:
+            found = join(found, value)
+        return found
+
+    @property
+    def _sources(self) -> frozenset[Function]:
+        return self.live.answer(_beginnings)
+
+
+def shares(live: LiveProgram) -> Shares:
+    """Whose the expressions of the program are, where a share can reach them."""
+    return Shares(live)
+
+
+def _unfollowed(given: dict[str, Held]) -> Held:
+    return ALIKE if combined(plain(h) for h in given.values()).part is Part.ALIKE else UNKNOWN
+
+
+def _defaults(function: Function) -> dict[str, Held]:
+    """The parameters of a function where nothing is given: numbers and flags that are written out."""
+    found = {}
+    for name in function.parameters:
+        match default_of(function, name):
+            case ast.Constant(value=bool() | int() as value):
+                found[name] = ALIKE.but(const=value)
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as value)):
+                found[name] = ALIKE.but(const=-value)
+            case _:
+                found[name] = ALIKE
+    return found
+
+
+def _bound(
+    function: Function,
+    node: ast.Call,
+    args: list[Held],
+    keywords: dict[str, Held],
+    receiver: Held | None,
+) -> dict[str, Held]:
+    """The parameters of a function with what a call gives them."""
+    names = function.parameters
+    bound: dict[str, Held] = {}
+    if function.cls is not None and names[:1] == ["self"]:
+        bound["self"] = receiver if receiver is not None else Held(made=function.cls)
+        names = names[1:]
+    if not any(isinstance(a, ast.Starred) for a in node.args):
+        bound.update(zip(names, args, strict=False))
+    bound.update({k: v for k, v in keywords.items() if k in names})
+    if not isinstance(function.node, ast.Module):
+        spec = function.node.args
+        if spec.vararg is not None:
+            bound[spec.vararg.arg] = combined(map(plain, args)).but(kind=Kind.PLAIN)
+        if spec.kwarg is not None:
+            others = {k: v for k, v in keywords.items() if k not in names}
+            made = combined(map(plain, others.values()))
+            bound[spec.kwarg.arg] = made.but(kind=Kind.PLAIN, fields=others or None)
+    return bound
+
+
+def _changed(
+    caller: Following,
+    function: Function,
+    node: ast.Call,
+    given: dict[str, Held],
+    after: dict[str, Held],
+) -> None:
+    """Give the caller what a function has put into its arguments: `reduce_(loss)`, `meter.update(loss)`."""
+    names = [n for n in function.parameters if n != "self" or function.cls is None]
+    pairs: list[tuple[str, ast.expr]] = list(zip(names, node.args, strict=False))
+    pairs += [(k.arg, k.value) for k in node.keywords if k.arg is not None]
+    bound_again = {
+        target.id
+        for n in own_nodes(function)
+        if isinstance(n, ast.Assign)
+        for target in n.targets
+        if isinstance(target, ast.Name)
+    }
+    for name, argument in pairs:
+        path, value = path_of(argument), after.get(name)
+        if not path or value is None or name in bound_again or value is given.get(name):
+            continue
+        if value.part in _ENDED or value.kind is Kind.PLAIN:
+            caller.variables[path] = value
+    if isinstance(node.func, ast.Attribute) and function.cls is not None:
+        _changed_object(caller, node.func.value, after)
+
+
+def _changed_object(caller: Following, owner: ast.expr, after: dict[str, Held]) -> None:
+    """Let an object hold what a method has put into its attributes."""
+    own = {name: value for name, value in after.items() if name.startswith("self.")}
+    path = path_of(owner)
+    if path == "self":
+        caller.variables.update(own)
+        return
+    parts = {value.part for value in own.values()} - {Part.ALIKE}
+    made = caller.value(owner).made
+    if not parts or not (isinstance(made, Class) and tables.METER_CLASSES.search(made.name)):
+        return
+    source = next((v.source for v in own.values() if v.source is not None), None)
+    part = Part.SHARE if parts == {Part.SHARE} else Part.UNKNOWN
+    held = Held(part, source)
+    if path:
+        before = caller.value(owner)
+        caller.variables[path] = held.but(made=before.made)
+    elif isinstance(owner, ast.Subscript):
+        before = caller.value(owner.value)
+        caller.keep(owner.value, held)
+        if before.element is not None:
+            known = caller.value(owner.value)
+            caller.put(path_of(owner.value), known.but(element=held.but(made=before.element.made)))
+
+
+# -- where to begin ------------------------------------------------------------------------------------
+
+
+def _beginnings(live: LiveProgram) -> frozenset[Function]:
+    """The functions in which a share begins, the methods beside them, and those that call them."""
+    begin: set[Function] = set()
+    for module in live.program.modules.values():
+        if _BEGINS.search(module.source.text):
+            begin.update(_in_module(module))
+    found = set(begin)
+    for function in begin:
+        if function.cls is not None:
+            found.update(function.cls.methods.values())
+    names = _names(begin)
+    for _ in range(_LEVELS):
+        more = {
+            function
+            for module in live.program.modules.values()
+            if any(f"{name}(" in module.source.text for name in names)
+            for function in module.all_functions
+            if function not in found and _calls(function, names)
+        }
+        found |= more
+        names = _names(more)
+    return frozenset(found)
+
+
+_COMMON: Final = frozenset(
+    {"__init__", "forward", "__call__", "get", "update", "main", "train", "step"}
+)
+
+
+def _names(functions: set[Function]) -> set[str]:
+    """The names of functions that may hand a share to who calls them."""
+    return {
+        f.name
+        for f in functions
+        if f.name not in _COMMON
+        and any(isinstance(n, ast.Return) and n.value is not None for n in own_nodes(f))
+    }
+
+
+def _in_module(module: Module) -> Iterator[Function]:
+    lines = module.source.text.splitlines()
+    for function in module.all_functions:
+        if not function.is_module_body:
+            node = function.node
+            text = "\n".join(lines[node.lineno - 1 : node.end_lineno])  # type: ignore[union-attr]
+            if _BEGINS.search(text):
+                yield function
+    for statement in module.source.tree.body:
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue
+        if _BEGINS.search("\n".join(lines[statement.lineno - 1 : statement.end_lineno])):
+            yield module.body
+            return
+
+
+def _calls(function: Function, names: set[str]) -> bool:
+    return any(
+        isinstance(n, ast.Call)
+        and (n.func.id if isinstance(n.func, ast.Name) else getattr(n.func, "attr", "")) in names
+        for n in own_nodes(function)
+    )
+
+
+def _roots(live: LiveProgram) -> list[Function]:
+    """The functions that are followed by themselves, in the order of the program."""
+    wanted = live.answer(_beginnings)
+    return [f for f in live.program.functions() if f in wanted and _stands_alone(f)]
+
+
+def _stands_alone(function: Function) -> bool:
+    """Whether a function is not followed where the function around it is."""
+    return function.parent is None or function.parent.is_module_body or function.cls is not None

@@ -1,0 +1,121 @@
+"""How expressions are read where several ranks run: paths, elements, conditions."""
+
+from __future__ import annotations
+
+import ast
+
+from distlint.analysis.program.definitions import last_name
+from distlint.analysis.questions.shares.values import UNKNOWN, Held, Kind, Part, join
+from distlint.knowledge import shares as tables
+from distlint.nodes import walk
+
+
+def element_of(value: Held) -> Held:
+    """What iterating over a value gives."""
+    if value.element is not None:
+        return value.element
+    if value.items:
+        found = value.items[0]
+        for item in value.items[1:]:
+            found = join(found, item)
+        return found
+    return Held(value.part, value.source, ended=value.ended)
+
+
+def unpacked(value: Held, length: int) -> tuple[Held, ...] | None:
+    """The elements of a tuple of this length; unknown ones where all that is known has other lengths."""
+    found = [v for v in (value, *value.ways) if v.items is not None and len(v.items) == length]
+    if not found:
+        # Of a list that was put together one by one, nobody knows which is which: BLIP 056a169
+        # data/__init__.py:84, loaders of which the first alone has a sampler.
+        mixed = value.ways or value.items is not None or value.kind is Kind.PLAIN
+        return (UNKNOWN,) * length if mixed and value.part is not Part.ALIKE else None
+    joined = found[0]
+    for other in found[1:]:
+        joined = join(joined, other)
+    return joined.items
+
+
+def path_of(node: ast.expr) -> str:
+    """How a variable, attribute or element by a written key is named; "" for anything else."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=owner, attr=attr):
+            path = path_of(owner)
+            return path and f"{path}.{attr}"
+        case ast.Subscript(value=owner, slice=ast.Constant(value=str() | int() as key)):
+            path = path_of(owner)
+            return path and f"{path}[{key!r}]"
+    return ""
+
+
+def takes_share(index: ast.Slice) -> bool:
+    """Whether a slice is `[rank::world]` or `[rank * n : (rank + 1) * n]`."""
+    start = index.lower
+    if start is None:
+        return False
+    names = {
+        last_name(n) for n in walk(start) if isinstance(n, ast.Name | ast.Attribute | ast.Call)
+    }
+    if tables.RANK_NAMES.isdisjoint(names):
+        return False
+    return index.step is not None or index.upper is not None
+
+
+def where_distributed(test: ast.expr) -> bool | None:
+    """What a condition is where several ranks run; None where that does not decide it."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            found = where_distributed(operand)
+            return None if found is None else not found
+        case ast.BoolOp(op=operator, values=values):
+            known = [where_distributed(v) for v in values]
+            deciding = isinstance(operator, ast.Or)
+            if deciding in known:
+                return deciding
+            return not deciding if all(k is not None for k in known) else None
+        case ast.Compare(
+            left=left, ops=[operator], comparators=[ast.Constant(value=int() as number)]
+        ):
+            return _compared(last_name(left), operator, number)
+        case ast.Name() | ast.Attribute() | ast.Call():
+            return True if last_name(test) in tables.DISTRIBUTED else None
+    return None
+
+
+def holds(left: int, operator: ast.cmpop, right: int) -> bool | None:
+    match operator:
+        case ast.Eq():
+            return left == right
+        case ast.NotEq():
+            return left != right
+        case ast.Gt():
+            return left > right
+        case ast.GtE():
+            return left >= right
+        case ast.Lt():
+            return left < right
+        case ast.LtE():
+            return left <= right
+    return None
+
+
+def _compared(name: str, operator: ast.cmpop, number: int) -> bool | None:
+    if name in tables.WORLD_NAMES:
+        match operator:
+            case ast.Gt() | ast.NotEq() if number == 1:
+                return True
+            case ast.GtE() if number == 2:
+                return True
+            case ast.Eq() | ast.LtE() if number == 1:
+                return False
+            case ast.Lt() if number == 2:
+                return False
+    if name in tables.RANK_NAMES and number == -1:
+        match operator:
+            case ast.NotEq() | ast.Gt():
+                return True
+            case ast.Eq():
+                return False
+    return None

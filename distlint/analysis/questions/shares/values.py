@@ -1,0 +1,225 @@
+"""What is known of a value: whose it is, and how that comes through arithmetic and joins."""
+
+from __future__ import annotations
+
+import ast
+import enum
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from distlint.analysis.program.definitions import Class, Function, Module
+
+
+class Part(enum.Enum):
+    """Whose a value is."""
+
+    ALIKE = "alike"
+    """Nothing shows that it differs between ranks: a constant, a setting, a model."""
+    SHARE = "share"
+    """Made of this rank's share of the data."""
+    PADDED = "padded"
+    """Of all ranks, with the samples that fill the last batch up counted twice."""
+    SUM = "sum"
+    """Added up over the ranks."""
+    WHOLE = "whole"
+    """Of all ranks: gathered, or the mean over them."""
+    UNKNOWN = "unknown"
+    """Made of a share in a way that is not known: it may be any of these."""
+
+
+class Kind(enum.Enum):
+    """What sort of thing a value is, where that matters."""
+
+    OTHER = "other"
+    LOADER = "loader"
+    """A loader, sampler or data set: what iterating gives is as its part says."""
+    LENGTH = "length"
+    """The number of batches that a rank sees."""
+    WORLD = "world"
+    """The number of ranks."""
+    PLAIN = "plain"
+    """A list, dict, number or tensor: keeps what is put into it."""
+    MIXED = "mixed"
+    """A share divided by a number of all ranks, or the reverse."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """Where a rank gets its share; `padded` where the last batch is filled up with repetitions."""
+
+    node: ast.AST
+    module: Module
+    text: str
+    padded: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Held:
+    """What is known of one value.
+
+    `items` are the elements of a tuple, `fields` those of a dict by key, `element` is what iterating
+    gives where that differs from the value; `ways` are the tuples of several lengths that it may be;
+    `made` is the class or function that it is of; `ended` the call that gathered or reduced it.
+    """
+
+    part: Part = Part.ALIKE
+    source: Source | None = None
+    kind: Kind = Kind.OTHER
+    items: tuple[Held, ...] | None = None
+    fields: Mapping[str, Held] | None = None
+    element: Held | None = None
+    ways: tuple[Held, ...] = ()
+    made: Class | Function | str | None = None
+    ended: ast.AST | None = None
+    const: object = None
+    """A number or flag that is written out, None where there is none."""
+
+    def but(self, **changes: object) -> Held:
+        """A copy with some fields changed."""
+        return replace(self, **changes)  # type: ignore[arg-type]
+
+    @property
+    def is_share(self) -> bool:
+        """Whether it is this rank's own."""
+        return self.part is Part.SHARE
+
+    def key(self, depth: int = 2) -> object:
+        """Tells values apart that make a function do different things."""
+        inner = tuple(i.key(depth - 1) for i in self.items) if self.items and depth else None
+        each = self.element.key(depth - 1) if self.element and depth else None
+        padded = self.source is not None and self.source.padded
+        return self.part, self.kind, id(self.made), inner, each, padded, repr(self.const)
+
+
+ALIKE: Final = Held()
+UNKNOWN: Final = Held(Part.UNKNOWN)
+PLAIN: Final = Held(kind=Kind.PLAIN)
+WORLD: Final = Held(kind=Kind.WORLD)
+
+_OF_ALL: Final = frozenset({Part.PADDED, Part.SUM, Part.WHOLE})
+
+
+def plain(value: Held) -> Held:
+    """A value without what it holds one by one: what is computed from it."""
+    if value.items is None and value.fields is None and value.element is None and not value.ways:
+        if value.kind in (Kind.OTHER, Kind.MIXED) and value.const is None:
+            return value
+        return Held(
+            value.part,
+            value.source,
+            Kind.MIXED if value.kind is Kind.MIXED else Kind.OTHER,
+            made=value.made,
+            ended=value.ended,
+        )
+    return Held(value.part, value.source, ended=value.ended)
+
+
+def join(a: Held, b: Held) -> Held:
+    """The value where two ways meet."""
+    if a is b:
+        return a
+    items, ways = None, (*a.ways, *b.ways)
+    if a.items is not None and b.items is not None:
+        if len(a.items) == len(b.items):
+            items = tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True))
+        else:
+            ways += (a, b)
+    elif a.items is not None or b.items is not None:
+        ways += (a if a.items is not None else b,)
+    fields = None
+    if a.fields is not None and b.fields is not None:
+        fields = {k: _either(a.fields.get(k), b.fields.get(k)) for k in {**a.fields, **b.fields}}
+    known = a if _weight(a) >= _weight(b) else b
+    return Held(
+        _met(a.part, b.part),
+        a.source or b.source,
+        _kind(a, b),
+        items,
+        fields,
+        a.element if a.element is not None and b.element is None else b.element,
+        ways[:_WAYS],
+        a.made if a.made is b.made or b.made is None else b.made if a.made is None else None,
+        known.ended or a.ended or b.ended,
+        a.const if a.const == b.const else None,
+    )
+
+
+_WAYS: Final = 4
+
+
+def _either(a: Held | None, b: Held | None) -> Held:
+    if a is None or b is None:
+        found = a or b
+        assert found is not None
+        return found
+    return join(a, b)
+
+
+def _kind(a: Held, b: Held) -> Kind:
+    if a.kind is b.kind:
+        return a.kind
+    if Kind.MIXED in (a.kind, b.kind):
+        return Kind.MIXED
+    if Kind.LOADER in (a.kind, b.kind):
+        return Kind.LOADER
+    return Kind.OTHER
+
+
+def _weight(value: Held) -> int:
+    return 0 if value.part is Part.ALIKE else 1
+
+
+def _met(a: Part, b: Part) -> Part:
+    if a is b or b is Part.ALIKE:
+        return a
+    return b if a is Part.ALIKE else Part.UNKNOWN
+
+
+def combined(values: Iterable[Held]) -> Held:
+    """What is made of several values: a container, or the result of a function of one process."""
+    part, source, ended, kind = Part.ALIKE, None, None, Kind.OTHER
+    for value in values:
+        part = _made(part, value.part)
+        source = source or value.source
+        ended = ended or value.ended
+        kind = Kind.MIXED if value.kind is Kind.MIXED else kind
+    return Held(part, source if part is not Part.ALIKE else None, kind, ended=ended)
+
+
+def _made(a: Part, b: Part) -> Part:
+    if Part.UNKNOWN in (a, b):
+        return Part.UNKNOWN
+    if Part.SHARE in (a, b):
+        return Part.SHARE
+    if {a, b} == {Part.PADDED, Part.WHOLE}:
+        return Part.PADDED
+    return _met(a, b)
+
+
+def computed(left: Held, operator: ast.operator, right: Held) -> Held:
+    """The result of an arithmetic operation."""
+    a, b = left.part, right.part
+    division = isinstance(operator, ast.Div | ast.FloorDiv)
+    ended = left.ended or right.ended
+    source = left.source or right.source
+    if a is Part.SUM and division and b is Part.ALIKE:
+        if right.kind is Kind.WORLD:
+            return Held(Part.WHOLE, source, ended=ended)
+        return Held(Part.SUM if right.kind is Kind.LENGTH else Part.UNKNOWN, source, ended=ended)
+    if a is Part.SUM and b is Part.SUM and division:
+        return Held(Part.WHOLE, source, ended=ended)
+    if Part.SUM in (a, b) and Part.ALIKE in (a, b):
+        keeps = isinstance(operator, ast.Add | ast.Sub)
+        return Held(Part.SUM if keeps else Part.UNKNOWN, source, ended=ended)
+    if Part.SHARE in (a, b) and (a in _OF_ALL or b in _OF_ALL):
+        if division and a is Part.SHARE:
+            return Held(Part.SHARE, left.source, Kind.MIXED, ended=right.ended)
+        return UNKNOWN
+    if (
+        isinstance(operator, ast.Mult)
+        and Kind.WORLD in (left.kind, right.kind)
+        and left.kind is not right.kind
+    ):
+        return combined((left, right)).but(kind=Kind.OTHER)
+    return combined((left, right))

@@ -1,0 +1,239 @@
+"""Where a rank's share of the data begins, and which calls make the whole of the shares."""
+
+# No `from __future__ import annotations` here: see `knowledge.schema`.
+import re
+from typing import Final, Literal, NamedTuple
+
+Outcome = Literal["whole", "padded", "sum", "unknown"]
+
+
+class Ending(NamedTuple):
+    """A call after which a value is no longer this rank's share.
+
+    `outcome` is what it gives: "whole" (all shares, or their mean), "padded" (all shares with the
+    repetitions that fill the last batch), "sum" (over the ranks), "unknown".
+    """
+
+    name: str
+    outcome: Outcome
+    source: str
+    given: int = 0
+    """Position of the share."""
+    fills: int | None = None
+    """Position of the argument that holds the outcome afterwards; None where it is returned."""
+    operation: str = ""
+    """Keyword of the operation; where it is a mean, maximum or minimum the outcome is whole."""
+    operation_at: int | None = None
+
+
+ENDINGS: Final[dict[str, Ending]] = {
+    row.name: row
+    for row in (
+        Ending(
+            "accelerate.Accelerator.gather", "padded", "accelerate 1.15.0 accelerate/accelerator.py"
+        ),
+        Ending(
+            "accelerate.Accelerator.gather_for_metrics",
+            "whole",
+            "accelerate 1.15.0 accelerate/accelerator.py",
+        ),
+        Ending(
+            "accelerate.Accelerator.reduce",
+            "sum",
+            "accelerate 1.15.0 accelerate/accelerator.py",
+            operation="reduction",
+            operation_at=1,
+        ),
+        Ending(
+            "accelerate.utils.gather", "padded", "accelerate 1.15.0 accelerate/utils/operations.py"
+        ),
+        Ending(
+            "accelerate.utils.gather_object",
+            "whole",
+            "accelerate 1.15.0 accelerate/utils/operations.py",
+        ),
+        Ending(
+            "accelerate.utils.reduce",
+            "sum",
+            "accelerate 1.15.0 accelerate/utils/operations.py",
+            operation="reduction",
+            operation_at=1,
+        ),
+        Ending(
+            "torch.distributed.all_reduce",
+            "sum",
+            "torch 2.13.0 torch/distributed/distributed_c10d.py",
+            fills=0,
+            operation="op",
+            operation_at=1,
+        ),
+        Ending(
+            "torch.distributed.reduce",
+            "sum",
+            "torch 2.13.0 torch/distributed/distributed_c10d.py",
+            fills=0,
+            operation="op",
+            operation_at=2,
+        ),
+        *(
+            Ending(
+                f"torch.distributed.{name}",
+                "whole",
+                "torch 2.13.0 torch/distributed/distributed_c10d.py",
+                given=1,
+                fills=0,
+            )
+            for name in ("all_gather", "all_gather_into_tensor", "all_gather_object")
+        ),
+        *(
+            Ending(
+                f"torch.distributed.{name}",
+                "whole",
+                "torch 2.13.0 torch/distributed/distributed_c10d.py",
+                fills=1,
+            )
+            for name in ("gather", "gather_object")
+        ),
+        Ending(
+            "torch.distributed.broadcast",
+            "unknown",
+            "torch 2.13.0 torch/distributed/distributed_c10d.py",
+            fills=0,
+        ),
+    )
+}
+"""By canonical name. Other collectives leave a value of which nothing is known."""
+
+MEANS: Final = ("mean", "avg", "max", "min", "product", "band", "bor")
+"""Words of the operations that do not add up."""
+
+SYNCHRONISES: Final = re.compile(
+    r"gather|reduce|sync|broadcast|across|(^|_)all_|(^|_)dist_|collect|merge|aggregat|world|consensus",
+    re.IGNORECASE,
+)
+"""Words in the name of a function of unknown code that may put the shares together."""
+
+LOCAL_LIBRARIES: Final = (
+    "torch.", "numpy.", "sklearn.", "scipy.", "math.", "statistics.", "builtins.", "collections.", "pandas.",
+    "itertools.", "json.", "torchvision.", "timm.", "copy.", "nltk.", "sacrebleu.", "evaluate.", "einops.",
+)  # fmt: skip
+"""Libraries whose functions know of one process: what they make of a share is a share."""
+
+DISTRIBUTED_LIBRARIES: Final = (
+    "accelerate.", "deepspeed.", "lightning", "pytorch_lightning", "torch.distributed", "megatron", "mmengine.",
+    "horovod", "ray.", "composer.", "fairseq.", "ignite.", "transformers.Trainer",
+)  # fmt: skip
+"""Libraries whose functions may put shares together whatever they are called."""
+
+ASKS: Final = frozenset(
+    {
+        "compute",
+        "evaluate",
+        "summarize",
+        "result",
+        "results",
+        "eval_batch",
+        "train_batch",
+        "get_metric",
+        "finish",
+    }
+)
+"""Methods of unknown objects that give what these have kept, put together or not."""
+
+WHOLE_METRICS: Final = ("torchmetrics.",)
+"""Libraries of metrics whose `compute()` puts the shares together (torchmetrics 1.9 metric.py:
+`_wrap_compute`)."""
+
+METER_CLASSES: Final = re.compile(
+    r"Meter|Metric|Recorder|Average|Smoothed|Statistic|Stats|Evaluator|Accumulator|Counter"
+)
+"""Names of classes whose objects are what they were given: what is read from them is of the same ranks."""
+
+METERS: Final = ("timm.utils.AverageMeter", "evaluate.load", "datasets.load_metric")
+"""Objects of libraries that keep what one process gives them."""
+
+PLAIN: Final = frozenset(
+    {
+        "list", "dict", "set", "tuple", "defaultdict", "Counter", "deque", "OrderedDict", "zeros", "ones", "empty",
+        "zeros_like", "array", "DataFrame", "tensor", "full",
+    }
+)  # fmt: skip
+"""Last names of calls that make a container or a number that keeps what is put into it."""
+
+KEEPS: Final = frozenset(
+    {
+        "append", "extend", "add", "insert", "update", "add_", "add_batch", "setdefault", "appendleft", "copy_",
+        "push",
+    }
+)  # fmt: skip
+"""Methods that put their arguments into the receiver."""
+
+NOT_DATA: Final = frozenset(
+    {
+        "shape",
+        "dtype",
+        "device",
+        "ndim",
+        "size",
+        "dim",
+        "requires_grad",
+        "is_cuda",
+        "type",
+        "ndimension",
+        "num_workers",
+        "batch_size",
+    }
+)
+"""Attributes and methods of a tensor that say nothing of what is in it."""
+
+RUNNERS: Final = frozenset(
+    {"tqdm", "iter", "track", "trange", "list", "tuple", "sorted", "reversed", "prefetch"}
+)
+"""Last names of calls that give the elements of their first argument."""
+
+WORLD_NAMES: Final = frozenset(
+    {
+        "world_size",
+        "num_processes",
+        "num_replicas",
+        "n_gpus",
+        "n_gpu",
+        "ngpus",
+        "num_gpus",
+        "get_world_size",
+    }
+)
+"""Last names of expressions that give the number of ranks."""
+
+RANK_NAMES: Final = frozenset(
+    {"rank", "get_rank", "process_index", "global_rank", "local_rank", "dp_rank", "world_rank"}
+)
+"""Last names of expressions that give a rank."""
+
+SPLITS: Final = frozenset(
+    {
+        "accelerate.Accelerator.split_between_processes",
+        "accelerate.PartialState.split_between_processes",
+        "datasets.distributed.split_dataset_by_node",
+    }
+)
+"""Calls that give each rank its part of the first argument."""
+
+SAME: Final = frozenset(
+    {
+        "accelerate.Accelerator.skip_first_batches",
+        "accelerate.skip_first_batches",
+        "accelerate.Accelerator.pad_across_processes",
+        "accelerate.utils.pad_across_processes",
+    }
+)
+"""Calls that give their first argument back, whosever it is."""
+
+DISTRIBUTED: Final = frozenset(
+    {
+        "is_initialized", "is_available", "is_dist_avail_and_initialized", "is_distributed", "use_distributed",
+        "is_dist_initialized", "is_dist_available_and_initialized", "distributed", "ddp", "use_ddp", "multi_gpu",
+        "is_ddp", "multigpu", "is_parallel", "use_dist", "is_multi_gpu",
+    }
+)  # fmt: skip
+"""Last names of conditions that hold where several ranks run."""

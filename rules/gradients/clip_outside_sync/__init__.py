@@ -1,0 +1,160 @@
+"""Gradients are clipped past the Accelerator, or before the last of the accumulated batches.
+
+## What it does
+Finds `torch.nn.utils.clip_grad_norm_` and `clip_grad_value_` beside `accelerator.backward`, and
+`accelerator.clip_grad_norm_` inside `accelerator.accumulate(...)` without a test of
+`accelerator.sync_gradients`.
+
+## Why it is bad
+torch's function sees gradients as they lie in memory: scaled by some 65,536 under fp16, so that every step is
+clipped to nothing; one rank's piece under FSDP, so that each rank measures another norm and scales by another
+factor; none under DeepSpeed. Between the accumulated batches the sum is cut down again and again, and the
+ranks, whose gradients are not averaged yet, each by another factor; under fp16 the second call raises.
+
+## Errors you may see
+- `unscale_() has already been called on this optimizer since the last update().`
+- `Attempting to unscale FP16 gradients.`
+
+## Example
+```python
+with accelerator.accumulate(model):
+    accelerator.backward(loss)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+```
+
+## Use instead
+```python
+with accelerator.accumulate(model):
+    accelerator.backward(loss)
+    if accelerator.sync_gradients:
+        accelerator.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+```
+
+## Fix safety
+Unsafe: gradients are other ones under fp16, FSDP and DeepSpeed, and where batches are accumulated.
+
+## Known limits
+Without `accelerator.accumulate` around it, a missing test of `sync_gradients` is not reported, nor where the
+Accelerator is made in the same function without `gradient_accumulation_steps`. Silent in an arm of an `if`
+that asks for the launch, and where a hand-made `GradScaler` unscales.
+
+## References
+- accelerate 1.15.0 accelerate/accelerator.py:3014
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.accelerating import Training, training
+from distlint.edits import Replace
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.nodes import walk
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.live.summaries import CallGroup
+
+CODE = "DL604"
+NAME = "clip-outside-sync"
+SEVERITY = Severity.WARNING
+STATUS = Status.PREVIEW
+LITERALS = ()
+
+_TORCH = {
+    "torch.nn.utils.clip_grad_norm_": "clip_grad_norm_",
+    "torch.nn.utils.clip_grad_value_": "clip_grad_value_",
+}
+_ACCUMULATED = "gradient_accumulation"
+_LAUNCH = re.compile(r"deepspeed|fsdp|accelerator is|use_accelerat|scaler|apex|distributed_type")
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Each clipping that does not see the gradients which the optimizer takes."""
+    for call in model.calls(*_TORCH):
+        found = training(model, call.site.function)
+        if found is not None and found.of("backward") and not _chosen(call):
+            yield _past(found, call)
+    for call in model.calls("accelerate.Accelerator.clip_grad_norm_"):
+        block = _accumulates(model, call)
+        if block is not None:
+            yield _too_early(call, block)
+
+
+def _chosen(call: CallGroup) -> bool:
+    """Whether it is for one kind of launch only."""
+    return any(_LAUNCH.search(ast.unparse(guard.node)) for guard in call.site.guards) or any(
+        isinstance(node, ast.Attribute) and node.attr in ("unscale_", "unscale_gradients")
+        for node in walk(call.site.function.node)
+    )
+
+
+def _past(found: Training, call: CallGroup) -> Finding:
+    site = call.site
+    right = f"{found.text}.{_TORCH[site.name]}"
+    other = found.of("backward")
+    fix = Fix(Applicability.UNSAFE, f"Call `{right}`", (Replace(span_of(site.node.func), right),))
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        "torch clips the gradients as they lie in memory: scaled under fp16, one rank's piece under FSDP, "
+        f"none under DeepSpeed. {fix.message}.",
+        place_of(site.module, site.node),
+        (related(site.module, other.site.node, "the Accelerator makes the gradients"),)
+        if other is not None and other.site.module is site.module
+        else (),
+        fix,
+    )
+
+
+def _accumulates(model: Model, call: CallGroup) -> ast.With | None:
+    """The `accumulate` block around a clipping that nothing holds back between the batches."""
+    site = call.site
+    if any("sync_gradients" in ast.unparse(guard.node) for guard in site.guards):
+        return None
+    nodes = own_nodes(site.function)
+    if any(isinstance(n, ast.Assign) and "sync_gradients" in ast.unparse(n.value) for n in nodes):
+        return None
+    made = [n for n in nodes if isinstance(n, ast.Call) and last_name(n) == "Accelerator"]
+    if made and not any(k.arg is None or _ACCUMULATED in k.arg for c in made for k in c.keywords):
+        return None
+    for node in nodes:
+        if isinstance(node, ast.With) and any(n is site.node for s in node.body for n in walk(s)):
+            for item in node.items:
+                group = model.call_at(item.context_expr)
+                if group is not None and group.site.name == "accelerate.Accelerator.accumulate":
+                    return node
+    return None
+
+
+def _too_early(call: CallGroup, block: ast.With) -> Finding:
+    site = call.site
+    assert isinstance(site.node.func, ast.Attribute)
+    test = f"{source_of(site.module, site.node.func.value)}.sync_gradients"
+    fix = Fix(Applicability.DISPLAY, f"Clip under `if {test}:`")
+    if isinstance(site.statement, ast.Expr) and site.statement.value is site.node:
+        own = source_of(site.module, site.node)
+        fix = Fix(
+            Applicability.UNSAFE,
+            fix.message,
+            (Replace(span_of(site.statement), f"if {test}:\n    {own}"),),
+        )
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        "where batches are accumulated, the sum is clipped after each of them, on each rank by another "
+        f"factor; under fp16 the second time raises. {fix.message}.",
+        place_of(site.module, site.node),
+        (related(site.module, block, "the batches that are accumulated"),),
+        fix,
+    )

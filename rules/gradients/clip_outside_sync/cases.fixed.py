@@ -1,0 +1,96 @@
+"""Gradients that are clipped beside an Accelerator."""
+
+import torch
+from accelerate import Accelerator
+from torch.nn.utils import clip_grad_norm_
+
+# Bugs
+
+
+def past_the_accelerator(model, optimizer, loader, limit):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        accelerator.backward(model(batch).loss)
+        norm = accelerator.clip_grad_norm_(model.parameters(), limit)  # expect: DL604
+        optimizer.step()
+        accelerator.log({"norm": norm})
+
+
+def imported_by_name(model, optimizer, loader, limit):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+
+    def hook(parameter):
+        if accelerator.sync_gradients:
+            accelerator.clip_grad_norm_(parameter, limit)  # expect: DL604
+
+    for batch in loader:
+        accelerator.backward(model(batch).loss)
+        hook(model.head.weight)
+        optimizer.step()
+
+
+def between_the_batches(model, optimizer, loader, limit):
+    accelerator = Accelerator(gradient_accumulation_steps=4)
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        with accelerator.accumulate(model):
+            accelerator.backward(model(batch).loss)
+            # expect: DL604
+            if accelerator.sync_gradients:
+                accelerator.clip_grad_norm_(model.parameters(), limit)
+            optimizer.step()
+
+
+# Correct
+
+
+def by_the_accelerator(model, optimizer, loader, limit):
+    accelerator = Accelerator(gradient_accumulation_steps=4)
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        with accelerator.accumulate(model):
+            accelerator.backward(model(batch).loss)
+            if accelerator.sync_gradients:
+                accelerator.clip_grad_norm_(model.parameters(), limit)
+            optimizer.step()
+
+
+def nothing_is_accumulated(model, optimizer, loader, limit):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        with accelerator.accumulate(model):
+            accelerator.backward(model(batch).loss)
+            accelerator.clip_grad_norm_(model.parameters(), limit)
+            optimizer.step()
+
+
+def without_an_accelerator(model, optimizer, loader, limit):
+    for batch in loader:
+        model(batch).loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), limit)
+        optimizer.step()
+
+
+def for_one_kind_of_launch(model, optimizer, loader, limit, use_fsdp):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        accelerator.backward(model(batch).loss)
+        if use_fsdp:
+            model.clip_grad_norm_(limit)
+        else:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), limit)
+        optimizer.step()
+
+
+def unscaled_by_hand(model, optimizer, loader, limit):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        accelerator.backward(model(batch).loss)
+        accelerator.unscale_gradients()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), limit)
+        optimizer.step()

@@ -1,0 +1,167 @@
+"""A decision, or a reported metric, rests on this rank's share of the data.
+
+## What it does
+Follows values that come from a rank's share of the data (a loader that was prepared or has a distributed
+sampler, a slice by rank) through arithmetic, lists, meters and functions. Reports where such a value, neither
+gathered nor reduced, decides which checkpoint is the best, when to stop, or what the learning rate becomes.
+Where it is only logged, that is a warning for a metric of an evaluation, and information for the loss of
+a training step. In a LightningModule: what `validation_step` logs without `sync_dist` and a checkpoint or
+stopper watches.
+
+## Why it is bad
+Each rank has another number. One takes this epoch for the best and another does not, one stops and the others
+wait for it in the next collective, learning rates drift apart and with them the weights. Where rank 0 alone
+decides or reports, seven eighths of the validation set on eight GPUs were computed for nothing: the number in
+the log is that of rank 0's share.
+
+## Errors you may see
+- `Watchdog caught collective operation timeout`, after some ranks have stopped early
+
+## Example
+```python
+loss = validate(model, loader)  # loader has a DistributedSampler
+if loss < best:
+    best = loss
+    save(model, path)
+```
+
+## Use instead
+```python
+loss = torch.tensor(validate(model, loader), device=device)
+dist.all_reduce(loss, op=dist.ReduceOp.AVG)
+if loss < best:
+    best = loss
+    save(model, path)
+```
+With accelerate, gather inside the loop: `accelerator.gather_for_metrics(loss)`.
+
+## Fix safety
+For Lightning unsafe: `sync_dist=True` adds a reduction, and the number is another one. Elsewhere there is
+none: whether the mean, the sum or the worst of the shares decides, and with which weights, is a person's choice.
+
+## Known limits
+What is not proven to be a share is not reported: results of unknown functions, loaders of unknown origin.
+Metrics that put the shares together themselves (torchmetrics, meters whose methods reduce) are not reported.
+
+## References
+- trl trainer/ppo_trainer.py, early stop on the KL of one rank: ranks left the loop at different steps
+- cybertronai/transformer-xl issue 14: the best checkpoint chosen from the master's part
+- accelerate 1.15.0 accelerate/accelerator.py, `gather_for_metrics`
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.model import Model, place_of, related
+from distlint.analysis.questions.decisions import Decision, decisions
+from distlint.analysis.questions.reported import (
+    is_evaluation,
+    is_metric,
+    of_modules,
+    on_main_alone,
+    reports,
+)
+from distlint.analysis.questions.shares.program import shares
+from distlint.analysis.questions.shares.values import Kind
+from distlint.findings import Applicability, Finding, Fix, Related, Severity
+from distlint.nodes import walk
+from distlint.repairs.arguments import with_keyword
+from distlint.rule import Status
+
+from .lightning import Logged, logged
+
+if TYPE_CHECKING:
+    from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.questions.shares.program import Shares
+    from distlint.analysis.questions.shares.values import Held
+
+CODE = "DL601"
+NAME = "decision-on-local-metric"
+SEVERITY = Severity.ERROR
+STATUS = Status.PREVIEW
+LITERALS = ()
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Each decision and each report that rests on one rank's share."""
+    known = model.answer(shares)
+    for module, function in of_modules(model):
+        if not known.follows(function):
+            continue
+        for decision in decisions(function):
+            held = known.of(decision.value)
+            if held.is_share:
+                yield _decided(model, module, decision, held)
+        yield from _reported(known, module, function)
+    for entry in logged(model):
+        yield _monitored(entry)
+
+
+def _monitored(entry: Logged) -> Finding:
+    """A metric of one rank that a checkpoint or stopper of Lightning watches."""
+    edit = with_keyword(entry.module.source.text, entry.call, "sync_dist=True")
+    applicability = Applicability.DISPLAY if edit is None else Applicability.UNSAFE
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY if entry.monitored else Severity.WARNING,
+        f"`{ast.unparse(entry.call.args[0])}` is of this rank's share of the data, and the best "
+        "checkpoint is chosen by it. Log it with `sync_dist=True`.",
+        place_of(entry.module, entry.call),
+        (),
+        Fix(applicability, "Log it with `sync_dist=True`", () if edit is None else (edit,)),
+    )
+
+
+def _decided(model: Model, module: Module, decision: Decision, held: Held) -> Finding:
+    alone = any(on_main_alone(model, n) for n in walk(decision.node))
+    text = ast.unparse(decision.value)
+    who = (
+        f"rank 0 decides {decision.aim.value} by its own share of the data alone"
+        if alone
+        else f"`{text}` is of this rank's share of the data: the ranks disagree on {decision.aim.value}"
+    )
+    return Finding(
+        CODE,
+        NAME,
+        Severity.WARNING if alone else SEVERITY,
+        f"{who}. Reduce it over the ranks first.",
+        place_of(module, decision.node),
+        _begins(held),
+    )
+
+
+def _begins(held: Held) -> tuple[Related, ...]:
+    source = held.source
+    return (related(source.module, source.node, source.text),) if source is not None else ()
+
+
+def _reported(known: Shares, module: Module, function: Function) -> Iterator[Finding]:
+    """The numbers of this rank's share that a function logs; one finding for each call."""
+    for call, numbers in reports(function):
+        for number in numbers:
+            held = known.of(number.node)
+            if not held.is_share or held.kind is Kind.LOADER:
+                continue
+            mixed = held.kind is Kind.MIXED
+            if not mixed and not is_metric(number.name):
+                continue
+            loud = mixed or is_evaluation(number.name, function)
+            text = ast.unparse(number.node)
+            why = (
+                f"`{text}` divides what is of this rank's share by a number of all ranks"
+                if mixed
+                else f"`{text}` is of this rank's share of the data, and is logged as if it were of all"
+            )
+            yield Finding(
+                CODE,
+                NAME,
+                Severity.WARNING if loud else Severity.INFO,
+                f"{why}. Reduce it over the ranks first.",
+                place_of(module, call),
+                _begins(held),
+            )
+            break

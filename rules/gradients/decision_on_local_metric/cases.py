@@ -1,0 +1,333 @@
+"""Decisions and reports that rest on a rank's share of the data."""
+
+import evaluate
+import lightning.pytorch as pl
+import torch
+import torch.distributed as dist
+import torchmetrics
+import wandb
+from accelerate import Accelerator
+from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+class AverageMeter:
+    def __init__(self):
+        self.total, self.count = 0.0, 0
+
+    def update(self, value, number=1):
+        self.total += value * number
+        self.count += number
+
+    @property
+    def average(self):
+        return self.total / self.count
+
+
+class ReducedMeter(AverageMeter):
+    def synchronize_between_processes(self):
+        both = torch.tensor([self.total, self.count])
+        dist.all_reduce(both)
+        self.total, self.count = both.tolist()
+
+
+# Bugs
+
+
+def best_checkpoint(model, data, path, epochs):
+    loader = DataLoader(data, batch_size=8, sampler=DistributedSampler(data))
+    best = float("inf")
+    for _ in range(epochs):
+        total = 0.0
+        for batch in loader:
+            total += model(batch).item()
+        loss = total / len(loader)
+        if loss < best:  # expect: DL601
+            best = loss
+            torch.save(model.state_dict(), f"{path}.{dist.get_rank()}")
+
+
+def validate(model, loader, criterion):
+    losses = AverageMeter()
+    for inputs, targets in loader:
+        losses.update(criterion(model(inputs), targets).item(), inputs.size(0))
+    return losses.average
+
+
+def loaders(data, args):
+    sampler = DistributedSampler(data) if args.distributed else None
+    return DataLoader(data, sampler=sampler), sampler
+
+
+def plateau(model, data, args, criterion, scheduler):
+    loader, sampler = loaders(data, args)
+    for epoch in range(args.epochs):
+        sampler.set_epoch(epoch)
+        loss = validate(model, loader, criterion)
+        scheduler.step(loss)  # expect: DL601
+
+
+def early_stop(model, data, args, criterion, early_stopping):
+    loader, _ = loaders(data, args)
+    for _ in range(args.epochs):
+        if early_stopping(validate(model, loader, criterion)):  # expect: DL601
+            break
+
+
+def stop_on_divergence(model, optimizer, data, limit):
+    accelerator = Accelerator()
+    loader = DataLoader(data)
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        loss, divergence = model(batch)
+        if divergence.item() > limit:  # expect: DL601
+            break
+        accelerator.backward(loss)
+        optimizer.step()
+
+
+def is_the_best(model, data, args, criterion, save):
+    loader, _ = loaders(data, args)
+    best_accuracy = 0.0
+    for _ in range(args.epochs):
+        accuracy = validate(model, loader, criterion)
+        is_best = accuracy > best_accuracy  # expect: DL601
+        best_accuracy = max(accuracy, best_accuracy)
+        save(model, is_best)
+
+
+def reported(model, data, args, criterion):
+    loader, _ = loaders(data, args)
+    loss = validate(model, loader, criterion)
+    if dist.get_rank() == 0:
+        wandb.log({"val/loss": loss})  # expect: DL601
+
+
+def rank_strided(model, questions, answers):
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    right = 0
+    for question, answer in zip(questions[rank::world_size], answers[rank::world_size]):
+        right += int(model(question) == answer)
+    print(f"eval accuracy: {right / len(questions):.2f}")  # expect: DL601
+
+
+class Trainer:
+    def __init__(self, model, optimizer, train_loader, val_loader):
+        self.accelerator = Accelerator()
+        self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
+        self.val_loader = self.accelerator.prepare(val_loader)
+        self.best = 0.0
+
+    def evaluate(self):
+        scores = []
+        for batch in self.val_loader:
+            scores.append(self.model(batch).mean())
+        return torch.stack(scores).mean().item()
+
+    def train(self, epochs):
+        for _ in range(epochs):
+            score = self.evaluate()
+            if score > self.best:  # expect: DL601
+                self.best = score
+
+
+def share_over_whole(model, data):
+    accelerator = Accelerator()
+    loader = accelerator.prepare(DataLoader(data))
+    for batch in loader:
+        count = accelerator.gather(batch["mask"].sum()).sum()
+        total = model(batch).sum()
+        accelerator.log({"loss": total / count})  # expect: DL601
+
+
+def by_a_metric_of_one_process(model, data):
+    accelerator = Accelerator()
+    metric = evaluate.load("accuracy")
+    model, loader = accelerator.prepare(model, DataLoader(data))
+    for inputs, labels in loader:
+        metric.add_batch(predictions=model(inputs).argmax(-1), references=labels)
+    accelerator.print("eval accuracy", metric.compute()["accuracy"])  # expect: DL601
+
+
+def logged_by_name(model, optimizer, data):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(data))
+    batches = iter(loader)
+    for step in range(100):
+        batch = next(batches)
+        total = model(batch).sum()
+        tokens = accelerator.gather(batch["tokens"]).sum()
+        logs = {"loss": (total / tokens).item(), "step": step}
+        accelerator.log(logs, step=step)  # expect: DL601
+
+
+class Lightning(pl.LightningModule):
+    def validation_step(self, batch, index):
+        loss = self.model(batch).mean()
+        self.log("val_loss", loss)  # expect: DL601
+        self.log("val_accuracy", self.accuracy)
+        self.log("val_noise", self.model.noise(batch))
+
+    def callbacks(self):
+        return [ModelCheckpoint(monitor="val_loss"), EarlyStopping(monitor="val_accuracy")]
+
+
+def in_training(model, optimizer, data, args):
+    loader, _ = loaders(data, args)
+    losses = AverageMeter()
+    for batch in loader:
+        loss = model(batch).mean()
+        loss.backward()
+        optimizer.step()
+        losses.update(loss.item())
+        print(f"{losses.average:.3f}")  # expect: DL601
+
+
+# Correct
+
+
+class Synchronised(pl.LightningModule):
+    def training_step(self, batch, index):
+        self.log("val_loss", self.model(batch).mean())
+
+    def validation_step(self, batch, index):
+        self.log("val_loss", self.model(batch).mean(), sync_dist=True)
+
+
+def by_a_metric_of_what_was_gathered(model, data):
+    accelerator = Accelerator()
+    metric = evaluate.load("accuracy")
+    model, loader = accelerator.prepare(model, DataLoader(data))
+    for inputs, labels in loader:
+        predictions = model(inputs).argmax(-1)
+        predictions, labels = accelerator.gather_for_metrics((predictions, labels))
+        metric.add_batch(predictions=predictions, references=labels)
+    accelerator.print("eval accuracy", metric.compute()["accuracy"])
+
+
+def reduced_first(model, data, path, epochs):
+    loader = DataLoader(data, batch_size=8, sampler=DistributedSampler(data))
+    best = float("inf")
+    for _ in range(epochs):
+        total = torch.zeros(())
+        for batch in loader:
+            total += model(batch).detach()
+        dist.all_reduce(total)
+        loss = total.item() / dist.get_world_size()
+        if loss < best:
+            best = loss
+            torch.save(model.state_dict(), f"{path}.{dist.get_rank()}")
+
+
+def reduce_mean(tensor):
+    if not dist.is_initialized():
+        return tensor
+    tensor = tensor.clone()
+    dist.all_reduce(tensor, op=dist.ReduceOp.SUM)
+    tensor /= dist.get_world_size()
+    return tensor
+
+
+def by_a_helper(model, data, args, criterion, scheduler):
+    loader, _ = loaders(data, args)
+    for _ in range(args.epochs):
+        loss = reduce_mean(torch.tensor(validate(model, loader, criterion)))
+        scheduler.step(loss)
+
+
+def by_a_meter(model, data, args, criterion):
+    loader, _ = loaders(data, args)
+    best = 0.0
+    for _ in range(args.epochs):
+        losses = ReducedMeter()
+        for inputs, targets in loader:
+            losses.update(criterion(model(inputs), targets).item())
+        losses.synchronize_between_processes()
+        if losses.average < best:
+            best = losses.average
+
+
+def gathered_in_the_loop(model, data, best):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, DataLoader(data))
+    losses = []
+    for batch in loader:
+        losses.append(accelerator.gather_for_metrics(model(batch)))
+    loss = torch.cat(losses).mean()
+    if loss < best:
+        best = loss
+    accelerator.log({"val/loss": loss})
+    return best
+
+
+def every_rank_sees_all(model, data, criterion, epochs, scheduler):
+    loader = DataLoader(data, batch_size=8)
+    best = 0.0
+    for _ in range(epochs):
+        loss = validate(model, loader, criterion)
+        scheduler.step(loss)
+        if loss < best:
+            best = loss
+
+
+def rank_0_sees_all(model, data, rank, criterion, make):
+    loader, _ = make(data, rank=-1)
+    if rank == 0:
+        wandb.log({"val/loss": validate(model, loader, criterion)})
+
+
+def loader_of(data, rank=-1):
+    sampler = DistributedSampler(data) if rank != -1 else None
+    return DataLoader(data, sampler=sampler)
+
+
+def one_process_loader(model, data, criterion):
+    loader = loader_of(data, rank=-1)
+    wandb.log({"val/loss": validate(model, loader, criterion)})
+
+
+def the_length_is_no_metric(model, data, args):
+    loader, _ = loaders(data, args)
+    if dist.get_rank() == 0:
+        print(f"validation batches: {len(loader)}, test data: {len(data)}")
+
+
+def agreed_on(model, data, args, criterion, epochs):
+    loader, _ = loaders(data, args)
+    for _ in range(epochs):
+        stop = torch.tensor(float(validate(model, loader, criterion) < 0.1))
+        dist.broadcast(stop, 0)
+        if stop.item() > 0.5:
+            break
+
+
+def unknown_loader(model, val_loader, criterion, best):
+    loss = validate(model, val_loader, criterion)
+    if loss < best:
+        best = loss
+    return best
+
+
+def by_a_metric_that_gathers(model, data, metric, args):
+    loader, _ = loaders(data, args)
+    for batch in loader:
+        metric.update(model(batch), batch["labels"])
+    print("val accuracy", metric.compute())
+
+
+def by_a_library_of_metrics(model, data):
+    metric = torchmetrics.Accuracy(task="multiclass", num_classes=10)
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    for inputs, labels in loader:
+        metric.update(model(inputs), labels)
+    print("val accuracy", metric.compute())
+
+
+def reduced_by_name(model, data, strategy, args, bar):
+    loader, _ = loaders(data, args)
+    total = 0.0
+    for batch in loader:
+        total += model(batch).item()
+    logs = {"eval_loss": total / len(loader)}
+    logs = strategy.all_reduce(logs)
+    bar.set_postfix(logs)

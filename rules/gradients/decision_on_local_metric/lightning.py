@@ -1,0 +1,110 @@
+"""Metrics that a LightningModule logs in validation, and that decide about checkpoints."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.definitions import dotted_name, last_name
+from distlint.analysis.program.syntax import default_of, own_nodes
+from distlint.nodes import walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.model import Model
+    from distlint.analysis.program.definitions import Class, Function, Module
+
+_MODULES: Final = ("LightningModule",)
+_METHODS: Final = frozenset(
+    {"validation_step", "validation_epoch_end", "on_validation_epoch_end", "validation_step_end"}
+)
+_SYNCED: Final = frozenset({"sync_dist", "rank_zero_only", "reduce_fx", "sync_dist_group"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Logged:
+    """A metric of a rank's share that a module logs: the call, and what watches it."""
+
+    module: Module
+    call: ast.Call
+    monitored: bool
+    """Whether a checkpoint or stopper is known to watch it; else the class has a monitor that is not known."""
+
+
+def logged(model: Model) -> Iterator[Logged]:
+    """The metrics of validation that nothing synchronises, where something watches them."""
+    watched: frozenset[str] | None = None
+    for module in model.modules:
+        if (
+            "def validation_" not in module.source.text
+            and "validation_epoch" not in module.source.text
+        ):
+            continue
+        for cls in module.all_classes:
+            if not any(base.endswith(_MODULES) for base in model.program.mro(cls)[1]):
+                continue
+            watched = _watched(model) if watched is None else watched
+            for method in (cls.methods[name] for name in sorted(_METHODS & cls.methods.keys())):
+                yield from _of_method(cls, method, watched)
+
+
+def _watched(model: Model) -> frozenset[str]:
+    """The names that checkpoints and stoppers of the program watch, where they are written out."""
+    found = set()
+    for module in model.program.modules.values():
+        if "monitor" not in module.source.text:
+            continue
+        for node in walk(module.source.tree):
+            match node:
+                case ast.keyword(arg="monitor", value=ast.Constant(value=str() as name)):
+                    found.add(name)
+                case ast.Dict(keys=keys, values=values):
+                    found.update(
+                        value.value
+                        for key, value in zip(keys, values, strict=True)
+                        if isinstance(key, ast.Constant)
+                        and key.value == "monitor"
+                        and isinstance(value, ast.Constant)
+                        and isinstance(value.value, str)
+                    )
+        for function in module.all_functions:
+            match default_of(function, "monitor"):
+                case ast.Constant(value=str() as name):
+                    found.add(name)
+    return frozenset(found)
+
+
+def _of_method(cls: Class, method: Function, watched: frozenset[str]) -> Iterator[Logged]:
+    for node in own_nodes(method):
+        if not isinstance(node, ast.Call) or dotted_name(node.func) not in (
+            "self.log",
+            "self.log_dict",
+        ):
+            continue
+        if not node.args or any(k.arg is None or k.arg in _SYNCED for k in node.keywords):
+            continue
+        if last_name(node.func) == "log_dict":
+            if "monitor" in cls.self_assigned and not isinstance(node.args[0], ast.Dict):
+                yield Logged(method.module, node, False)
+            continue
+        value = node.args[1] if len(node.args) > 1 else None
+        if value is None or _gathers_itself(value):
+            continue
+        match node.args[0]:
+            case ast.Constant(value=str() as name) if name in watched:
+                yield Logged(method.module, node, True)
+
+
+def _gathers_itself(value: ast.expr) -> bool:
+    """Whether a value is a metric object of the module, or what one computed: those synchronise."""
+    match value:
+        case ast.Attribute(value=ast.Name(id="self")):
+            return True
+        case ast.Constant():
+            return True
+    return any(
+        isinstance(n, ast.Call)
+        and last_name(n) in ("compute", "all_gather", "all_reduce", "reduce")
+        for n in walk(value)
+    )

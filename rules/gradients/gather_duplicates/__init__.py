@@ -1,0 +1,124 @@
+"""`gather` in an evaluation counts the samples twice that fill the last batch up.
+
+## What it does
+Finds `accelerator.gather(...)` of predictions, labels or losses in a loop over a prepared loader that does
+not train, where nothing cuts the result to the length of the data set.
+
+## Why it is bad
+A prepared loader gives each rank as many batches, of equal size: where the data set does not divide, its
+first samples come again at the end. `gather` hands them on, and the metric counts them twice: 10,167
+samples where there are 10,000, another accuracy on another number of GPUs. `gather_for_metrics` drops them.
+
+## Example
+```python
+for batch in eval_loader:
+    predictions = model(**batch).logits.argmax(-1)
+    metric.add_batch(*accelerator.gather((predictions, batch["labels"])))
+```
+
+## Use instead
+```python
+for batch in eval_loader:
+    predictions = model(**batch).logits.argmax(-1)
+    metric.add_batch(*accelerator.gather_for_metrics((predictions, batch["labels"])))
+```
+
+## Fix safety
+Unsafe: the numbers change, to those of one process. `gather_for_metrics` has to be called for each batch,
+as it is here.
+
+## Known limits
+Silent where the function cuts anything to the length of something (`losses[:len(dataset)]`), where the
+gradient is computed in the same loop, and for loaders that drop the last batch.
+
+## References
+- accelerate 1.15.0 accelerate/accelerator.py, `gather_for_metrics`: "drops duplicates in the last batch"
+- accelerate issue 226: 10,167 samples instead of 10,000
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.reported import goes_backward
+from distlint.analysis.questions.shares.program import shares
+from distlint.analysis.questions.shares.values import Kind
+from distlint.edits import Replace
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.nodes import walk
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.program.definitions import Function
+    from distlint.analysis.questions.shares.program import Shares
+    from distlint.analysis.questions.shares.values import Source
+
+CODE = "DL602"
+NAME = "gather-duplicates"
+SEVERITY = Severity.WARNING
+STATUS = Status.PREVIEW
+LITERALS = ()
+
+_GATHER = "accelerate.Accelerator.gather"
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Each gather that hands the filled-up samples on."""
+    known: Shares | None = None
+    for call in model.calls(_GATHER):
+        site = call.site
+        if not site.node.args or not isinstance(site.node.func, ast.Attribute):
+            continue
+        known = known or model.answer(shares)
+        source = _padded(known, site.node.args[0])
+        loop = _loop(known, site.function, site.node) if source is not None else None
+        if source is None or loop is None or goes_backward(loop) or _cuts(site.function):
+            continue
+        right = f"{source_of(site.module, site.node.func.value)}.gather_for_metrics"
+        fix = Fix(
+            Applicability.UNSAFE,
+            f"Call `{right}`",
+            (Replace(span_of(site.node.func), right),),
+        )
+        yield Finding(
+            CODE,
+            NAME,
+            SEVERITY,
+            "where the data does not divide, the last batch is filled up with the first samples, and "
+            f"they count twice. {fix.message}.",
+            place_of(site.module, site.node),
+            (related(source.module, source.node, source.text),),
+            fix,
+        )
+
+
+def _padded(known: Shares, node: ast.expr) -> Source | None:
+    """Where the share that is gathered begins, if its last batch is filled up."""
+    held = known.of(node)
+    return held.source if held.is_share and held.source and held.source.padded else None
+
+
+def _loop(known: Shares, function: Function, call: ast.Call) -> ast.For | None:
+    """The loop over the loader in which a call stands; the innermost one over a loader."""
+    found = None
+    for node in own_nodes(function):
+        if isinstance(node, ast.For) and any(n is call for s in node.body for n in walk(s)):
+            iterable = [known.of(n) for n in walk(node.iter) if isinstance(n, ast.expr)]
+            if any(h.kind is Kind.LOADER and h.is_share for h in iterable):
+                found = node
+    return found
+
+
+def _cuts(function: Function) -> bool:
+    """Whether a function cuts something to a length: `losses[: len(dataset)]`."""
+    return any(
+        isinstance(n, ast.Slice)
+        and n.lower is None
+        and n.upper is not None
+        and any(isinstance(part, ast.Call | ast.Name | ast.Attribute) for part in walk(n.upper))
+        for n in own_nodes(function)
+    )

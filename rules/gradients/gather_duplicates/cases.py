@@ -1,0 +1,74 @@
+"""What is gathered in an evaluation."""
+
+import torch
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+
+# Bugs
+
+
+def metric_of_batches(model, data, metric):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, DataLoader(data, batch_size=8))
+    model.eval()
+    for batch in loader:
+        predictions = model(batch["inputs"]).argmax(dim=-1)
+        predictions, labels = accelerator.gather((predictions, batch["labels"]))  # expect: DL602
+        metric.add_batch(predictions=predictions, references=labels)
+    return metric.compute()
+
+
+class Trainer:
+    def __init__(self, model, eval_loader):
+        self.accelerator = Accelerator()
+        self.model = self.accelerator.prepare(model)
+        self.eval_loader = self.accelerator.prepare(eval_loader)
+
+    def evaluate(self):
+        losses = []
+        for step, batch in enumerate(self.eval_loader):
+            with torch.no_grad():
+                loss = self.model(batch).loss
+            losses.append(self.accelerator.gather(loss.repeat(8)))  # expect: DL602
+        return torch.cat(losses).mean()
+
+
+# Correct
+
+
+def for_metrics(model, data, metric):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, DataLoader(data, batch_size=8))
+    for batch in loader:
+        predictions = model(batch["inputs"]).argmax(dim=-1)
+        predictions, labels = accelerator.gather_for_metrics((predictions, batch["labels"]))
+        metric.add_batch(predictions=predictions, references=labels)
+    return metric.compute()
+
+
+def cut_to_the_length(model, data, batch_size):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, DataLoader(data, batch_size=8))
+    losses = []
+    for batch in loader:
+        losses.append(accelerator.gather(model(batch).loss.repeat(batch_size)))
+    return torch.cat(losses)[: len(data)].mean()
+
+
+def in_training(model, optimizer, data):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(data, batch_size=8))
+    for batch in loader:
+        loss = model(batch).loss
+        average = accelerator.gather(loss.repeat(8)).mean()
+        accelerator.backward(loss)
+        optimizer.step()
+        accelerator.log({"loss": average.item()})
+
+
+def of_no_loader(model, prompts, tokenizer):
+    accelerator = Accelerator()
+    with accelerator.split_between_processes(prompts) as mine:
+        for prompt in mine:
+            images = model(prompt)
+            accelerator.gather(images)

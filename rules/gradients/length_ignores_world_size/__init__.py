@@ -1,0 +1,193 @@
+"""A schedule is made for the steps of one process, and a prepared scheduler steps once for each process.
+
+## What it does
+Finds a scheduler that `accelerator.prepare` gets and whose number of steps is what the training loop counts to
+(`max_train_steps`), not multiplied by `accelerator.num_processes`. Also one whose steps are multiplied and
+whose warm-up, or what is taken off them, is not.
+
+## Why it is bad
+At each step of the optimizer a prepared scheduler takes as many steps as there are processes, since it was
+made for the batches of one. On eight GPUs the learning rate is through its warm-up and down at its end after
+an eighth of the training; the rest runs with a learning rate of zero, and the loss stays where it was.
+
+## Example
+```python
+scheduler = get_scheduler("cosine", optimizer, num_warmup_steps=100, num_training_steps=args.max_train_steps)
+optimizer, scheduler = accelerator.prepare(optimizer, scheduler)
+```
+
+## Use instead
+```python
+scheduler = get_scheduler(
+    "cosine",
+    optimizer,
+    num_warmup_steps=100 * accelerator.num_processes,
+    num_training_steps=args.max_train_steps * accelerator.num_processes,
+)
+optimizer, scheduler = accelerator.prepare(optimizer, scheduler)
+```
+
+## Fix safety
+Unsafe: the learning rate changes on several processes, not on one.
+
+## Known limits
+Silent where the number is computed in the function, since a length taken before `prepare` counts the batches of
+all ranks; where the Accelerator gets `split_batches` or `step_scheduler_with_optimizer`; and where scheduler
+and loop are in different functions and nothing is multiplied.
+
+## References
+- accelerate 1.15.0 accelerate/scheduler.py:54: `for _ in range(num_processes): self.scheduler.step()`
+- accelerate issues 662, 1398, 2142, 2318, 2773, 2926; diffusers issue 3954
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.program.definitions import dotted_name, last_name
+from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.edits import Replace
+from distlint.findings import Applicability, Finding, Fix, Related, Severity
+from distlint.nodes import walk
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.program.definitions import Function, Module
+
+CODE = "DL613"
+NAME = "length-ignores-world-size"
+SEVERITY = Severity.WARNING
+STATUS = Status.PREVIEW
+LITERALS = ()
+
+_STEPS = ("num_training_steps", "total_steps", "T_max", "total_iters")
+_OTHERWISE = frozenset(
+    {"split_batches", "step_scheduler_with_optimizer", "dataloader_config", "even_batches", None}
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Each prepared scheduler that is made for the steps of one process."""
+    for call in model.calls("accelerate.Accelerator.prepare"):
+        site = call.site
+        if not isinstance(site.node.func, ast.Attribute) or _counts_otherwise(site.function):
+            continue
+        for argument in site.node.args:
+            made = _made(site.function, argument)
+            if made is not None and _is_of_one(site.function, _steps(made)):
+                related_to = related(site.module, site.node, "prepared here")
+                processes = f"{source_of(site.module, site.node.func.value)}.num_processes"
+                yield _finding(site.module, _steps(made), processes, (related_to,))
+    for module in model.modules:
+        if "num_processes" in module.source.text and "num_training_steps" in module.source.text:
+            for function in module.all_functions:
+                for node in own_nodes(function):
+                    if isinstance(node, ast.Call) and any(k.arg in _STEPS for k in node.keywords):
+                        yield from _half(module, function, node)
+
+
+def _half(module: Module, function: Function, made: ast.Call) -> Iterator[Finding]:
+    """What is not multiplied of a scheduler whose steps are."""
+    steps = _steps(made)
+    processes = next(
+        (n for n in walk(steps) if isinstance(n, ast.Attribute) and n.attr == "num_processes"), None
+    )
+    if processes is None:
+        return
+    short: list[ast.expr] = []
+    match steps:
+        case ast.BinOp(left=left, op=ast.Sub(), right=right) if _is_multiplied(left):
+            if not _is_multiplied(right) and _factors(right):
+                short.append(right)
+    warmup = next((k.value for k in made.keywords if k.arg == "num_warmup_steps"), None)
+    if warmup is not None and not _is_multiplied(warmup):
+        paths = _factors(warmup)
+        if paths and not any(path in assignments(function) for path in paths):
+            short.append(warmup)
+    for each in short:
+        yield _finding(module, each, source_of(module, processes), ())
+
+
+def _counts_otherwise(function: Function) -> bool:
+    """Whether the Accelerator that is made here lets a scheduler step once."""
+    return any(
+        isinstance(n, ast.Call)
+        and last_name(n) == "Accelerator"
+        and any(k.arg in _OTHERWISE for k in n.keywords)
+        for n in own_nodes(function)
+    )
+
+
+def _made(function: Function, argument: ast.expr) -> ast.Call | None:
+    """The call that makes a scheduler, where a function makes it once."""
+    if not isinstance(argument, ast.Name) or "sched" not in argument.id.lower():
+        return None
+    calls = [
+        v
+        for v in assignments(function).get(argument.id, [])
+        if isinstance(v, ast.Call) and any(k.arg in _STEPS for k in v.keywords)
+    ]
+    return calls[0] if len(calls) == 1 else None
+
+
+def _steps(made: ast.Call) -> ast.expr:
+    """The number of steps that a scheduler is made for."""
+    given = {k.arg: k.value for k in made.keywords}
+    return next(given[name] for name in _STEPS if name in given)
+
+
+def _is_of_one(function: Function, steps: ast.expr) -> bool:
+    """Whether a number of steps is that of one process: what the loop of the function counts to."""
+    return not _is_multiplied(steps) and any(
+        _is_counted_to(function, path) for path in _factors(steps)
+    )
+
+
+def _is_multiplied(node: ast.expr) -> bool:
+    """Whether a number of steps has to do with the number of processes."""
+    words = [last_name(n) for n in walk(node) if isinstance(n, ast.Name | ast.Attribute | ast.Call)]
+    return any("num_processes" in word or "world" in word for word in words)
+
+
+def _factors(node: ast.expr) -> list[str]:
+    """The names and attributes that a number is made of; none where it is made in another way."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            return [*_factors(left), *_factors(right)]
+        case ast.Name() | ast.Attribute():
+            return [dotted_name(node)]
+    return []
+
+
+def _is_counted_to(function: Function, path: str) -> bool:
+    """Whether the steps of the optimizer are counted up to a number that comes from outside."""
+    if not path or path in assignments(function):
+        return False
+    for node in own_nodes(function):
+        match node:
+            case ast.Compare(left=left, ops=[ast.GtE() | ast.Gt() | ast.Eq()], comparators=[right]):
+                if dotted_name(right) == path and "step" in last_name(left):
+                    return True
+            case ast.Call(func=ast.Name(id="range"), args=[*_, last]) if dotted_name(last) == path:
+                return True
+    return False
+
+
+def _finding(
+    module: Module, steps: ast.expr, processes: str, places: tuple[Related, ...]
+) -> Finding:
+    text = source_of(module, steps)
+    right = f"({text}) * {processes}" if isinstance(steps, ast.BinOp) else f"{text} * {processes}"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"a prepared scheduler steps once for each process, and is through with `{text}` that many times "
+        f"too early. Write `{right}`.",
+        place_of(module, steps),
+        places,
+        Fix(Applicability.UNSAFE, f"Write `{right}`", (Replace(span_of(steps), right),)),
+    )

@@ -1,0 +1,105 @@
+"""Schedules of learning rates that an Accelerator prepares."""
+
+from accelerate import Accelerator
+from transformers import get_cosine_schedule_with_warmup, get_scheduler
+
+# Bugs
+
+
+def steps_of_one_process(model, optimizer, loader, args):
+    accelerator = Accelerator()
+    scheduler = get_scheduler(
+        "cosine",
+        optimizer=optimizer,
+        num_warmup_steps=0,
+        num_training_steps=args.max_train_steps,  # expect: DL613
+    )
+    model, optimizer, loader, scheduler = accelerator.prepare(model, optimizer, loader, scheduler)
+    global_step = 0
+    for batch in loader:
+        accelerator.backward(model(batch).loss)
+        optimizer.step()
+        scheduler.step()
+        global_step += 1
+        if global_step >= args.max_train_steps:
+            break
+
+
+def warm_up_of_one_process(optimizer, args):
+    accelerator = Accelerator()
+    scheduler = get_cosine_schedule_with_warmup(
+        optimizer,
+        num_warmup_steps=args.warmup_steps,  # expect: DL613
+        num_training_steps=args.max_train_steps * accelerator.num_processes,
+    )
+    return accelerator.prepare(optimizer, scheduler)
+
+
+def start_of_one_process(optimizer, args):
+    accelerator = Accelerator()
+    scheduler = get_scheduler(
+        "cosine",
+        optimizer=optimizer,
+        num_training_steps=args.max_train_steps * accelerator.num_processes
+        - args.start,  # expect: DL613
+    )
+    return accelerator.prepare(optimizer, scheduler)
+
+
+# Correct
+
+
+def steps_of_all(model, optimizer, loader, args):
+    accelerator = Accelerator()
+    scheduler = get_scheduler(
+        "cosine",
+        optimizer=optimizer,
+        num_warmup_steps=args.warmup_steps * accelerator.num_processes,
+        num_training_steps=args.max_train_steps * accelerator.num_processes,
+    )
+    model, optimizer, loader, scheduler = accelerator.prepare(model, optimizer, loader, scheduler)
+    for _ in range(args.max_train_steps):
+        optimizer.step()
+        scheduler.step()
+
+
+def from_the_length_before(model, optimizer, loader, epochs):
+    accelerator = Accelerator()
+    steps = epochs * len(loader)
+    scheduler = get_scheduler(
+        "cosine", optimizer=optimizer, num_warmup_steps=0, num_training_steps=steps
+    )
+    model, optimizer, loader, scheduler = accelerator.prepare(model, optimizer, loader, scheduler)
+    for _ in range(epochs):
+        for batch in loader:
+            accelerator.backward(model(batch).loss)
+            optimizer.step()
+            scheduler.step()
+
+
+def not_prepared(model, optimizer, loader, args):
+    accelerator = Accelerator()
+    scheduler = get_scheduler(
+        "cosine",
+        optimizer=optimizer,
+        num_warmup_steps=0,
+        num_training_steps=args.max_train_steps,
+    )
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for _ in range(args.max_train_steps):
+        optimizer.step()
+        scheduler.step()
+
+
+def split_batches(model, optimizer, loader, args):
+    accelerator = Accelerator(split_batches=True)
+    scheduler = get_scheduler(
+        "cosine",
+        optimizer=optimizer,
+        num_warmup_steps=0,
+        num_training_steps=args.max_train_steps,
+    )
+    model, optimizer, loader, scheduler = accelerator.prepare(model, optimizer, loader, scheduler)
+    for _ in range(args.max_train_steps):
+        optimizer.step()
+        scheduler.step()

@@ -1,0 +1,168 @@
+"""A running total of the loss keeps the graph of every step.
+
+## What it does
+Finds `total += loss`, or `total = total + loss`, in a loop that sends the same `loss` backward, where `total`
+is begun outside the loop and is not itself sent backward.
+
+## Why it is bad
+The loss is the end of its step's graph, and the sum holds on to all of them. `backward()` frees the
+activations, the nodes stay: memory grows with every step until the device is full, on whichever rank first.
+Where the total is reduced over the ranks, the graph goes with it.
+
+## Example
+```python
+for batch in loader:
+    loss = model(batch).loss
+    loss.backward()
+    total += loss
+```
+
+## Use instead
+```python
+for batch in loader:
+    loss = model(batch).loss
+    loss.backward()
+    total += loss.detach()
+```
+
+## Errors you may see
+- `torch.OutOfMemoryError: CUDA out of memory`, after some hundred steps or epochs
+
+## Fix safety
+Safe: the same number, without its graph.
+
+## Known limits
+Silent where the loss is detached or made a number between `backward()` and the sum, and under `no_grad`.
+
+## References
+- ray issue 40940, horovod issue 641: memory grows until the process ends
+- torch 2.13.0 docs/source/notes/faq.rst: "Don't accumulate history across your training loop"
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.wrapped import without_gradients
+from distlint.edits import Replace
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.nodes import walk
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.program.definitions import Function, Module
+
+CODE = "DL607"
+NAME = "loss-retains-graph"
+SEVERITY = Severity.WARNING
+STATUS = Status.PREVIEW
+LITERALS = (b".backward(",)
+
+_BACKWARD = ("backward", "manual_backward")
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Each sum that a loss joins together with its graph."""
+    for module in model.modules:
+        if "backward(" not in module.source.text:
+            continue
+        for function in module.all_functions:
+            sums = [n for n in own_nodes(function) if _sum(n) is not None]
+            if sums:
+                yield from _kept(module, function, sums)
+
+
+def _sum(node: ast.AST) -> tuple[ast.expr, ast.Name] | None:
+    """The total and the loss of `total += loss` or `total = total + loss`."""
+    match node:
+        case ast.AugAssign(target=total, op=ast.Add(), value=ast.Name() as loss):
+            return total, loss
+        case ast.Assign(
+            targets=[total], value=ast.BinOp(left=left, op=ast.Add(), right=ast.Name() as loss)
+        ):
+            return (total, loss) if ast.unparse(left) == ast.unparse(total) else None
+    return None
+
+
+def _kept(module: Module, function: Function, sums: list[ast.AST]) -> Iterator[Finding]:
+    loops = [n for n in own_nodes(function) if isinstance(n, ast.For | ast.AsyncFor | ast.While)]
+    for node in sorted(sums, key=lambda n: n.lineno):  # type: ignore[attr-defined]
+        found = _sum(node)
+        assert found is not None
+        total, loss = found
+        around = [loop for loop in loops if any(n is node for s in loop.body for n in walk(s))]
+        if not around:
+            continue
+        inner = min(around, key=lambda loop: len(list(walk(loop))))
+        backward = _backward_of(inner, loss.id)
+        if backward is None or _is_sent(function, total) or _begun_in(inner, total):
+            continue
+        if _is_let_go(inner, loss.id, backward, node) or without_gradients(function, node):
+            continue
+        text = source_of(module, loss)
+        fix = Fix(
+            Applicability.SAFE,
+            f"Add `{text}.detach()`",
+            (Replace(span_of(loss), f"{text}.detach()"),),
+        )
+        yield Finding(
+            CODE,
+            NAME,
+            SEVERITY,
+            f"`{ast.unparse(total)}` holds on to the graph of every step, and memory grows until the "
+            f"device is full. {fix.message}.",
+            place_of(module, node),
+            (related(module, backward, f"`{text}` has a graph"),),
+            fix,
+        )
+
+
+def _backward_of(loop: ast.AST, name: str) -> ast.Call | None:
+    """The call of a loop that sends a variable backward."""
+    for node in walk(loop):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr not in _BACKWARD:
+                continue
+            roots = node.args[:1] or [node.func.value]
+            if isinstance(roots[0], ast.Call) and roots[0].args:
+                roots = roots[0].args[:1]  # scaler.scale(loss).backward()
+            if isinstance(roots[0], ast.Name) and roots[0].id == name:
+                return node
+    return None
+
+
+def _is_sent(function: Function, total: ast.expr) -> bool:
+    """Whether the total goes backward itself: its graph is wanted."""
+    text = ast.unparse(total).partition("[")[0]
+    return any(
+        isinstance(n, ast.Call)
+        and isinstance(n.func, ast.Attribute)
+        and n.func.attr in _BACKWARD
+        and text in {ast.unparse(part) for part in walk(n) if isinstance(part, ast.expr)}
+        for n in own_nodes(function)
+    )
+
+
+def _begun_in(loop: ast.For | ast.AsyncFor | ast.While, total: ast.expr) -> bool:
+    """Whether each round of the loop begins the total anew; one that a condition resets grows until then."""
+    text = ast.unparse(total).partition("[")[0]
+    return any(
+        isinstance(s, ast.Assign) and any(ast.unparse(target) == text for target in s.targets)
+        for s in loop.body
+        if _sum(s) is None
+    )
+
+
+def _is_let_go(loop: ast.AST, name: str, backward: ast.Call, node: ast.AST) -> bool:
+    """Whether the variable holds something without a graph by the time it is added."""
+    for other in walk(loop):
+        if not isinstance(other, ast.Assign) or other is node:
+            continue
+        written = any(isinstance(t, ast.Name) and t.id == name for t in other.targets)
+        if written and backward.lineno <= other.lineno <= node.lineno:  # type: ignore[attr-defined]
+            return True
+    return False

@@ -1,0 +1,136 @@
+"""Running totals of losses."""
+
+import torch
+import torch.distributed as dist
+
+# Bugs
+
+
+def over_an_epoch(model, optimizer, loader):
+    total = 0.0
+    for batch in loader:
+        loss = model(batch).mean()
+        loss.backward()
+        optimizer.step()
+        total += loss.detach()  # expect: DL607
+    return total / len(loader)
+
+
+def into_a_tensor(model, optimizer, loader, rank):
+    totals = torch.zeros(2, device=rank)
+    for batch in loader:
+        loss = model(batch).mean()
+        loss.backward()
+        optimizer.step()
+        totals[0] += loss.detach()  # expect: DL607
+        totals[1] += len(batch)
+    dist.all_reduce(totals)
+    return totals
+
+
+def written_out(model, optimizer, loader, scaler):
+    total = 0.0
+    for batch in loader:
+        loss = model(batch).mean()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        total = total + loss.detach()  # expect: DL607
+    return total
+
+
+def until_it_is_logged(model, optimizer, loader, every):
+    running = 0.0
+    for step, batch in enumerate(loader):
+        loss = model(batch).mean()
+        loss.backward()
+        optimizer.step()
+        running += loss.detach()  # expect: DL607
+        if step % every == 0:
+            print(running / every)
+            running = 0.0
+
+
+# Correct
+
+
+def detached(model, optimizer, loader):
+    total = 0.0
+    for batch in loader:
+        loss = model(batch).mean()
+        loss.backward()
+        optimizer.step()
+        total += loss.detach()
+    return total
+
+
+def a_number(model, optimizer, loader):
+    total = 0.0
+    for batch in loader:
+        loss = model(batch).mean()
+        loss.backward()
+        optimizer.step()
+        total += loss.item()
+    return total
+
+
+def reduced_before(model, optimizer, loader):
+    total = 0.0
+    for batch in loader:
+        loss = model(batch).mean()
+        loss.backward()
+        optimizer.step()
+        loss = loss.detach()
+        dist.all_reduce(loss)
+        total += loss
+    return total
+
+
+def sent_backward_together(model, optimizer, loader, parts):
+    for batch in loader:
+        total = 0.0
+        for part in parts:
+            loss = model(batch, part).mean()
+            total += loss
+        total.backward()
+        optimizer.step()
+
+
+def begun_in_each_round(model, optimizer, loader):
+    for batch in loader:
+        loss = model(batch).mean()
+        penalty = model.penalty()
+        total = loss.detach()
+        loss.backward()
+        total += loss
+        optimizer.step()
+        print(total, penalty)
+
+
+def in_evaluation(model, loader):
+    total = 0.0
+    with torch.no_grad():
+        for batch in loader:
+            loss = model(batch).mean()
+            total += loss
+    return total
+
+
+def added_without_gradients(model, optimizer, loader):
+    total = torch.zeros(())
+    for batch in loader:
+        loss = model(batch).mean()
+        loss.backward()
+        optimizer.step()
+        with torch.no_grad():
+            total += loss
+    return total
+
+
+def begun_at_each_step(model, optimizer, loader):
+    for batch in loader:
+        total = 0.0
+        loss = model(batch).mean()
+        loss.backward()
+        total += loss
+        optimizer.step()
+        print(total.item())

@@ -1,0 +1,90 @@
+"""The ranks divide the work, and only one rank's results are written.
+
+## What it does
+Follows what a loop over this rank's share (a loader that was prepared or has a distributed sampler, a slice
+by rank) puts into a list, dict or table, and reports where rank 0 alone writes it to a file, or every rank
+writes it to the same one, though nothing gathered it.
+
+## Why it is bad
+What the other ranks computed is thrown away: on eight GPUs seven eighths of the predictions, captions or
+embeddings are missing from the file, and nothing says so. A score computed from it is that of a part.
+
+## Example
+```python
+for batch in loader:  # loader has a DistributedSampler
+    results += model.generate(batch)
+if rank == 0:
+    json.dump(results, file)
+```
+
+## Use instead
+```python
+for batch in loader:
+    results += model.generate(batch)
+every = [None] * dist.get_world_size()
+dist.all_gather_object(every, results)
+if rank == 0:
+    json.dump([result for part in every for result in part], file)
+```
+
+## Fix safety
+Shown only: gathered parts come in the order of the ranks, and with the samples that fill the last batch up.
+
+## Known limits
+A list that is returned to code outside the program is not reported, nor a file whose name holds the rank:
+there each rank keeps its part.
+
+## References
+- torch 2.13.0 torch/distributed/distributed_c10d.py, `all_gather_object`
+- nanodet issue 248: the score of the outputs of one rank
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.model import Model, place_of, related
+from distlint.analysis.questions.reported import of_modules, on_main_alone, writes
+from distlint.analysis.questions.shares.program import shares
+from distlint.analysis.questions.shares.values import Kind
+from distlint.findings import Finding, Severity
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.questions.shares.values import Held
+
+CODE = "DL611"
+NAME = "partial-result-kept"
+SEVERITY = Severity.ERROR
+STATUS = Status.PREVIEW
+LITERALS = ()
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Each result of one rank's share that is written as if it were of all."""
+    known = model.answer(shares)
+    for module, function in of_modules(model):
+        if not known.follows(function):
+            continue
+        for call, written in writes(function):
+            held = known.of(written)
+            if not held.is_share or not _is_result(held) or not on_main_alone(model, call):
+                continue
+            text = ast.unparse(written)
+            source = held.source
+            yield Finding(
+                CODE,
+                NAME,
+                SEVERITY,
+                f"rank 0 writes `{text}` of its own share of the data, and what the other ranks computed "
+                "is lost. Gather the parts first, on all ranks.",
+                place_of(module, call),
+                (related(source.module, source.node, source.text),) if source is not None else (),
+            )
+
+
+def _is_result(held: Held) -> bool:
+    """Whether a value is something that was collected, rather than a loader or its settings."""
+    return held.kind is not Kind.LOADER

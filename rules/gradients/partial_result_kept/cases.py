@@ -1,0 +1,87 @@
+"""What the ranks computed together, and one writes."""
+
+import json
+
+import torch
+import torch.distributed as dist
+from accelerate import Accelerator
+from torch.utils.data import DataLoader, DistributedSampler
+
+# Bugs
+
+
+def predictions(model, data, path):
+    loader = DataLoader(data, sampler=DistributedSampler(data, shuffle=False))
+    results = []
+    for batch in loader:
+        results.append({"id": batch["id"], "answer": model.generate(batch)})
+    if dist.get_rank() == 0:
+        with open(path, "w") as file:
+            json.dump(results, file)  # expect: DL611
+
+
+def features(model, images, path):
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    found = [model(image) for image in images[rank::world_size]]
+    found = torch.stack(found)
+    if rank == 0:
+        torch.save(found, path)  # expect: DL611
+
+
+def captions(model, prompts, path):
+    accelerator = Accelerator()
+    texts = {}
+    with accelerator.split_between_processes(prompts) as mine:
+        for prompt in mine:
+            texts[prompt] = model(prompt)
+    if accelerator.is_main_process:
+        with open(path, "w") as file:
+            file.write(json.dumps(texts))  # expect: DL611
+
+
+# Correct
+
+
+def gathered(model, data, path):
+    loader = DataLoader(data, sampler=DistributedSampler(data, shuffle=False))
+    results = []
+    for batch in loader:
+        results.append(model.generate(batch))
+    every = [None] * dist.get_world_size()
+    dist.all_gather_object(every, results)
+    if dist.get_rank() == 0:
+        with open(path, "w") as file:
+            json.dump([result for part in every for result in part], file)
+
+
+def gathered_by_a_helper(model, data, path, gather):
+    loader = DataLoader(data, sampler=DistributedSampler(data, shuffle=False))
+    results = []
+    for batch in loader:
+        results.append(model.generate(batch))
+    results = gather(results)
+    if dist.get_rank() == 0:
+        torch.save(results, path)
+
+
+def each_its_own_file(model, data, folder):
+    loader = DataLoader(data, sampler=DistributedSampler(data, shuffle=False))
+    results = []
+    for batch in loader:
+        results.append(model.generate(batch))
+    torch.save(results, f"{folder}/part-{dist.get_rank()}.pt")
+
+
+def the_model(model, optimizer, data, path):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    for batch in loader:
+        model(batch).mean().backward()
+        optimizer.step()
+    if dist.get_rank() == 0:
+        torch.save(model.state_dict(), path)
+
+
+def rank_0_has_all(model, data, path):
+    if dist.get_rank() == 0:
+        results = [model.generate(batch) for batch in DataLoader(data)]
+        torch.save(results, path)

@@ -1,0 +1,131 @@
+"""`loss.backward()` where an Accelerator trains: the loss goes past it.
+
+## What it does
+Finds `loss.backward()` in a function that also steps an optimizer, beside an Accelerator whose `prepare`,
+`accumulate` or `clip_grad_norm_` the function, the functions around it or its class use.
+
+## Why it is bad
+`accelerator.backward(loss)` divides the loss by the number of accumulated batches, scales it for fp16, and
+hands it to DeepSpeed's engine. Without it gradients are as many times too large as batches are accumulated,
+those of fp16 vanish, and under DeepSpeed nothing is trained at all.
+
+## Example
+```python
+with accelerator.accumulate(model):
+    loss = model(**batch).loss
+    loss.backward()
+    optimizer.step()
+```
+
+## Use instead
+```python
+with accelerator.accumulate(model):
+    loss = model(**batch).loss
+    accelerator.backward(loss)
+    optimizer.step()
+```
+
+## Errors you may see
+- `No inf checks were recorded for this optimizer.`
+- `Expected all tensors to be on the same device`, or a loss that does not fall, under DeepSpeed
+
+## Fix safety
+Unsafe: gradients change where batches are accumulated or fp16 is used.
+
+## Known limits
+Silent where the other arm of an `if` calls `accelerator.backward`, where the gradient is read and no
+optimizer steps (guidance, attacks), and where a `GradScaler` scales the loss by hand.
+
+## References
+- accelerate 1.15.0 accelerate/accelerator.py:2829: "Should be used in lieu of `loss.backward()`"
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.accelerating import Training, steps_optimizer, training
+from distlint.edits import Replace
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.nodes import walk
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.program.definitions import Function, Module
+
+CODE = "DL605"
+NAME = "raw-backward"
+SEVERITY = Severity.ERROR
+STATUS = Status.PREVIEW
+LITERALS = ()
+
+
+_WAYS = re.compile(
+    r"accelerator is|is_accelerat|use_accelerat|deepspeed|fp16|apex|\bamp\b|use_amp|scaler"
+)
+"""Tests that ask how the run goes backward."""
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Each loss that goes backward past the Accelerator."""
+    for module in model.modules:
+        if ".backward(" not in module.source.text or "ccelerator" not in module.source.text:
+            continue
+        for function in module.all_functions:
+            losses = [n for n in own_nodes(function) if isinstance(n, ast.Call) and _raw(n)]
+            found = training(model, function) if losses else None
+            if found is None or not steps_optimizer(function):
+                continue
+            chosen = _chosen(function)
+            for call in losses:
+                group = model.call_at(call)
+                known = group is not None and group.site.name != ".backward"
+                if call not in chosen and not known:
+                    yield _finding(module, found, call)
+
+
+def _raw(call: ast.Call) -> bool:
+    """Whether a call is `loss.backward()` on a name or attribute; engines take the loss as argument."""
+    match call.func:
+        case ast.Attribute(attr="backward", value=ast.Name() | ast.Attribute() as loss):
+            return not call.args and "engine" not in ast.unparse(loss)
+    return False
+
+
+def _chosen(function: Function) -> set[ast.Call]:
+    """The calls in an `if` that asks for the way back, or whose other arm hands its loss to something."""
+    found: set[ast.Call] = set()
+    for node in own_nodes(function):
+        if isinstance(node, ast.If):
+            calls = [
+                c for s in (*node.body, *node.orelse) for c in walk(s) if isinstance(c, ast.Call)
+            ]
+            handed = any(last_name(c) == "backward" and c.args for c in calls)
+            if _WAYS.search(ast.unparse(node.test)) or (node.orelse and handed):
+                found.update(calls)
+    return found
+
+
+def _finding(module: Module, found: Training, call: ast.Call) -> Finding:
+    assert isinstance(call.func, ast.Attribute)
+    loss = source_of(module, call.func.value)
+    options = "".join(f", {source_of(module, k)}" for k in call.keywords)
+    right = f"{found.text}.backward({loss}{options})"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"`{loss}` goes backward past the Accelerator: it is not divided by the accumulated batches, not "
+        f"scaled for fp16, and DeepSpeed never sees it. Call `{right}`.",
+        place_of(module, call),
+        (related(module, found.calls[0].site.node, "the Accelerator that trains here"),)
+        if found.calls[0].site.module is module
+        else (),
+        Fix(Applicability.UNSAFE, f"Call `{right}`", (Replace(span_of(call), right),)),
+    )

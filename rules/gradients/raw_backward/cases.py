@@ -1,0 +1,91 @@
+"""Losses that go backward beside an Accelerator."""
+
+import torch
+from accelerate import Accelerator
+
+# Bugs
+
+
+def in_accumulation(model, optimizer, loader):
+    accelerator = Accelerator(gradient_accumulation_steps=4)
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        with accelerator.accumulate(model):
+            loss = model(batch).loss
+            loss.backward()  # expect: DL605
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+def in_a_step_of_its_own(model, optimizer, loader):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+
+    def step(batch):
+        optimizer.zero_grad()
+        loss = model(batch).mean()
+        loss.backward(retain_graph=True)  # expect: DL605
+        optimizer.step()
+
+    for batch in loader:
+        step(batch)
+
+
+class Trainer:
+    def __init__(self, model, optimizer):
+        self.accelerator = Accelerator()
+        self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
+
+    def step(self, batch):
+        loss = self.model(batch).loss
+        loss.backward()  # expect: DL605
+        self.optimizer.step()
+
+
+# Correct
+
+
+def through_the_accelerator(model, optimizer, loader):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        loss = model(batch).loss
+        accelerator.backward(loss)
+        optimizer.step()
+
+
+def guidance(model, image, loader):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, loader)
+    for batch in loader:
+        loss = model(image, batch).mean()
+        loss.backward()
+        image = image - image.grad
+
+
+def one_way_or_the_other(model, optimizer, batch, accelerator: Accelerator, own):
+    model, optimizer = accelerator.prepare(model, optimizer)
+    loss = model(batch).loss
+    if own:
+        loss.backward()
+    else:
+        accelerator.backward(loss)
+    optimizer.step()
+
+
+def without_an_accelerator(model, optimizer, batch, accelerator: Accelerator = None):
+    model, optimizer = accelerator.prepare(model, optimizer)
+    loss = model(batch).loss
+    if accelerator is None:
+        loss.backward()
+    optimizer.step()
+
+
+def the_accelerator_tells_the_rank_alone(model, batch):
+    accelerator = Accelerator()
+    optimizer = torch.optim.SGD(model.parameters())
+    loss = model(batch).loss
+    loss.backward()
+    optimizer.step()
+    if accelerator.is_main_process:
+        print(loss.item())

@@ -1,0 +1,101 @@
+"""The loss that was gathered or averaged over the ranks is the one that goes backward.
+
+## What it does
+Finds `backward` on a loss that `gather`, `gather_for_metrics` or `all_gather` put together from the ranks, or
+that was averaged over them in place.
+
+## Why it is bad
+A gathered tensor has no history: `backward` raises, or, where something else in the sum requires gradients,
+trains that alone. An averaged loss keeps its history, but its gradient is divided by the number of ranks, and
+DDP divides once more: on eight GPUs the step is an eighth of what was asked for.
+
+## Example
+```python
+loss = accelerator.gather(model(batch).loss).mean()
+accelerator.backward(loss)
+```
+
+## Use instead
+```python
+loss = model(batch).loss
+accelerator.backward(loss)
+average = accelerator.gather(loss.detach()).mean()  # for the log
+```
+
+## Errors you may see
+- `element 0 of tensors does not require grad and does not have a grad_fn`
+
+## Fix safety
+Shown only: which variable goes backward and which into the log is for a person to say.
+
+## Known limits
+Only losses of data that is shown to be divided between the ranks, gathered or averaged in the same function or
+in one that it calls. An `all_reduce` that only adds up leaves the gradient as it was, and is not reported;
+gathers of `torch.distributed.nn` carry gradients.
+
+## References
+- dopplerchase/cira-diff issue 1: training does nothing on several GPUs
+- accelerate 1.15.0 accelerate/utils/operations.py: `gather` and `reduce` call torch.distributed
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from distlint.analysis.model import Model, place_of, related
+from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.reported import of_modules
+from distlint.analysis.questions.shares.program import shares
+from distlint.analysis.questions.shares.values import Part
+from distlint.findings import Finding, Severity
+from distlint.rule import Status
+
+CODE = "DL619"
+NAME = "reduced-loss-in-backward"
+SEVERITY = Severity.ERROR
+STATUS = Status.PREVIEW
+LITERALS = ()
+
+_OF_ALL = (Part.WHOLE, Part.PADDED)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Each loss of all ranks that goes backward."""
+    known = model.answer(shares)
+    for module, function in of_modules(model):
+        if not known.follows(function):
+            continue
+        for node in own_nodes(function):
+            loss = _loss(node)
+            held = known.of(loss) if loss is not None else None
+            if loss is None or held is None or held.part not in _OF_ALL or held.ended is None:
+                continue
+            gathered = "gather" in last_name(held.ended)  # type: ignore[arg-type]
+            text = ast.unparse(loss)
+            what = (
+                f"`{text}` was gathered from the ranks and has no gradient"
+                if gathered
+                else f"the gradient of `{text}` is divided by the number of ranks twice"
+            )
+            yield Finding(
+                CODE,
+                NAME,
+                SEVERITY if gathered else Severity.WARNING,
+                f"{what}. Send this rank's own loss backward.",
+                place_of(module, node),
+                (related(module, held.ended, "of all ranks from here on"),)
+                if known.module_of(held.ended) is module
+                else (),
+            )
+
+
+def _loss(node: ast.AST) -> ast.expr | None:
+    """What a call sends backward."""
+    match node:
+        case ast.Call(
+            func=ast.Attribute(attr="backward" | "manual_backward", value=owner), args=args
+        ):
+            return args[0] if args else owner
+    return None

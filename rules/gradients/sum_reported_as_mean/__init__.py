@@ -1,0 +1,103 @@
+"""A loss that was added up over the ranks is reported as if it were the mean.
+
+## What it does
+Finds a loss or metric of each rank that `all_reduce` or `reduce` adds up, and that is logged, or decides
+which checkpoint is the best, without being divided by the number of ranks or by another sum.
+
+## Why it is bad
+The number is as many times too large as there are ranks. On another number of GPUs the same training reports
+another loss, and a threshold or a plateau means something else.
+
+## Example
+```python
+dist.all_reduce(loss)
+writer.add_scalar("loss", loss.item(), step)
+```
+
+## Use instead
+```python
+dist.all_reduce(loss, op=dist.ReduceOp.AVG)
+writer.add_scalar("loss", loss.item(), step)
+```
+gloo has no AVG: there, divide by `dist.get_world_size()` after the sum.
+
+## Fix safety
+Shown only: which of the two is meant, a mean over ranks or over samples, a person has to say.
+
+## Known limits
+Reported are numbers whose name says that they are a mean: a loss, an accuracy, a metric. Sums of counts
+(`correct`, `tokens`, `num_samples`) and what is divided by anything that may be a sum are left alone.
+
+## References
+- HRNet-Semantic-Segmentation issue 34: the logged loss is as many times too large as there are GPUs
+- torch 2.13.0 torch/distributed/distributed_c10d.py: `all_reduce(tensor, op=ReduceOp.SUM)`
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.model import Model, place_of, related
+from distlint.analysis.questions.decisions import decisions
+from distlint.analysis.questions.reported import is_metric, of_modules, reports
+from distlint.analysis.questions.shares.program import shares
+from distlint.analysis.questions.shares.values import Part
+from distlint.findings import Finding, Severity
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.program.definitions import Function
+
+CODE = "DL612"
+NAME = "sum-reported-as-mean"
+SEVERITY = Severity.WARNING
+STATUS = Status.PREVIEW
+LITERALS = ()
+
+_SUMS = re.compile(r"sum|total|num|count|tokens|correct|samples|_n\b", re.IGNORECASE)
+"""Names that say themselves that they are sums."""
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Each sum over the ranks that is reported, once for each reduction."""
+    known = model.answer(shares)
+    seen: set[int] = set()
+    for module, function in of_modules(model):
+        if not known.follows(function):
+            continue
+        for node, name, place in _uses(function):
+            held = known.of(node)
+            if held.part is not Part.SUM or held.ended is None or id(held.ended) in seen:
+                continue
+            if not is_metric(name) or _SUMS.search(name) or _SUMS.search(_summed(held.ended)):
+                continue
+            seen.add(id(held.ended))
+            text = ast.unparse(node)
+            yield Finding(
+                CODE,
+                NAME,
+                SEVERITY,
+                f"`{text}` is the sum over the ranks, as many times too large as there are ranks. Divide "
+                "it by their number, or reduce with the mean.",
+                place_of(module, place),
+                (related(module, held.ended, "added up over the ranks here"),)
+                if known.module_of(held.ended) is module
+                else (),
+            )
+
+
+def _uses(function: Function) -> Iterator[tuple[ast.expr, str, ast.AST]]:
+    """The numbers that a function reports or decides by, with their names and places."""
+    for call, numbers in reports(function):
+        for number in numbers:
+            yield number.node, number.name, call
+    for decision in decisions(function):
+        yield decision.value, ast.unparse(decision.value), decision.node
+
+
+def _summed(ended: ast.AST) -> str:
+    """What the reduction was given, as written."""
+    return ast.unparse(ended.args[0]) if isinstance(ended, ast.Call) and ended.args else ""

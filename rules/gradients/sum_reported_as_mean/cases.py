@@ -1,0 +1,94 @@
+"""Sums over the ranks."""
+
+import torch
+import torch.distributed as dist
+from accelerate import Accelerator
+from torch.utils.data import DataLoader, DistributedSampler
+
+# Bugs
+
+
+def logged(model, data, writer, step):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    for batch in loader:
+        loss = model(batch).mean()
+        dist.all_reduce(loss)
+        writer.add_scalar("loss", loss.item(), step)  # expect: DL612
+
+
+def over_batches(model, data):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    losses = torch.zeros(())
+    for batch in loader:
+        losses += model(batch).mean().detach()
+    losses /= len(loader)
+    dist.reduce(losses, 0, op=dist.ReduceOp.SUM)
+    if dist.get_rank() == 0:
+        print(f"val loss {losses.item():.3f}")  # expect: DL612
+
+
+def by_accelerate(model, data, best):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, DataLoader(data))
+    for batch in loader:
+        accuracy = accelerator.reduce(model(batch).mean())
+        if accuracy > best:  # expect: DL612
+            best = accuracy
+
+
+# Correct
+
+
+def divided(model, data, writer, step):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    for batch in loader:
+        loss = model(batch).mean()
+        dist.all_reduce(loss)
+        loss = loss / dist.get_world_size()
+        writer.add_scalar("loss", loss.item(), step)
+
+
+def a_mean(model, data, writer, step):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    for batch in loader:
+        loss = model(batch).mean()
+        dist.all_reduce(loss, op=dist.ReduceOp.AVG)
+        writer.add_scalar("loss", loss.item(), step)
+
+
+def a_ratio_of_sums(model, data):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    right, seen = torch.zeros(()), torch.zeros(())
+    for inputs, labels in loader:
+        right += (model(inputs).argmax(-1) == labels).sum()
+        seen += len(labels)
+    dist.all_reduce(right)
+    dist.all_reduce(seen)
+    print(f"accuracy {right / seen}")
+
+
+def by_the_number_of_samples(model, data):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    right = torch.zeros(())
+    for inputs, labels in loader:
+        right += (model(inputs).argmax(-1) == labels).sum()
+    dist.all_reduce(right)
+    print(f"accuracy {right / len(data)}")
+
+
+def a_number_of_samples(model, data):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    correct = torch.zeros(())
+    for inputs, labels in loader:
+        correct += (model(inputs).argmax(-1) == labels).sum()
+    dist.all_reduce(correct)
+    print(f"errors of all: {len(data) - correct}, correct: {correct}")
+
+
+def the_mean_of_accelerate(model, data, best):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, DataLoader(data))
+    for batch in loader:
+        accuracy = accelerator.reduce(model(batch).mean(), reduction="mean")
+        if accuracy > best:
+            best = accuracy
