@@ -1,9 +1,11 @@
-"""What fixes rely on, asked of all callers: that every rank comes to a call, whoever calls its function."""
+"""What fixes rely on: that every rank comes to a call, whoever calls its function; that ranks are known there."""
 
 from __future__ import annotations
 
-from distlint.analysis.interpreter.ir import CallSite
-from distlint.analysis.live.joint_entry import JointEntry, ranked
+from collections.abc import Iterator
+
+from distlint.analysis.interpreter.ir import CallSite, Summary
+from distlint.analysis.live.joint_entry import PROCESS_GROUP_STARTS, JointEntry, called, ranked
 from distlint.analysis.live.program import LiveProgram
 from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Function
@@ -44,3 +46,31 @@ def _callers(live: LiveProgram) -> dict[Function, list[CallSite]]:
                 if site.callee is not None:
                     found.setdefault(site.callee, {})[id(site.node)] = site
     return {function: list(sites.values()) for function, sites in found.items()}
+
+
+def group_comes_later(model: Model, site: CallSite) -> bool:
+    """Whether a function makes the process group behind a call: before, every process takes itself for rank 0.
+
+    ijepa src/train.py:129: each process writes its settings, then calls `init_distributed()`.
+    """
+    summaries = model.summaries_of(site.function)
+    return any(
+        call.order > site.order and _makes_group(child, set())
+        for _, summary in (summaries.summaries() if summaries is not None else ())
+        for call, child in _calls_of(summary)
+    )
+
+
+def _calls_of(summary: Summary) -> Iterator[tuple[CallSite, Summary | CallSite]]:
+    """The calls in a run: each that makes a process group, and each of the project with its run."""
+    yield from ((call, call) for call in summary.calls if call.name in PROCESS_GROUP_STARTS)
+    yield from called(summary)
+
+
+def _makes_group(run: Summary | CallSite, seen: set[Function]) -> bool:
+    if isinstance(run, CallSite):
+        return True
+    if run.function in seen:
+        return False
+    seen.add(run.function)
+    return any(_makes_group(child, seen) for _, child in _calls_of(run))

@@ -42,7 +42,10 @@ _RANK_WORDS: Final = (
     "is_saver",
 )
 _BARRIERS: Final = frozenset({"barrier", "wait_for_everyone"})
-_STARTS: Final = ("torch.distributed.init_process_group", "deepspeed.comm.init_distributed")
+PROCESS_GROUP_STARTS: Final = (
+    "torch.distributed.init_process_group",
+    "deepspeed.comm.init_distributed",
+)
 _ASKS_FOR_GROUP: Final = frozenset(
     {"is_initialized", "is_available", "is_dist_avail_and_initialized"}
 )
@@ -316,7 +319,7 @@ def _reasons(
         if _always_collective(site):
             text = f"every rank calls `{site.method}()`"
             yield function, JointEntry(text, site.module, site.node, True, True)
-        elif function.is_module_body and site.name in _STARTS:
+        elif function.is_module_body and site.name in PROCESS_GROUP_STARTS:
             # `if distributed: init_process_group()`: where there are ranks, all of them run the script.
             text = f"every rank runs this script to `{site.method}()`"
             yield function, JointEntry(text, site.module, site.node, True)

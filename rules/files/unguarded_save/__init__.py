@@ -60,11 +60,12 @@ from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import evidence, place_of, span_of
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.sections import in_turn
-from distlint.edits import Replace, WrapInWith
+from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
-from distlint.repairs import guarding
-from distlint.repairs.premises import everyone_comes
+from distlint.repairs import downloads, guarding
+from distlint.repairs.main_tests import test_of_main
+from distlint.repairs.premises import everyone_comes, group_comes_later
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -144,14 +145,9 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
     everyone = everyone_comes(model, site, joint_entry)
     safe = Applicability.SAFE if everyone else Applicability.UNSAFE
     if found.effect is Effect.DOWNLOAD and isinstance(site.statement, (ast.Expr, ast.Assign)):
-        span = span_of(site.statement)
         if any(guard.value.variance is Variance.RANK_LOCAL for guard in site.guards):
             return None
-        return Fix(
-            safe,
-            "Let rank 0 download first: `main_process_first()`",
-            (WrapInWith(span, span, "$main_process_first()"),),
-        )
+        return downloads.first(model, found, safe)
     if any(guard.value.variance is Variance.RANK_LOCAL for guard in site.guards):
         return None  # each rank decides for itself: what needs all ranks would hang here
     if isinstance(site.statement, ast.Expr) and site.statement.value is node:
@@ -177,7 +173,9 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
     if not isinstance(statement, (ast.With, ast.Expr)):
         return None
     used = guarding.names_read_after(site.function.node, statement)
-    guarded = guarding.statement_on_main(text, statement)
+    if group_comes_later(model, site):
+        return Fix(Applicability.DISPLAY, "Write it behind `init_process_group()`, on rank 0")
+    guarded = guarding.statement_on_main(text, statement, test_of_main(model, site))
     if guarded is None or guarding.names_bound(statement) & used:
         return None
     if found.path is not None and guarding.written_after(site.function.node, statement, found.path):

@@ -80,7 +80,7 @@ def beside_a_guard(log, path):
     if dist.get_rank() == 0:
         print("writing", path)
     json_path = path + ".json"
-    if rank_info().rank == 0:
+    if dist.get_rank() == 0:
         with open(json_path, "w") as f:  # expect: DL301
             json.dump(log, f)
 

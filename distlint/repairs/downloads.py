@@ -1,0 +1,58 @@
+"""Edits for downloads that every rank makes: one goes first, the others find what it left."""
+
+from __future__ import annotations
+
+import ast
+
+from distlint.analysis.model import Model, span_of
+from distlint.analysis.questions.filesystem import FileCall
+from distlint.edits import WrapInWith
+from distlint.findings import Applicability, Fix
+from distlint.knowledge.schema import Effect
+from distlint.nodes import walk
+
+
+def first(model: Model, found: FileCall, safety: Applicability) -> Fix:
+    """The download, and those right above and below it, under one `main_process_first()`.
+
+    What goes into a cache of the library's choosing is there for one machine: its first rank goes first.
+    """
+    statement = found.site.statement
+    run = [statement]
+    local = found.path is None
+    made = {
+        id(each.site.statement)
+        for each in model.file_calls
+        if each.effect is Effect.DOWNLOAD
+        and each.function is found.function
+        and (each.path is None) is local
+    }
+    for block in _blocks(found.function.node):
+        if statement in block:
+            run = _neighbours(block, statement, made)
+    header = "$main_process_first(local=True)" if local else "$main_process_first()"
+    who = "the first rank of each machine" if local else "rank 0"
+    return Fix(
+        safety,
+        f"Let {who} download first: `{header[1:]}`",
+        (WrapInWith(span_of(run[0]), span_of(run[-1]), header),),
+    )
+
+
+def _blocks(node: ast.AST) -> list[list[ast.stmt]]:
+    return [
+        block
+        for part in walk(node)
+        for name in ("body", "orelse", "finalbody")
+        if isinstance(block := getattr(part, name, None), list)
+    ]
+
+
+def _neighbours(block: list[ast.stmt], statement: ast.stmt, made: set[int]) -> list[ast.stmt]:
+    """The statements around one that download, too, with nothing between."""
+    start = end = block.index(statement)
+    while start and id(block[start - 1]) in made:
+        start -= 1
+    while end + 1 < len(block) and id(block[end + 1]) in made:
+        end += 1
+    return block[start : end + 1]
