@@ -11,6 +11,9 @@ from distlint.findings import Applicability, Fix
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
 
+_SOURCES = frozenset({"url", "repo_or_dir", "github", "repo_id", "path_or_repo_id", "info_or_id"})
+"""Keywords of what is fetched, in rows of the tables."""
+
 
 def first(model: Model, found: FileCall, safety: Applicability) -> Fix:
     """The download, and those right above and below it, under one `main_process_first()`.
@@ -19,13 +22,13 @@ def first(model: Model, found: FileCall, safety: Applicability) -> Fix:
     """
     statement = found.site.statement
     run = [statement]
-    local = found.path is None
+    local = _into_a_cache(found)
     made = {
         id(each.site.statement)
         for each in model.file_calls
         if each.effect is Effect.DOWNLOAD
         and each.function is found.function
-        and (each.path is None) is local
+        and _into_a_cache(each) is local
     }
     for block in _blocks(found.function.node):
         if statement in block:
@@ -37,6 +40,11 @@ def first(model: Model, found: FileCall, safety: Applicability) -> Fix:
         f"Let {who} download first: `{header[1:]}`",
         (WrapInWith(span_of(run[0]), span_of(run[-1]), header),),
     )
+
+
+def _into_a_cache(found: FileCall) -> bool:
+    """Whether the library chooses the place: what stands for a path names what to fetch, or nothing does."""
+    return found.path is None or found.row.path_keyword in _SOURCES
 
 
 def _blocks(node: ast.AST) -> list[list[ast.stmt]]:

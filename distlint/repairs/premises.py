@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
 
-from distlint.analysis.interpreter.ir import CallSite, Summary
-from distlint.analysis.live.joint_entry import PROCESS_GROUP_STARTS, JointEntry, called, ranked
+from distlint.analysis.interpreter.ir import CallSite
+from distlint.analysis.live.joint_entry import PROCESS_GROUP_STARTS, JointEntry, ranked
 from distlint.analysis.live.program import LiveProgram
 from distlint.analysis.model import Model
-from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.definitions import Function, last_name
+from distlint.nodes import walk
 
 
 def everyone_comes(model: Model, site: CallSite, joint_entry: JointEntry) -> bool:
@@ -51,26 +52,35 @@ def _callers(live: LiveProgram) -> dict[Function, list[CallSite]]:
 def group_comes_later(model: Model, site: CallSite) -> bool:
     """Whether a function makes the process group behind a call: before, every process takes itself for rank 0.
 
-    ijepa src/train.py:129: each process writes its settings, then calls `init_distributed()`.
+    Decided by syntax, since runs are followed as if the group were there: ijepa src/train.py:129, each process
+    writes its settings and then calls `init_distributed()`, which asks for the group first.
     """
     summaries = model.summaries_of(site.function)
+    if summaries is None:
+        return False
+    later = {
+        id(call.node): call
+        for _, summary in summaries.summaries()
+        for call in summary.calls
+        if call.node.lineno > (site.statement.end_lineno or 0)
+    }
     return any(
-        call.order > site.order and _makes_group(child, set())
-        for _, summary in (summaries.summaries() if summaries is not None else ())
-        for call, child in _calls_of(summary)
+        call.name in PROCESS_GROUP_STARTS
+        or (call.callee is not None and _makes_group(model, call.callee, set()))
+        for call in later.values()
     )
 
 
-def _calls_of(summary: Summary) -> Iterator[tuple[CallSite, Summary | CallSite]]:
-    """The calls in a run: each that makes a process group, and each of the project with its run."""
-    yield from ((call, call) for call in summary.calls if call.name in PROCESS_GROUP_STARTS)
-    yield from called(summary)
-
-
-def _makes_group(run: Summary | CallSite, seen: set[Function]) -> bool:
-    if isinstance(run, CallSite):
-        return True
-    if run.function in seen:
+def _makes_group(model: Model, function: Function, seen: set[Function]) -> bool:
+    if function in seen:
         return False
-    seen.add(run.function)
-    return any(_makes_group(child, seen) for _, child in _calls_of(run))
+    seen.add(function)
+    started = {name.rpartition(".")[2] for name in PROCESS_GROUP_STARTS}
+    if any(isinstance(n, ast.Call) and last_name(n.func) in started for n in walk(function.node)):
+        return True
+    summaries = model.summaries_of(function)
+    return summaries is not None and any(
+        call.callee is not None and _makes_group(model, call.callee, seen)
+        for _, summary in summaries.summaries()
+        for call in summary.calls
+    )
