@@ -287,9 +287,6 @@ def _shared_progress(progress: Progress | None, parts: Sequence[Survey]) -> list
 
 def let_go() -> None:
     """Free the trees and runs of one project before those of the next are made."""
-    from distlint.analysis.program.memory import forget
-
-    forget()
     forget_lines()
     gc.collect()
 

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 
 from distlint.analysis.model import Model
 from distlint.analysis.program.linked import components
-from distlint.analysis.program.memory import forget
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.source import Source
 from distlint.knowledge.facts import Knowledge
@@ -59,11 +58,12 @@ def build_models(
     for modules in groups:
         fresh = changed is None or any(module.path in changed for module in modules)
         if fresh and any(module.source.reported for module in modules):
-            yield _model_of(program.part(modules), knowledge)
+            part = program.part(modules)
+            yield _model_of(part, knowledge)
+            part.forget()
 
 
 def _model_of(program: Program, knowledge: Knowledge | None) -> Model:
-    forget()
     with deep_recursion():
         return Model(program, knowledge or Knowledge.default())
 

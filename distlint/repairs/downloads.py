@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from distlint.analysis.model import Model, span_of
 from distlint.analysis.questions.filesystem import FileCall
@@ -25,10 +26,8 @@ def first(model: Model, found: FileCall, safety: Applicability) -> Fix:
     local = _into_a_cache(found)
     made = {
         id(each.site.statement)
-        for each in model.file_calls
-        if each.effect is Effect.DOWNLOAD
-        and each.function is found.function
-        and _into_a_cache(each) is local
+        for each in _first_ones(model.file_calls)
+        if each.function is found.function and _into_a_cache(each) is local
     }
     for block in _blocks(found.function.node):
         if statement in block:
@@ -40,6 +39,19 @@ def first(model: Model, found: FileCall, safety: Applicability) -> Fix:
         f"Let {who} download first: `{header[1:]}`",
         (WrapInWith(span_of(run[0]), span_of(run[-1]), header),),
     )
+
+
+def _first_ones(calls: list[FileCall]) -> Iterator[FileCall]:
+    """The downloads, without those of what the same file has fetched further up."""
+    fetched: set[tuple[str, str]] = set()
+    for call in calls:
+        if call.effect is Effect.DOWNLOAD:
+            value = call.sites[0][2]
+            key = (call.site.module.path, str(value.const)) if value and value.known else None
+            if key is None or key not in fetched:
+                yield call
+            if key is not None:
+                fetched.add(key)
 
 
 def _into_a_cache(found: FileCall) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import last_name
@@ -108,11 +109,49 @@ def layer_without(wraps: tuple[Wrap, ...], attr: str, written: Written) -> Wrapp
 
 
 def under_condition(call: CallSite | None, site: AttributeSite) -> bool:
-    """Whether the wrap (`call`) stands under a condition that the read does not stand under too."""
+    """Whether some paths come to the read without the wrap (`call`), which stands under a condition
+    that the read does not stand under too.
+
+    Where the other arm raises, every path has it: gpt-neox ea7aefd megatron/training.py,
+    `if neox_args.deepspeed: … = deepspeed.initialize(…) else: raise ValueError(…)`.
+    """
     if call is None:
         return False
+    always = site.receiver.wraps[-1].always
     held = {(ast.unparse(g.node), g.taken) for g in site.guards}
-    return any(not g.exits and (ast.unparse(g.node), g.taken) not in held for g in call.guards)
+    return any(
+        not g.exits
+        and (ast.unparse(g.node), g.taken) not in held
+        # `world_size > 1` is decided where several processes are followed; one process takes the other arm.
+        and not (always and g.value.truthiness() is None)
+        for g in call.guards
+    )
+
+
+def ruled_out(call: CallSite | None, site: AttributeSite) -> bool:
+    """Whether what holds at the read says that the condition of the wrap (`call`) did not.
+
+    YOLOX 6ddff48 tools/eval.py:186: `if is_distributed: model = DDP(model)`, then
+    `assert not is_distributed and args.batch_size == 1` in front of the read.
+    """
+    if call is None or call.module is not site.module:
+        return False
+    held = {fact for g in site.guards for fact in _literals(g.node, g.taken)}
+    return any(not g.exits and (ast.unparse(g.node), not g.taken) in held for g in call.guards)
+
+
+def _literals(test: ast.expr, taken: bool) -> Iterator[tuple[str, bool]]:
+    """What a condition says of its parts: each as text, and whether it holds."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield from _literals(operand, not taken)
+        case ast.BoolOp(op=ast.And() | ast.Or() as op, values=values) if (
+            isinstance(op, ast.And) == taken
+        ):
+            for value in values:
+                yield from _literals(value, taken)
+        case _:
+            yield ast.unparse(test), taken
 
 
 def is_guarded(site: AttributeSite, *, of_model: bool = False) -> bool:
@@ -137,10 +176,20 @@ def _asks(guard: Guard, path: str) -> bool:
             subject = ast.unparse(node.args[0])
             if name in _QUESTIONS and (path == subject or path.startswith(f"{subject}.")):
                 return True
-        word = node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
-        if isinstance(word, str) and any(mode in word.lower() for mode in _MODE_WORDS):
+        if any(mode in _word(node).lower() for mode in _MODE_WORDS):
             return True
     return False
+
+
+def _word(node: ast.AST) -> str:
+    """What a part of a condition is called; a text that something is compared with is a word too.
+
+    wenet 0154699 wenet/utils/train_utils.py:759: `info_dict["train_engine"] == "deepspeed"`.
+    """
+    match node:
+        case ast.Name(id=word) | ast.Attribute(attr=word) | ast.Constant(value=str(word)):
+            return word
+    return ""
 
 
 def _says_wrapped(test: ast.expr, taken: bool) -> bool:

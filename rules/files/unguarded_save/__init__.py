@@ -95,6 +95,7 @@ _LIGHT_OWNERS = ("token", "processor", "config", "extractor", "scheduler")
 
 def check(model: Model) -> Iterator[Finding]:
     """Writes to one path by several ranks."""
+    fetched: set[tuple[str, str]] = set()
     for found in model.file_calls:
         joint_entry = found.joint_entry
         if (
@@ -104,6 +105,7 @@ def check(model: Model) -> Iterator[Finding]:
             or found.row.locked
             or (found.effect is Effect.DOWNLOAD and found.row.atomic)
             or not found.by_several
+            or _fetched_before(found, fetched)
             or files.check_before(found) is not None
             or in_turn(model, found.site)
             or not files.same_path(found, model.callers)
@@ -121,6 +123,21 @@ def check(model: Model) -> Iterator[Finding]:
             evidence(joint_entry),
             fix,
         )
+
+
+def _fetched_before(found: FileCall, fetched: set[tuple[str, str]]) -> bool:
+    """Whether the script has fetched this already: it is there when it asks again.
+
+    dino 7c446df main_dino.py:47: `torch.hub.list(…)`, and twice `torch.hub.load(…)` of the same below.
+    """
+    path = found.sites[0][2]
+    if found.effect is not Effect.DOWNLOAD or path is None or not path.known:
+        return False
+    key = (found.site.module.path, str(path.const))
+    if key in fetched:
+        return True
+    fetched.add(key)
+    return False
 
 
 def _is_state(found: FileCall) -> bool:

@@ -58,6 +58,7 @@ from distlint.analysis.questions.wrapped import (
     is_guarded,
     layer_without,
     lost_writes,
+    ruled_out,
     set_on_wrappers,
     under_condition,
 )
@@ -102,6 +103,8 @@ def check(model: Model) -> Iterator[Finding]:
         if not isinstance(site.node.ctx, ast.Load) or _before_the_wrap(model, site, by_name):
             continue
         wrap = wrapping.get(id(site.receiver.wraps[-1].node))
+        if ruled_out(wrap, site):
+            continue
         # Another function wraps, under a condition of its own: the two may never meet in one run.
         # ultralytics 8.4.190, utils/autobatch.py, reads a model that is in DDP for other launches.
         meets = wrap is None or wrap.function is site.function or not under_condition(wrap, site)
