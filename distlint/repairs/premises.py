@@ -37,6 +37,16 @@ def ranked_callers(model: Model, function: Function) -> list[CallSite]:
     return found
 
 
+def joint_caller(model: Model, function: Function) -> CallSite | None:
+    """The one call of a function, as a statement of the same file, that all ranks make; None for none or several."""
+    sites = {id(site.node): site for site in model.callers.get(function, ()) if not ranked(site)}
+    if len(sites) != 1:
+        return None
+    (site,) = sites.values()
+    alone = isinstance(site.statement, ast.Expr) and site.statement.value is site.node
+    return site if alone and site.module is function.module else None
+
+
 def _callers(live: LiveProgram) -> dict[Function, list[CallSite]]:
     """Every call that some rank makes, by the function of the project that is called."""
     found: dict[Function, dict[int, CallSite]] = {}
