@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -51,13 +51,17 @@ class Repair:
     """Fixes that a rule offers and that do not go in, by place, and why."""
 
 
-def repair(requests: Sequence[Request], *, unsafe: bool | None) -> Repair:
+def repair(
+    requests: Sequence[Request], *, unsafe: bool | None, only: Container[str] | None = None
+) -> Repair:
     """Apply the safe fixes of what `requests` name, with `unsafe` the unsafe ones too, in memory.
 
     Without a word about `unsafe`, the settings of each file decide. Fixes that overlap take turns: each round
     looks anew at the text of the round before. What does not stand its trial (`distlint.trial`) is left out.
+    `only` are the fingerprints of the findings to repair; without it, all are.
     """
     bench = _Bench(requests)
+    bench.only = only
     result = Repair(before=bench.report)
     for _ in range(ROUNDS):
         todo = bench.offers(lambda shown: bench.takes_unsafe(shown, unsafe))
@@ -163,6 +167,8 @@ class _Bench:
         """The same with all stable rules: a fix of one rule must not break another."""
         self.report = replace(self._own.report)
         """What is found in the files as they are."""
+        self.only: Container[str] | None = None
+        """The fingerprints of the findings to repair; None for all."""
         self.refused: dict[str, str] = {}
         """Why a fix is not offered, by the fingerprint of its finding."""
         self.notes: list[Problem] = []
@@ -225,6 +231,7 @@ class _Bench:
             _Offer(row, FixRequest.of(row.finding))
             for row in self._own.report.findings
             if row.fingerprint not in self.refused
+            and (self.only is None or row.fingerprint in self.only)
             and applies(row.finding, takes(row.finding.place.path))
         ]
 

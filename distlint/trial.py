@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from distlint.checking import Earlier, Outcome, Request, check
 from distlint.columns import lines_kept
-from distlint.findings import Finding
+from distlint.findings import Finding, Severity
 from distlint.project.files import Problem
 from distlint.project.selection import Selection
 from distlint.reporting.report import Report, Texts
@@ -77,7 +77,7 @@ class Trial:
 
 
 def widened(requests: Sequence[Request]) -> tuple[Request, ...]:
-    """The requests with every stable rule: a repair for one rule must not break another."""
+    """The requests with every stable rule above info: a repair for one rule must not break another."""
     return tuple(replace(request, selection=_with_stable(request)) for request in requests)
 
 
@@ -86,7 +86,9 @@ def _with_stable(request: Request) -> Selection:
     more = [
         rule
         for rule in request.known
-        if rule.status is Status.STABLE and rule.code not in selection.codes
+        if rule.status is Status.STABLE
+        and rule.severity is not Severity.INFO
+        and rule.code not in selection.codes
     ]
     rules = sorted((*selection.rules, *more), key=lambda rule: rule.code)
     return Selection(tuple(rules), selection.with_info) if more else selection

@@ -22,6 +22,7 @@ from distlint.cli.output import (
     print_problems,
     print_report,
     print_summary,
+    style_of,
     write,
     write_report,
 )
@@ -50,6 +51,16 @@ from distlint.reporting.report import Report
     metavar="REV",
     help="Report only what the branch adds to git's revision REV, uncommitted changes included.",
 )
+@click.option(
+    "--fix",
+    is_flag=True,
+    help="Write the safe fixes first, as `distlint fix --apply`; report what is left.",
+)
+@click.option(
+    "--unsafe-fixes/--no-unsafe-fixes",
+    default=None,
+    help="With --fix: take fixes too that may change numbers, timing or files.",
+)
 @click.option("--output-file", metavar="FILE", help="Write the report to FILE.")
 @click.option("--statistics", is_flag=True, help="Count the findings of each rule instead.")
 @click.option("--show-files", is_flag=True, help="List what would be checked; check nothing.")
@@ -65,6 +76,8 @@ def check(
     exit_zero: bool,
     accepted: str | None,
     revision: str | None,
+    fix: bool,
+    unsafe_fixes: bool | None,
     output_file: str | None,
     statistics: bool,
     show_files: bool,
@@ -81,6 +94,9 @@ def check(
         raise click.UsageError(f"--statistics prints text or json, not {output_format}")
     if revision is not None and accepted is not None:
         raise click.UsageError("--write-baseline accepts all findings: leave out --diff")
+    _refuse_odd_mixtures(
+        values["paths"], fix=fix, unsafe=unsafe_fixes, other=bool(revision or accepted)
+    )
     try:
         prepared = prepare(Inputs(**values))
     except BadSetting as bad:
@@ -94,6 +110,8 @@ def check(
         for request in requests:
             request.settings = dataclasses.replace(request.settings, baseline=None)
     with ProgressBar(sys.stderr, enabled=not quiet) as bar:
+        if fix:
+            _write_fixes(prepared, bar, unsafe=unsafe_fixes, quiet=quiet)
         report = _checked(prepared, printing, revision, bar)
     if accepted is not None:
         _accept(report, Path(accepted))
@@ -110,6 +128,33 @@ def check(
     if accepted is not None and code == 1:
         code = 0
     sys.exit(0 if exit_zero and code == 1 else code)
+
+
+def _refuse_odd_mixtures(
+    paths: tuple[str, ...], *, fix: bool, unsafe: bool | None, other: bool
+) -> None:
+    """Raise UsageError for options that do not go together."""
+    if unsafe is not None and not fix:
+        raise click.UsageError("--unsafe-fixes goes with --fix")
+    if fix and other:
+        raise click.UsageError("--fix changes the files: leave out --diff and --write-baseline")
+    if fix and "-" in paths:
+        raise click.UsageError("--fix writes files: `distlint fix --apply -` prints the fixed text")
+
+
+def _write_fixes(prepared: Prepared, bar: ProgressBar, *, unsafe: bool | None, quiet: bool) -> None:
+    """Repair the files of a run before they are reported on."""
+    from distlint.cli.fix import summary, write_repair
+    from distlint.repairing import repair
+
+    for request in prepared.requests:
+        request.progress = bar
+    result = repair(prepared.requests, unsafe=unsafe)
+    write_repair(result, prepared.requests)
+    bar.clear()
+    print_problems(Report(problems=result.after.problems, files=result.after.files))
+    if not quiet:
+        click.echo(summary(result, True, style_of(sys.stderr)), err=True)
 
 
 def _checked(

@@ -9,15 +9,24 @@ from typing import Any
 
 import click
 
-from distlint.checking import Request
+from distlint.checking import Request, check
+from distlint.cli.choosing import found_at, wanted
 from distlint.cli.inputs import BadSetting, Inputs, prepare, shared_options
-from distlint.cli.output import Printing, print_notes, print_problems, print_report, style_of, write
+from distlint.cli.output import (
+    Printing,
+    print_notes,
+    print_problems,
+    print_report,
+    style_of,
+    write,
+    write_utf8,
+)
 from distlint.cli.progress import ProgressBar
 from distlint.fixing.diff import diff_text, unified_diff
 from distlint.fixing.writing import WriteRefused, write_fixed
 from distlint.project.files import Problem, leads_outside
 from distlint.project.naming import escaped
-from distlint.repairing import FixedFile, Repair, repair
+from distlint.repairing import FixedFile, Repair, each_alone, repair
 from distlint.reporting.report import Report
 from distlint.reporting.style import Style
 
@@ -31,6 +40,21 @@ from distlint.reporting.style import Style
     help="Take fixes too that may change numbers, timing or files.",
 )
 @click.option("--diff", is_flag=True, help="With --apply: show the diff as well.")
+@click.option(
+    "--line",
+    "lines",
+    multiple=True,
+    metavar="FILE:LINE",
+    help="Only the fixes of what is found there.",
+)
+@click.option(
+    "-i", "--interactive", is_flag=True, help="Show each fix, ask, and write the wanted ones."
+)
+@click.option(
+    "--output-format",
+    type=click.Choice(["json", "sarif"]),
+    help="Print findings and changes for programs instead of a diff.",
+)
 @click.option("--exit-zero", is_flag=True, help="Exit 0 in spite of findings.")
 @click.option("-q", "--quiet", is_flag=True, help="Print the diff or what is left, nothing else.")
 @click.option("-v", "--verbose", is_flag=True, help="Say what was left out and why.")
@@ -38,6 +62,9 @@ def fix(
     apply: bool,
     unsafe_fixes: bool | None,
     diff: bool,
+    lines: tuple[str, ...],
+    interactive: bool,
+    output_format: str | None,
     exit_zero: bool,
     quiet: bool,
     verbose: bool,
@@ -49,6 +76,7 @@ def fix(
     fixed text. Exit code: 0 when nothing is (or remains) to be done, 1 otherwise, 2 where something
     could not be done.
     """
+    _refuse_odd_mixtures(values["paths"], output_format, apply=apply, interactive=interactive)
     try:
         requests = prepare(Inputs(**values)).requests
     except BadSetting as bad:
@@ -57,27 +85,58 @@ def fix(
     with ProgressBar(sys.stderr, enabled=not quiet) as bar:
         for request in requests:
             request.progress = bar
-        result = repair(requests, unsafe=unsafe_fixes)
+        only = found_at(lines, check(requests)) if lines else None
+        if interactive:
+            only = wanted(requests, only, bar, unsafe=unsafe_fixes is not False)
+            apply, unsafe_fixes = True, True
+        result = repair(requests, unsafe=unsafe_fixes, only=only)
+        if output_format is not None:
+            result.before.changes = each_alone(result.before, requests)
     overlays = requests[0].overlays
     from_stdin = bool(overlays)
-    if diff or not apply:
+    if output_format is not None:
+        _print_for_programs(result, output_format)
+    elif diff or not apply:
         _print_diff(result.files)
     if apply and from_stdin:
         (data,) = (file.after for file in result.files) if result.files else overlays.values()
         sys.stdout.buffer.write(data)
         sys.stdout.flush()
     elif apply:
-        _write(result, requests)
-        print_report(result.after, Printing(quiet=quiet))
+        write_repair(result, requests)
+        if output_format is None:
+            print_report(result.after, Printing(quiet=quiet))
     for note in result.notes:
         print(f"distlint: {note.path}: {note.reason}", file=sys.stderr)
     if verbose:
         print_notes(result.after)
     print_problems(result.after)
     if not quiet:
-        print(_summary(result, apply, style_of(sys.stderr)), file=sys.stderr)
+        print(summary(result, apply, style_of(sys.stderr)), file=sys.stderr)
     code = (result.after if apply else _planned(result)).exit_code()
     sys.exit(0 if exit_zero and code == 1 else code)
+
+
+def _refuse_odd_mixtures(
+    paths: tuple[str, ...], output_format: str | None, *, apply: bool, interactive: bool
+) -> None:
+    """Raise UsageError for options that do not go together."""
+    if interactive and "-" in paths:
+        raise click.UsageError("--interactive reads answers from standard input: name the files")
+    if output_format is not None and (interactive or (apply and "-" in paths)):
+        other = "--interactive" if interactive else "`--apply -`"
+        raise click.UsageError(f"{other} prints text: leave out --output-format")
+
+
+def _print_for_programs(result: Repair, output_format: str) -> None:
+    """The findings with what each fix changes alone; as JSON with the diffs of all together, too."""
+    if output_format == "sarif":
+        print_report(result.before, Printing("sarif"))
+        return
+    from distlint.reporting.json import render_repair
+
+    diffs = {each.shown: diff_text(each.shown, each.before, each.after) for each in result.files}
+    write_utf8(render_repair(result.before, diffs))
 
 
 def _planned(result: Repair) -> Report:
@@ -108,7 +167,7 @@ def _painted(line: str, style: Style) -> str:
     return style.green(line) if line.startswith("+") else line
 
 
-def _write(result: Repair, requests: Sequence[Request]) -> None:
+def write_repair(result: Repair, requests: Sequence[Request]) -> None:
     """Write what changed; what is refused is a problem, and the rest goes on."""
     roots = {
         file.path: str(request.settings.root)
@@ -133,7 +192,7 @@ def _write(result: Repair, requests: Sequence[Request]) -> None:
     result.files = written
 
 
-def _summary(result: Repair, apply: bool, style: Style) -> str:
+def summary(result: Repair, apply: bool, style: Style) -> str:
     fixes = _counted(result.applied, "fix", "fixes")
     files = _counted(len(result.files), "file", "files")
     if not result.files:

@@ -29,9 +29,14 @@ class ProgressBar:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Wipe the bar away; the next stage draws it again."""
         if self._drawn_at:
             self._stream.write("\r\x1b[K")
             self._stream.flush()
+            self._drawn_at = 0.0
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Show that `done` of `total` units of `stage` are finished (`total` 0: unknown)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import takewhile
@@ -30,6 +31,17 @@ def replacements(before: str, after: str) -> tuple[Replacement, ...]:
         if kind != "equal":
             found.append(_piece("".join(old[:i1]), "".join(old[i1:i2]), "".join(new[j1:j2])))
     return tuple(found)
+
+
+def replaced(before: str, pieces: Sequence[Replacement]) -> str:
+    """The text that `pieces`, which stand in their order, make of `before`."""
+    starts = [0, *(end.end() for end in _END.finditer(before))]
+    parts = []
+    done = 0
+    for piece in pieces:
+        parts += [before[done : starts[piece.line - 1] + piece.column - 1], piece.text]
+        done = starts[piece.end_line - 1] + piece.end_column - 1
+    return "".join([*parts, before[done:]])
 
 
 def _piece(above: str, old: str, new: str) -> Replacement:

@@ -11,6 +11,9 @@ from distlint.edits import Replace
 
 _LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom, ast.Await)
 
+_LINES_OF_A_WRITE = 8
+"""A statement of more lines does something else besides."""
+
 
 def source(text: str, node: ast.AST) -> str:
     """A node as written."""
@@ -44,19 +47,23 @@ def call_on_main(text: str, call: ast.Call, *, broadcast: bool = False) -> Repla
     return Replace(span_of(call), f"$run_on_main({opening}{rest}")
 
 
-def statement_on_main(text: str, statement: ast.stmt) -> Replace | None:
-    """A statement goes under `if rank_info().rank == 0:`; the other ranks go on without waiting.
+def statement_on_main(text: str, statement: ast.stmt, test: str) -> Replace | None:
+    """A statement goes under `if test:`; the other ranks go on without waiting.
 
     Args:
         text: the file.
         statement: a statement that stands on lines of its own.
+        test: the test of rank 0.
 
     Returns:
-        The edit; None where the statement leaves its block, or holds a text of several lines that
-        indenting would change.
+        The edit; None where the statement leaves its block, holds a text of several lines that indenting
+        would change, or does more than to write: what a loop hands over one by one may be each rank's share
+        (wenet wenet/bin/alignment.py:229).
     """
+    if (statement.end_lineno or 0) - statement.lineno >= _LINES_OF_A_WRITE:
+        return None
     for node in ast.walk(statement):
-        if isinstance(node, _LEAVES):
+        if isinstance(node, (*_LEAVES, ast.For, ast.AsyncFor, ast.While)):
             return None
         if isinstance(node, (ast.Constant, ast.JoinedStr)) and node.end_lineno != node.lineno:
             return None
@@ -65,7 +72,7 @@ def statement_on_main(text: str, statement: ast.stmt) -> Replace | None:
     lines = (source(text, statement) + (comment[0] if comment else "")).split("\n")
     first, rest = lines[0], [line[statement.col_offset :] for line in lines[1:]]
     body = "\n".join(f"    {line}" if line.strip() else line for line in (first, *rest))
-    return Replace(span_of(statement), f"if $rank_info().rank == 0:\n{body}")
+    return Replace(span_of(statement), f"if {test}:\n{body}")
 
 
 def names_bound(statement: ast.stmt) -> set[str]:

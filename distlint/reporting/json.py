@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from distlint.findings import Place, WitnessStep
+from distlint.fixing.replacements import Replacement
 from distlint.reporting.report import Report, Reported, Texts
 
 VERSION = 1
@@ -14,8 +17,20 @@ VERSION = 1
 
 def render(report: Report) -> str:
     """The findings of `report` under `findings`; columns are characters counted from 1."""
-    rows = [as_object(row, report.texts) for row in report.findings]
-    return _document({"findings": rows}, report)
+    return _document({"findings": _rows(report)}, report)
+
+
+def render_repair(report: Report, diffs: Mapping[str, str]) -> str:
+    """What `distlint fix` would do: as `render`, and under `files` each changed path with its diff."""
+    files = [{"path": path, "diff": diff} for path, diff in diffs.items()]
+    return _document({"findings": _rows(report), "files": files}, report)
+
+
+def _rows(report: Report) -> list[dict[str, Any]]:
+    return [
+        as_object(row, report.texts, report.changes.get(row.fingerprint, ()))
+        for row in report.findings
+    ]
 
 
 def render_statistics(report: Report) -> str:
@@ -36,8 +51,8 @@ def _document(content: dict[str, Any], report: Report) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 
-def as_object(row: Reported, texts: Texts) -> dict[str, Any]:
-    """One finding as the object that the format promises."""
+def as_object(row: Reported, texts: Texts, pieces: Sequence[Replacement] = ()) -> dict[str, Any]:
+    """One finding as the object that the format promises; `pieces` are what its fix changes, where asked for."""
     finding = row.finding
     column, end_column = texts.columns(finding.place)
     result: dict[str, Any] = {
@@ -51,7 +66,11 @@ def as_object(row: Reported, texts: Texts) -> dict[str, Any]:
         "end_line": finding.place.end_line,
         "end_column": end_column,
         "fix": finding.fix
-        and {"applicability": finding.fix.applicability.value, "message": finding.fix.message},
+        and {
+            "applicability": finding.fix.applicability.value,
+            "message": finding.fix.message,
+            **({"changes": [asdict(piece) for piece in pieces]} if pieces else {}),
+        },
         "related": [
             {**_start(related.place, texts), "message": related.message}
             for related in finding.related

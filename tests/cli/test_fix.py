@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
+
+import pytest
 
 from tests.cli.conftest import Program
 
@@ -98,3 +101,114 @@ def test_display_fixes_are_never_applied(distlint: Program, tmp_path: Path) -> N
     result = distlint("fix", "--apply", "--unsafe-fixes", "--select", "HOUSE003")
     assert path.read_text() == "advised\n"
     assert result.code == 1
+
+
+def test_one_line_of_one_file(distlint: Program, tmp_path: Path) -> None:
+    for name in ("a.py", "b.py"):
+        (tmp_path / name).write_text("wrong\n\nwrong, risky\n")
+    distlint("fix", "--apply", "--line", "a.py:3")
+    assert (tmp_path / "a.py").read_text() == "wrong\n\nright, risky\n"
+    distlint("fix", "--apply", "--line", "a.py:3", "--unsafe-fixes", "--line", "./b.py:1")
+    assert (tmp_path / "a.py").read_text() == "wrong\n\nright, right\n"
+    assert (tmp_path / "b.py").read_text() == "right\n\nwrong, risky\n"
+
+
+@pytest.mark.parametrize(
+    ("place", "says"),
+    [
+        ("a.py", "--line: want FILE:LINE, for instance train.py:12, not a.py"),
+        ("a.py:2", "a.py:2: nothing is found on this line"),
+        ("gone.py:1", "gone.py:1: nothing is found on this line"),
+        ("a.py:3", "a.py:3: HOUSE003 has no fix here that a machine can make"),
+    ],
+)
+def test_a_line_with_nothing_to_fix_is_said(
+    distlint: Program, tmp_path: Path, place: str, says: str
+) -> None:
+    (tmp_path / "a.py").write_text("wrong\n\nadvised\n")
+    result = distlint("fix", "--line", place, "--extend-select", "HOUSE003")
+    assert (result.code, result.out) == (2, "")
+    assert says in result.err
+
+
+@pytest.mark.parametrize(
+    ("answers", "after"),
+    [
+        ("n\ny\nn\n", "wrong, right\nwrong\n"),
+        ("maybe\na\ny\n", "right, right\nright\n"),
+        ("y\nq\n", "right, risky\nwrong\n"),
+        ("", "wrong, risky\nwrong\n"),
+    ],
+    ids=["yes and no", "all of a rule", "quit", "no answer"],
+)
+def test_it_asks_about_each_fix(
+    distlint: Program, tmp_path: Path, answers: str, after: str
+) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("wrong, risky\nwrong\n")
+    result = distlint("fix", "-i", stdin=answers.encode())
+    assert path.read_text() == after
+    assert "[1/3] a.py:1 HOUSE001 wrong-name" in result.out
+    assert "-wrong, risky\n  +right, risky\n" in result.out
+    if answers.startswith("n"):
+        assert "unsafe fix: numbers, timing or files may change: Write right" in result.out
+
+
+def test_changes_for_programs(distlint: Program, tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("x = wrong\ny = risky\n")
+    document = json.loads(distlint("fix", "--output-format", "json").out)
+    assert path.read_text() == "x = wrong\ny = risky\n"
+    pieces = [row["fix"]["changes"] for row in document["findings"]]
+    assert [each["line"] for changes in pieces for each in changes] == [1, 2]
+    (file,) = document["files"]
+    assert file["path"] == "a.py"
+    assert file["diff"].endswith("-x = wrong\n+x = right\n y = risky\n")
+    sarif = json.loads(distlint("fix", "--output-format", "sarif").out)
+    assert all("fixes" in result for result in sarif["runs"][0]["results"])
+    applied = json.loads(distlint("fix", "--apply", "--output-format", "json").out)
+    assert applied["files"] == document["files"]
+    assert path.read_text() == "x = right\ny = risky\n"
+
+
+def test_check_writes_fixes_and_reports_what_is_left(distlint: Program, tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("x = wrong\ny = risky\n")
+    result = distlint("check", "--fix", "--output-format", "concise")
+    assert path.read_text() == "x = right\ny = risky\n"
+    assert "Applied 1 fix in 1 file. 1 more with `--unsafe-fixes`." in result.err
+    assert "a.py:2:5" in result.out and "HOUSE001" not in result.out
+    assert result.code == 1
+    assert distlint("check", "--fix", "--unsafe-fixes").code == 0
+    assert path.read_text() == "x = right\ny = right\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["check", "--unsafe-fixes"], "--unsafe-fixes goes with --fix"),
+        (["check", "--fix", "--diff", "HEAD"], "--fix changes the files"),
+        (["check", "--fix", "-"], "--fix writes files"),
+        (["fix", "-i", "-"], "--interactive reads answers"),
+        (["fix", "-i", "--output-format", "json"], "--interactive prints text"),
+        (["fix", "--apply", "--output-format", "json", "-"], "`--apply -` prints text"),
+    ],
+)
+def test_options_that_do_not_go_together(
+    distlint: Program, arguments: list[str], says: str
+) -> None:
+    result = distlint(*arguments)
+    assert (result.code, result.out) == (2, "")
+    assert says in result.err
+
+
+def test_fix_takes_what_check_has_found(distlint: Program, tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("x = wrong\n")
+    cache = tmp_path / "cache"
+    found = distlint("check", "--cache-dir", str(cache), "a.py").out
+    (run,) = cache.glob("*/run-*.json")
+    before = run.stat().st_ino
+    assert "+x = right" in distlint("fix", "--cache-dir", str(cache), "a.py").out
+    assert [each.stat().st_ino for each in cache.glob("*/run-*.json")] == [before]
+    assert distlint("check", "--cache-dir", str(cache), "a.py").out == found

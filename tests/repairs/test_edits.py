@@ -51,15 +51,15 @@ def test_the_value_of_main_for_all() -> None:
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("f(a)", "if $rank_info().rank == 0:\n    f(a)"),
-        ("f(a)  # why", "if $rank_info().rank == 0:\n    f(a)  # why"),
-        ("f(\n\n    a\n)", "if $rank_info().rank == 0:\n    f(\n\n        a\n    )"),
+        ("f(a)", "if main:\n    f(a)"),
+        ("f(a)  # why", "if main:\n    f(a)  # why"),
+        ("f(\n\n    a\n)", "if main:\n    f(\n\n        a\n    )"),
         ("f('''\n''')", None),
         ("return f(a)", None),
     ],
 )
 def test_a_statement_on_main(text: str, wanted: str | None) -> None:
-    assert code(statement_on_main(text, ast.parse(text).body[0])) == wanted
+    assert code(statement_on_main(text, ast.parse(text).body[0], "main")) == wanted
 
 
 def test_names_that_are_read_behind_a_statement() -> None:

@@ -31,7 +31,10 @@ from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
 
 _BARRIERS: Final = frozenset({"barrier", "wait_for_everyone"})
-_STARTS: Final = ("torch.distributed.init_process_group", "deepspeed.comm.init_distributed")
+PROCESS_GROUP_STARTS: Final = (
+    "torch.distributed.init_process_group",
+    "deepspeed.comm.init_distributed",
+)
 _MAKES_GROUP: Final = re.compile(
     r"(?<!__)init(?:_|ialize|$)|set_?up|spawn|launch|prepare|Accelerator|Fabric|Trainer|State|Engine",
     re.IGNORECASE,
@@ -360,7 +363,7 @@ def _start(summaries: Together) -> CallSite | None:
     of_main: list[CallSite] = []
     of_others: set[int] = set()
     for rank, summary in summaries:
-        made = [site for site in summary.calls if site.name in _STARTS]
+        made = [site for site in summary.calls if site.name in PROCESS_GROUP_STARTS]
         if rank is MAIN:
             of_main += made
         else:

@@ -24,6 +24,10 @@ _LAUNCHED: Final = wrappers.ENGINE_ONLY.union(
     *(wrappers.WRAPPERS[kind].own for kind in ("ddp", "fsdp1", "fsdp2"))
 )
 _QUESTIONS: Final = frozenset({"hasattr", "getattr", "isinstance", "type", "callable"})
+_ONLY_LOOK: Final = frozenset(
+    {"print", "str", "repr", "len", "id", "type", "isinstance", "hasattr"}
+)
+"""Functions that run no layer of what they are given."""
 _MODE_WORDS: Final = (
     "deepspeed", "fsdp", "zero3", "zero_stage", "distributed", "ddp", "parallel", "num_processes", "world_size",
     "n_gpu", "num_gpus", "unwrap", "wrapped", "compile",
@@ -232,6 +236,8 @@ def may_run_forward(live: LiveProgram, statement: ast.stmt, read: ast.Attribute)
                     return True
                 if name in live.answer(layer_runners):
                     return True
+            case ast.Call(func=ast.Name(id=name)) if name in _ONLY_LOOK:
+                return False
             case ast.Call() | ast.keyword():
                 return settings.names_model(read.attr) and node is read
             case ast.Attribute() | ast.Subscript():

@@ -87,7 +87,7 @@ def check(model: Model) -> Iterator[Finding]:
             key = (function, origin.node, chosen.modulo)
             if key not in done:
                 done.add(key)
-                yield _finding(module, chosen, origin)
+                yield _finding(function, chosen, origin)
 
 
 def _devices(model: Model, module: Module) -> Iterator[tuple[Function, ast.expr, Value]]:
@@ -128,9 +128,9 @@ def _asks_rank(index: ast.expr, origin: Origin) -> bool:
     )
 
 
-def _finding(module: Module, chosen: Chosen, origin: Origin) -> Finding:
-    modulo = chosen.modulo
-    fix = _fix(chosen) if not modulo else Fix(Applicability.DISPLAY, "Use the local rank")
+def _finding(function: Function, chosen: Chosen, origin: Origin) -> Finding:
+    module, modulo = function.module, chosen.modulo
+    fix = _fix(function, chosen) if not modulo else Fix(Applicability.DISPLAY, "Use the local rank")
     text = (
         "the ranks of a machine share devices here where another machine has more or fewer GPUs"
         if modulo
@@ -148,14 +148,17 @@ def _finding(module: Module, chosen: Chosen, origin: Origin) -> Finding:
     )
 
 
-def _fix(chosen: Chosen) -> Fix:
+def _fix(function: Function, chosen: Chosen) -> Fix:
     advice = "Use the local rank"
     node = chosen.node
     names = [n for n in walk(node) if _is_global_rank(n)]
     if len(names) != 1:
         return Fix(Applicability.DISPLAY, advice)
     found = names[0]
-    if isinstance(found, ast.Attribute) and found.attr == "process_index":
+    device = _device_in_use(function, found)
+    if device:
+        code = device
+    elif isinstance(found, ast.Attribute) and found.attr == "process_index":
         code = f"{ast.unparse(found.value)}.local_process_index"
     else:
         code = "$rank_info().local_rank"
@@ -171,6 +174,25 @@ def _fix(chosen: Chosen) -> Fix:
             joined = f'f"{prefix}{{{code}}}"'
         return Fix(Applicability.SAFE, advice, (Replace(span_of(whole), joined),))
     return Fix(Applicability.SAFE, advice, (Replace(span_of(found), code),))
+
+
+def _device_in_use(function: Function, found: ast.AST) -> str:
+    """The variable that holds the device of this rank, made of the same rank further up; empty without one.
+
+    facebookresearch/DiT train.py:120: `device = rank % torch.cuda.device_count()`.
+    """
+    for node in walk(function.node):
+        match node:
+            case ast.Assign(
+                targets=[ast.Name(id=name)],
+                value=ast.BinOp(left=left, op=ast.Mod(), right=ast.Call(func=counted)),
+            ) if (
+                node.lineno < getattr(found, "lineno", 0)
+                and ast.unparse(left) == ast.unparse(found)
+                and ast.unparse(counted).endswith("device_count")
+            ):
+                return name
+    return ""
 
 
 def _is_global_rank(node: ast.AST) -> bool:

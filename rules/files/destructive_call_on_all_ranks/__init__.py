@@ -122,6 +122,13 @@ def _fix(model: Model, site: CallSite, joint_entry: JointEntry, broadcast: bool)
         return None  # each rank decides for itself: what needs all ranks would hang here
     if not alone and not broadcast:
         return None
+    if broadcast and site.tries:
+        # Of what ends an input (end of file, Ctrl-C) the others hear by an error of another class, which the
+        # handler does not take.
+        return Fix(
+            Applicability.DISPLAY,
+            "Ask on rank 0, handlers included, in a function for `run_on_main(..., broadcast=True)`",
+        )
     edit = guarding.call_on_main(site.module.source.text, site.node, broadcast=broadcast)
     if edit is None:
         return None

@@ -39,6 +39,12 @@ that ranks may answer differently. It is unsafe elsewhere, where the keys of the
 (`module.` goes), where a model's own `save_pretrained` is moved to rank 0, and for `with open(...)`
 blocks.
 
+A helper that some callers reach on one rank alone is left as it is: the call that all ranks make becomes
+`run_on_main(helper, ...)`, where it stands in the same file. A statement goes under the test of rank 0 that the
+function has already. Downloads into a library's cache let the first rank of each machine go first. Nothing is
+offered for what stands in front of `init_process_group()`, where every process takes itself for rank 0, and for
+`with` blocks of more than a few lines or with loops, which may hold each rank's share.
+
 ## Known limits
 A path that a function receives counts as the same on all ranks unless a caller is seen to pass a
 rank's own. Elements of collections count as the rank's own, and so does every path with the local rank,
@@ -60,11 +66,17 @@ from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import evidence, place_of, span_of
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.sections import in_turn
-from distlint.edits import Replace, WrapInWith
+from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
-from distlint.repairs import guarding
-from distlint.repairs.premises import everyone_comes
+from distlint.repairs import downloads, guarding
+from distlint.repairs.main_tests import test_of_main
+from distlint.repairs.premises import (
+    everyone_comes,
+    group_comes_later,
+    joint_caller,
+    ranked_callers,
+)
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -165,16 +177,14 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
     everyone = everyone_comes(model, site, joint_entry)
     safe = Applicability.SAFE if everyone else Applicability.UNSAFE
     if found.effect is Effect.DOWNLOAD and isinstance(site.statement, (ast.Expr, ast.Assign)):
-        span = span_of(site.statement)
         if any(guard.value.variance is Variance.RANK_LOCAL for guard in site.guards):
             return None
-        return Fix(
-            safe,
-            "Let rank 0 download first: `main_process_first()`",
-            (WrapInWith(span, span, "$main_process_first()"),),
-        )
+        return downloads.first(model, found, safe)
     if any(guard.value.variance is Variance.RANK_LOCAL for guard in site.guards):
         return None  # each rank decides for itself: what needs all ranks would hang here
+    moved = _at_the_caller(model, found)
+    if moved is not None:
+        return moved
     if isinstance(site.statement, ast.Expr) and site.statement.value is node:
         if site.name in ("torch.save", "safetensors.torch.save_file"):
             made = _through_save(model, found)
@@ -198,7 +208,9 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
     if not isinstance(statement, (ast.With, ast.Expr)):
         return None
     used = guarding.names_read_after(site.function.node, statement)
-    guarded = guarding.statement_on_main(text, statement)
+    if group_comes_later(model, site):
+        return Fix(Applicability.DISPLAY, "Write it behind `init_process_group()`, on rank 0")
+    guarded = guarding.statement_on_main(text, statement, test_of_main(model, site))
     if guarded is None or guarding.names_bound(statement) & used:
         return None
     if found.path is not None and guarding.written_after(site.function.node, statement, found.path):
@@ -206,6 +218,25 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
         # (nemo-toolkit 3.0.0 nemo/collections/tts/g2p/models/ctc.py:140: the vocabulary).
         return None
     return Fix(Applicability.UNSAFE, "Let rank 0 alone write it", (guarded,))
+
+
+def _at_the_caller(model: Model, found: FileCall) -> Fix | None:
+    """The fix of a helper that some callers reach on one rank alone: where all ranks call it."""
+    if not ranked_callers(model, found.function):
+        return None
+    site = joint_caller(model, found.function)
+    call = model.call_at(site.node) if site is not None else None
+    joint_entry = model.joint_entry_at(call) if call is not None else None
+    if site is None or joint_entry is None:
+        return None
+    edit = guarding.call_on_main(site.module.source.text, site.node)
+    if edit is None:
+        return None
+    return Fix(
+        Applicability.SAFE if everyone_comes(model, site, joint_entry) else Applicability.UNSAFE,
+        f"Call `{site.method}` on rank 0 while the others wait, in line {site.node.lineno}: `run_on_main()`",
+        (edit,),
+    )
 
 
 def _through_save(model: Model, found: FileCall) -> tuple[Replace, bool] | None:

@@ -82,7 +82,7 @@ def beside_a_guard(log, path):
     if dist.get_rank() == 0:
         print("writing", path)
     json_path = path + ".json"
-    if rank_info().rank == 0:
+    if dist.get_rank() == 0:
         with open(json_path, "w") as f:  # expect: DL301
             json.dump(log, f)
 
@@ -297,7 +297,7 @@ def write_as(state, template):
 
 def fetched_before(name):
     dist.barrier()
-    with main_process_first():
+    with main_process_first(local=True):
         student = torch.hub.load("owner/models:main", name)  # expect: DL301
     teacher = torch.hub.load("owner/models:main", name)
     return student, teacher

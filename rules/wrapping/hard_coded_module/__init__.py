@@ -42,6 +42,7 @@ from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.questions.wrapped import BY_LAUNCH, is_guarded, under_condition
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.repairs.unwrapping import asked_for_its_class
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -93,9 +94,14 @@ def _finding(site: AttributeSite) -> Finding:
         f"process. Use `unwrap({receiver})`.",
         place_of(site.module, site.node),
         () if wrap.node is site.node.value else (related(wrap.module, wrap.node, "wrapped here"),),
-        Fix(
-            Applicability.SAFE,
-            f"Unwrap `{receiver}` whatever is around it",
-            (Replace(span_of(site.node), f"$unwrap({receiver})"),),
-        ),
+        _fix(site, receiver),
     )
+
+
+def _fix(site: AttributeSite, receiver: str) -> Fix:
+    advice = f"Unwrap `{receiver}` whatever is around it"
+    if asked_for_its_class(site.statement, site.node):
+        # `isinstance(model.module, DDP)` asks for a layer that `unwrap` would take off, too
+        # (nanotron examples/doremi/doremi/trainer.py:100).
+        return Fix(Applicability.DISPLAY, advice)
+    return Fix(Applicability.SAFE, advice, (Replace(span_of(site.node), f"$unwrap({receiver})"),))

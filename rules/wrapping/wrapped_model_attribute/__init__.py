@@ -28,9 +28,10 @@ samples = unwrap(model).generate(**batch)
 
 ## Fix safety
 Safe: `unwrap` gives the model itself on one process. Unsafe where a setting is put on the wrapper, since
-other code may read it there. Unsafe where what is read may run a training forward
-(`model.compute_loss(batch)`, `model.get_encoder()(ids)`): it works then, but gradients are not synchronised;
-such a call belongs behind the wrapper's own `forward`.
+other code may read it there. Only shown where what is read may run a training forward
+(`model.compute_loss(batch)`, `model.get_encoder()(ids)`, a method that runs layers): behind the wrapper's back
+gradients are not synchronised, and such a call belongs into the model's own `forward`; unsafe in functions
+whose name says that they evaluate, sample or save. What freezes parameters is moved in front of the wrap.
 
 ## Known limits
 Silent on what the program itself sets on the wrapper (`model.names = names` behind the wrap), on a model
@@ -57,16 +58,15 @@ from distlint.analysis.questions.wrapped import (
     is_guarded,
     layer_without,
     lost_writes,
-    may_run_forward,
     ruled_out,
     set_on_wrappers,
     under_condition,
-    without_gradients,
 )
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge import facts
 from distlint.nodes import walk
+from distlint.repairs.unwrapping import read_from_model
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def _finding(
         f"`{text}` raises AttributeError on {who} {cause}. Use `unwrap({receiver}).{site.attr}`.",
         place_of(site.module, site.node),
         _where_wrapped(site),
-        _fix(model, site, receiver),
+        read_from_model(model, site, receiver),
     )
 
 
@@ -204,15 +204,3 @@ def _where_wrapped(site: AttributeSite) -> tuple[Related, ...]:
         return ()
     handed = isinstance(wrap.node, (ast.arg, ast.Attribute))
     return (related(wrap.module, wrap.node, "handed over wrapped" if handed else "wrapped here"),)
-
-
-def _fix(model: Model, site: AttributeSite, receiver: str) -> Fix:
-    safe = not may_run_forward(model, site.statement, site.node) or without_gradients(
-        site.function, site.node
-    )
-    return Fix(
-        Applicability.SAFE if safe else Applicability.UNSAFE,
-        f"Read `{site.attr}` from the model inside the wrapper"
-        + ("" if safe else "; gradients of this call are not synchronised"),
-        (Replace(span_of(site.node.value), f"$unwrap({receiver})"),),
-    )

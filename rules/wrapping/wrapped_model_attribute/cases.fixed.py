@@ -73,14 +73,14 @@ def compiled(net):
 def train(model, batches):
     model = DDP(model)
     for batch in batches:
-        loss = unwrap(model).compute_loss(batch)  # with gradients  # expect: DL201
+        loss = model.compute_loss(batch)  # with gradients  # expect: DL201
         loss.backward()
 
 
 def longer(model, tokens):
     model = DDP(model)
     return (
-        unwrap(model).embed(tokens)  # not under no_grad  # expect: DL201
+        model.embed(tokens)  # not under no_grad  # expect: DL201
         + 1
     )
 

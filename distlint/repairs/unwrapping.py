@@ -1,0 +1,158 @@
+"""Edits for what is read from a wrapped model: where unwrapping is the repair, and where it would break training."""
+
+from __future__ import annotations
+
+import ast
+
+from distlint.analysis.interpreter.ir import AttributeSite
+from distlint.analysis.live.program import LiveProgram
+from distlint.analysis.model import Model, span_of
+from distlint.analysis.program.definitions import Function
+from distlint.analysis.questions.wrapped import may_run_forward, without_gradients
+from distlint.edits import Move, Replace
+from distlint.findings import Applicability, Fix
+from distlint.nodes import children, walk
+
+_WITHOUT_TRAINING = (
+    "eval",
+    "valid",
+    "test",
+    "sample",
+    "generat",
+    "infer",
+    "predict",
+    "log",
+    "save",
+)
+"""Words in the names of functions that train nothing."""
+
+
+def read_from_model(model: Model, site: AttributeSite, receiver: str) -> Fix:
+    """The fix of `receiver.attr` on a wrapper: as a rule `unwrap(receiver).attr`."""
+    advice = f"Read `{site.attr}` from the model inside the wrapper"
+    unwrapped = Replace(span_of(site.node.value), f"$unwrap({receiver})")
+    if _freezes(model, site):
+        moved = _before_the_wrap(site)
+        freeze = f"Freeze `{receiver}` before it is wrapped: the wrapper waits for gradients of all that trained then"
+        if moved is None:
+            return Fix(Applicability.DISPLAY, freeze)
+        return Fix(Applicability.UNSAFE, freeze, (moved,))
+    if not may_run_forward(model, site.statement, site.node):
+        if _names_its_own_reading(site, receiver):
+            return Fix(Applicability.DISPLAY, advice)
+        return Fix(Applicability.SAFE, advice, (unwrapped,))
+    if without_gradients(site.function, site.node):
+        return Fix(Applicability.SAFE, advice, (unwrapped,))
+    if any(word in site.function.name.lower() for word in _WITHOUT_TRAINING):
+        text = f"{advice}; gradients of this call are not synchronised"
+        return Fix(Applicability.UNSAFE, text, (unwrapped,))
+    return Fix(
+        Applicability.DISPLAY,
+        f"Let the model's own `forward` call `{site.attr}`: behind the wrapper's back gradients are not "
+        "synchronised",
+    )
+
+
+def _names_its_own_reading(site: AttributeSite, receiver: str) -> bool:
+    """`getattr(model, model.base_model_prefix)`: what is read by that name is not on the wrapper either."""
+    return any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "getattr"
+        and site.node in node.args[1:]
+        and ast.unparse(node.args[0]) == receiver
+        for node in walk(site.statement)
+    )
+
+
+def _freezes(model: Model, site: AttributeSite) -> bool:
+    """Whether a statement changes which parameters are trained."""
+    for node in walk(site.statement):
+        match node:
+            case ast.Call(func=ast.Attribute(attr=name) as function):
+                inside = any(part is site.node for part in walk(function))
+                if inside and (name == "requires_grad_" or name in model.answer(freezers)):
+                    return True
+            case ast.Assign(targets=[ast.Attribute(attr="requires_grad") as target]):
+                if any(part is site.node for part in walk(target)):
+                    return True
+    return False
+
+
+def freezers(live: LiveProgram) -> frozenset[str]:
+    """The names of methods of the program that change which parameters are trained."""
+    return frozenset(
+        name
+        for module in live.program.modules.values()
+        for cls in module.all_classes
+        for name, method in cls.methods.items()
+        if not name.startswith("__") and _sets_requires_grad(method)
+    )
+
+
+def _sets_requires_grad(method: Function) -> bool:
+    return any(
+        isinstance(node, ast.Attribute)
+        and (
+            node.attr == "requires_grad_"
+            or (node.attr == "requires_grad" and isinstance(node.ctx, ast.Store))
+        )
+        for node in walk(method.node)
+    )
+
+
+def _before_the_wrap(site: AttributeSite) -> Move | None:
+    """The statement, in front of the one that wraps, where both stand in one block and nothing hinders."""
+    wrap, statement = site.receiver.wraps[-1], site.statement
+    if wrap.module is not site.module or not isinstance(statement, ast.Expr):
+        return None
+    for node in walk(site.function.node):
+        for block in (getattr(node, name, None) for name in ("body", "orelse")):
+            if not isinstance(block, list) or statement not in block:
+                continue
+            index = block.index(statement)
+            wrapping = next((s for s in block[:index] if _holds(s, wrap.node)), None)
+            if wrapping is None or not isinstance(wrapping, ast.Assign):
+                return None
+            between = block[block.index(wrapping) + 1 : index]
+            read = {n.id for n in walk(statement) if isinstance(n, ast.Name)}
+            bound = {
+                n.id
+                for s in between
+                for n in walk(s)
+                if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+            }
+            if read & bound or not _same_object(wrapping, site, wrap.node):
+                return None
+            return Move(span_of(statement), span_of(wrapping))
+    return None
+
+
+def _same_object(wrapping: ast.Assign, site: AttributeSite, call: ast.AST) -> bool:
+    """Whether the model has the same name in front of the wrap and behind it: `model = DDP(model)`."""
+    name = ast.unparse(site.node.value)
+    targets = {ast.unparse(part) for target in wrapping.targets for part in _parts(target)}
+    return name in targets and any(
+        ast.unparse(part) == name
+        for part in walk(call)
+        if isinstance(part, ast.Name | ast.Attribute)
+    )
+
+
+def _parts(target: ast.expr) -> list[ast.expr]:
+    return list(target.elts) if isinstance(target, ast.Tuple | ast.List) else [target]
+
+
+def _holds(statement: ast.stmt, node: ast.AST) -> bool:
+    return any(part is node for part in walk(statement))
+
+
+def asked_for_its_class(statement: ast.stmt, node: ast.expr) -> bool:
+    """Whether an expression stands in `isinstance(...)` or `type(...)`: there the wrapper itself is asked for."""
+    parents = {id(child): parent for parent in walk(statement) for child in children(parent)}
+    parent = parents.get(id(node))
+    return (
+        isinstance(parent, ast.Call)
+        and isinstance(parent.func, ast.Name)
+        and parent.func.id in ("isinstance", "type")
+    )
