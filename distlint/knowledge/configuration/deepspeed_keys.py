@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from distlint.hardware.accelerate_config.values import OFFLOAD_DEVICES, Amount, Kind, OneOf, Whole
+from distlint.knowledge.configuration.values import OFFLOAD_DEVICES, Amount, Kind, OneOf, Whole
 
 DEEPSPEED_VERSION = "0.19.8"
 
