@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from distlint.columns import forget_lines
 from distlint.findings import Finding, Place
+from distlint.launch.kinds import kind_of
 from distlint.project.baseline import Accepted, BaselineError, earlier_names, read_baseline
 from distlint.project.cache import (
     Cache,
@@ -24,7 +25,15 @@ from distlint.project.cache import (
 )
 from distlint.project.files import FileSet, Problem, leads_outside, matches_patterns
 from distlint.project.fingerprints import fingerprints
-from distlint.project.loading import Entry, Progress, Survey, load, projects_of, survey
+from distlint.project.loading import (
+    Entry,
+    Progress,
+    Survey,
+    load,
+    load_launch,
+    projects_of,
+    survey,
+)
 from distlint.project.modules import View, repository_root
 from distlint.project.naming import path_of
 from distlint.project.prefilter import minimal_literals
@@ -34,6 +43,7 @@ from distlint.project.settings import Settings, SettingsTree
 from distlint.project.suppressions import (
     MARK,
     Suppression,
+    find_line_suppressions,
     find_suppressions,
     mentions_suppression,
     suppressed,
@@ -45,6 +55,7 @@ from distlint.rule import BrokenRules, Rule
 if TYPE_CHECKING:
     from distlint.analysis import Model, Source
     from distlint.knowledge.facts import Knowledge
+    from distlint.launch.project import LaunchFiles
 
 
 @dataclass(slots=True)
@@ -163,7 +174,7 @@ def _dependencies(request: Request) -> list[str]:
 def _contents(found: Survey) -> list[tuple[str, str, bool]]:
     return [
         (entry.file.shown, entry.facts.digest, entry.reported)
-        for entry in found.entries
+        for entry in (*found.entries, *found.launch)
         if entry.facts is not None
     ]
 
@@ -199,9 +210,11 @@ class _Outcome:
 def _fresh(request: Request, found: Survey, literals: Sequence[bytes], report: Report) -> _Outcome:
     """The outcome of this run, its findings in the order of the report."""
     outcome = _Outcome()
+    launch = _launch_files(request, found, outcome, report)
     parts = projects_of(found, request.paths)
     for part, progress in zip(parts, _shared_progress(request.progress, parts), strict=True):
-        outcome.add(_of_project(replace(request, progress=progress), part, literals, report))
+        asked = replace(request, progress=progress)
+        outcome.add(_of_project(asked, part, launch, literals, report))
         if len(parts) > 1:
             let_go()
     outcome.findings = _without_ignored_files(request, found, outcome.findings)
@@ -246,12 +259,16 @@ def let_go() -> None:
 
 
 def _of_project(
-    request: Request, found: Survey, literals: Sequence[bytes], report: Report
+    request: Request,
+    found: Survey,
+    launch: LaunchFiles | None,
+    literals: Sequence[bytes],
+    report: Report,
 ) -> _Outcome:
     """The findings in files that are analysed together."""
     entries = load(found, literals, overlays=request.overlays, progress=request.progress)
     problems = len(report.problems)
-    outcome = _findings_of_rules(request, entries, report)
+    outcome = _findings_of_rules(request, entries, launch, report)
     findings = outcome.findings + _unparsable(request, entries, outcome.notes)
     complete = len(report.problems) == problems
     findings = _without_suppressed(request, entries, findings, judge_comments=complete)
@@ -300,7 +317,9 @@ def _rule(code: str, rules: Sequence[Rule]) -> Rule | None:
 # Rules
 
 
-def _findings_of_rules(request: Request, entries: Sequence[Entry], report: Report) -> _Outcome:
+def _findings_of_rules(
+    request: Request, entries: Sequence[Entry], launch: LaunchFiles | None, report: Report
+) -> _Outcome:
     if not any(entry.reported and entry.tree is not None for entry in entries):
         return _Outcome()
     if request.progress:
@@ -337,6 +356,8 @@ def _findings_of_rules(request: Request, entries: Sequence[Entry], report: Repor
                 break
             if model is None:
                 break
+            if launch is not None:
+                model.launch = launch
             findings.update(dict.fromkeys(_of_model(request, model, sources, report)))
             for problem in model.problems:
                 outcome.notes.append(f"{problem.path}: {problem.text}")
@@ -346,6 +367,43 @@ def _findings_of_rules(request: Request, entries: Sequence[Entry], report: Repor
                     )
     outcome.findings = list(findings)
     return outcome
+
+
+def _launch_files(
+    request: Request, found: Survey, outcome: _Outcome, report: Report
+) -> LaunchFiles | None:
+    """The scripts and configurations beside the code, and into `outcome` what the rules find in them."""
+    if not found.launch:
+        return None
+    # 60 ms that a project without such files saves.
+    from distlint.launch.project import TextFile, read_files
+
+    entries = load_launch(found.launch, request.overlays, outcome.notes)
+    texts = []
+    for entry in entries:
+        kind = kind_of(entry.file.path)
+        assert kind is not None
+        texts.append(TextFile(entry.file.shown, kind, entry.text))
+        report.texts.add(entry.file.shown, entry.text)
+    files = read_files(texts)
+    outcome.notes += files.notes
+    findings: dict[Finding, None] = {}
+    problems = len(report.problems)
+    for rule in request.selection.rules:
+        if rule.check_launch is None:
+            continue
+        try:
+            for finding in rule.check_launch(files):
+                if request.selection.reports(finding.code, finding.severity):
+                    findings[finding] = None
+        except Exception as error:
+            text = f"rule {rule.code} ({rule.name}) failed: {crash_text(error)}"
+            report.problems.append(Problem("", text))
+    complete = len(report.problems) == problems
+    outcome.findings += _without_suppressed(
+        request, entries, list(findings), judge_comments=complete
+    )
+    return files
 
 
 def _of_model(
@@ -413,7 +471,11 @@ def _without_suppressed(
     """
     found_in = {finding.place.path for finding in findings}
     by_path: dict[str, list[Suppression]] = {
-        entry.file.shown: find_suppressions(entry.text)
+        entry.file.shown: (
+            find_suppressions(entry.text)
+            if kind_of(entry.file.path) is None
+            else find_line_suppressions(entry.text)
+        )
         for entry in entries
         if entry.reported and (MARK in entry.text or entry.file.shown in found_in)
         if mentions_suppression(entry.text)
@@ -453,7 +515,7 @@ def _without_ignored_files(
     if not table or not findings:
         return findings
     by_code = {rule.code: rule for rule in request.known}
-    absolute = {entry.file.shown: entry.file.path for entry in found.entries}
+    absolute = {entry.file.shown: entry.file.path for entry in (*found.entries, *found.launch)}
     root = os.path.abspath(request.settings.root_of("per-file-ignores"))
 
     def ignored(finding: Finding) -> bool:
@@ -473,7 +535,7 @@ def _number(
 
     Returns the names under which a baseline knows the findings.
     """
-    absolute = {entry.file.shown: entry.file.path for entry in found.entries}
+    absolute = {entry.file.shown: entry.file.path for entry in (*found.entries, *found.launch)}
     # The same name in every way of calling, and another one in every package of a repository.
     root = request.tree.outermost_root(os.path.abspath(request.settings.root))
     paths = [os.path.relpath(absolute[f.place.path], root).replace(os.sep, "/") for f in findings]
@@ -509,6 +571,7 @@ def _judged(row: Accepted, request: Request, found: Survey, root: str) -> bool:
         return False
     path = os.path.join(root, row.path)
     if os.path.exists(path):
-        return any(entry.file.path == path and entry.reported for entry in found.entries)
+        looked_at = (*found.entries, *found.launch)
+        return any(entry.file.path == path and entry.reported for entry in looked_at)
     named = [os.path.abspath(each) for each in request.paths]
     return any(path == each or path.startswith(each.rstrip(os.sep) + os.sep) for each in named)

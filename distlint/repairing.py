@@ -59,7 +59,9 @@ def repair(requests: Sequence[Request], *, unsafe: bool | None) -> Repair:
     originals: dict[str, bytes] = {}
     overlays = {path: data for request in requests for path, data in request.overlays.items()}
     settings = {
-        file.shown: request.settings for request in requests for file in request.files.files
+        file.shown: request.settings
+        for request in requests
+        for file in (*request.files.files, *request.files.launch)
     }
     takes_unsafe = {
         shown: each.unsafe_fixes if unsafe is None else unsafe for shown, each in settings.items()
@@ -125,7 +127,7 @@ def each_alone(report: Report, requests: Sequence[Request]) -> dict[str, tuple[R
     runtime = {
         file.shown: request.settings.runtime_module
         for request in requests
-        for file in request.files.files
+        for file in (*request.files.files, *request.files.launch)
     }
     changes: dict[str, tuple[Replacement, ...]] = {}
     for shown, rows in by_path.items():

@@ -26,6 +26,7 @@ from distlint.analysis.questions.sections import first_blocks
 from distlint.analysis.traces.divergence import Divergence, divergences_of
 from distlint.analysis.traces.graph import Graphs
 from distlint.knowledge.facts import Knowledge
+from distlint.launch.project import LaunchFiles
 
 __all__ = ["CallGroup", "Model", "evidence", "place_of", "related", "source_of", "span_of"]
 
@@ -36,6 +37,8 @@ class Model(LiveProgram):
     def __init__(self, program: Program, knowledge: Knowledge) -> None:
         super().__init__(program, knowledge)
         self.graphs = Graphs(self.summaries.final)
+        self.launch = LaunchFiles()
+        """The scripts and configurations beside the code."""
 
     @cached_property
     def _divergences(self) -> list[Divergence]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from distlint.columns import split_lines
+from distlint.launch.kinds import LAUNCH_LIMIT, is_relevant, kind_of
 from distlint.project.cache import Cache, FileFacts, Stamp, content_digest
 from distlint.project.files import FileSet, Problem, ProjectFile, discover
 from distlint.project.imports import Imports, Written
@@ -92,6 +93,8 @@ class Survey:
     """All files of a run, before any is parsed."""
 
     entries: list[Entry] = field(default_factory=list)
+    launch: list[Entry] = field(default_factory=list)
+    """Scripts and configurations that a rule may have something to say about."""
     problems: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -150,6 +153,25 @@ def survey(
             fresh[file.path] = (file.stamp, entry.facts)
             changed = True
     result.entries = [entry for entry in result.entries if entry.facts is not None]
+    for file in found.launch:
+        if file.stamp[2] > LAUNCH_LIMIT:  # data, whatever its name says
+            continue
+        stored = known.get(file.path)
+        data = overlays.get(file.path)
+        if data is None and stored is not None and stored[0] == file.stamp:
+            facts = stored[1]
+        else:
+            try:
+                data = _read(file.path) if data is None else data
+            except OSError as error:
+                result.problems.append(Problem(file.shown, _reason(error)))
+                continue
+            facts = _search_launch(file.path, data)
+            changed = changed or file.path not in overlays
+        if file.path not in overlays:
+            fresh[file.path] = (file.stamp, facts)
+        if facts.relevant:
+            result.launch.append(Entry(file, True, facts))
     if changed:
         # Files of other parts of the project stay known: runs on them alternate in an editor.
         kept = known if len(known) < KNOWN_LIMIT else {}
@@ -265,6 +287,31 @@ def _search(data: bytes, literals: Sequence[bytes]) -> FileFacts:
         marked=_MARK in data,
         readable=is_readable(data),
     )
+
+
+def _search_launch(path: str, data: bytes) -> FileFacts:
+    kind = kind_of(path)
+    assert kind is not None
+    return FileFacts(
+        digest=content_digest(data),
+        relevant=is_relevant(kind, data) and is_readable(data),
+        marked=_MARK in data,
+        readable=True,
+    )
+
+
+def load_launch(
+    entries: Sequence[Entry], overlays: Mapping[str, bytes], notes: list[str]
+) -> list[Entry]:
+    """Give scripts and configurations their texts; what is gone meanwhile, or no text, goes to `notes`."""
+    loaded = []
+    for entry in entries:
+        _load(entry, overlays, with_tree=False)
+        if entry.failure is None:
+            loaded.append(entry)
+        else:
+            notes.append(f"{entry.file.shown}: {entry.failure.reason}")
+    return loaded
 
 
 def _load(entry: Entry, overlays: Mapping[str, bytes], *, with_tree: bool) -> None:
