@@ -16,7 +16,24 @@ HEADINGS: Final = (
 )
 """The sections of a page, in this order."""
 
+ERRORS: Final = "Errors you may see"
+"""A section that a page may have after the second: texts that a run prints, as people search for them."""
+
 _REASON = re.compile(r"^(Not proven|No cases): (\S.*)$", re.MULTILINE)
+
+
+def headings(page: str) -> tuple[str, ...]:
+    """The headings that every page has, as this one has them."""
+    found = re.findall(r"^## (.+)$", page, re.MULTILINE)
+    if ERRORS in found and found.index(ERRORS) == 2:
+        found.remove(ERRORS)
+    return tuple(found)
+
+
+def errors_of(page: str) -> tuple[str, ...]:
+    """The texts under "Errors you may see", without their quotes."""
+    section = re.search(rf"^## {ERRORS}\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
+    return tuple(re.findall(r"^- `(.+?)`", section[1], re.MULTILINE)) if section else ()
 
 
 def reason_for_no_proof(page: str) -> str | None:

@@ -27,6 +27,13 @@ def sections(values: Mapping[str, Any]) -> Iterator[Defect]:
 
 
 def basics(values: Mapping[str, Any]) -> Iterator[Defect]:
+    """The top level of the file, as far as no hardware is asked."""
+    yield from top_level(values)
+    yield from numbers(values)
+    yield from several_machines(values)
+
+
+def top_level(values: Mapping[str, Any]) -> Iterator[Defect]:
     """The keys of the top level: known, with values that accelerate takes."""
     unknown = sorted(str(key) for key in values if key not in keys.CLUSTER_KEYS)
     if unknown:
@@ -73,10 +80,10 @@ def basics(values: Mapping[str, Any]) -> Iterator[Defect]:
             "accelerate launch raises ValueError.",
             "one of 'no', fp16, bf16, fp8.",
         )
-    yield from _numbers(values)
 
 
-def _numbers(values: Mapping[str, Any]) -> Iterator[Defect]:
+def numbers(values: Mapping[str, Any]) -> Iterator[Defect]:
+    """How many processes on how many machines, by the file alone."""
     processes, machines = values.get("num_processes", -1), values.get("num_machines", 1)
     for name, value in (("num_processes", processes), ("num_machines", machines)):
         if not isinstance(value, int) or isinstance(value, bool):
@@ -106,11 +113,13 @@ def _numbers(values: Mapping[str, Any]) -> Iterator[Defect]:
             f"wait for {processes} and never start.",
             "make num_processes a multiple of num_machines: it counts all machines.",
         )
-    if machines > 1:
-        yield from _several_machines(values, machines)
 
 
-def _several_machines(values: Mapping[str, Any], machines: int) -> Iterator[Defect]:
+def several_machines(values: Mapping[str, Any]) -> Iterator[Defect]:
+    """How machines find each other; the command line may say it instead of the file."""
+    machines = values.get("num_machines", 1)
+    if not isinstance(machines, int) or machines <= 1:
+        return
     rank = values.get("machine_rank", 0)
     if isinstance(rank, bool) or not isinstance(rank, int) or not 0 <= rank < machines:
         yield severe(
@@ -470,3 +479,33 @@ def _true(value: object) -> bool:
 def lower(value: object) -> object:
     """utils/launch.py: PrecisionType(args.mixed_precision.lower())."""
     return value.lower() if isinstance(value, str) else value
+
+
+def started(values: Mapping[str, Any]) -> Iterator[Defect]:
+    """Whether as many processes start as num_processes says (commands/launch.py)."""
+    total, distributed = values.get("num_processes", 1), values.get("distributed_type")
+    if not isinstance(total, int):
+        return  # said by `numbers`
+    if distributed == "MULTI_CPU" and not values.get("mpirun_config") and total > 1:
+        yield severe(
+            ("num_processes",),
+            f"MULTI_CPU with {total} processes and no mpirun_config",
+            "accelerate launch starts ONE process with it (launch.py: simple_launcher), which "
+            "trains alone on all the data.",
+            f"ACCELERATE_USE_CPU=true torchrun --nproc-per-node {total} train.py; or set "
+            "mpirun_config.",
+        )
+    elif distributed == "NO" and total > 1:
+        yield severe(
+            ("num_processes",),
+            f"distributed_type 'NO' with {total} processes",
+            "accelerate launch starts one process.",
+            "distributed_type: MULTI_GPU",
+        )
+    elif values.get("use_cpu") is True and keys.is_one_of(distributed, keys.STARTS_SEVERAL):
+        yield severe(
+            ("use_cpu",),
+            f"use_cpu: true with {distributed}",
+            "accelerate starts the processes, and each of them looks for GPUs all the same.",
+            "remove use_cpu, or use distributed_type MULTI_CPU.",
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 
@@ -22,6 +23,18 @@ class Defect:
     saw: str
     why: str
     do: str
+
+
+def sentence_of(defect: Defect) -> str:
+    """The defect as the message of a finding: what happens at run time, then what to do."""
+    do = defect.do[:1].upper() + defect.do[1:]
+    if re.match(r"[a-z0-9_]+: |\"", defect.do):  # a setting, as it is to be written
+        do = f"Write `{defect.do.rstrip('.')}`."
+    elif not do.endswith("."):
+        do += "."
+    why = defect.why if defect.why.endswith(".") else f"{defect.why}."
+    saw = f"The file {defect.saw}" if defect.saw.startswith(("has ", "enables ")) else defect.saw
+    return f"{saw}: {why} {do}"
 
 
 def severe(keys: tuple[str, ...], saw: str, why: str, do: str) -> Defect:

@@ -10,7 +10,7 @@ from distlint.hardware.doctor.machine import ConfigFile, Machine, Unknown
 from distlint.hardware.gpus import visible_gpus
 from distlint.hardware.visible_devices import read_visible_devices
 from distlint.knowledge.configuration import keys
-from distlint.launch.accelerate import basics, lower
+from distlint.launch.accelerate import basics, lower, started
 
 _WRITE_ONE = "distlint config -o accelerate.yaml writes one for this machine."
 
@@ -76,28 +76,13 @@ def _against_hardware(
     there = machine.gpu_count
     if isinstance(ids, str) and ids not in ("all", "") and not isinstance(machine.gpus, Unknown):
         there = len(visible_gpus(machine.gpus, ids))
-    if distributed == "MULTI_CPU" and not values.get("mpirun_config") and total > 1:
-        yield error(
-            f"{path}: MULTI_CPU with {total} processes and no mpirun_config",
-            "accelerate launch starts ONE process with it (launch.py: simple_launcher), which "
-            "trains alone on all the data.",
-            f"ACCELERATE_USE_CPU=true torchrun --nproc-per-node {total} train.py; or set "
-            "mpirun_config.",
-        )
-    elif distributed == "NO" and total > 1:
-        yield error(
-            f"{path}: distributed_type 'NO' with {total} processes",
-            "accelerate launch starts one process.",
-            "distributed_type: MULTI_GPU",
-        )
-    elif values.get("use_cpu") is True and distributed in keys.STARTS_SEVERAL:
-        yield error(
-            f"{path}: use_cpu: true with {distributed}",
-            "accelerate starts the processes, and each of them looks for GPUs all the same.",
-            "remove use_cpu, or use distributed_type MULTI_CPU.",
-        )
-    elif (
-        distributed in keys.ON_CUDA and processes > there and not isinstance(machine.gpus, Unknown)
+    alone = [told(path, defect) for defect in started(values)]
+    yield from alone
+    if (
+        not alone
+        and distributed in keys.ON_CUDA
+        and processes > there
+        and not isinstance(machine.gpus, Unknown)
     ):
         kind = "none is" if there == 0 else f"{there} {'is' if there == 1 else 'are'}"
         yield error(

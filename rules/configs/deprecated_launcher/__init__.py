@@ -1,0 +1,154 @@
+"""A script expects `--local_rank` from a launcher that passes `--local-rank`, or passes nothing.
+
+## What it does
+Finds scripts whose `argparse` declares `--local_rank` and not `--local-rank`, and that read the environment
+nowhere; launches with `python -m torch.distributed.launch`; and scripts that such a launch starts although their
+`argparse` declares neither.
+
+## Why it is bad
+Since torch 2.0, `torch.distributed.launch` passes `--local-rank=0`, with a hyphen: `argparse` refuses it, and every
+rank ends at once. `torchrun` passes nothing: the argument keeps its default, and every rank of a machine takes the
+same GPU, or believes that it is alone.
+
+## Errors you may see
+- `error: unrecognized arguments: --local-rank=0`
+- `error: unrecognized arguments: --local_rank=0`
+- `The module torch.distributed.launch is deprecated`
+- `ChildFailedError`
+
+## Example
+```python
+parser.add_argument("--local_rank", type=int, default=0)
+args = parser.parse_args()
+torch.cuda.set_device(args.local_rank)
+```
+
+## Use instead
+```python
+parser.add_argument("--local-rank", "--local_rank", type=int, default=int(os.environ.get("LOCAL_RANK", 0)))
+args = parser.parse_args()
+torch.cuda.set_device(args.local_rank)
+```
+
+## Fix safety
+Safe: both spellings are declared, for the same attribute. That the script reads `LOCAL_RANK`, which `torchrun` sets,
+is left to a person.
+
+## Known limits
+Silent in scripts that read `LOCAL_RANK` from the environment, and in those that know DeepSpeed, whose launcher
+passes `--local_rank`. `parse_known_args` passes over what it does not know.
+
+Not proven: the launcher's spelling is that of the torch that is installed.
+
+## References
+- torch 2.13.0, `distributed/run.py` and `distributed/launch.py`: their docstrings
+- deepspeed 0.19.8, `launcher/launch.py`
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.model import Model, place_of, source_of, span_of
+from distlint.analysis.program.syntax import own_nodes
+from distlint.edits import Replace
+from distlint.findings import Applicability, Finding, Fix, Related, Severity
+from distlint.knowledge.configuration.launchers import Launcher
+from distlint.launch.commands import Launch
+from distlint.launch.project import LaunchFiles
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.program.definitions import Module
+
+CODE = "DL805"
+NAME = "deprecated-launcher"
+SEVERITY = Severity.WARNING
+STATUS = Status.PREVIEW
+LITERALS = (b"--local_rank", b"--local-rank")
+
+_ELSEWHERE = ("LOCAL_RANK", "deepspeed", "SLURM_LOCALID", "HfArgumentParser", "accelerate")
+"""What says that the rank comes from elsewhere, or that the launcher is another one."""
+
+
+def check_launch(files: LaunchFiles) -> Iterator[Finding]:
+    """Launches with the old launcher."""
+    for _, launch in files.launches():
+        if launch.launcher is not Launcher.TORCH_LAUNCH:
+            continue
+        if "use_env" in launch.options:
+            text = (
+                "`torch.distributed.launch` is deprecated and warns on every start. Start with `torchrun`, "
+                "which does what `--use_env` asks for."
+            )
+        else:
+            text = (
+                "`torch.distributed.launch` is deprecated, and since torch 2.0 it passes `--local-rank` "
+                "where older ones pass `--local_rank`. Start with `torchrun`, and read LOCAL_RANK from the "
+                "environment."
+            )
+        yield Finding(CODE, NAME, SEVERITY, text, launch.place)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Scripts whose `argparse` does not take what the launcher passes."""
+    for module in model.modules:
+        text = module.source.text
+        if "argparse" not in text and "ArgumentParser" not in text:
+            continue
+        declared = list(_declared(module))
+        started = [
+            launch
+            for _, launch in model.launch.starting(module.path)
+            if launch.launcher is Launcher.TORCH_LAUNCH and "use_env" not in launch.options
+        ]
+        names = {name for _, spelled in declared for name in spelled}
+        elsewhere = any(word in text for word in _ELSEWHERE)
+        if declared and "--local-rank" not in names and (started or not elsewhere):
+            yield _misspelled(module, declared[0][0], started)
+        elif not declared and started:
+            yield from _undeclared(module, started[0])
+
+
+def _declared(module: Module) -> Iterator[tuple[ast.Call, list[str]]]:
+    """The calls that declare the local rank, and the spellings in each."""
+    for function in module.all_functions:
+        for node in own_nodes(function):
+            match node:
+                case ast.Call(func=ast.Attribute(attr="add_argument"), args=args):
+                    names = [str(each.value) for each in args if isinstance(each, ast.Constant)]
+                    if any(name.replace("-", "_") == "__local_rank" for name in names):
+                        yield node, names
+
+
+def _misspelled(module: Module, call: ast.Call, started: list[Launch]) -> Finding:
+    first = call.args[0]
+    text = (
+        'Every rank ends with "unrecognized arguments: --local-rank" under torch.distributed.launch of '
+        "torch 2, and under torchrun it gets no rank. Declare `--local-rank` as well, and read LOCAL_RANK."
+    )
+    fix = Fix(
+        Applicability.SAFE,
+        "Declare both spellings",
+        (Replace(span_of(first), f'"--local-rank", {source_of(module, first)}'),),
+    )
+    places = tuple(Related(launch.place, "started here") for launch in started[:1])
+    severity = Severity.ERROR if started else SEVERITY
+    return Finding(CODE, NAME, severity, text, place_of(module, call), places, fix)
+
+
+def _undeclared(module: Module, launch: Launch) -> Iterator[Finding]:
+    """The first `parse_args()` of a script that gets an argument which it does not know."""
+    for function in module.all_functions:
+        for node in own_nodes(function):
+            match node:
+                case ast.Call(func=ast.Attribute(attr="parse_args"), args=[], keywords=[]):
+                    text = (
+                        'Every rank ends with "unrecognized arguments: --local-rank": the launcher passes '
+                        "it, and nobody declares it. Start with `torchrun`, or pass `--use_env`."
+                    )
+                    places = (Related(launch.place, "started here"),)
+                    yield Finding(CODE, NAME, Severity.ERROR, text, place_of(module, node), places)
+                    return

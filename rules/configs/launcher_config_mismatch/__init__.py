@@ -1,0 +1,111 @@
+"""A configuration of accelerate or DeepSpeed holds settings that are refused, or that nobody reads.
+
+## What it does
+Reads accelerate's YAML and DeepSpeed's JSON beside the code: unknown keys, values outside of what is taken,
+sections that the `distributed_type` does not read, FSDP's settings of version 1 under version 2, offload
+without the ZeRO stage that offloads, and what accelerate's file and the JSON it names say against each other.
+`distlint doctor` judges by the same tables.
+
+## Why it is bad
+An unknown key of the top level, or of most sections of the JSON, ends every rank before it trains. A key that
+nobody reads is worse: the run starts, without the sharding, offload or precision that the file asks for, and
+needs more memory than was planned.
+
+## Errors you may see
+- `The config file at ... had unknown keys`
+- `Extra inputs are not permitted`
+- `When using `deepspeed_config_file`, the following accelerate config variables will be ignored`
+- `Only one of fp16 and bf16 can be enabled`
+
+## Example
+```yaml
+distributed_type: FSDP
+fsdp_config:
+  fsdp_version: 2
+  fsdp_sharding_strategy: SHARD_GRAD_OP
+num_processes: 8
+```
+
+## Use instead
+```yaml
+distributed_type: FSDP
+fsdp_config:
+  fsdp_version: 2
+  fsdp_reshard_after_forward: false
+num_processes: 8
+```
+
+## Fix safety
+No fix: which of two settings is meant, a person has to say.
+
+## Known limits
+Templates (`{{ … }}`) are not read. Keys are those of accelerate 1.15.0 and deepspeed 0.19.8. A JSON is taken for
+DeepSpeed's where it has `zero_optimization` or `train_micro_batch_size_per_gpu` and at least half of its keys are
+known.
+
+Not proven: what the tables say is compared with the installed accelerate by the test suite.
+
+## References
+- accelerate 1.15.0, `commands/config/config_args.py`, `commands/launch.py`, `utils/dataclasses.py`
+- deepspeed 0.19.8, `runtime/config.py`, `runtime/zero/config.py`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from distlint.findings import Finding, Related, Severity
+from distlint.launch import accelerate, deepspeed
+from distlint.launch.defects import Defect, sentence_of
+from distlint.launch.project import Configuration, Format, LaunchFiles
+from distlint.rule import Status
+
+CODE = "DL802"
+NAME = "launcher-config-mismatch"
+SEVERITY = Severity.ERROR
+STATUS = Status.PREVIEW
+LITERALS = ()
+
+_OF_OTHER_RULES = frozenset({"main_process_port"})
+"""Ports are DL806's."""
+
+
+def check_launch(files: LaunchFiles) -> Iterator[Finding]:
+    """What each configuration gets wrong, and where two of them disagree."""
+    for configuration in files.of(Format.ACCELERATE):
+        values = configuration.values
+        for defect in (*accelerate.top_level(values), *accelerate.sections(values)):
+            if defect.keys[-1:] not in {(key,) for key in _OF_OTHER_RULES}:
+                yield _finding(configuration, defect)
+        yield from _with_json(files, configuration)
+    for configuration in files.of(Format.DEEPSPEED):
+        values = configuration.values
+        defects = [*deepspeed.names(values, removed=False), *deepspeed.bounds(values)]
+        if "zero_optimization" in values:  # DeepSpeed itself needs none
+            defects += deepspeed.alone(values)
+        for defect in defects:
+            yield _finding(configuration, defect)
+
+
+def _with_json(files: LaunchFiles, configuration: Configuration) -> Iterator[Finding]:
+    """The JSON that accelerate's configuration names, against it."""
+    section = configuration.values.get("deepspeed_config")
+    named = section.get("deepspeed_config_file") if isinstance(section, dict) else None
+    json = files.named(named, configuration.path) if isinstance(named, str) else None
+    if json is None or json.format is not Format.DEEPSPEED:
+        return
+    at = configuration.place(("deepspeed_config", "deepspeed_config_file"))
+    for defect in deepspeed.against_accelerate(json.values, configuration.values):
+        if defect.keys:
+            yield _finding(json, defect, (Related(at, "named here"),))
+        else:
+            message = sentence_of(defect)
+            yield Finding(CODE, NAME, Severity.ERROR, message, at)
+
+
+def _finding(
+    configuration: Configuration, defect: Defect, places: tuple[Related, ...] = ()
+) -> Finding:
+    severity = Severity.ERROR if defect.severe else Severity.WARNING
+    place = configuration.place(defect.keys)
+    return Finding(CODE, NAME, severity, sentence_of(defect), place, places)
