@@ -51,13 +51,13 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.model import Model, place_of, source_of, span_of
+from distlint.analysis.model import Model, place_of
 from distlint.analysis.program.syntax import own_nodes
-from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.launch.commands import Launch
 from distlint.launch.project import LaunchFiles
+from distlint.repairs.arguments import with_first
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -124,7 +124,6 @@ def _declared(module: Module) -> Iterator[tuple[ast.Call, list[str]]]:
 
 
 def _misspelled(module: Module, call: ast.Call, started: list[Launch]) -> Finding:
-    first = call.args[0]
     text = (
         'Every rank ends with "unrecognized arguments: --local-rank" under torch.distributed.launch of '
         "torch 2, and under torchrun it gets no rank. Declare `--local-rank` as well, and read LOCAL_RANK."
@@ -132,7 +131,7 @@ def _misspelled(module: Module, call: ast.Call, started: list[Launch]) -> Findin
     fix = Fix(
         Applicability.SAFE,
         "Declare both spellings",
-        (Replace(span_of(first), f'"--local-rank", {source_of(module, first)}'),),
+        (with_first(module.source.text, call, '"--local-rank"'),),
     )
     places = tuple(Related(launch.place, "started here") for launch in started[:1])
     severity = Severity.ERROR if started else SEVERITY
