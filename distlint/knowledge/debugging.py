@@ -36,29 +36,29 @@ class Tracker:
 
 
 TRACKERS: tuple[Tracker, ...] = (
-    Tracker("wandb.init", "run", ("group", "mode", "settings"), "wandb 0.23.1 sdk/wandb_init.py"),
-    Tracker("mlflow.start_run", "run", ("nested", "run_id"), "mlflow 3.7.0 tracking/fluent.py"),
+    Tracker("wandb.init", "a run", ("group", "mode", "settings"), "wandb 0.23.1 sdk/wandb_init.py"),
+    Tracker("mlflow.start_run", "a run", ("nested", "run_id"), "mlflow 3.7.0 tracking/fluent.py"),
     Tracker(
         "torch.utils.tensorboard.SummaryWriter",
-        "event file in one folder",
+        "an event file",
         (),
         "torch 2.13.0 utils/tensorboard/writer.py",
     ),
     Tracker(
         "torch.utils.tensorboard.writer.SummaryWriter",
-        "event file in one folder",
+        "an event file",
         (),
         "torch 2.13.0 utils/tensorboard/writer.py",
     ),
+    Tracker("tensorboardX.SummaryWriter", "an event file", (), "tensorboardX 2.6.4 writer.py"),
+    Tracker("swanlab.init", "an experiment", ("group", "mode"), "swanlab 0.7.4 data/sdk.py"),
+    Tracker("comet_ml.Experiment", "an experiment", ("disabled",), "comet_ml 3.53 experiment.py"),
     Tracker(
-        "tensorboardX.SummaryWriter", "event file in one folder", (), "tensorboardX 2.6.4 writer.py"
+        "comet_ml.start", "an experiment", ("experiment_key", "mode"), "comet_ml 3.53 start.py"
     ),
-    Tracker("swanlab.init", "experiment", ("group", "mode"), "swanlab 0.7.4 data/sdk.py"),
-    Tracker("comet_ml.Experiment", "experiment", ("disabled",), "comet_ml 3.53 experiment.py"),
-    Tracker("comet_ml.start", "experiment", ("experiment_key", "mode"), "comet_ml 3.53 start.py"),
     Tracker(
-        "neptune.init_run", "run", ("custom_run_id", "mode"), "neptune 1.14 metadata_containers"
+        "neptune.init_run", "a run", ("custom_run_id", "mode"), "neptune 1.14 metadata_containers"
     ),
-    Tracker("clearml.Task.init", "task", (), "clearml 2.0 task.py"),
-    Tracker("aim.Run", "run", ("run_hash",), "aim 3.29 sdk/run.py"),
+    Tracker("clearml.Task.init", "a task", (), "clearml 2.0 task.py"),
+    Tracker("aim.Run", "a run", ("run_hash",), "aim 3.29 sdk/run.py"),
 )

@@ -14,6 +14,7 @@ class Kind(enum.Enum):
     JSON = "json"
     SHELL = "shell"
     DOCKERFILE = "dockerfile"
+    README = "readme"
 
 
 _SUFFIXES: Final = {
@@ -27,7 +28,7 @@ _SUFFIXES: Final = {
     ".sub": Kind.SHELL,
 }
 
-LAUNCH_SUFFIXES: Final = (*_SUFFIXES, ".dockerfile", "ockerfile")
+LAUNCH_SUFFIXES: Final = (*_SUFFIXES, ".md", ".dockerfile", "ockerfile")
 """What the names of such files end in, or nearly: a quick look before `kind_of`."""
 
 LAUNCH_LIMIT: Final = 256 * 1024
@@ -37,6 +38,7 @@ _WORDS: Final = {
     Kind.YAML: re.compile(rb"distributed_type|compute_environment"),
     Kind.JSON: re.compile(rb"zero_optimization|train_micro_batch_size_per_gpu|distributed_type"),
     Kind.SHELL: re.compile(rb"torchrun|torch\.distributed\.|accelerate|deepspeed|MASTER_PORT"),
+    Kind.README: re.compile(rb"torch\.distributed\.launch"),
     Kind.DOCKERFILE: re.compile(rb"torchrun|torch\.distributed\.|accelerate|deepspeed|MASTER_PORT"),
 }
 
@@ -50,6 +52,8 @@ def kind_of(name: str) -> Kind | None:
         or base.endswith(".dockerfile")
     ):
         return Kind.DOCKERFILE
+    if base.startswith("README") and base.endswith(".md"):
+        return Kind.README
     stem, dot, suffix = base.rpartition(".")
     return _SUFFIXES.get(f".{suffix}") if dot and stem else None
 

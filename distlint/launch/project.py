@@ -98,6 +98,8 @@ class Script:
     commands: tuple[Command, ...]
     launches: tuple[Launch, ...]
     scheduler: dict[str, Word]
+    told: bool = False
+    """Whether it only tells people what to type: a README."""
 
 
 @dataclass
@@ -108,11 +110,12 @@ class LaunchFiles:
     scripts: list[Script] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def launches(self) -> Iterator[tuple[Script, Launch]]:
-        """Every launch, with the script that it stands in."""
+    def launches(self, *, told: bool = False) -> Iterator[tuple[Script, Launch]]:
+        """Every launch, with the script that it stands in; those that a README tells, too, where `told`."""
         for script in self.scripts:
-            for launch in script.launches:
-                yield script, launch
+            if told or not script.told:
+                for launch in script.launches:
+                    yield script, launch
 
     def of(self, wanted: Format) -> Iterator[Configuration]:
         """The configurations of one format."""
@@ -137,9 +140,9 @@ class LaunchFiles:
         return found[0] if len(found) == 1 else None
 
     def starting(self, path: str) -> list[tuple[Script, Launch]]:
-        """The launches whose script is the Python file `path`."""
+        """The launches whose script is the Python file `path`, those in a README included."""
         found = []
-        for script, launch in self.launches():
+        for script, launch in self.launches(told=True):
             if launch.script is None or not launch.script.text:
                 continue
             wanted = os.path.normpath(launch.script.text).replace(os.sep, "/")
@@ -163,6 +166,8 @@ def read_files(files: Iterable[TextFile]) -> LaunchFiles:
                 _read_script(file, commands_of(file.path, file.text), result)
             case Kind.DOCKERFILE:
                 _read_script(file, commands_of(file.path, _shell_of_dockerfile(file.text)), result)
+            case Kind.README:
+                _read_script(file, commands_of(file.path, _shell_of_readme(file.text)), result)
     return result
 
 
@@ -207,7 +212,8 @@ def _read_script(file: TextFile, commands: list[Command], result: LaunchFiles) -
         for match in _SBATCH.finditer(file.text)
     }
     started = tuple(launches(found))
-    result.scripts.append(Script(file.path, tuple(found), started, scheduler))
+    told = file.kind is Kind.README
+    result.scripts.append(Script(file.path, tuple(found), started, scheduler, told))
 
 
 def _place_of_match(file: TextFile, start: int, end: int) -> Place:
@@ -247,4 +253,17 @@ def _shell_of_dockerfile(text: str) -> str:
             body = re.sub(r'"\s*,', '" ', body.replace("[", " ").replace("]", " "))
         kept.append(body)
         inside = line.rstrip().endswith("\\")
+    return "\n".join(kept)
+
+
+def _shell_of_readme(text: str) -> str:
+    """The lines of fenced blocks at their places, without prompts, and with blanks for all the rest."""
+    kept: list[str] = []
+    inside = False
+    for line in text.split("\n"):
+        if line.lstrip().startswith(("```", "~~~")):
+            inside = not inside
+            kept.append("")
+        else:
+            kept.append(re.sub(r"^(\s*)[$%>] ", r"\1  ", line) if inside else "")
     return "\n".join(kept)

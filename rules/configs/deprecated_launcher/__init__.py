@@ -35,8 +35,8 @@ Safe: both spellings are declared, for the same attribute. That the script reads
 is left to a person.
 
 ## Known limits
-Silent in scripts that read `LOCAL_RANK` from the environment, and in those that know DeepSpeed, whose launcher
-passes `--local_rank`. `parse_known_args` passes over what it does not know.
+A launch that the README tells counts as well. Without a known launch, silent where the program reads `LOCAL_RANK` from
+the environment, and where it knows DeepSpeed, whose launcher passes `--local_rank`. `parse_known_args` passes over what it does not know.
 
 Not proven: the launcher's spelling is that of the torch that is installed.
 
@@ -105,7 +105,7 @@ def check(model: Model) -> Iterator[Finding]:
             if launch.launcher is Launcher.TORCH_LAUNCH and "use_env" not in launch.options
         ]
         names = {name for _, spelled in declared for name in spelled}
-        elsewhere = any(word in text for word in _ELSEWHERE)
+        elsewhere = any(word in each.source.text for each in model.modules for word in _ELSEWHERE)
         if declared and "--local-rank" not in names and (started or not elsewhere):
             yield _misspelled(module, declared[0][0], started)
         elif not declared and started:
@@ -124,10 +124,16 @@ def _declared(module: Module) -> Iterator[tuple[ast.Call, list[str]]]:
 
 
 def _misspelled(module: Module, call: ast.Call, started: list[Launch]) -> Finding:
-    text = (
-        'Every rank ends with "unrecognized arguments: --local-rank" under torch.distributed.launch of '
-        "torch 2, and under torchrun it gets no rank. Declare `--local-rank` as well, and read LOCAL_RANK."
-    )
+    if started:
+        text = (
+            "Every rank ends with `unrecognized arguments: --local-rank`, as torch 2 spells it. "
+            "Declare both spellings, or start with `torchrun`."
+        )
+    else:
+        text = (
+            "No launcher of today fills this argument: `torchrun` passes nothing, and torch 2's old "
+            "launcher spells it `--local-rank`. Declare both spellings, and read LOCAL_RANK."
+        )
     fix = Fix(
         Applicability.SAFE,
         "Declare both spellings",
@@ -145,7 +151,7 @@ def _undeclared(module: Module, launch: Launch) -> Iterator[Finding]:
             match node:
                 case ast.Call(func=ast.Attribute(attr="parse_args"), args=[], keywords=[]):
                     text = (
-                        'Every rank ends with "unrecognized arguments: --local-rank": the launcher passes '
+                        "Every rank ends with `unrecognized arguments: --local-rank`: the launcher passes "
                         "it, and nobody declares it. Start with `torchrun`, or pass `--use_env`."
                     )
                     places = (Related(launch.place, "started here"),)

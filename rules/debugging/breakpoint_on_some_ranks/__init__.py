@@ -49,6 +49,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Variance
+from distlint.analysis.live.joint_entry import maybe_guarded
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import own_nodes
 from distlint.edits import Replace
@@ -72,10 +73,28 @@ def check(model: Model) -> Iterator[Finding]:
         site = call.site
         if any("debug" in source_of(site.module, g.node).lower() for g in site.guards):
             continue
+        if _is_for_a_signal(call):
+            continue
         if call.guarded_by_rank:
             yield _on_some(call)
-        elif len(call.classes) > 1 and model.joint_entry_at(call) is not None:
+        elif (
+            len(call.classes) > 1
+            and not maybe_guarded(site)
+            and model.joint_entry_at(call) is not None
+        ):
             yield _on_all(call)
+
+
+def _is_for_a_signal(call: CallGroup) -> bool:
+    """Whether the function waits for a person's signal (latent-diffusion, main.py: `divein`)."""
+    own = call.site.function.name
+    for function in call.site.module.all_functions:
+        for node in own_nodes(function):
+            match node:
+                case ast.Call(func=ast.Attribute(attr="signal"), args=[_, ast.Name(id=name)]):
+                    if name == own:
+                        return True
+    return False
 
 
 def _on_all(call: CallGroup) -> Finding:

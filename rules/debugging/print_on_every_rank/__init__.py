@@ -36,6 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from distlint.analysis.interpreter.values import Variance
+from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import Model, place_of, span_of
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -52,7 +53,7 @@ def check(model: Model) -> Iterator[Finding]:
     """Prints that all ranks make."""
     for call in model.calls("builtins.print"):
         site = call.site
-        if len(call.classes) < 2 or call.guarded_by_rank or model.joint_entry_at(call) is None:
+        if len(call.classes) < 2 or ranked(site) or model.joint_entry_at(call) is None:
             continue
         values = [
             value for _, each in call.sites for value in (*each.args, *each.keywords.values())

@@ -44,6 +44,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Variance
+from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import Model, place_of
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.debugging import TRACKERS
@@ -63,7 +64,7 @@ def check(model: Model) -> Iterator[Finding]:
     """Runs of trackers that several ranks open."""
     for tracker in TRACKERS:
         for call in model.calls(tracker.name):
-            if len(call.classes) < 2 or call.guarded_by_rank:
+            if len(call.classes) < 2 or ranked(call.site):
                 continue
             keywords = {keyword.arg for keyword in call.site.node.keywords}
             if (
@@ -74,7 +75,7 @@ def check(model: Model) -> Iterator[Finding]:
                 continue
             site = call.site
             text = (
-                f"Every rank opens a {tracker.what} of its own: one training shows up as many. Open it on "
+                f"Every rank opens {tracker.what} of its own: one training shows up as many. Open it on "
                 f"rank 0 only, and log there."
             )
             fix = Fix(
