@@ -34,11 +34,12 @@ __all__ = ["CallGroup", "Model", "evidence", "place_of", "related", "source_of",
 class Model(LiveProgram):
     """The analysed project."""
 
+    launch: LaunchFiles = LaunchFiles()
+    """The scripts and configurations beside the code."""
+
     def __init__(self, program: Program, knowledge: Knowledge) -> None:
         super().__init__(program, knowledge)
         self.graphs = Graphs(self.summaries.final)
-        self.launch = LaunchFiles()
-        """The scripts and configurations beside the code."""
 
     @cached_property
     def _divergences(self) -> list[Divergence]:

@@ -10,7 +10,7 @@ any of them; without a terminal `BdbQuit` ends the job. `if rank == 0: breakpoin
 ranks wait in the next collective, where the watchdog ends the job after its timeout while you look around.
 
 ## Errors you may see
-- `bdb.BdbQuit`
+- `BdbQuit`
 - `Watchdog caught collective operation timeout`
 
 ## Example
