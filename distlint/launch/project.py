@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-import os
+import posixpath
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -122,37 +122,31 @@ class LaunchFiles:
         return (each for each in self.configurations if each.format is wanted)
 
     def named(self, path: str, beside: str) -> Configuration | None:
-        """The configuration that the file `beside` calls `path`: from its own folder, or from one above.
-
-        Only a name that fits one file is followed.
-        """
-        wanted = os.path.normpath(path).replace(os.sep, "/")
-        if wanted.startswith(("/", "..")):
-            wanted = wanted.rpartition("/")[2]
-        found = [
-            each
-            for each in self.configurations
-            if each.path == wanted or each.path.endswith(f"/{wanted}")
-        ]
-        if len(found) > 1:
-            here = beside.rpartition("/")[0]
-            found = [each for each in found if each.path.rpartition("/")[0] == here]
-        return found[0] if len(found) == 1 else None
+        """The configuration that the file `beside` calls `path`: seen from its own folder, or one above."""
+        by_path = {each.path: each for each in self.configurations}
+        found = (by_path.get(each) for each in _meant(path, beside))
+        return next((each for each in found if each is not None), None)
 
     def starting(self, path: str) -> list[tuple[Script, Launch]]:
         """The launches whose script is the Python file `path`, those in a README included."""
-        found = []
-        for script, launch in self.launches(told=True):
-            if launch.script is None or not launch.script.text:
-                continue
-            wanted = os.path.normpath(launch.script.text).replace(os.sep, "/")
-            if not wanted.endswith(".py"):
-                continue
-            while wanted.startswith("../"):
-                wanted = wanted[3:]
-            if path == wanted or path.endswith(f"/{wanted}"):
-                found.append((script, launch))
-        return found
+        return [
+            (script, launch)
+            for script, launch in self.launches(told=True)
+            if launch.script is not None
+            and (text := launch.script.text or "").endswith(".py")
+            and text.rpartition("/")[2] == path.rpartition("/")[2]
+            and path in _meant(text, script.path)
+        ]
+
+
+def _meant(path: str, beside: str) -> list[str]:
+    """What `path` may be in a script at `beside`, which people start in its folder or in one above."""
+    folder = beside.rpartition("/")[0]
+    found = [posixpath.normpath(posixpath.join(folder, path))]
+    while folder and folder != ".." and not folder.endswith("/.."):
+        folder = folder.rpartition("/")[0]
+        found.append(posixpath.normpath(posixpath.join(folder, path)))
+    return found
 
 
 def read_files(files: Iterable[TextFile]) -> LaunchFiles:
