@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from distlint.columns import forget_lines
+from distlint.columns import forget_lines, split_lines
 from distlint.findings import Finding, Place
-from distlint.launch.kinds import kind_of
+from distlint.launch.kinds import Kind, kind_of
 from distlint.project.baseline import Accepted, BaselineError, earlier_names, read_baseline
 from distlint.project.cache import (
     Cache,
@@ -36,8 +36,9 @@ from distlint.project.loading import (
 )
 from distlint.project.modules import View, repository_root
 from distlint.project.naming import path_of
+from distlint.project.notebooks import SUFFIX, is_hidden, shell_of
 from distlint.project.prefilter import minimal_literals
-from distlint.project.reading import Unreadable, decode
+from distlint.project.reading import Unreadable, python_text
 from distlint.project.selection import Selection, match
 from distlint.project.settings import Settings, SettingsTree
 from distlint.project.suppressions import (
@@ -151,7 +152,7 @@ def _add_odd_names(
         if file.shown in told and path_of(file.shown) != file.shown:
             with contextlib.suppress(OSError, Unreadable):  # gone, or no text: nothing to show
                 data = request.overlays.get(file.path) or Path(file.path).read_bytes()
-                report.texts.add(file.shown, decode(data))
+                report.texts.add(file.shown, python_text(file.path, data))
 
 
 def _literals(rules: Sequence[Rule]) -> tuple[bytes, ...]:
@@ -297,6 +298,9 @@ def _unparsable(request: Request, entries: Sequence[Entry], notes: list[str]) ->
             if leads_outside(entry.file.path, str(request.settings.root)):
                 notes.append(f"{entry.file.shown}: a link out of the project, to no Python file")
                 continue
+            if entry.file.path.endswith(SUFFIX):
+                notes.append(f"{entry.file.shown}: not read: {failure.reason}")
+                continue
             at = (failure.line, failure.column)
             findings.append(
                 Finding(
@@ -373,17 +377,25 @@ def _launch_files(
     request: Request, found: Survey, outcome: _Outcome, report: Report
 ) -> LaunchFiles | None:
     """The scripts and configurations beside the code, and into `outcome` what the rules find in them."""
-    if not found.launch:
+    notebooks = [
+        Entry(entry.file, True, entry.facts)
+        for entry in found.entries
+        if entry.reported and entry.file.path.endswith(SUFFIX)
+        if entry.facts is not None and entry.facts.relevant
+    ]
+    if not found.launch and not notebooks:
         return None
     # 60 ms that a project without such files saves.
     from distlint.launch.project import TextFile, read_files
 
     entries = load_launch(found.launch, request.overlays, outcome.notes)
+    # What is wrong with a notebook is told where its Python is read.
+    entries += load_launch(notebooks, request.overlays, [])
     texts = []
     for entry in entries:
         kind = kind_of(entry.file.path)
-        assert kind is not None
-        texts.append(TextFile(entry.file.shown, kind, entry.text))
+        text = entry.text if kind is not None else shell_of(entry.text)
+        texts.append(TextFile(entry.file.shown, kind or Kind.SHELL, text))
         report.texts.add(entry.file.shown, entry.text)
     files = read_files(texts)
     outcome.notes += files.notes
@@ -401,7 +413,7 @@ def _launch_files(
             report.problems.append(Problem("", text))
     complete = len(report.problems) == problems
     outcome.findings += _without_suppressed(
-        request, entries, list(findings), judge_comments=complete
+        request, entries, list(findings), judge_comments=complete, launch=True
     )
     return files
 
@@ -463,7 +475,12 @@ def crash_text(error: BaseException) -> str:
 
 
 def _without_suppressed(
-    request: Request, entries: Sequence[Entry], findings: Sequence[Finding], *, judge_comments: bool
+    request: Request,
+    entries: Sequence[Entry],
+    findings: Sequence[Finding],
+    *,
+    judge_comments: bool,
+    launch: bool = False,
 ) -> list[Finding]:
     """`findings` without those that comments silence, and with those about idle comments.
 
@@ -471,11 +488,7 @@ def _without_suppressed(
     """
     found_in = {finding.place.path for finding in findings}
     by_path: dict[str, list[Suppression]] = {
-        entry.file.shown: (
-            find_suppressions(entry.text)
-            if kind_of(entry.file.path) is None
-            else find_line_suppressions(entry.text)
-        )
+        entry.file.shown: (_suppressions(entry, launch=launch))
         for entry in entries
         if entry.reported and (MARK in entry.text or entry.file.shown in found_in)
         if mentions_suppression(entry.text)
@@ -505,6 +518,17 @@ def _without_suppressed(
             if finding is not None and not suppressed(finding, comments, matches):
                 kept.append(finding)
     return kept
+
+
+def _suppressions(entry: Entry, *, launch: bool) -> list[Suppression]:
+    """The comments of a file; of a notebook, those on its shell commands (`launch`) or on its Python."""
+    if kind_of(entry.file.path) is not None:
+        return find_line_suppressions(entry.text)
+    found = find_suppressions(entry.text)
+    if not entry.file.path.endswith(SUFFIX):
+        return found
+    lines = split_lines(entry.text)
+    return [item for item in found if is_hidden(lines[item.span.line - 1]) is launch]
 
 
 def _without_ignored_files(

@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 from distlint.columns import split_lines
 from distlint.findings import Place
 from distlint.project.naming import path_of
-from distlint.project.reading import Unreadable, decode, parse
+from distlint.project.reading import Unreadable, parse, python_text
 from distlint.project.revision import Base
 from distlint.reporting.report import Report, Reported
 
@@ -74,7 +74,7 @@ class _Comparison:
     def _same_lines(self, shown: str, data: bytes) -> dict[int, int]:
         """The lines of now that are as they were, but for their indentation, and their numbers then."""
         try:
-            before = split_lines(decode(data))
+            before = split_lines(python_text(path_of(shown), data))
         except Unreadable:
             before = split_lines(data.decode("utf-8", "replace"))
         old, new = ([line.strip() for line in each] for each in (before, self._texts.lines(shown)))

@@ -15,7 +15,8 @@ from distlint.fixing.replacements import Replacement, replacements
 from distlint.fixing.requests import FixRequest, FixResult, SkipKind
 from distlint.project.files import Problem
 from distlint.project.naming import path_of
-from distlint.project.reading import decode
+from distlint.project.notebooks import SUFFIX, python_of, with_python
+from distlint.project.reading import decode, python_text
 from distlint.reporting.report import Report
 
 ROUNDS = 10
@@ -134,6 +135,8 @@ def each_alone(report: Report, requests: Sequence[Request]) -> dict[str, tuple[R
         data = overlays.get(os.path.abspath(path_of(shown))) or _unchanged(shown, report)
         if data is None:
             continue
+        if shown.endswith(SUFFIX):
+            continue  # its lines are not those of the file
         before = decode(data).removeprefix("\ufeff")
         results = _results(data, [fix for _, fix in rows], runtime[shown])
         for (name, _), result in zip(rows, results, strict=True):
@@ -174,6 +177,7 @@ def _apply(
 ) -> bool:
     """Put the fixed bytes of one file into `overlays`; whether another round may apply more."""
     code = [fix for fix in fixes if not only_comments(fix)]
+    whole, data = data, python_of(shown, data)
     if code:
         # It loads LibCST. Comments that are beside it get their turn in the next round.
         from distlint.fixing.engine import apply_fixes
@@ -183,7 +187,7 @@ def _apply(
         outcome = apply_to_comments(data, fixes)
     result.applied += len(outcome.applied)
     if outcome.data != data:
-        overlays[os.path.abspath(path_of(shown))] = outcome.data
+        overlays[os.path.abspath(path_of(shown))] = with_python(shown, whole, outcome.data)
     for skip in outcome.skipped:
         if skip.kind is SkipKind.CONFLICT:
             continue  # its turn comes in the next round
@@ -201,7 +205,7 @@ def _unchanged(shown: str, report: Report) -> bytes | None:
     """The bytes of the file, where it still holds the text that was checked."""
     try:
         data = Path(path_of(shown)).read_bytes()
-        text = decode(data).removeprefix("\ufeff")
+        text = python_text(shown, data).removeprefix("\ufeff")
     except (OSError, ValueError):
         return None
     return data if split_lines(text) == report.texts.lines(shown) else None

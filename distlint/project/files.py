@@ -31,7 +31,7 @@ LEFT_OUT = frozenset(
 OUTPUT_FOLDERS = frozenset({"build", "dist"})
 """Left out like LEFT_OUT unless they are packages: some projects have a package of that name."""
 
-PYTHON_SUFFIXES = (".py", ".pyw")
+PYTHON_SUFFIXES = (".py", ".pyw", ".ipynb")
 
 
 @dataclass(frozen=True, slots=True)

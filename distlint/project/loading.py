@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from distlint.columns import split_lines
-from distlint.launch.kinds import LAUNCH_LIMIT, is_relevant, kind_of
+from distlint.launch.kinds import LAUNCH_LIMIT, Kind, is_relevant, kind_of
 from distlint.project.cache import Cache, FileFacts, Stamp, content_digest
 from distlint.project.files import FileSet, Problem, ProjectFile, discover
 from distlint.project.imports import Imports, Written
@@ -22,14 +22,15 @@ from distlint.project.modules import (
     neighbourhood,
     project_root,
 )
+from distlint.project.notebooks import SUFFIX as NOTEBOOK
 from distlint.project.prefilter import holds_any
 from distlint.project.reading import (
     SIZE_LIMIT,
     Unreadable,
     check_size,
-    decode,
     is_readable,
     parse,
+    python_text,
     share_line_numbers,
 )
 from distlint.project.settings import SettingsTree
@@ -148,7 +149,7 @@ def survey(
             except OSError as error:
                 result.problems.append(Problem(file.shown, _reason(error)))
                 continue
-        entry.facts = _search(data, literals)
+        entry.facts = _search(file.path, data, literals)
         if file.path not in overlays:
             fresh[file.path] = (file.stamp, entry.facts)
             changed = True
@@ -280,10 +281,11 @@ def _context(
     return list(context.values())
 
 
-def _search(data: bytes, literals: Sequence[bytes]) -> FileFacts:
+def _search(path: str, data: bytes, literals: Sequence[bytes]) -> FileFacts:
+    launches = path.endswith(NOTEBOOK) and is_relevant(Kind.SHELL, data)
     return FileFacts(
         digest=content_digest(data),
-        relevant=holds_any(data, literals),
+        relevant=launches or holds_any(data, literals),
         marked=_MARK in data,
         readable=is_readable(data),
     )
@@ -320,7 +322,7 @@ def _load(entry: Entry, overlays: Mapping[str, bytes], *, with_tree: bool) -> No
         if data is None:
             check_size(entry.file.stamp[2])
             data = _read(entry.file.path)
-        text = decode(data)
+        text = python_text(entry.file.path, data)
         entry.text = text.removeprefix("\ufeff")
         if with_tree:
             entry.tree = parse(entry.text)
