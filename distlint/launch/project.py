@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -188,11 +188,14 @@ def _format(kind: Kind, values: Any) -> Format | None:
     ):
         sagemaker = values.get("compute_environment") == "AMAZON_SAGEMAKER"
         return None if sagemaker else Format.ACCELERATE
+    return Format.DEEPSPEED if kind is Kind.JSON and is_deepspeed(values) else None
+
+
+def is_deepspeed(values: Mapping[str, Any]) -> bool:
+    """Whether a mapping is DeepSpeed's configuration, by its keys."""
     known = sum(key in TOP_LEVEL for key in values)
     named = "zero_optimization" in values or "train_micro_batch_size_per_gpu" in values
-    if kind is Kind.JSON and named and known >= max(2, (len(values) + 1) // 2):
-        return Format.DEEPSPEED
-    return None
+    return named and known >= max(2, (len(values) + 1) // 2)
 
 
 def _read_script(file: TextFile, commands: list[Command], result: LaunchFiles) -> None:

@@ -74,7 +74,8 @@ class _Places:
             lines = self._lines(place.path).get(cell, ())
             at = lines[line - 1] if line <= len(lines) else 1
             end = lines[last - 1] if last <= len(lines) else at
-            return Place(place.path, at, 0, end, 0)
+            width = len(self._texts.line(place.path, end).encode("utf-8", "replace"))
+            return Place(place.path, at, 0, end, width)
         moved = original(code[place.line - 1])[1] if place.line <= len(code) else 0
         name = f"{place.path}:cell {cell}"
         return Place(

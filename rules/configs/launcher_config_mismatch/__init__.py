@@ -1,7 +1,7 @@
 """A configuration of accelerate or DeepSpeed holds settings that are refused, or that nobody reads.
 
 ## What it does
-Reads accelerate's YAML and DeepSpeed's JSON beside the code: unknown keys, values outside of what is taken,
+Reads accelerate's YAML and DeepSpeed's JSON beside the code, and such a JSON written as a dict in the code: unknown keys, values outside of what is taken,
 sections that the `distributed_type` does not read, FSDP's settings of version 1 under version 2, offload
 without the ZeRO stage that offloads, and what accelerate's file and the JSON it names say against each other.
 `distlint doctor` judges by the same tables.
@@ -52,19 +52,27 @@ Not proven: what the tables say is compared with the installed accelerate by the
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
+from distlint.analysis.model import Model, place_of
+from distlint.analysis.program.syntax import own_nodes
 from distlint.findings import Finding, Related, Severity
 from distlint.launch import accelerate, deepspeed
 from distlint.launch.defects import Defect, sentence_of
-from distlint.launch.project import Configuration, Format, LaunchFiles
+from distlint.launch.project import Configuration, Format, LaunchFiles, is_deepspeed
+from distlint.launch.tree import Keys
 from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.program.definitions import Module
 
 CODE = "DL802"
 NAME = "launcher-config-mismatch"
 SEVERITY = Severity.ERROR
 STATUS = Status.PREVIEW
-LITERALS = ()
+LITERALS = (b"zero_optimization",)
 
 _OF_OTHER_RULES = frozenset({"main_process_port"})
 """Ports are DL806's."""
@@ -85,6 +93,57 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
             defects += deepspeed.alone(values)
         for defect in defects:
             yield _finding(configuration, defect)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """DeepSpeed configurations that are written as a dict."""
+    for module in model.modules:
+        if "zero_optimization" not in module.source.text:
+            continue
+        for function in module.all_functions:
+            for node in own_nodes(function):
+                if isinstance(node, ast.Dict):
+                    yield from _in_code(module, node)
+
+
+def _in_code(module: Module, node: ast.Dict) -> Iterator[Finding]:
+    values, nodes = _literal(node)
+    if not is_deepspeed(values) or not isinstance(values.get("zero_optimization"), dict):
+        return
+    defects = [
+        *deepspeed.names(values, removed=False),
+        *deepspeed.bounds(values),
+        *deepspeed.alone(values),
+    ]
+    for defect in defects:
+        keys = defect.keys
+        while keys and keys not in nodes:
+            keys = keys[:-1]
+        severity = Severity.ERROR if defect.severe else Severity.WARNING
+        place = place_of(module, nodes.get(keys, node))
+        yield Finding(CODE, NAME, severity, sentence_of(defect), place)
+
+
+def _literal(node: ast.Dict) -> tuple[dict[str, Any], dict[Keys, ast.expr]]:
+    """What a dict says, and where; what is computed is "auto", of which no rule knows anything."""
+    values: dict[str, Any] = {}
+    nodes: dict[Keys, ast.expr] = {}
+    for key, value in zip(node.keys, node.values, strict=True):
+        if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+            continue
+        name = key.value
+        nodes[(name,)] = key
+        match value:
+            case ast.Constant(value=constant):
+                values[name] = constant
+            case ast.Dict():
+                values[name], inner = _literal(value)
+                nodes |= {(name, *keys): each for keys, each in inner.items()}
+            case _:
+                values[name] = "auto"
+    if None in node.keys:  # what is spread may say it
+        values.setdefault("stage", "auto")
+    return values, nodes
 
 
 def _with_json(files: LaunchFiles, configuration: Configuration) -> Iterator[Finding]:
