@@ -138,11 +138,11 @@ def _literal(node: ast.Dict) -> tuple[dict[str, Any], dict[Keys, ast.expr]]:
                 values[name] = constant
             case ast.Dict():
                 values[name], inner = _literal(value)
+                if name == "zero_optimization" and None in value.keys:
+                    values[name].setdefault("stage", "auto")  # what is spread may say it
                 nodes |= {(name, *keys): each for keys, each in inner.items()}
             case _:
                 values[name] = "auto"
-    if None in node.keys:  # what is spread may say it
-        values.setdefault("stage", "auto")
     return values, nodes
 
 

@@ -50,6 +50,11 @@ def spread(model, sections):
     return deepspeed.initialize(model=model, config=config)
 
 
+def spread_everywhere(model, base, precision):
+    config = {**base, "fp16": {**precision}, "zero_optimization": {"stage": 2}, "steps_per_print": 9}
+    return deepspeed.initialize(model=model, config=config)
+
+
 def computed(model, names):
     config = {"zero_optimization": {name: True for name in names}, "train_batch_size": 8}
     return deepspeed.initialize(model=model, config=config)
