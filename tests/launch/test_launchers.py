@@ -8,7 +8,9 @@ import pytest
 from accelerate.commands.launch import launch_command_parser
 from torch.distributed.run import get_args_parser
 
-from distlint.knowledge.configuration.launchers import LAUNCHERS, Launcher, Row
+from distlint.hardware.memory.optimizers import OPTIMIZERS
+from distlint.hardware.memory.strategies import ELEMENT_BYTES, Engine, Precision
+from distlint.knowledge.configuration.launchers import DDP_BYTES, LAUNCHERS, Launcher, Row
 
 
 def row(launcher: Launcher) -> Row:
@@ -41,3 +43,9 @@ def test_options_without_a_value(launcher: Launcher, parser: argparse.ArgumentPa
     }
     assert not takes_value & row(launcher).flags
     assert {*row(launcher).processes, row(launcher).machines} <= takes_value
+
+
+def test_the_bytes_of_ddp_are_those_of_the_plan() -> None:
+    each = ELEMENT_BYTES[Engine.TORCH, Precision.MIXED]
+    adam = OPTIMIZERS["adam"].per_parameter(each.state)
+    assert each.weights + each.gradients + each.master + adam == DDP_BYTES

@@ -131,3 +131,7 @@ PORTS = frozenset({"master_port", "main_process_port"})
 """The options that name the port of the rendezvous."""
 
 PORT_VARIABLES = frozenset({"MASTER_PORT"})
+
+DDP_BYTES = 16
+"""What DDP keeps for each parameter with Adam: hardware/memory/strategies.py and optimizers.py, which are checked
+against real bytes; tests/launch/test_launchers.py compares."""
