@@ -6,7 +6,7 @@ import contextlib
 import gc
 import os
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,12 +60,49 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
+class Outcome:
+    """What a run finds, what there is to tell about it, and the functions not compared to their end."""
+
+    findings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    given_up: list[str] = field(default_factory=list)
+
+    def add(self, other: Outcome) -> None:
+        """Take over the outcome of another part."""
+        self.findings += other.findings
+        self.notes += other.notes
+        self.given_up += other.given_up
+
+    def of(self, paths: Container[str]) -> Outcome:
+        """The part that speaks of the files shown as `paths`."""
+        return Outcome(
+            [finding for finding in self.findings if finding.place.path in paths],
+            *(
+                [text for text in texts if text.partition(": ")[0] in paths]
+                for texts in (self.notes, self.given_up)
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A run over the same files, before those at the absolute paths `changed` got other bytes.
+
+    What no import joins with a changed file is not analysed again: it keeps what was found then.
+    """
+
+    changed: frozenset[str]
+    outcome: Outcome
+
+
+@dataclass(slots=True)
 class Request:
     """What to check by one file of settings.
 
     `files` are those that `tree` gives these `settings`, found in `paths`. `known` are all rules that exist (suppressions may name any of them), `selection` those that
     run. `overlays` maps absolute paths to the bytes to use in place of what is on disk; a file that
-    `hides` counts as absent.
+    `hides` counts as absent. A check leaves in `outcome` what it found, before the baseline; `earlier` is
+    the run that it continues.
     """
 
     paths: Sequence[str | Path]
@@ -78,6 +115,8 @@ class Request:
     hides: Callable[[str], bool] = lambda _: False
     progress: Progress | None = None
     cache: Cache = field(default_factory=lambda: Cache(None))
+    earlier: Earlier | None = None
+    outcome: Outcome = field(default_factory=Outcome)
 
 
 def check(requests: Sequence[Request]) -> Report:
@@ -122,24 +161,36 @@ def _check(request: Request, report: Report) -> set[str]:
         for entry in found.entries:
             if entry.file.path == path:
                 report.texts.add(entry.file.shown, data.decode("utf-8", "replace"))
-    key = run_key(engine, _dependencies(request), _contents(found))
-    findings = _stored(request.cache.load_run(key), report)
-    if findings is not None:
-        _add_odd_names(request, found, findings, report)
+    if request.earlier is None:
+        outcome = _remembered(request, found, engine, literals, report)
     else:
-        problems = len(report.problems)
         outcome = _fresh(request, found, literals, report)
-        findings = outcome.findings
-        report.notes += outcome.notes
-        report.given_up += outcome.given_up
-        if len(report.problems) == problems:  # what failed may not fail again
-            rows = [encode_finding(finding) for finding in findings]
-            kept = {"findings": rows, "notes": outcome.notes, "given_up": outcome.given_up}
-            request.cache.save_run(key, kept)
+    request.outcome = outcome
+    report.notes += outcome.notes
+    report.given_up += outcome.given_up
+    findings = outcome.findings
     present = _number(request, found, findings, report)
     if request.cache.refused:
         report.notes.append(f"without a cache: {request.cache.refused}")
     return present
+
+
+def _remembered(
+    request: Request, found: Survey, engine: str, literals: Sequence[bytes], report: Report
+) -> Outcome:
+    """The outcome of a run, from the cache where it is there."""
+    key = run_key(engine, _dependencies(request), _contents(found))
+    stored = _stored(request.cache.load_run(key))
+    if stored is not None:
+        _add_odd_names(request, found, stored.findings, report)
+        return stored
+    problems = len(report.problems)
+    outcome = _fresh(request, found, literals, report)
+    if len(report.problems) == problems:  # what failed may not fail again
+        rows = [encode_finding(finding) for finding in outcome.findings]
+        kept = {"findings": rows, "notes": outcome.notes, "given_up": outcome.given_up}
+        request.cache.save_run(key, kept)
+    return outcome
 
 
 def _add_odd_names(
@@ -180,47 +231,47 @@ def _contents(found: Survey) -> list[tuple[str, str, bool]]:
     ]
 
 
-def _stored(document: dict[str, Any] | None, report: Report) -> list[Finding] | None:
-    """The findings of a stored run; None where there is none, or it is damaged."""
+def _stored(document: dict[str, Any] | None) -> Outcome | None:
+    """The outcome of a stored run; None where there is none, or it is damaged."""
     if document is None:
         return None
     try:
-        findings = [decode_finding(row) for row in document["findings"]]
-        report.notes += [str(note) for note in document["notes"]]
-        report.given_up += [str(text) for text in document["given_up"]]
+        return Outcome(
+            [decode_finding(row) for row in document["findings"]],
+            [str(note) for note in document["notes"]],
+            [str(text) for text in document["given_up"]],
+        )
     except (TypeError, ValueError, IndexError, KeyError):
         return None
-    return findings
 
 
-@dataclass(slots=True)
-class _Outcome:
-    """What a run finds, what there is to tell about it, and the functions not compared to their end."""
-
-    findings: list[Finding] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    given_up: list[str] = field(default_factory=list)
-
-    def add(self, other: _Outcome) -> None:
-        """Take over the outcome of another part."""
-        self.findings += other.findings
-        self.notes += other.notes
-        self.given_up += other.given_up
-
-
-def _fresh(request: Request, found: Survey, literals: Sequence[bytes], report: Report) -> _Outcome:
+def _fresh(request: Request, found: Survey, literals: Sequence[bytes], report: Report) -> Outcome:
     """The outcome of this run, its findings in the order of the report."""
-    outcome = _Outcome()
+    outcome = Outcome()
     launch = _launch_files(request, found, outcome, report)
     parts = projects_of(found, request.paths)
     for part, progress in zip(parts, _shared_progress(request.progress, parts), strict=True):
+        unchanged = _unchanged(request, part)
+        if unchanged is not None:
+            outcome.add(unchanged)
+            continue
         asked = replace(request, progress=progress)
         outcome.add(_of_project(asked, part, launch, literals, report))
         if len(parts) > 1:
             let_go()
-    outcome.findings = _without_ignored_files(request, found, outcome.findings)
+    # What stands in the shell commands of a notebook is found anew, and kept with its Python.
+    findings = list(dict.fromkeys(outcome.findings))
+    outcome.findings = _without_ignored_files(request, found, findings)
     outcome.findings.sort(key=_order)
     return outcome
+
+
+def _unchanged(request: Request, part: Survey) -> Outcome | None:
+    """What was found in a part in which no file has changed since; None where there is no such run."""
+    earlier = request.earlier
+    if earlier is None or any(entry.file.path in earlier.changed for entry in part.entries):
+        return None
+    return earlier.outcome.of({entry.file.shown for entry in part.entries})
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,9 +303,6 @@ def _shared_progress(progress: Progress | None, parts: Sequence[Survey]) -> list
 
 def let_go() -> None:
     """Free the trees and runs of one project before those of the next are made."""
-    from distlint.analysis.program.memory import forget
-
-    forget()
     forget_lines()
     gc.collect()
 
@@ -265,15 +313,18 @@ def _of_project(
     launch: LaunchFiles | None,
     literals: Sequence[bytes],
     report: Report,
-) -> _Outcome:
+) -> Outcome:
     """The findings in files that are analysed together."""
     entries = load(found, literals, overlays=request.overlays, progress=request.progress)
     problems = len(report.problems)
-    outcome = _findings_of_rules(request, entries, launch, report)
-    findings = outcome.findings + _unparsable(request, entries, outcome.notes)
+    outcome, kept = _findings_of_rules(request, entries, launch, report)
+    looked_at = [entry for entry in entries if entry.file.shown not in kept]
+    findings = outcome.findings + _unparsable(request, looked_at, outcome.notes)
     complete = len(report.problems) == problems
-    findings = _without_suppressed(request, entries, findings, judge_comments=complete)
-    outcome.findings = findings
+    outcome.findings = _without_suppressed(request, looked_at, findings, judge_comments=complete)
+    if request.earlier is not None:
+        outcome.add(request.earlier.outcome.of(kept))
+    findings = outcome.findings
     told = {place.path for finding in findings for place in finding.places()}
     for entry in entries:
         if entry.file.shown in told:
@@ -323,9 +374,10 @@ def _rule(code: str, rules: Sequence[Rule]) -> Rule | None:
 
 def _findings_of_rules(
     request: Request, entries: Sequence[Entry], launch: LaunchFiles | None, report: Report
-) -> _Outcome:
+) -> tuple[Outcome, frozenset[str]]:
+    """What the rules find, and the files (as shown) that need no new analysis."""
     if not any(entry.reported and entry.tree is not None for entry in entries):
-        return _Outcome()
+        return Outcome(), frozenset()
     if request.progress:
         request.progress("analysing", 0, 0)
     # 50 ms that a run without such files saves.
@@ -349,8 +401,13 @@ def _findings_of_rules(
             )
     knowledge = Knowledge.with_rows(request.settings.collectives, request.settings.rank_predicates)
     findings: dict[Finding, None] = {}
-    outcome = _Outcome()
-    models = build_models(sources, knowledge)
+    outcome = Outcome()
+    changed = None
+    if request.earlier is not None:
+        paths = request.earlier.changed
+        changed = {entry.file.shown for entry in entries if entry.file.path in paths}
+    analysed: set[str] = set()
+    models = build_models(sources, knowledge, changed=changed)
     with deep_recursion():
         while True:
             try:
@@ -362,6 +419,9 @@ def _findings_of_rules(
                 break
             if launch is not None:
                 model.launch = launch
+            group = frozenset(module.path for module in model.program.modules.values())
+            report.groups.append(group)
+            analysed |= group
             findings.update(dict.fromkeys(_of_model(request, model, sources, report)))
             for problem in model.problems:
                 outcome.notes.append(f"{problem.path}: {problem.text}")
@@ -370,11 +430,12 @@ def _findings_of_rules(
                         f"{problem.path}: {problem.function} ({problem.reason})"
                     )
     outcome.findings = list(findings)
-    return outcome
+    kept = frozenset(source.path for source in sources) - analysed
+    return outcome, kept if changed is not None else frozenset()
 
 
 def _launch_files(
-    request: Request, found: Survey, outcome: _Outcome, report: Report
+    request: Request, found: Survey, outcome: Outcome, report: Report
 ) -> LaunchFiles | None:
     """The scripts and configurations beside the code, and into `outcome` what the rules find in them."""
     notebooks = [

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
 from functools import lru_cache
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -17,6 +19,17 @@ def split_lines(text: str) -> list[str]:
     if "\r" in text:
         return _LINE_END.split(text)
     return text.split("\n")
+
+
+def lines_kept(before: Sequence[str], after: Sequence[str]) -> dict[int, int]:
+    """The lines of `before` that `after` still has but for their indentation: both numbers, from 1."""
+    old, new = ([line.strip() for line in lines] for lines in (before, after))
+    blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+    return {
+        block.a + offset + 1: block.b + offset + 1
+        for block in blocks
+        for offset in range(block.size)
+    }
 
 
 def segment(text: str, node: ast.AST) -> str:

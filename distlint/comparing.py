@@ -6,9 +6,8 @@ import ast
 import os
 from collections import Counter
 from collections.abc import Callable
-from difflib import SequenceMatcher
 
-from distlint.columns import split_lines
+from distlint.columns import lines_kept, split_lines
 from distlint.findings import Place
 from distlint.project.naming import path_of
 from distlint.project.reading import Unreadable, parse, python_text
@@ -77,13 +76,7 @@ class _Comparison:
             before = split_lines(python_text(path_of(shown), data))
         except Unreadable:
             before = split_lines(data.decode("utf-8", "replace"))
-        old, new = ([line.strip() for line in each] for each in (before, self._texts.lines(shown)))
-        blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
-        return {
-            block.b + offset + 1: block.a + offset + 1
-            for block in blocks
-            for offset in range(block.size)
-        }
+        return {now: then for then, now in lines_kept(before, self._texts.lines(shown)).items()}
 
     def _statement(self, place: Place) -> range:
         """The lines of the innermost statement at `place`; of a compound one, its header."""

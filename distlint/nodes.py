@@ -1,4 +1,4 @@
-"""The children of a syntax node and the walk over all below it: as in `ast`, at a third of the cost."""
+"""The children of a syntax node and the walk over all below it, as in `ast` at a third of the cost; its last name."""
 
 from __future__ import annotations
 
@@ -35,6 +35,15 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
         yield each
         if each.__class__ not in LEAVES:
             found += children(each)
+
+
+def last_name(node: ast.expr) -> str:
+    """The last part of a dotted name, that of what is called for a call; "" for anything else."""
+    while isinstance(node, ast.Call):
+        node = node.func
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 _NO_NODES: Final = frozenset(

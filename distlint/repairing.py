@@ -1,23 +1,24 @@
-"""One repair: check, apply what is offered, look again, until nothing more can be applied."""
+"""One repair: check, try what is offered, keep what is good, until nothing more can be applied."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from distlint.checking import Request, check
+from distlint.checking import Request
 from distlint.columns import split_lines
-from distlint.findings import Applicability, Finding
+from distlint.findings import Applicability, Finding, Fix
 from distlint.fixing.comments import apply_to_comments, only_comments
 from distlint.fixing.replacements import Replacement, replacements
-from distlint.fixing.requests import FixRequest, FixResult, SkipKind
+from distlint.fixing.requests import FixRequest, FixResult, SkipKind, SkippedFix
 from distlint.project.files import Problem
 from distlint.project.naming import path_of
 from distlint.project.notebooks import SUFFIX, python_of, with_python
 from distlint.project.reading import decode, python_text
-from distlint.reporting.report import Report
+from distlint.reporting.report import Report, Reported
+from distlint.trial import Harm, Trial, harm_of, widened
 
 ROUNDS = 10
 """After this many rounds two fixes undo each other; what is left stays for people."""
@@ -47,113 +48,64 @@ class Repair:
     """The findings that are left in the repaired texts, and what could not be done."""
     withheld: int = 0
     """How many unsafe fixes are left because nobody asked for them."""
-    notes: list[str] = field(default_factory=list)
-    """Fixes that were offered and do not go in, and why."""
+    notes: list[Problem] = field(default_factory=list)
+    """Fixes that a rule offers and that do not go in, by place, and why."""
 
 
 def repair(requests: Sequence[Request], *, unsafe: bool | None) -> Repair:
     """Apply the safe fixes of what `requests` name, with `unsafe` the unsafe ones too, in memory.
 
-    Without a word about `unsafe`, the settings of each file decide. Fixes that overlap take turns: each round looks anew at the text of the round before.
+    Without a word about `unsafe`, the settings of each file decide. Fixes that overlap take turns: each round
+    looks anew at the text of the round before. What does not stand its trial (`distlint.trial`) is left out.
     """
-    result = Repair()
-    originals: dict[str, bytes] = {}
-    overlays = {path: data for request in requests for path, data in request.overlays.items()}
-    settings = {
-        file.shown: request.settings
-        for request in requests
-        for file in (*request.files.files, *request.files.launch)
-    }
-    takes_unsafe = {
-        shown: each.unsafe_fixes if unsafe is None else unsafe for shown, each in settings.items()
-    }
-    settled: set[tuple[str, FixRequest]] = set()
-    for number in range(ROUNDS):
-        report = check([replace(request, overlays=overlays) for request in requests])
-        if number == 0:
-            result.before = report
-        result.after = report
-        todo = _offered(report, takes_unsafe, settled)
+    bench = _Bench(requests)
+    result = Repair(before=bench.report)
+    for _ in range(ROUNDS):
+        todo = bench.offers(lambda shown: bench.takes_unsafe(shown, unsafe))
         if not todo:
             break
-        waiting = False
-        for shown, fixes in todo.items():
-            path = os.path.abspath(path_of(shown))
-            data = overlays.get(path)
-            if data is None:
-                data = _unchanged(shown, report)
-                if data is None:
-                    reason = "changed while it was checked; nothing was fixed in it, run again"
-                    result.after.problems.append(Problem(shown, reason))
-                    continue
-            runtime = settings[shown].runtime_module
-            waiting |= _apply(shown, data, fixes, runtime, overlays, result, settled)
-            originals.setdefault(path, data)
-        if not waiting:
+        chosen = bench.vet(todo)
+        if not chosen.applied:
             break
-    result.files = _fixed_files(originals, overlays)
-    result.withheld = sum(
-        applies(row.finding, True)
-        and not applies(row.finding, takes_unsafe[row.finding.place.path])
-        for row in result.after.findings
-    )
+        result.applied += len(chosen.applied)
+        bench.keep(chosen)
+    left = bench.offers(lambda _: True)
+    bench.vet_all(left)
+    result.withheld = sum(offer.name not in bench.refused for offer in left)
+    result.after = bench.final_report()
+    for report in (result.before, result.after):
+        report.findings = [_without_refused(row, bench.refused) for row in report.findings]
+    result.notes = bench.notes
+    result.files = bench.fixed_files()
     return result
-
-
-def _offered(
-    report: Report, takes_unsafe: Mapping[str, bool], settled: set[tuple[str, FixRequest]]
-) -> dict[str, list[FixRequest]]:
-    """The fixes to carry out, by the path shown."""
-    offered: dict[str, list[FixRequest]] = {}
-    for row in report.findings:
-        shown = row.finding.place.path
-        if applies(row.finding, takes_unsafe[shown]):
-            fix = FixRequest.of(row.finding)
-            if (shown, fix) not in settled:
-                offered.setdefault(shown, []).append(fix)
-    return offered
 
 
 def each_alone(report: Report, requests: Sequence[Request]) -> dict[str, tuple[Replacement, ...]]:
     """What the fix of each finding changes when it is the only one, by the finding's fingerprint.
 
-    Findings whose fix cannot be carried out are left out.
+    `requests` are those whose check gave `report`. Findings whose fix cannot be carried out, or does not
+    stand its trial, are left out; in `report` such a fix is shown only.
     """
-    by_path: dict[str, list[tuple[str, FixRequest]]] = {}
-    for row in report.findings:
-        if applies(row.finding, unsafe=True):
-            wanted = by_path.setdefault(row.finding.place.path, [])
-            wanted.append((row.fingerprint, FixRequest.of(row.finding)))
-    overlays = {path: data for request in requests for path, data in request.overlays.items()}
-    runtime = {
-        file.shown: request.settings.runtime_module
-        for request in requests
-        for file in (*request.files.files, *request.files.launch)
-    }
+    bench = _Bench(requests, report)
+    offers = bench.offers(lambda _: True)
+    bench.vet_all(offers)
+    report.findings = [_without_refused(row, bench.refused) for row in report.findings]
+    by_file: dict[str, list[_Offer]] = {}
+    for offer in offers:
+        if offer.name not in bench.refused:
+            by_file.setdefault(offer.shown, []).append(offer)
     changes: dict[str, tuple[Replacement, ...]] = {}
-    for shown, rows in by_path.items():
-        data = overlays.get(os.path.abspath(path_of(shown))) or _unchanged(shown, report)
-        if data is None:
+    for shown, some in by_file.items():
+        data = bench.data(shown)
+        if data is None or shown.endswith(SUFFIX):  # the lines of cells are not those of the file
             continue
-        if shown.endswith(SUFFIX):
-            continue  # its lines are not those of the file
         before = decode(data).removeprefix("\ufeff")
-        results = _results(data, [fix for _, fix in rows], runtime[shown])
-        for (name, _), result in zip(rows, results, strict=True):
+        results = _results(data, [offer.fix for offer in some], bench.runtime_module(shown))
+        for offer, result in zip(some, results, strict=True):
             if result.applied:
-                changes[name] = replacements(before, decode(result.data).removeprefix("\ufeff"))
+                after = decode(result.data).removeprefix("\ufeff")
+                changes[offer.name] = replacements(before, after)
     return changes
-
-
-def _results(data: bytes, fixes: list[FixRequest], runtime_module: str) -> list[FixResult]:
-    """What comes of each of `fixes` alone; LibCST is loaded only where one changes code."""
-    if all(map(only_comments, fixes)):
-        return [apply_to_comments(data, [fix]) for fix in fixes]
-    from distlint.fixing.engine import apply_each
-
-    in_code = [fix for fix in fixes if not only_comments(fix)]
-    made = iter(apply_each(data, in_code, runtime_module=runtime_module))
-    return [apply_to_comments(data, [fix]) if only_comments(fix) else next(made) for fix in fixes]
 
 
 def applies(finding: Finding, unsafe: bool) -> bool:
@@ -166,39 +118,246 @@ def applies(finding: Finding, unsafe: bool) -> bool:
     )
 
 
-def _apply(
-    shown: str,
-    data: bytes,
-    fixes: list[FixRequest],
-    runtime_module: str,
-    overlays: dict[str, bytes],
-    result: Repair,
-    settled: set[tuple[str, FixRequest]],
-) -> bool:
-    """Put the fixed bytes of one file into `overlays`; whether another round may apply more."""
-    code = [fix for fix in fixes if not only_comments(fix)]
-    whole, data = data, python_of(shown, data)
-    if code:
-        # It loads LibCST. Comments that are beside it get their turn in the next round.
-        from distlint.fixing.engine import apply_fixes
+def _without_refused(row: Reported, refused: Mapping[str, str]) -> Reported:
+    """The row of a report; a fix that was refused is only shown, with the reason."""
+    reason, fix = refused.get(row.fingerprint), row.finding.fix
+    if reason is None or fix is None:
+        return row
+    shown = Fix(Applicability.DISPLAY, f"{fix.message} (not offered: {reason})")
+    return replace(row, finding=replace(row.finding, fix=shown))
 
-        outcome = apply_fixes(data, code, runtime_module=runtime_module)
-    else:
-        outcome = apply_to_comments(data, fixes)
-    result.applied += len(outcome.applied)
-    if outcome.data != data:
-        overlays[os.path.abspath(path_of(shown))] = with_python(shown, whole, outcome.data)
-    for skip in outcome.skipped:
-        if skip.kind is SkipKind.CONFLICT:
-            continue  # its turn comes in the next round
-        settled.add((shown, skip.fix))
-        where = f"{shown}:{skip.fix.line}"
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """The fix of one finding, as the engine is asked for it."""
+
+    row: Reported
+    fix: FixRequest
+
+    @property
+    def name(self) -> str:
+        return self.row.fingerprint
+
+    @property
+    def shown(self) -> str:
+        return self.row.finding.place.path
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """Fixes carried out together: those that went in, the bytes that files then have, and their trial."""
+
+    applied: tuple[_Offer, ...]
+    changed: Mapping[str, bytes]
+    trial: Trial
+    harms: tuple[Harm, ...] = ()
+
+
+class _Bench:
+    """The files of a repair as the rounds left them, with what is known of the fixes so far."""
+
+    def __init__(self, requests: Sequence[Request], report: Report | None = None) -> None:
+        self._own = Trial.begin(requests) if report is None else Trial(tuple(requests), report)
+        wide = widened(requests)
+        narrow = any(a.selection is not b.selection for a, b in zip(requests, wide, strict=True))
+        self._wide = Trial.begin(wide) if narrow else self._own
+        """The same with all stable rules: a fix of one rule must not break another."""
+        self.report = replace(self._own.report)
+        """What is found in the files as they are."""
+        self.refused: dict[str, str] = {}
+        """Why a fix is not offered, by the fingerprint of its finding."""
+        self.notes: list[Problem] = []
+        self._problems: list[Problem] = []
+        self._settings = {
+            file.shown: request.settings
+            for request in requests
+            for file in (*request.files.files, *request.files.launch)
+        }
+        self._given = {
+            path: data for request in requests for path, data in request.overlays.items()
+        }
+        self._now: dict[str, bytes] = dict(self._given)
+        self._originals: dict[str, bytes] = {}
+
+    # -- files
+
+    def takes_unsafe(self, shown: str, asked: bool | None) -> bool:
+        """Whether unsafe fixes go into a file: as asked, else as its settings say."""
+        return self._settings[shown].unsafe_fixes if asked is None else asked
+
+    def runtime_module(self, shown: str) -> str:
+        """Where a file imports the runtime's functions from."""
+        return self._settings[shown].runtime_module
+
+    def data(self, shown: str) -> bytes | None:
+        """The bytes of a file; None, and a problem, where it no longer holds what was checked."""
+        path = os.path.abspath(path_of(shown))
+        data = self._now.get(path)
+        if data is None:
+            data = _unchanged(shown, self._wide.report)
+        if data is None:
+            reason = "changed while it was checked; nothing was fixed in it, run again"
+            self._problems.append(Problem(shown, reason))
+            return None
+        self._originals.setdefault(path, self._given.get(path, data))
+        return data
+
+    def fixed_files(self) -> list[FixedFile]:
+        """The files that are not as they were."""
+        files = [
+            FixedFile(
+                os.path.relpath(path).replace(os.sep, "/"), Path(path), before, self._now[path]
+            )
+            for path, before in self._originals.items()
+            if self._now.get(path, before) != before
+        ]
+        return sorted(files, key=lambda file: file.shown)
+
+    def final_report(self) -> Report:
+        """What is found in the files as they are now, and what could not be done."""
+        report = replace(self._own.report)
+        problems = [*report.problems, *self._wide.report.problems, *self._problems]
+        report.problems = list(dict.fromkeys(problems))
+        return report
+
+    # -- fixes
+
+    def offers(self, takes: Callable[[str], bool]) -> list[_Offer]:
+        """The fixes of what is found now, in files for which `takes` says whether unsafe ones count."""
+        return [
+            _Offer(row, FixRequest.of(row.finding))
+            for row in self._own.report.findings
+            if row.fingerprint not in self.refused
+            and applies(row.finding, takes(row.finding.place.path))
+        ]
+
+    def keep(self, attempt: _Attempt) -> None:
+        """Go on from what an attempt made of the files."""
+        self._now.update(attempt.changed)
+        same = self._own is self._wide
+        self._own = attempt.trial if same else self._own.with_files(attempt.changed)
+        self._wide = attempt.trial
+
+    def vet_all(self, offers: Sequence[_Offer]) -> None:
+        """Try all of `offers`, those that overlap one after the other; none of them is kept."""
+        left = list(offers)
+        while left:
+            done = {offer.name for offer in self.vet(left).applied} | self.refused.keys()
+            rest = [offer for offer in left if offer.name not in done]
+            if len(rest) == len(left):
+                return
+            left = rest
+
+    def vet(self, offers: Sequence[_Offer]) -> _Attempt:
+        """The attempt with those of `offers` that go together and do no harm; the others are refused."""
+        attempt = self._attempt(offers)
+        if not attempt.harms:
+            return attempt
+        groups = [
+            group
+            for group in attempt.trial.report.groups
+            if any(harm.path in group or not harm.path for harm in attempt.harms)
+        ]
+        # What no import joins with the harm did not do it.
+        suspects = [[o for o in attempt.applied if o.shown in group] for group in groups]
+        named = {offer.name for some in suspects for offer in some}
+        good = [offer for offer in attempt.applied if offer.name not in named]
+        for some in suspects or [list(attempt.applied)]:
+            good += self._without_harmful(some, attempt.harms)
+        last = self._attempt(good)
+        if last.harms:  # only together, which no single one shows
+            self._refuse([offer for offer in good if offer.name in named], last.harms[0].text)
+            last = self._attempt([offer for offer in good if offer.name not in self.refused])
+        return last
+
+    def _without_harmful(self, offers: Sequence[_Offer], harms: Sequence[Harm]) -> list[_Offer]:
+        """Those of `offers`, which do `harms` together, that do none."""
+        left = [harm.left for harm in harms]
+        idle = [offer for offer in offers if offer.row.finding in left]
+        if idle and len(idle) < len(offers):
+            rest = [offer for offer in offers if offer not in idle]
+            harms = self._attempt(rest).harms
+            for offer in idle:
+                self._refuse([offer], f"{offer.fix.code} is found as before")
+            return self._without_harmful(rest, harms) if harms else rest
+        return self._halved([], offers, harms)
+
+    def _halved(
+        self, good: list[_Offer], offers: Sequence[_Offer], harms: Sequence[Harm]
+    ) -> list[_Offer]:
+        """`good`, and what of `offers` can be added to them; all together do `harms`."""
+        if len(offers) == 1:
+            self._refuse(offers, harms[0].text)
+            return good
+        middle = len(offers) // 2
+        for half in (offers[:middle], offers[middle:]):
+            found = self._attempt([*good, *half]).harms
+            good = self._halved(good, half, found) if found else [*good, *half]
+        return good
+
+    def _refuse(self, offers: Iterable[_Offer], reason: str) -> None:
+        for offer in offers:
+            if offer.name not in self.refused:
+                self.refused[offer.name] = reason
+                where = f"{offer.shown}:{offer.fix.line}"
+                text = f"the fix of {offer.fix.code} is not offered: {reason}"
+                self.notes.append(Problem(where, text))
+
+    def _attempt(self, offers: Sequence[_Offer]) -> _Attempt:
+        """Carry out the fixes that can be, all or none of the edits of each, and look what comes of it."""
+        by_file: dict[str, list[_Offer]] = {}
+        for offer in offers:
+            by_file.setdefault(offer.shown, []).append(offer)
+        changed: dict[str, bytes] = {}
+        applied: list[_Offer] = []
+        for shown, some in by_file.items():
+            data = self.data(shown)
+            if data is None:
+                continue
+            code = python_of(shown, data)
+            outcome = _together(code, [offer.fix for offer in some], self.runtime_module(shown))
+            applied += [offer for offer in some if offer.fix in outcome.applied]
+            if outcome.data != code:
+                path = os.path.abspath(path_of(shown))
+                changed[path] = with_python(shown, data, outcome.data)
+            for skip in outcome.skipped:
+                if skip.kind is not SkipKind.CONFLICT:  # the turn of those comes in the next round
+                    self._refuse_skipped([o for o in some if o.fix == skip.fix], skip)
+        if not changed:
+            return _Attempt((), {}, self._wide)
+        trial = self._wide.with_files(changed)
+        harms = harm_of(self._wide, trial, [offer.row.finding for offer in applied])
+        return _Attempt(tuple(applied), changed, trial, tuple(harms))
+
+    def _refuse_skipped(self, offers: Sequence[_Offer], skip: SkippedFix) -> None:
         if skip.kind is SkipKind.INTERNAL:
-            reason = f"the fix of {skip.fix.code} failed: {skip.reason}; please report it"
-            result.after.problems.append(Problem(where, reason))
-        else:
-            result.notes.append(f"{where}: the fix of {skip.fix.code} was left out: {skip.reason}")
-    return outcome.data != data or 0 < len(code) < len(fixes)
+            for offer in offers:
+                where = f"{offer.shown}:{offer.fix.line}"
+                reason = f"the fix of {skip.fix.code} failed: {skip.reason}; please report it"
+                self._problems.append(Problem(where, reason))
+        self._refuse(offers, skip.reason)
+
+
+def _together(data: bytes, fixes: Sequence[FixRequest], runtime_module: str) -> FixResult:
+    """What comes of fixes of one file together; LibCST is loaded only where one changes code."""
+    code = [fix for fix in fixes if not only_comments(fix)]
+    if not code:
+        return apply_to_comments(data, fixes)
+    from distlint.fixing.engine import apply_fixes
+
+    # Comments that are beside code get their turn in the next round.
+    return apply_fixes(data, code, runtime_module=runtime_module)
+
+
+def _results(data: bytes, fixes: Sequence[FixRequest], runtime_module: str) -> list[FixResult]:
+    """What comes of each of `fixes` alone."""
+    if all(map(only_comments, fixes)):
+        return [apply_to_comments(data, [fix]) for fix in fixes]
+    from distlint.fixing.engine import apply_each
+
+    in_code = [fix for fix in fixes if not only_comments(fix)]
+    made = iter(apply_each(data, in_code, runtime_module=runtime_module))
+    return [apply_to_comments(data, [fix]) if only_comments(fix) else next(made) for fix in fixes]
 
 
 def _unchanged(shown: str, report: Report) -> bytes | None:
@@ -209,12 +368,3 @@ def _unchanged(shown: str, report: Report) -> bytes | None:
     except (OSError, ValueError):
         return None
     return data if split_lines(text) == report.texts.lines(shown) else None
-
-
-def _fixed_files(originals: Mapping[str, bytes], overlays: Mapping[str, bytes]) -> list[FixedFile]:
-    files = [
-        FixedFile(os.path.relpath(path).replace(os.sep, "/"), Path(path), before, overlays[path])
-        for path, before in originals.items()
-        if overlays.get(path, before) != before
-    ]
-    return sorted(files, key=lambda file: file.shown)

@@ -8,12 +8,11 @@ the classes part) → `model` (what rules ask).
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager
 
 from distlint.analysis.model import Model
 from distlint.analysis.program.linked import components
-from distlint.analysis.program.memory import forget
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.source import Source
 from distlint.knowledge.facts import Knowledge
@@ -36,12 +35,18 @@ def build_model(sources: Iterable[Source], knowledge: Knowledge | None = None) -
     return _model_of(program, knowledge)
 
 
-def build_models(sources: Iterable[Source], knowledge: Knowledge | None = None) -> Iterator[Model]:
+def build_models(
+    sources: Iterable[Source],
+    knowledge: Knowledge | None = None,
+    *,
+    changed: Container[str] | None = None,
+) -> Iterator[Model]:
     """Analyse files in groups that no import joins: what is found in one does not depend on another.
 
     Args:
         sources: the parsed files, those reported on and those only known.
         knowledge: what is known of libraries; by default the tables.
+        changed: the paths of files that have changed; the groups without one are left out.
 
     Yields:
         A model for each group that holds a file to report on. One is done with before the next is
@@ -51,12 +56,14 @@ def build_models(sources: Iterable[Source], knowledge: Knowledge | None = None) 
         program = Program(list(sources))
         groups = components(program)
     for modules in groups:
-        if any(module.source.reported for module in modules):
-            yield _model_of(program.part(modules), knowledge)
+        fresh = changed is None or any(module.path in changed for module in modules)
+        if fresh and any(module.source.reported for module in modules):
+            part = program.part(modules)
+            yield _model_of(part, knowledge)
+            part.forget()
 
 
 def _model_of(program: Program, knowledge: Knowledge | None) -> Model:
-    forget()
     with deep_recursion():
         return Model(program, knowledge or Knowledge.default())
 

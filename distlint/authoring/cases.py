@@ -88,12 +88,8 @@ def run_cases(
             return result
         result.failures += _differences(cases, report, request.selection)
         first = repair([request], unsafe=True)
-        second = Repair()
-        if first.files:
-            copy.write_bytes(first.files[0].after)
-            second = repair([_request(copy, cases, known)], unsafe=True)
     result.fixes = first.applied
-    result.failures += _fix_remarks(cases, first, second)
+    result.failures += _fix_remarks(cases, first)
     _compare_with_written(cases, first, result, rewrite=rewrite)
     _tell_what_is_not_followed(cases, report, result)
     return result
@@ -131,10 +127,12 @@ def _differences(cases: _Cases, report: Report, selection: Selection) -> Iterato
 # The fix
 
 
-def _fix_remarks(cases: _Cases, first: Repair, second: Repair) -> Iterator[Remark]:
+def _fix_remarks(cases: _Cases, first: Repair) -> Iterator[Remark]:
     """What is wrong with what the fix did."""
-    for note in (*first.notes, *(problem.reason for problem in first.after.problems)):
-        yield cases.remark(None, note)
+    for note in first.notes:
+        yield cases.remark(int(note.path.rpartition(":")[2]), note.reason)
+    for problem in first.after.problems:
+        yield cases.remark(None, problem.reason)
     if not first.files:
         return
     after = first.files[0].after.decode("utf-8-sig", "replace")
@@ -147,8 +145,6 @@ def _fix_remarks(cases: _Cases, first: Repair, second: Repair) -> Iterator[Remar
         if applies(row.finding, unsafe=True):
             line, code = row.finding.place.line, row.finding.code
             yield cases.remark(None, f"the fix leaves {code} to fix, at line {line} of its result")
-    if second.files:
-        yield cases.remark(None, "fixing what is fixed changes it again")
     offers = [row.finding for row in first.before.findings if applies(row.finding, unsafe=True)]
     if not any(isinstance(edit, ReplaceComment) for edit in _edits(offers)):
         left = _comments(after)

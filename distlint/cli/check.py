@@ -27,7 +27,6 @@ from distlint.cli.output import (
 )
 from distlint.cli.progress import ProgressBar
 from distlint.project.baseline import Accepted, BaselineError, write_baseline
-from distlint.project.cache import Cache
 from distlint.project.files import Problem
 from distlint.project.settings import OUTPUT_FORMATS, shown_path
 from distlint.reporting.report import Report
@@ -120,8 +119,6 @@ def _checked(
     with_changes = printing.output_format == "sarif" and not printing.statistics
     for request in prepared.requests:
         request.progress = bar
-        if with_changes:
-            request.cache = Cache(None)  # stored findings hold no edits
     report = run_check(prepared.requests)
     if revision is not None:
         _leave_added(report, prepared, revision, bar)

@@ -15,7 +15,6 @@ from distlint.cli.output import Printing, print_notes, print_problems, print_rep
 from distlint.cli.progress import ProgressBar
 from distlint.fixing.diff import diff_text, unified_diff
 from distlint.fixing.writing import WriteRefused, write_fixed
-from distlint.project.cache import Cache
 from distlint.project.files import Problem, leads_outside
 from distlint.project.naming import escaped
 from distlint.repairing import FixedFile, Repair, repair
@@ -57,7 +56,6 @@ def fix(
         sys.exit(2)
     with ProgressBar(sys.stderr, enabled=not quiet) as bar:
         for request in requests:
-            request.cache = Cache(None)  # stored findings hold no edits
             request.progress = bar
         result = repair(requests, unsafe=unsafe_fixes)
     overlays = requests[0].overlays
@@ -72,7 +70,7 @@ def fix(
         _write(result, requests)
         print_report(result.after, Printing(quiet=quiet))
     for note in result.notes:
-        print(f"distlint: {note}", file=sys.stderr)
+        print(f"distlint: {note.path}: {note.reason}", file=sys.stderr)
     if verbose:
         print_notes(result.after)
     print_problems(result.after)

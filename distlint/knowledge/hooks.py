@@ -25,6 +25,12 @@ ANY_REGISTRARS: frozenset[str] = frozenset(
 )
 """By method name alone."""
 
+RUN_BY: dict[str, str] = {
+    "register_save_state_pre_hook": "save_state",
+    "register_load_state_pre_hook": "load_state",
+}
+"""Registrars whose hooks one method runs, on the ranks that call it (accelerate 1.15.0 accelerator.py:3684)."""
+
 
 class Hooks(NamedTuple):
     """A base class whose methods a framework calls."""

@@ -1,6 +1,6 @@
 """What seeds random number generators, what draws from them, and which argument carries one."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
 class Seeding(NamedTuple):
@@ -339,6 +339,41 @@ DRAW_METHODS: dict[str, Draw] = {
     )
 }
 """In-place draws of tensors, by method name."""
+
+
+RANDOM_TRANSFORMS: Final = frozenset(
+    f"{package}.{name}"
+    for package in ("torchvision.transforms", "torchvision.transforms.v2")
+    for name in (
+        "AugMix",
+        "AutoAugment",
+        "ColorJitter",
+        "RandAugment",
+        "RandomAdjustSharpness",
+        "RandomAffine",
+        "RandomApply",
+        "RandomAutocontrast",
+        "RandomChoice",
+        "RandomCrop",
+        "RandomEqualize",
+        "RandomErasing",
+        "RandomGrayscale",
+        "RandomHorizontalFlip",
+        "RandomInvert",
+        "RandomPerspective",
+        "RandomPosterize",
+        "RandomResizedCrop",
+        "RandomRotation",
+        "RandomSolarize",
+        "RandomVerticalFlip",
+        "TrivialAugmentWide",
+    )
+) | {"timm.data.create_transform"}
+"""Transforms of images that draw, in loader workers from a seed that the main process's stream gave.
+
+Sources: torchvision 0.29.2 torchvision/transforms/transforms.py; torch 2.13.0
+torch/utils/data/dataloader.py (`_base_seed`); timm 1.0.31 timm/data/transforms_factory.py
+"""
 
 
 class Sampler(NamedTuple):

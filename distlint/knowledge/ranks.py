@@ -9,6 +9,16 @@ from distlint.knowledge.schema import Kind, RankFact
 
 _FUNCTION_ROWS: tuple[RankFact, ...] = (
     RankFact(
+        "mpi4py.MPI.COMM_WORLD.Get_rank",
+        "rank",
+        source="mpi4py 4.1.1 mpi4py/MPI.src/Comm.pyx:105",
+    ),
+    RankFact(
+        "mpi4py.MPI.COMM_WORLD.Get_size",
+        "world_size",
+        source="mpi4py 4.1.1 mpi4py/MPI.src/Comm.pyx:92",
+    ),
+    RankFact(
         "torch.distributed.get_rank",
         "rank",
         group=0,
@@ -633,6 +643,16 @@ GROUP_ARGUMENTS: dict[str, int] = {
 """Position of the argument ("group" by keyword) that makes the answer one about a subgroup."""
 
 _ATTRIBUTE_ROWS: tuple[RankFact, ...] = (
+    RankFact(
+        "mpi4py.MPI.COMM_WORLD.rank",
+        "rank",
+        source="mpi4py 4.1.1 mpi4py/MPI.src/Comm.pyx:113",
+    ),
+    RankFact(
+        "mpi4py.MPI.COMM_WORLD.size",
+        "world_size",
+        source="mpi4py 4.1.1 mpi4py/MPI.src/Comm.pyx:100",
+    ),
     RankFact(
         "accelerate.Accelerator.is_main_process",
         "is_main",

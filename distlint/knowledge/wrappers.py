@@ -156,6 +156,24 @@ _FSDP2 = _names(
     set_unshard_in_backward unshard
     """
 )
+_DEEPSPEED = _names(
+    """
+    all_gather_scalar allreduce_and_copy allreduce_bucket allreduce_gradients allreduce_no_retain
+    backward bfloat16_enabled buffered_allreduce_fallback clip_fp32_gradients coalesce_grad_reduction
+    communication_data_type curriculum_learning_enabled deepspeed_io dynamic_loss_scale
+    empty_partition_cache fp16_enabled get_data_parallel_rank get_global_grad_norm get_lr
+    get_model_parallel_rank get_mom get_sequence_parallel_group get_tensor_parallel_rank
+    get_wall_clock_timers gradient_accumulation_steps gradient_clipping
+    is_gradient_accumulation_boundary load_checkpoint load_module_state_dict load_moe_state_dict
+    loss_scale lr_scheduler module module_state_dict no_sync offload_states optimizer
+    postscale_gradients print_forward_breakdown reload_states save_16bit_model save_checkpoint
+    save_fp16_model set_custom_curriculum_learning_schedule set_data_post_process_func
+    set_gradient_accumulation_boundary set_train_batch_size set_train_micro_batch_size
+    sparse_allreduce step steps_per_print train_batch_size train_micro_batch_size_per_gpu
+    was_step_applied zero_optimization zero_optimization_partition_gradients
+    zero_optimization_partition_weights zero_optimization_stage
+    """
+)
 _AVERAGED = _names(
     """
     avg_fn module multi_avg_fn n_averaged update_parameters use_buffers
@@ -250,19 +268,7 @@ WRAPPERS: dict[str, Wrapper] = {
             True,
             False,
             ("module",),
-            frozenset(
-                {
-                    "module",
-                    "optimizer",
-                    "lr_scheduler",
-                    "save_checkpoint",
-                    "load_checkpoint",
-                    "save_16bit_model",
-                    "backward",
-                    "step",
-                    "no_sync",
-                }
-            ),
+            _DEEPSPEED,
             True,
             True,
             "deepspeed 0.19.8 deepspeed/runtime/engine.py:1370",

@@ -18,11 +18,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import distlint
+from distlint.edits import Edit, Span
 from distlint.findings import (
     Applicability,
     Finding,
@@ -409,7 +410,7 @@ def content_digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:24]
 
 
-# Findings as JSON. Edits are left out: `distlint fix` always analyses anew.
+# Findings as JSON.
 
 
 def encode_finding(finding: Finding) -> list[Any]:
@@ -422,7 +423,7 @@ def encode_finding(finding: Finding) -> list[Any]:
         finding.message,
         _place(finding.place),
         [[_place(related.place), related.message] for related in finding.related],
-        fix and [fix.applicability.value, fix.message],
+        fix and [fix.applicability.value, fix.message, [_edit(edit) for edit in fix.edits]],
         witness
         and [
             [[name, _steps(steps)] for name, steps in witness.columns],
@@ -441,7 +442,7 @@ def decode_finding(row: Sequence[Any]) -> Finding:
         message=message,
         place=Place(*place),
         related=tuple(Related(Place(*where), text) for where, text in related),
-        fix=Fix(Applicability(fix[0]), fix[1]) if fix else None,
+        fix=Fix(Applicability(fix[0]), fix[1], tuple(map(_decode_edit, fix[2]))) if fix else None,
         witness=Witness(
             tuple((label, _decode_steps(steps)) for label, steps in witness[0]),
             _decode_steps(witness[1]),
@@ -453,6 +454,26 @@ def decode_finding(row: Sequence[Any]) -> Finding:
 
 def _place(place: Place) -> list[Any]:
     return [place.path, place.line, place.column, place.end_line, place.end_column]
+
+
+_EDITS = {kind.__name__: kind for kind in get_args(Edit)}
+
+
+def _edit(edit: Edit) -> list[Any]:
+    """The kind of an edit and what it holds, a range as a list."""
+    values = [getattr(edit, each.name) for each in fields(edit)]
+    return [
+        type(edit).__name__,
+        *(list(astuple(value)) if isinstance(value, Span) else value for value in values),
+    ]
+
+
+def _decode_edit(row: Sequence[Any]) -> Edit:
+    kind, *values = row
+    edit: Edit = _EDITS[kind](
+        *(Span(*value) if isinstance(value, list) else value for value in values)
+    )
+    return edit
 
 
 def _steps(steps: Sequence[WitnessStep]) -> list[Any]:

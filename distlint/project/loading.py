@@ -12,6 +12,7 @@ from pathlib import Path
 
 from distlint.columns import split_lines
 from distlint.launch.kinds import LAUNCH_LIMIT, Kind, is_relevant, kind_of
+from distlint.nodes import last_name
 from distlint.project.cache import Cache, FileFacts, Stamp, content_digest
 from distlint.project.files import FileSet, Problem, ProjectFile, discover
 from distlint.project.imports import Imports, Written
@@ -70,6 +71,14 @@ _CALLED = re.compile(r"\b([A-Za-z_]\w{5,})\(|@([A-Za-z_]\w{5,})")
 
 _DOWNLOADS = re.compile(r"\b(?:urlretrieve|\w*download\w*)\(")
 """Calls that fetch files. What only one rank should do stands in helpers that know of no ranks."""
+
+_TOUCHES_FILES = re.compile(
+    r"\b(?:urlretrieve|wget|\w*download\w*|extractall|unpack_archive|rmtree|unlink|makedirs"
+    r"|save|savez|save_file|dump|copy2?|copyfile|copytree|move|rename|replace|to_csv|to_parquet"
+    r"|write_text|write_bytes)\("
+    r"|\bopen\([^()]*(?:\([^()]*\)[^()]*)*,\s*(?:mode\s*=\s*)?[\"'][rb]?[wx]"
+)
+"""Calls that fetch, write or remove files."""
 
 _CLASS = re.compile(r"^class (\w+)\(([^)]*)\)", re.MULTILINE)
 """A class and its bases."""
@@ -360,7 +369,7 @@ def _parse_only(entry: Entry, overlays: Mapping[str, bytes]) -> str | None:
 def _second_wave(
     entries: Sequence[Entry], literals: Sequence[bytes], overlays: Mapping[str, bytes]
 ) -> list[Entry]:
-    """Files without a literal that call functions which hold one, and the callers of those.
+    """Files without a literal that call functions which hold one or make such objects, and their callers.
 
     They are found by name, so that only names count that one function of the project has and few
     files call. Trees above WAVE_BYTES do without: there the search costs more than it finds.
@@ -381,8 +390,8 @@ def _second_wave(
     frequent = max(len(rest) // 100, 10)
     words = [literal.decode("latin-1") for literal in literals]
 
-    def of_interest(function: ast.stmt, text: Sequence[str], names: Container[str]) -> bool:
-        body = "\n".join(text[function.lineno - 1 : function.end_lineno])
+    def of_interest(definition: ast.stmt, text: Sequence[str], names: Container[str]) -> bool:
+        body = "\n".join(text[definition.lineno - 1 : definition.end_lineno])
         return any(word in body for word in words) or any(
             (name or decorator) in names for name, decorator in _CALLED.findall(body)
         )
@@ -391,11 +400,11 @@ def _second_wave(
     reaching: set[str] = set()
     taken: list[Entry] = []
     for _ in range(WAVES):
-        defined = Counter(node.name for entry in wave for node in _functions(entry))
+        defined = Counter(node.name for entry in wave for node in _callables(entry))
         known = frozenset(reaching)
         for entry in wave:
             text = split_lines(entry.text)
-            for node in _functions(entry):
+            for node in _callables(entry):
                 telling = defined[node.name] == 1 and counts[node.name] <= frequent
                 if telling and of_interest(node, text, known):
                     reaching.add(node.name)
@@ -413,6 +422,14 @@ def _second_wave(
         if not wave:
             break
     return taken
+
+
+def _callables(entry: Entry) -> list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+    """What the callers of a module may call: functions, methods, and classes, which make objects.
+
+    OpenRLHF openrlhf/utils/utils.py:26: `get_strategy()`, which every script calls, makes the strategy.
+    """
+    return [*_functions(entry), *_classes(entry)]
 
 
 def _functions(entry: Entry) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -440,7 +457,7 @@ def _bases(
     for _ in range(WAVES):
         wanted: dict[str, set[str]] = {}
         for entry in wave:
-            bases = {_last(base) for cls in _classes(entry) for base in cls.bases} - defined
+            bases = {last_name(base) for cls in _classes(entry) for base in cls.bases} - defined
             bases |= _annotations(entry) - defined
             for dotted in _imported_names(entry, imports) if bases else ():
                 module, _, name = dotted.rpartition(".")
@@ -466,7 +483,7 @@ def _annotations(entry: Entry) -> set[str]:
     sentence-transformers 6.2.0 cross_encoder/fit_mixin.py: a callback saves its `model: CrossEncoder`.
     """
     return {
-        _last(parameter.annotation)
+        last_name(parameter.annotation)
         for function in _functions(entry)
         if function.name != "__init__"
         for parameter in (*function.args.args, *function.args.kwonlyargs)
@@ -491,14 +508,6 @@ def _classes(entry: Entry) -> list[ast.ClassDef]:
     """The classes of a parsed module."""
     assert entry.tree is not None
     return [node for node in entry.tree.body if isinstance(node, ast.ClassDef)]
-
-
-def _last(node: ast.expr) -> str:
-    """The last part of a dotted name; of anything else, nothing."""
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-    return ""
 
 
 def _reexports(
@@ -550,20 +559,30 @@ def _reexports(
 def _helpers(
     entries: Sequence[Entry], imports: Imports, overlays: Mapping[str, bytes]
 ) -> list[Entry]:
-    """Files without a literal that download, and that a file with one imports: its ranks all call them."""
-    named = {
-        name
+    """Files without a literal that touch files, and that a file with one imports: its ranks all call them.
+
+    And those that such a file imports. Of trees above WAVE_BYTES, only those that download.
+    """
+    by_module = {
+        imports.name(entry.file.path): entry
         for entry in entries
-        if entry.tree is not None and entry.facts and entry.facts.relevant
-        for name in _imported_names(entry, imports)
+        if entry.tree is None and entry.failure is None
     }
+    large = sum(entry.file.stamp[2] for entry in by_module.values()) > WAVE_BYTES
+    touches = _DOWNLOADS if large else _TOUCHES_FILES
+    wave = [e for e in entries if e.tree is not None and e.facts and e.facts.relevant]
     taken: list[Entry] = []
-    for entry in entries:
-        if entry.tree is None and entry.failure is None and imports.name(entry.file.path) in named:
+    for _ in range(WAVES):
+        named = {name for entry in wave for name in _imported_names(entry, imports)}
+        wave = []
+        for name in sorted(named & by_module.keys()):
+            entry = by_module.pop(name)
             _load(entry, overlays, with_tree=False)
-            if _DOWNLOADS.search(entry.text):
+            if touches.search(entry.text):
                 _load(entry, overlays, with_tree=True)
-                taken.append(entry)
+                wave.append(entry)
+        wave = [entry for entry in wave if entry.tree is not None]
+        taken += wave
     return taken
 
 

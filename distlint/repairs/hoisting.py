@@ -22,6 +22,7 @@ from distlint.analysis.traces.divergence import Divergence
 from distlint.edits import Delete, Edit, Insert, Move, Replace
 from distlint.nodes import walk
 from distlint.repairs.guarding import names_bound, source
+from distlint.repairs.premises import ranked_callers
 
 _WRITERS = frozenset({"torch.save", "safetensors.torch.save_file"})
 _LOGGING = ("log", "logger", "logging", "print", "warnings", "tqdm", "rank_zero_info", "pbar")
@@ -69,7 +70,8 @@ def hoist(model: Model, divergence: Divergence) -> Hoisted | None:
     runs = model.summaries_of(function)
     everyone = runs is not None and MAIN in runs.classes and len(runs.classes) > 1
     alone = sum(1 for g in site.guards if g.value.variance is Variance.RANK_DEPENDENT) <= 1
-    return Hoisted(made.edits, made.text, made.exact and everyone and alone)
+    exact = made.exact and everyone and alone and not ranked_callers(model, function)
+    return Hoisted(made.edits, made.text, exact)
 
 
 def _rank_test(function: Function, guard: Guard, parts: Sequence[ast.expr]) -> ast.expr | None:

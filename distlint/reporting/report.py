@@ -78,6 +78,8 @@ class Report:
     """What `--verbose` tells."""
     given_up: list[str] = field(default_factory=list)
     """Functions whose collectives were not compared to their end: path, function and reason."""
+    groups: list[frozenset[str]] = field(default_factory=list)
+    """The files that were analysed together, for each group that was."""
     files: int = 0
     """How many files were checked."""
     baselined: int = 0

@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING, Any
 
 from .callsite import CallSite, call_site
 from .errors import DesyncError, MainProcessError, RankError, RankTimeoutError
-from .identity import is_initialized, rank, world_size
+from .identity import is_initialized, rank, size_variable, world_size
 
 if TYPE_CHECKING:
     from torch._C._distributed_c10d import Store
@@ -419,7 +419,7 @@ def open_meeting(
         store = _find_store()
         if store is None:
             warnings.warn(
-                f"WORLD_SIZE is {world_size()} but there is no process group: {operation} at "
+                f"{size_variable()} is {world_size()} but there is no process group: {operation} at "
                 f"{call_site()} waits for nobody; call init_process_group (or create the "
                 "Accelerator) first, or unset the launcher's variables",
                 RuntimeWarning,

@@ -17,6 +17,10 @@ LAUNCHER_VARIABLES = (
     # torch 2.13.0, distributed/rendezvous.py, env://
     "MASTER_ADDR",
     "MASTER_PORT",
+    # srun(1): of the tasks of a step
+    "SLURM_STEP_NUM_TASKS",
+    "SLURM_PROCID",
+    "SLURM_LOCALID",
 )
 LAUNCHER_PREFIXES = (
     "GROUP_",  # torchrun: GROUP_RANK, GROUP_WORLD_SIZE
@@ -26,6 +30,7 @@ LAUNCHER_PREFIXES = (
     "PMI_",  # MPICH, Intel MPI, srun
     "OMPI_COMM_WORLD_",  # Open MPI
     "MV2_COMM_WORLD_",  # MVAPICH2
+    "JSM_NAMESPACE_",  # IBM jsrun
     "ACCELERATE_",  # accelerate 1.15.0, utils/launch.py
     "FSDP_",  # accelerate 1.15.0, utils/launch.py
 )

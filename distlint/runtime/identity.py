@@ -16,12 +16,24 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import torch
 
+LAUNCHERS = (
+    ("WORLD_SIZE", "RANK"),  # torchrun, accelerate launch, deepspeed
+    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),  # Open MPI, mpirun(1)
+    ("MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"),  # MVAPICH2 user guide
+    ("PMI_SIZE", "PMI_RANK"),  # MPICH and Intel MPI, Hydra
+    # srun(1): of the tasks of this step. SLURM_NTASKS is there in a batch script as well, which is one process.
+    ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
+    ("JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_RANK"),  # IBM jsrun
+)
+"""What launchers say of their processes: how many there are, and which this is. The first counts."""
+
 LOCAL_RANK_VARIABLES = (
     "LOCAL_RANK",  # torchrun, accelerate launch, deepspeed
     "OMPI_COMM_WORLD_LOCAL_RANK",  # Open MPI, mpirun(1)
     "MV2_COMM_WORLD_LOCAL_RANK",  # MVAPICH2 user guide
     "MPI_LOCALRANKID",  # Intel MPI
     "SLURM_LOCALID",  # srun(1)
+    "JSM_NAMESPACE_LOCAL_RANK",  # IBM jsrun
 )
 
 
@@ -34,24 +46,37 @@ def is_initialized() -> bool:
 def rank() -> int:
     """The global rank of this process. Not collective.
 
-    Of the default group where there is one; else ``RANK`` where ``WORLD_SIZE`` is above 1; else 0.
+    Of the default group where there is one; else what the launcher says (`LAUNCHERS`) where it has
+    started more than one process; else 0.
 
     Raises:
-        ValueError: RANK or WORLD_SIZE is not a number.
+        ValueError: a launcher's variable is not a number.
     """
     if is_initialized():
         return int(sys.modules["torch.distributed"].get_rank())
-    return _number("RANK", 0) if _number("WORLD_SIZE", 1) > 1 else 0
+    if _launched() == 1:
+        return 0
+    set_here = (place for _, place in LAUNCHERS if place in os.environ)
+    return _number(next(set_here, "RANK"), 0)
 
 
 def world_size() -> int:
-    """How many processes take part: of the default group, else ``WORLD_SIZE``, else 1.
+    """How many processes take part: of the default group, else what the launcher says, else 1.
 
-    Not collective. Raises ValueError where WORLD_SIZE is not a number.
+    Not collective. Raises ValueError where the launcher's variable is not a number.
     """
     if is_initialized():
         return int(sys.modules["torch.distributed"].get_world_size())
-    return max(_number("WORLD_SIZE", 1), 1)
+    return _launched()
+
+
+def size_variable() -> str:
+    """The variable that says how many processes the launcher has started."""
+    return next((size for size, _ in LAUNCHERS if size in os.environ), LAUNCHERS[0][0])
+
+
+def _launched() -> int:
+    return max(_number(size_variable(), 1), 1)
 
 
 def local_rank() -> int:

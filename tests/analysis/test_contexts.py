@@ -189,3 +189,17 @@ def test_a_flag_that_is_set_between_two_calls_is_told_apart() -> None:
         """
     )
     assert lines_of(model) == ["dist.barrier()"]
+
+
+@pytest.mark.parametrize(("given", "found"), [("None", ["dist.barrier()"]), ("False", [])])
+def test_what_a_call_beyond_the_last_kind_says_of_none(given: str, found: list[str]) -> None:
+    """Its run is one for many calls, but whether `path` is None it says itself."""
+    calls = "\n".join(f'    work(a{i}=True, path="x")' for i in range(40))
+    parameters = ", ".join(f"a{i}=False" for i in range(41))
+    asked = "\n".join(f"    if a{i}:\n        print({i})" for i in range(41))
+    model = model_of(
+        f"def work({parameters}, path=None):\n{asked}\n    if path is None:\n        dist.barrier()\n\n"
+        f"def main():\n{calls}\n    if dist.get_rank() == 0:\n        work(a40=True, path={given})\n\n"
+        "main()\n"
+    )
+    assert lines_of(model) == found

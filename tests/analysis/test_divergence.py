@@ -18,12 +18,42 @@ from distlint.analysis.model import Model
 MARK = re.compile(r"#\s*parts:\s*(\w+)")
 
 HEAD = """
-import os, sys, threading, torch, torch.distributed as dist
+import os, sys, threading, time, torch, torch.distributed as dist
 from accelerate import Accelerator
 from torch.nn.parallel import DistributedDataParallel as DDP
 """
 
 RIGHT = {
+    "the clock under another key of a dict": """
+        def save(info):
+            if info["engine"] == "sharded":
+                dist.barrier()
+
+        def main(config):
+            save({"time": time.time(), "step": 0, **config})
+        """,
+    "the rank under a key, where all ranks go the same way": """
+        def options(name):
+            opt = {"name": name}
+            opt["rank"], opt["size"] = dist.get_rank(), dist.get_world_size()
+            return opt
+
+        def save(opt, state):
+            if opt["rank"] == 0:
+                torch.save(state, opt["name"])
+            if opt["name"] and opt["size"] > 1:
+                dist.barrier()
+
+        def main(state):
+            save(options("a"), state)
+        """,
+    "a key that is set anew": """
+        def main(options):
+            options["when"] = time.time()
+            options["when"] = options["start"]
+            if options["when"] > 3:
+                dist.barrier()
+        """,
     "a function that calls itself under a condition of all ranks": """
         def visit(node):
             if node.left:
@@ -671,6 +701,27 @@ RIGHT = {
 }
 
 WRONG = {
+    "the rank under a key of a dict": """
+        def options():
+            opt = {"name": "a"}
+            opt["rank"], opt["size"] = dist.get_rank(), dist.get_world_size()
+            return opt
+
+        def report(opt):
+            if opt["rank"] == 0:
+                dist.barrier()
+
+        def main():
+            report(options())  # parts: rank
+        """,
+    "the clock under a key of a dict": """
+        def report(info):
+            if info["time"] > 3:
+                dist.barrier()  # parts: local
+
+        def main(config):
+            report({"time": time.time(), "step": 0, **config})
+        """,
     "a function that calls itself on one rank": """
         def visit(node):
             if dist.get_rank() == 0 and node.left:

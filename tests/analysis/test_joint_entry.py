@@ -69,8 +69,28 @@ def test_through_several_functions() -> None:
             start(share)
             torch.save(1, path)
         """,
+        """
+        def save(path, several):
+            if several:
+                dist.barrier()
+            torch.save(1, path)
+        """,
+        """
+        def save(path):
+            try:
+                if dist.get_rank() == 0:
+                    torch.save(1, path)
+            except OSError:
+                dist.barrier()
+        """,
     ],
-    ids=["under a condition", "by one rank", "handed to a launcher"],
+    ids=[
+        "under a condition",
+        "by one rank",
+        "handed to a launcher",
+        "by itself under a condition",
+        "in a handler of one rank",
+    ],
 )
 def test_who_may_not_meet_the_others(caller: str) -> None:
     text = """
@@ -104,3 +124,31 @@ def test_what_is_called_under_a_condition_behind_it() -> None:
     found = entered(text)
     assert "checkpoint" in found
     assert "rotate" not in found
+
+
+def test_each_rank_may_hand_over_its_own_number() -> None:
+    text = """
+        def work(rank, path):
+            dist.barrier()
+
+        def main(path):
+            work(dist.get_rank(), path)
+        """
+    assert "work" in entered(text)
+
+
+def test_what_is_called_with_the_arguments_that_make_ranks_meet() -> None:
+    text = """
+        def save(path, sync):
+            if sync:
+                dist.barrier()
+            write(path)
+
+        def write(path):
+            torch.save(1, path)
+
+        def main(path):
+            save(path, True)
+        """
+    assert {"save", "write"} <= entered(text)
+    assert "write" not in entered(text.replace("True", "False"))

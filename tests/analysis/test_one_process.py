@@ -8,7 +8,6 @@ from textwrap import dedent
 import pytest
 
 from distlint.analysis import Source, build_model
-from distlint.analysis.questions.one_process import alone
 
 HEAD = "import torch, torch.distributed as dist\nfrom trainer import Context, launch\n"
 
@@ -16,7 +15,7 @@ HEAD = "import torch, torch.distributed as dist\nfrom trainer import Context, la
 def single(text: str) -> set[str]:
     text = HEAD + dedent(text)
     model = build_model([Source("m.py", "m", text, ast.parse(text))])
-    return {function.qualname for function in model.answer(alone)}
+    return {function.qualname for function in model.alone}
 
 
 @pytest.mark.parametrize(

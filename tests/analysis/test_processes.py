@@ -50,6 +50,12 @@ def test_the_launch_command_of_the_docstring(command: str, several: bool) -> Non
     assert ("convert" in entered(SCRIPT, f"Run it:\n    {command}\n")) is several
 
 
+def test_a_script_that_shares_its_data_out_is_made_for_several() -> None:
+    doc = "Run it:\n    torchrun --nproc_per_node=1 convert.py\n"
+    shares = "def parts(data):\n    return torch.utils.data.DistributedSampler(data)\n"
+    assert "convert" in entered(shares + dedent(SCRIPT), doc)
+
+
 @pytest.mark.parametrize(
     ("context", "several"),
     [

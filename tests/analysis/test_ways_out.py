@@ -16,6 +16,9 @@ AROUND = {
     "handler": "try:\n{}\nexcept KeyError:\n    pass",
     "else": "try:\n{}\nexcept KeyError:\n    pass\nelse:\n    dist.reduce(x, 0)",
     "both": "try:\n    with generated(x):\n{}\nfinally:\n    dist.scatter(x)",
+    "catching": "with quiet(x):\n{}",
+    "items": "for each in counted(x):\n{}",
+    "items else": "for each in counted(x):\n{}\nelse:\n    dist.scatter(x)",
     "turned": "with generated(x):\n    try:\n{}\n    finally:\n        dist.scatter(x)",
 }
 LEAVES = ("return", "break", "continue", "raise KeyError(x)", "sys.exit(0)", "raise SystemExit")
@@ -34,24 +37,7 @@ def main(flag, items, x):
 """
 
 
-GAP = pytest.mark.xfail(
-    strict=True,
-    reason="what a generator does behind its `yield` is followed on return, break and continue alone",
-)
-
-
-@pytest.mark.parametrize(
-    ("around", "leave"),
-    [
-        pytest.param(
-            around,
-            leave,
-            marks=GAP if "generated" in block and ("raise" in leave or "exit" in leave) else (),
-        )
-        for around, block in AROUND.items()
-        for leave in LEAVES
-    ],
-)
+@pytest.mark.parametrize(("around", "leave"), list(itertools.product(AROUND, LEAVES)))
 def test_ways_out(around: str, leave: str) -> None:
     """One class of ranks leaves a block, the others go on behind it, in every combination."""
     for who, behind, last in itertools.product(("rank == 0", "rank != 0", "flag"), BEHIND, LAST):

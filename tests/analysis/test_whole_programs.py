@@ -387,6 +387,463 @@ PROGRAMS = {
             else:
                 down(2, x)
         """,
+    "what a recursion returns": """
+        def depth(n):
+            if n > 0:
+                found = depth(n - 1)
+                if found is not None:
+                    if dist.get_rank() == 0:
+                        dist.barrier()
+                return found
+            return 5
+        def main(flag, items, x):
+            depth(len(items))
+        """,
+    "what a recursion of two functions returns": """
+        def even(n):
+            if n == 0:
+                return "x"
+            return odd(n - 1)
+        def odd(n):
+            if n == 0:
+                return "y"
+            return even(n - 1)
+        def main(flag, items, x):
+            found = even(2)
+            if dist.get_rank() == 0:
+                if found is not None:
+                    dist.barrier()
+        """,
+    "a class method that makes its class": """
+        class Saver:
+            def __init__(self, x):
+                dist.barrier()
+            @classmethod
+            def make(cls, x):
+                return cls(x)
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                Saver.make(x)
+        """,
+    "a method of what a class method makes": """
+        class Saver:
+            def sync(self, x):
+                dist.barrier()
+            @classmethod
+            def make(cls, x):
+                return cls()
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                Saver.make(x).sync(x)
+        """,
+    "a class method that makes the base class": """
+        class Base:
+            def sync(self, x):
+                pass
+            @classmethod
+            def make(cls, x):
+                return cls()
+        class Saver(Base):
+            def sync(self, x):
+                dist.barrier()
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                Base.make(x).sync(x)
+        """,
+    "a class method that makes the class it is called on": """
+        class Base:
+            def sync(self, x):
+                pass
+            @classmethod
+            def make(cls, x):
+                return cls()
+        class Saver(Base):
+            def sync(self, x):
+                dist.barrier()
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                Saver.make(x).sync(x)
+        """,
+    "a class method that calls another": """
+        class Saver:
+            def __init__(self, x):
+                dist.barrier()
+            @classmethod
+            def inner(cls, x):
+                return cls(x)
+            @classmethod
+            def make(cls, x):
+                return cls.inner(x)
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                Saver.make(x)
+        """,
+    "another object of the own class": """
+        class Saver:
+            def sync(self, x):
+                dist.barrier()
+            def again(self, x):
+                type(self)().sync(x)
+                self.__class__().sync(x)
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                Saver().again(x)
+        """,
+    "a function that makes an object": """
+        class Saver:
+            def __init__(self, x):
+                dist.barrier()
+        def build(x):
+            return Saver(x)
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                build(x)
+        """,
+    "a function that makes an object of a subclass": """
+        class Base:
+            def __init__(self, x):
+                dist.barrier()
+        class Saver(Base):
+            pass
+        def build(x):
+            return Saver(x)
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                build(x)
+        """,
+    "a collective of rank 0 in an endless loop of all": """
+        def main(flag, items, x):
+            n = 0
+            while True:
+                if dist.get_rank() == 0:
+                    dist.barrier()
+                n += 1
+                if n > 2:
+                    break
+        """,
+    "a collective behind an endless loop of rank 0": """
+        def main(flag, items, x):
+            n = 0
+            if dist.get_rank() == 0:
+                while True:
+                    n += 1
+                    if n > 2:
+                        break
+                dist.barrier()
+        """,
+    "rank 0 leaves an endless loop of all": """
+        def main(flag, items, x):
+            while True:
+                dist.reduce(x, 0)
+                if dist.get_rank() == 0:
+                    break
+                dist.barrier()
+                break
+        """,
+    "a handler to which rank 0 alone may come": """
+        def main(flag, items, x):
+            try:
+                if dist.get_rank() == 0:
+                    failing(True)
+            except KeyError:
+                dist.barrier()
+        """,
+    "such a handler and an else alike": """
+        def main(flag, items, x):
+            try:
+                if dist.get_rank() == 0:
+                    failing(True)
+                else:
+                    pass
+            except KeyError:
+                dist.barrier()
+            else:
+                dist.barrier()
+        """,
+    "a handler to which all may come": """
+        def main(flag, items, x):
+            try:
+                if dist.get_rank() == 0:
+                    failing(True)
+                failing(True)
+            except KeyError:
+                dist.barrier()
+        """,
+    "such a handler that calls what waits": """
+        def main(flag, items, x):
+            try:
+                if dist.get_rank() == 0:
+                    failing(True)
+            except KeyError:
+                sync(x)
+        """,
+    "a condition of the rank that comes round a loop": """
+        def main(flag, items, x):
+            done = False
+            for i in items:
+                if done:
+                    dist.barrier()
+                done = dist.get_rank() == 0
+        """,
+    "one in an attribute": """
+        class T:
+            pass
+        def main(flag, items, x):
+            t = T()
+            t.done = False
+            for i in items:
+                if t.done:
+                    dist.barrier()
+                t.done = dist.get_rank() == 0
+        """,
+    "one in a loop over a generator": """
+        def main(flag, items, x):
+            done = False
+            for i in counted(x):
+                if done:
+                    dist.barrier()
+                done = dist.get_rank() == 0
+        """,
+    "one that comes round twice": """
+        def main(flag, items, x):
+            done = False
+            last = False
+            for i in (1, 2, 3, 4):
+                if last:
+                    dist.barrier()
+                last = done
+                done = dist.get_rank() == 0
+        """,
+    "a flag that rank 0 alone sets for the next turn": """
+        def main(flag, items, x):
+            done = False
+            for i in items:
+                if done:
+                    dist.barrier()
+                if dist.get_rank() == 0:
+                    done = True
+        """,
+    "a flag that all set for the next turn": """
+        def main(flag, items, x):
+            done = False
+            for i in items:
+                if done:
+                    dist.barrier()
+                done = dist.get_rank() >= 0
+        """,
+    "a count of turns": """
+        def main(flag, items, x):
+            turn = 0
+            for i in items:
+                if dist.get_rank() == 0 and turn == 1:
+                    print(x)
+                turn += 1
+                if turn == 2:
+                    dist.barrier()
+        """,
+    "the first turn is another for all": """
+        def main(flag, items, x):
+            first = True
+            for i in items:
+                if not first or dist.get_rank() == 0:
+                    print(x)
+                if first:
+                    dist.barrier()
+                first = False
+        """,
+    "what rank 0 alone keeps for the next turn": """
+        def main(flag, items, x):
+            saved = None
+            for i in items:
+                if dist.get_rank() == 0:
+                    saved = i
+                if saved is not None:
+                    print(x)
+            dist.barrier()
+        """,
+    "a number of the rank that changes in each turn": """
+        def main(flag, items, x):
+            mine = dist.get_rank()
+            for i in items:
+                if mine >= 0:
+                    dist.barrier()
+                mine = mine + 4
+        """,
+    "behind a call in a call": """
+        def outer(x):
+            sync(x)
+            dist.gather(x)
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                outer(x)
+            else:
+                dist.barrier()
+                dist.gather(x)
+            dist.reduce(x, 0)
+        """,
+    "nothing behind a call in a call": """
+        def outer(x):
+            sync(x)
+            dist.gather(x)
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                outer(x)
+                dist.reduce(x, 0)
+            else:
+                dist.barrier()
+                dist.gather(x)
+        """,
+    "an operand behind the first that decides": """
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                ready = True or sync(x)
+        """,
+    "an operand behind one in the middle that decides": """
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                ready = flag and False and sync(x)
+        """,
+    "such an operand of or": """
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                ready = flag or True or sync(x)
+        """,
+    "a condition that a loop asks anew": """
+        def ready(state):
+            state.append(0)
+            return len(state) > 1
+        def main(flag, items, x):
+            state = []
+            done = False
+            while not done:
+                if ready(state):
+                    dist.barrier()
+                    return
+                done = flag
+            if dist.get_rank() == 0 and ready(state):
+                dist.gather(x)
+        """,
+    "a handler to which only who has not left may come": """
+        def main(flag, items, x):
+            try:
+                if dist.get_rank() != 0:
+                    return
+                failing(True)
+            except KeyError:
+                dist.barrier()
+        """,
+    "a generator that hands over to another": """
+        def both(x):
+            yield from counted(x)
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                for i in both(x):
+                    pass
+        """,
+    "rank 0 leaves a loop over such a generator": """
+        def both(x):
+            yield from counted(x)
+            dist.gather(x)
+        def main(flag, items, x):
+            rank = dist.get_rank()
+            try:
+                for i in both(x):
+                    if rank == 0:
+                        return
+            except KeyError:
+                pass
+            dist.barrier()
+        """,
+    "all leave a loop over such a generator": """
+        def both(x):
+            yield from counted(x)
+            dist.gather(x)
+        def main(flag, items, x):
+            rank = dist.get_rank()
+            try:
+                for i in both(x):
+                    if flag:
+                        return
+            except KeyError:
+                pass
+            dist.barrier()
+        """,
+    "an exception in a context manager inside another": """
+        @contextmanager
+        def twice(x):
+            with generated(x):
+                dist.scatter(x)
+                yield
+                dist.gather(x)
+        def main(flag, items, x):
+            rank = dist.get_rank()
+            try:
+                with twice(x):
+                    if rank == 0:
+                        raise KeyError(x)
+            except KeyError:
+                pass
+            dist.barrier()
+        """,
+    "a return in a context manager inside another": """
+        @contextmanager
+        def twice(x):
+            with generated(x):
+                dist.scatter(x)
+                yield
+                dist.gather(x)
+        def main(flag, items, x):
+            rank = dist.get_rank()
+            try:
+                with twice(x):
+                    if flag:
+                        return
+            except KeyError:
+                pass
+            dist.barrier()
+        """,
+    "a context manager of two ways": """
+        @contextmanager
+        def maybe(flag, x):
+            if flag:
+                dist.scatter(x)
+                yield
+                dist.gather(x)
+            else:
+                yield
+        def main(flag, items, x):
+            rank = dist.get_rank()
+            try:
+                with maybe(flag, x):
+                    if flag:
+                        return
+            except KeyError:
+                pass
+            dist.barrier()
+        """,
+    "a generator that hands over to itself": """
+        def down(n, x):
+            dist.barrier()
+            yield n
+            if n:
+                yield from down(n - 1, x)
+        def main(flag, items, x):
+            if dist.get_rank() == 0:
+                for i in down(2, x):
+                    pass
+        """,
+    "such a generator that all go through": """
+        def down(n, x):
+            dist.barrier()
+            yield n
+            if n:
+                yield from down(n - 1, x)
+        def main(flag, items, x):
+            rank = dist.get_rank()
+            for i in down(2, x):
+                if rank == 0:
+                    print(i)
+        """,
 }
 
 
@@ -424,3 +881,38 @@ def test_of_a_comparison_and_its_opposite_one_holds(operator: str, turned: str) 
         """
     assert not said_lines(program)
     assert said_lines(program.replace(turned.format(ORDERS[operator]), turned.format(operator)))
+
+
+def test_a_loop_in_which_one_class_serves_the_others_is_not_compared() -> None:
+    """What rank 0 sends comes from elsewhere: from a server, or from what calls `main` on it."""
+    serving = """
+        def main(flag, items, x):
+            while True:
+                if dist.get_rank() == 0:
+                    answer(x)
+                else:
+                    dist.broadcast(x, 0)
+        """
+    assert not said_lines(serving)
+    assert said_lines(serving.replace("answer(x)", "dist.barrier()"))
+    alone = """
+        def main(flag, items, x):
+            if dist.get_rank() != 0:
+                while True:
+                    dist.broadcast(x, 0)
+        """
+    assert not said_lines(alone)
+
+
+@pytest.mark.parametrize("leave", ["sys.exit(1)", "sys.exit(flag)", "raise SystemExit(3)"])
+def test_an_exit_with_a_code_is_the_end_of_a_ranks_path(leave: str) -> None:
+    """Not each launcher ends the others then, and none does at once."""
+    program = f"""
+        def main(flag, items, x):
+            dist.gather(x)
+            if dist.get_rank() == 0:
+                {leave}
+            dist.barrier()
+        """
+    assert said_lines(program) == ["dist.barrier()"]
+    assert not said_lines(program.replace("dist.get_rank() == 0", "flag"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 import pytest
 from spans import find, fix, fixed, span
@@ -404,6 +405,24 @@ class TestSeveralFixes:
         result = apply_fixes(source.encode(), [first, second])
         assert result.applied == (first,)
         assert result.conflicts
+
+    def test_nothing_is_put_beside_a_statement_that_goes(self) -> None:
+        source = "a\nb\n"
+        gone = self.request(1, "DL1", Delete(find(source, "a")))
+        beside = self.request(2, "DL1", Insert(find(source, "a"), "x()"))
+        for first, second in ((gone, beside), (replace(beside, line=0), gone)):
+            result = apply_fixes(source.encode(), [first, second])
+            assert result.applied == (first,)
+            assert result.conflicts
+
+    def test_a_function_goes_with_its_decorators(self) -> None:
+        source = "@deco(a)\ndef f():\n    pass\nb\n"
+        inside = self.request(1, "DL1", Replace(find(source, "a"), "c"))
+        whole = self.request(2, "DL1", Delete(find(source, "def f")))
+        result = apply_fixes(source.encode(), [inside, whole])
+        assert result.applied == (inside,)
+        assert result.conflicts
+        assert apply_fixes(source.encode(), [whole]).data == b"b\n"
 
     def test_one_that_breaks_the_file_is_thrown_away_alone(self) -> None:
         source = "def f():\n    a\nb\n"

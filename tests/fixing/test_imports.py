@@ -146,6 +146,10 @@ def test_an_import_that_is_there_is_used(line: str, written: str) -> None:
             "from distlint.runtime import (\n    barrier,\n    unwrap,\n    zero,  # z\n)  # end",
         ),
         (
+            "from distlint.runtime import (\n    barrier,\n    save,  # s\n)",
+            "from distlint.runtime import (\n    barrier,\n    unwrap,\n    save,  # s\n)",
+        ),
+        (
             "from distlint.runtime import (\n    barrier,\n    save  # s\n)",
             "from distlint.runtime import (\n    barrier,\n    save,\n    unwrap  # s\n)",
         ),

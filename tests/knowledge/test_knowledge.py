@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from distlint.cli import main
+from distlint.knowledge import facts
 from distlint.knowledge.facts import Knowledge
 from distlint.knowledge.schema import Effect
 
@@ -39,9 +40,11 @@ collectives = ["elsewhere.meet"]
 """
 
 
-def _lines(folder: Path, settings: str, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def _lines(
+    folder: Path, settings: str, monkeypatch: pytest.MonkeyPatch, script: str = SCRIPT
+) -> list[int]:
     folder.mkdir(exist_ok=True)
-    (folder / "train.py").write_text(SCRIPT)
+    (folder / "train.py").write_text(script)
     (folder / "distlint.toml").write_text(settings)
     monkeypatch.chdir(folder)
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
@@ -87,3 +90,38 @@ def test_words_of_the_settings_are_followed() -> None:
     assert {"meet", "chief"} <= known.strong_words
     assert "meet" in known.row_names
     assert {"meet", "chief"}.isdisjoint(Knowledge.default().strong_words)
+
+
+@pytest.mark.parametrize(
+    ("layers", "attribute", "left"),
+    [
+        (("dp", "ddp"), "module", 1),
+        (("ddp", "compile"), "_orig_mod", 1),
+        (("ddp", "compile"), "module", 0),
+        (("compile", "ddp"), "module", 1),
+        (("compile", "ddp"), "_orig_mod", None),
+        (("ddp",), "config", None),
+    ],
+)
+def test_an_attribute_takes_off_the_layer_that_it_reads(
+    layers: tuple[str, ...], attribute: str, left: int | None
+) -> None:
+    """`layers` from the inside out. torch.compile passes on what it lacks, DDP does not."""
+    assert facts.peel(layers, attribute) == left
+
+
+@pytest.mark.parametrize(("compared", "asks"), [(0, True), (-1, True), (False, False), (8, False)])
+def test_a_rank_among_arguments_is_one_where_it_is_compared_with_one(
+    compared: object, asks: bool
+) -> None:
+    """`args.rank` may be that of a matrix."""
+    assert (facts.argument_attribute("args", "rank", compared) is not None) is asks
+
+
+def test_an_attribute_of_the_settings_is_a_test_of_the_rank(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = '[rank-predicates]\n".is_boss" = "is_main"\n'
+    script = "import torch.distributed as dist\n\n\ndef main(run):\n    if run.is_boss:\n        dist.barrier()\n"
+    assert _lines(tmp_path, settings, monkeypatch, script) == [6]
+    assert _lines(tmp_path, "", monkeypatch, script) == []

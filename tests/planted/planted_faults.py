@@ -20,6 +20,11 @@ class Fault:
     tests: tuple[str, ...] = ()
 
     @property
+    def room(self) -> str:
+        """The folder of the package that it is planted in."""
+        return self.file.split("/")[1]
+
+    @property
     def asked(self) -> tuple[str, ...]:
         """The tests that have to notice it, the quick ones first."""
         return self.tests or next(TESTS[room] for room in TESTS if self.file.startswith(room))
@@ -34,6 +39,16 @@ _PROGRAMS = (
     "tests/analysis/test_summaries.py",
     "tests/analysis/test_compare.py",
 )
+_RULES = (
+    "tests/rules/test_questions.py",
+    "tests/rules/test_severities.py",
+    "tests/rules/test_cases.py",
+)
+_ENTERED = (
+    "tests/analysis/test_joint_entry.py",
+    "tests/analysis/test_processes.py",
+    "tests/analysis/test_one_process.py",
+)
 TESTS: Final[dict[str, tuple[str, ...]]] = {
     "distlint/analysis/interpreter/": (
         "tests/analysis/interpreter/test_laws_of_values.py",
@@ -45,7 +60,11 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *_PROGRAMS,
     ),
     "distlint/analysis/program/": ("tests/analysis/program", *_PROGRAMS),
+    "distlint/analysis/live/": (*_RULES, *_ENTERED),
+    "distlint/analysis/questions/": (*_RULES, *_ENTERED),
     "distlint/analysis/": _PROGRAMS,
+    "distlint/knowledge/": ("tests/knowledge", *_RULES),
+    "distlint/project/": ("tests/project", "tests/cli/test_cache.py"),
     "distlint/fixing/": (
         "tests/fixing/test_comments.py",
         "tests/fixing/test_diff.py",
@@ -64,6 +83,8 @@ _ANALYSIS = "distlint/analysis"
 _INTERPRETER = f"{_ANALYSIS}/interpreter"
 _PROGRAM = f"{_ANALYSIS}/program"
 _TRACES = f"{_ANALYSIS}/traces"
+_LIVE = f"{_ANALYSIS}/live"
+_QUESTIONS = f"{_ANALYSIS}/questions"
 _FIXING = "distlint/fixing"
 _REPAIRS = "distlint/repairs"
 _REPORTING = "distlint/reporting"
@@ -103,8 +124,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/values.py",
-        "wraps = a.wraps if len(a.wraps) >= len(b.wraps) else b.wraps",
-        "wraps = a.wraps if len(a.wraps) <= len(b.wraps) else b.wraps",
+        "more, less = (a, b) if len(a.wraps) >= len(b.wraps) else (b, a)",
+        "more, less = (a, b) if len(a.wraps) <= len(b.wraps) else (b, a)",
         "a model wrapped on one way is taken for bare",
     ),
     Fault(
@@ -121,8 +142,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/variables.py",
-        'if name not in self.values and "." not in name:',
-        "if name not in self.values:",
+        'elif "." not in name:',
+        "else:",
         "a path that one side alone knows is known behind both",
     ),
     Fault(
@@ -337,8 +358,8 @@ FAULTS: Final = (
     # -- loops, handlers, contexts
     Fault(
         f"{_INTERPRETER}/loops.py",
-        "for attempt in (1, 2):",
-        "for attempt in (2,):",
+        "for _ in range(_MAX_PASSES):",
+        "for _ in range(1):",
         "no second pass over a loop",
     ),
     Fault(
@@ -403,27 +424,27 @@ FAULTS: Final = (
     ),
     # -- the engine
     Fault(
-        f"{_INTERPRETER}/summaries.py",
-        "if min(lowest, assuming) >= depth or not self._stack:",
-        "if depth >= 0:",
+        f"{_INTERPRETER}/underway.py",
+        "complete = min(run.lowest, run.assuming) >= depth or not self._runs",
+        "complete = True",
         "a run that a recursion cut short is remembered",
     ),
     Fault(
-        f"{_INTERPRETER}/summaries.py",
-        "if result.known and (assigned_often != 1 or missing):",
-        "if result.known and missing:",
+        f"{_INTERPRETER}/outside.py",
+        "if value.known and (times != 1 or incomplete):",
+        "if value.known and incomplete:",
         "an attribute that two methods assign is taken for a constant",
     ),
     Fault(
-        f"{_INTERPRETER}/summaries.py",
+        f"{_INTERPRETER}/underway.py",
         "return _facts_of(assigned) == _facts_of(Value(()))",
         "return True",
         "runs that took an attribute for unknown stay when it is known",
     ),
     Fault(
         f"{_INTERPRETER}/summaries.py",
-        "and not main.depends_on & _DEPENDS",
-        "and not main.depends_on - _DEPENDS",
+        "and not main.depends_on & RANK_KINDS",
+        "and not main.depends_on - RANK_KINDS",
         "a function that asks for the rank runs as on rank 0 everywhere",
     ),
     Fault(
@@ -434,8 +455,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/ranks.py",
-        'if "local" in depends_on:',
-        'if "local rank" in depends_on:',
+        'NODE_MAIN: frozenset({"local_rank", "is_local_main"}),',
+        'NODE_MAIN: frozenset({"local rank"}),',
         "the first rank of another node is not followed",
     ),
     # -- the program
@@ -496,7 +517,7 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_TRACES}/graph.py",
-        "break_=rest_to(ways.break_),",
+        "break_=resumed(at, ways.break_),",
         "break_=ways.break_,",
         "a generator's rest does not run on break",
     ),
@@ -731,5 +752,355 @@ FAULTS: Final = (
         "if world_size() == 1 or (local_rank() if local else rank()) == 0:",
         "if (local_rank() if local else rank()) != 0:",
         "run_on_main calls nothing on one process",
+    ),
+    # -- who enters together, and where
+    Fault(
+        f"{_LIVE}/joint_entry.py",
+        "return [site for site, ranks in by_node.values() if MAIN in ranks and len(ranks) > 1]",
+        "return [site for site, ranks in by_node.values() if MAIN in ranks]",
+        "what rank 0 alone calls counts as called by all",
+    ),
+    Fault(
+        f"{_LIVE}/joint_entry.py",
+        'tuple(part for part in parts if part[1][0] != "ranked") for parts in (bound, free)',
+        "parts for parts in (bound, free)",
+        "runs that differ in an argument of the rank are not of one family",
+    ),
+    Fault(
+        f"{_LIVE}/joint_entry.py",
+        "found.setdefault((function, family), why)",
+        "found[function, None] = why",
+        "a reason is noted for other arguments than those it was seen with",
+    ),
+    Fault(
+        f"{_LIVE}/joint_entry.py",
+        "return _is_collective(site) and not _open(site)",
+        "return _is_collective(site)",
+        "a collective under a condition shows that every rank comes",
+    ),
+    Fault(
+        f"{_LIVE}/processes.py",
+        "return whole and len(numbers) == len(sizes) and prod(numbers) == 1",
+        "return len(numbers) == len(sizes) and prod(numbers) == 1",
+        "a tensor parallel size of 1 makes one process",
+    ),
+    Fault(
+        f"{_LIVE}/processes.py",
+        'found == ["1"] and "nnodes" not in command',
+        'found == ["1"]',
+        "one process for each of several machines counts as one process",
+    ),
+    # -- what several rules ask
+    Fault(
+        f"{_QUESTIONS}/seeding.py",
+        "if given is not None and not (given.known and given.const is None):",
+        "if given is not None:",
+        "generator=None counts as a generator of one's own",
+    ),
+    Fault(
+        f"{_QUESTIONS}/seeding.py",
+        "return kept[0] if len(kept) == 1 else None if len(kept) == 0 else node",
+        "return node",
+        "the seed without the rank still holds the rank",
+    ),
+    Fault(
+        f"{_QUESTIONS}/seeding.py",
+        'per_rank = site.name in randomness.DECORRELATING or row.seed == "self"',
+        "per_rank = False",
+        "a call that seeds each rank by itself is taken for one seed for all",
+    ),
+    Fault(
+        f"{_QUESTIONS}/caught.py",
+        "any(not _raises_again(handler) for handler in attempt.handlers)",
+        "bool(attempt.handlers)",
+        "a handler that raises again goes on behind the exception",
+    ),
+    Fault(
+        f"{_QUESTIONS}/caught.py",
+        "names = further - seen",
+        "names = set()",
+        "a handler around the caller of a caller is not seen",
+    ),
+    Fault(
+        f"{_QUESTIONS}/hazards.py",
+        "if synced is not None and synced.truthiness() is not False:",
+        "if synced is not None:",
+        "sync_module_states=False copies rank 0's weights",
+    ),
+    Fault(
+        f"{_QUESTIONS}/hazards.py",
+        "after = [s for s in ordered if s.node.lineno > seed.site.node.lineno]",
+        "after = ordered",
+        "what stands above a seed is built after it",
+    ),
+    Fault(
+        f"{_QUESTIONS}/training.py",
+        "names |= more",
+        "return frozenset(names | more)",
+        "gradients are followed through one assignment alone",
+    ),
+    Fault(
+        f"{_QUESTIONS}/filesystem.py",
+        "writes = bool(set(text) & sinks.WRITING_MODES)",
+        'writes = text == "w"',
+        "open(path, 'wb') reads",
+    ),
+    Fault(
+        f"{_QUESTIONS}/filesystem.py",
+        "and len(ranks) > 1\n            and not any(",
+        "and not any(",
+        "what rank 0 alone writes is written by several",
+    ),
+    # -- comparison
+    Fault(
+        f"{_TRACES}/fronts.py",
+        "node, returns = returns[0].next, returns[1]",
+        "node, returns = returns[0].next, ()",
+        "behind a call in a call the outer one's rest is lost",
+    ),
+    Fault(
+        f"{_TRACES}/answers.py",
+        "if same == what and another != constant:",
+        "if same == what and another == constant:",
+        "`x == a` excludes `x == a`, not `x == b`",
+    ),
+    Fault(
+        f"{_TRACES}/slicing.py",
+        "and event.group is None",
+        "and True",
+        "a collective of a subgroup counts for all ranks",
+    ),
+    Fault(
+        f"{_TRACES}/parting.py",
+        "for statement in branch.body if guard.taken else branch.orelse:",
+        "for statement in branch.orelse if guard.taken else branch.body:",
+        "the exit is looked for in the arm that was not taken",
+    ),
+    Fault(
+        f"{_TRACES}/divergence.py",
+        "if _place(divergence) < _place(known):",
+        "if _place(divergence) > _place(known):",
+        "of what waits for ranks that left, the last collective is named",
+    ),
+    # -- the tables
+    Fault(
+        "distlint/knowledge/facts.py",
+        "for left, kind in reversed(tuple(enumerate(kinds))):",
+        "for left, kind in enumerate(kinds):",
+        "`.module` takes off the innermost layer",
+    ),
+    Fault(
+        "distlint/knowledge/facts.py",
+        "if not row.forwards or attr in row.own:",
+        "if attr in row.own:",
+        "DDP passes attributes on as torch.compile does",
+    ),
+    Fault(
+        "distlint/knowledge/facts.py",
+        "current = conventions.CLASS_BASES.get(current) or bases.BASES.get(current)",
+        "current = conventions.CLASS_BASES.get(current)",
+        "a library class has no bases",
+    ),
+    Fault(
+        "distlint/knowledge/facts.py",
+        "if compared_with in (0, -1) and type(compared_with) is int:",
+        "if compared_with in (0, -1):",
+        "`args.rank == False` asks for the rank",
+    ),
+    Fault(
+        "distlint/knowledge/facts.py",
+        "any_attributes={**known.any_attributes, **by_last},",
+        "any_attributes=known.any_attributes,",
+        "an attribute that the settings list is no rank test",
+    ),
+    # -- the project
+    Fault(
+        "distlint/project/cache.py",
+        "if max(stamp[0], stamp[1]) < newest",
+        "if max(stamp[0], stamp[1]) >= 0",
+        "a file that changed within the clock's tick is taken from the cache",
+    ),
+    Fault(
+        "distlint/project/cache.py",
+        "return sorted(found, reverse=True)",
+        "return sorted(found)",
+        "the entries used last go first",
+    ),
+    Fault(
+        "distlint/project/cache.py",
+        'digest.update(f"{shown}\\0{content}\\0{reported:d}\\n".encode("utf-8", "surrogateescape"))',
+        'digest.update(f"{shown}\\0{content}\\n".encode("utf-8", "surrogateescape"))',
+        "a file that is only imported has the result of one that is checked",
+    ),
+    Fault(
+        "distlint/project/cache.py",
+        "if digest != _checksum(name, payload):",
+        "if not digest:",
+        "an entry that was altered is believed",
+    ),
+    Fault(
+        "distlint/project/fingerprints.py",
+        'key = (finding.code, path, "".join(line.split()))',
+        "key = (finding.code, path, line)",
+        "another indentation gives a finding another name",
+    ),
+    Fault(
+        "distlint/project/baseline.py",
+        "pairs.append((-len(same), old, new))",
+        "pairs.append((len(same), old, new))",
+        "a renamed file is taken for the one it shares least with",
+    ),
+    Fault(
+        "distlint/project/selection.py",
+        "if (unwanted and unwanted >= wanted) or lower > wanted:",
+        "if (unwanted and unwanted > wanted) or lower > wanted:",
+        "`select` wins over an equally specific `ignore`",
+    ),
+    Fault(
+        "distlint/project/suppressions.py",
+        "item.first, item.last = min(item.first, start), max(item.last, token.start[0])",
+        "item.first, item.last = start, start",
+        "a comment covers only the first line of its statement",
+    ),
+    Fault(
+        "distlint/project/suppressions.py",
+        "and all(each.code in running for each in known if match(word, each))",
+        "and any(each.code in running for each in known if match(word, each))",
+        "a comment for a prefix is idle though not all of its rules run",
+    ),
+    Fault(
+        "distlint/project/prefilter.py",
+        'found.append(data[data.rfind(b"\\n", 0, at) + 1 : end])',
+        "found.append(data[at:end])",
+        "`from x import` is not seen by its module",
+    ),
+    # -- fixing
+    Fault(
+        f"{_FIXING}/importing.py",
+        "at = next((i for i, old in enumerate(names) if _name(old) > item.name), len(names))",
+        "at = len(names)",
+        "a new name goes to the end of an import",
+    ),
+    Fault(
+        f"{_FIXING}/importing.py",
+        "return _STANDARD if root in sys.stdlib_module_names else _INSTALLED",
+        "return _INSTALLED",
+        "an import from the standard library goes to the installed ones",
+    ),
+    Fault(
+        f"{_FIXING}/importing.py",
+        "at -= 1  # the comment at the end of the line stays with its name",
+        "pass",
+        "the comment of the last name goes to the new one",
+    ),
+    Fault(
+        f"{_FIXING}/naming.py",
+        "if imported.index >= before or self._meanings[imported.local] != {imported.target}:",
+        "if self._meanings[imported.local] != {imported.target}:",
+        "an import below its use serves for it",
+    ),
+    Fault(
+        f"{_FIXING}/engine.py",
+        "or any(a.contains(b) for a in self.whole for b in other.anchors)",
+        "or False",
+        "something is put beside a statement that another fix removes",
+    ),
+    Fault(
+        f"{_FIXING}/engine.py",
+        "or bool(self.gaps & other.gaps)",
+        "or False",
+        "two fixes put code into one gap",
+    ),
+    Fault(
+        f"{_FIXING}/engine.py",
+        "return Range(self._tree.extent(node.decorators[0]).start, place.end)",
+        "return place",
+        "a function is replaced without its decorators",
+    ),
+    Fault(
+        f"{_FIXING}/rewriting.py",
+        "return self.block(body)  # the handlers of nothing never run",
+        "return False",
+        "a `try` around nothing stays",
+    ),
+    # -- reports
+    Fault(
+        f"{_REPORTING}/sarif.py",
+        'result["ruleIndex"] = index[finding.code]',
+        'result["ruleIndex"] = 0',
+        "every result points to the first rule",
+    ),
+    Fault(
+        f"{_REPORTING}/sarif.py",
+        'return {"uri": quote(path), "uriBaseId": "%SRCROOT%"}',
+        'return {"uri": path, "uriBaseId": "%SRCROOT%"}',
+        "a blank in a path makes an invalid URI",
+    ),
+    Fault(
+        f"{_REPORTING}/gitlab.py",
+        '"lines": {"begin": row.finding.place.line, "end": row.finding.place.end_line},',
+        '"lines": {"begin": row.finding.place.line, "end": row.finding.place.line},',
+        "GitLab marks the first line of a finding alone",
+    ),
+    Fault(
+        f"{_REPORTING}/report.py",
+        "key=lambda row: (-row[1], row[0])",
+        "key=lambda row: (row[1], row[0])",
+        "the rarest rule comes first in the statistics",
+    ),
+    Fault(
+        f"{_REPORTING}/frames.py",
+        "if second - first <= NEAR:",
+        "if second - first < NEAR:",
+        "the lines between two near places are left out",
+    ),
+    Fault(
+        f"{_REPORTING}/frames.py",
+        '0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1',
+        "1",
+        "a mark below wide characters stands too far left",
+    ),
+    # -- the runtime, on one process
+    Fault(
+        f"{_RUNTIME}/wrapping.py",
+        "while (inner := wrapped(model)) is not None:",
+        "if (inner := wrapped(model)) is not None:",
+        "unwrap takes off one layer",
+    ),
+    Fault(
+        f"{_RUNTIME}/state.py",
+        "while here is not None and (inner := _content(here)) is not None and inner[0] != name:",
+        "while False:",
+        "a key that a wrapper has cleaned itself is followed wrongly",
+    ),
+    Fault(
+        f"{_RUNTIME}/state.py",
+        "first = aliases.get(name, name)",
+        "first = name",
+        "tied weights are two tensors in the file",
+    ),
+    Fault(
+        f"{_RUNTIME}/agreement.py",
+        "if world_size() == 1:\n        return condition",
+        "if world_size() == 1:\n        return any_of",
+        "on one process any_rank is always true",
+    ),
+    Fault(
+        f"{_RUNTIME}/devices.py",
+        "if x.device == device:\n            return x",
+        "if x.device == device:\n            return x.clone()",
+        "a tensor that is there already is copied",
+    ),
+    Fault(
+        f"{_RUNTIME}/saving.py",
+        "if isinstance(error, OSError) or not temporary.is_file():",
+        "if not temporary.is_file():",
+        "an OSError of save_fn is asked about once more",
+    ),
+    Fault(
+        f"{_RUNTIME}/saving.py",
+        '.tmp{path.suffix}")',
+        '.tmp")',
+        "a save function that looks at the ending gets another one",
     ),
 )

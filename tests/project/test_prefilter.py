@@ -44,3 +44,17 @@ def test_what_a_full_search_finds_the_minimal_one_finds() -> None:
     literals = [b"barrier", b"dist.barrier", b"get_rank", b"rank"]
     for data in (b"x = dist.barrier()", b"get_rank", b"nothing", b""):
         assert holds_any(data, minimal_literals(literals)) == any(x in data for x in literals)
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        (b"import accelerate\n", True),
+        (b"x = 1\nfrom accelerate import Accelerator", True),
+        (b"    from accelerate import Accelerator\n", True),
+        (b"import os\n# from accelerate\n", False),
+        (b'print("from accelerate")\n', False),
+    ],
+)
+def test_a_literal_of_an_import_is_one_in_imports_alone(text: bytes, held: bool) -> None:
+    assert holds_any(text, [b"from accelerate", b"import accelerate"]) is held

@@ -6,7 +6,8 @@ import textwrap
 
 import pytest
 
-from distlint.project.suppressions import Suppression, find_suppressions
+from distlint.project.suppressions import Suppression, find_suppressions, unused
+from distlint.rule import load_rules
 
 
 def only(text: str) -> Suppression:
@@ -99,3 +100,13 @@ def test_old_macintosh_line_ends() -> None:
 
 def test_an_empty_list_names_nothing() -> None:
     assert find_suppressions("x = 1  # distlint: ignore[]\n") == []
+
+
+def test_a_prefix_is_idle_only_where_all_its_rules_ran() -> None:
+    rules = list(load_rules().values())
+    own = next(rule for rule in rules if rule.code == "DL901")
+    comment = only("save()  # distlint: ignore[DL3]\n")
+    some = {rule.code for rule in rules if rule.code.startswith("DL3")} - {"DL301"}
+    assert unused(comment, "a.py", own, rules, some) is None
+    finding = unused(comment, "a.py", own, rules, {*some, "DL301"})
+    assert finding is not None and "`DL3`" in finding.message

@@ -232,3 +232,25 @@ def test_a_download_in_a_helper_that_knows_of_no_ranks(
     written(tmp_path, files)
     monkeypatch.chdir(tmp_path)
     assert found(Path()) == [("DL301", "tools/fetch.py", 4)]
+
+
+def test_a_write_in_a_helper_of_a_helper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CosyVoice ace7c47 cosyvoice/cli/model.py:85: neither file names a rank, all ranks come to both."""
+    files = {
+        "train.py": (
+            "import torch.distributed as dist\nfrom tools.model import Net\n\n"
+            "dist.init_process_group()\nnet = Net('a')\ndist.barrier()\n"
+        ),
+        "tools/model.py": (
+            "import os\nfrom tools.convert import convert\n\nclass Net:\n"
+            "    def __init__(self, path):\n        os.makedirs('out', exist_ok=True)\n"
+            "        convert(path)\n"
+        ),
+        "tools/convert.py": (
+            "def convert(path):\n    with open(path + '.plan', mode='wb') as file:\n"
+            "        file.write(b'0')\n"
+        ),
+    }
+    written(tmp_path, files)
+    monkeypatch.chdir(tmp_path)
+    assert found(Path()) == [("DL301", "tools/convert.py", 2)]

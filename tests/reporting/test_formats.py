@@ -23,6 +23,7 @@ from distlint.findings import (
 from distlint.project.files import Problem
 from distlint.reporting import concise, github, gitlab, junit, sarif
 from distlint.reporting import json as json_format
+from distlint.reporting.frames import Mark, frame
 from distlint.reporting.report import Report, Reported, Texts
 from distlint.reporting.style import Style
 from distlint.reporting.text import Layout, render
@@ -359,3 +360,49 @@ def test_github_takes_columns_within_one_line_only() -> None:
     assert github.render(report) == (
         "::error file=a%2Cb.py,line=1,endLine=2,title=DL301 name::a,b.py:1:1: DL301 Text"
     )
+
+
+def test_a_path_is_an_uri_in_sarif(report: Report) -> None:
+    finding = report.findings[1].finding
+    report.findings = [
+        Reported(replace(finding, place=replace(finding.place, path="my runs/größe#1.py")), "f1")
+    ]
+    ((result,),) = (run["results"] for run in json.loads(sarif.render(report))["runs"])
+    artifact = result["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert artifact["uri"] == "my%20runs/gr%C3%B6%C3%9Fe%231.py"
+
+
+def test_gitlab_marks_all_lines_of_a_finding(report: Report) -> None:
+    finding = report.findings[0].finding
+    report.findings = [Reported(replace(finding, place=replace(finding.place, end_line=7)), "f1")]
+    (row,) = json.loads(gitlab.render(report))
+    assert row["location"]["lines"] == {"begin": 5, "end": 7}
+
+
+def test_the_most_frequent_rule_comes_first_in_the_statistics(report: Report) -> None:
+    save, deadlock = report.findings
+    report.findings = [save, deadlock, deadlock]
+    assert [(code, count) for code, _, count in report.statistics()] == [("DL101", 2), ("DL301", 1)]
+    report.findings = [deadlock, save]
+    assert [code for code, _, _ in report.statistics()] == ["DL101", "DL301"]
+
+
+FRAMED = "\n".join(f"line_{number}()" for number in range(1, 21)) + "\n"
+
+
+def framed(*lines: int) -> list[str]:
+    """The numbers and marks of a frame around these lines, of which the first is the finding's."""
+    texts = Texts({"a.py": FRAMED})
+    marks = [Mark(Place("a.py", line, 0, line, 5), primary=line == lines[0]) for line in lines]
+    return [row.split()[0] for row in frame(marks, texts, Style(False, True), 80)]
+
+
+def test_lines_between_near_places_are_shown() -> None:
+    assert framed(10, 14) == ["9", "10", "│", "11", "12", "13", "14", "│"]
+    assert framed(10, 15) == ["9", "10", "│", "11", "⋮", "15", "│"]
+
+
+def test_an_empty_place_is_marked() -> None:
+    marks = [Mark(Place("a.py", 3, 4, 3, 4), primary=True)]
+    rows = frame(marks, Texts({"a.py": FRAMED}), Style(False, True), 80)
+    assert [row.partition("^")[1] for row in rows].count("^") == 1

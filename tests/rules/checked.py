@@ -23,3 +23,15 @@ def lines_of(code: str, tmp_path: Path, text: str, capsys: pytest.CaptureFixture
 def marked(text: str) -> list[int]:
     """The lines that end in the mark `# here`."""
     return [n for n, line in enumerate(text.splitlines(), 1) if line.endswith("# here")]
+
+
+def findings_in(
+    code: str, tmp_path: Path, files: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> list[tuple[str, int]]:
+    """The files and lines of the findings of one rule in a project."""
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(SystemExit):
+        main(["check", "--no-cache", "--select", code, "--output-format", "json", str(tmp_path)])
+    found = json.loads(capsys.readouterr().out)["findings"]
+    return [(Path(finding["path"]).name, finding["line"]) for finding in found]

@@ -183,6 +183,39 @@ def test_torch_save_on_a_full_disk(tmp_path: Path) -> None:
     assert left == "a.pt 3.0"
 
 
+def tied() -> Any:
+    """Two layers that share a weight, one of them recomputed in the backward pass."""
+    from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper
+
+    net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 2))
+    net[1].weight = net[0].weight
+    net[1] = checkpoint_wrapper(net[1])
+    return net
+
+
+def test_a_state_has_the_names_of_the_net() -> None:
+    state = runtime.full_state_dict(torch.nn.DataParallel(torch.compile(tied())))
+    assert set(state) == {"0.weight", "0.bias", "1.weight", "1.bias"}
+    assert state["0.weight"] is state["1.weight"]
+    assert state["0.bias"] is not state["1.bias"]
+
+
+def test_a_net_is_found_through_all_its_wrappers() -> None:
+    net = torch.nn.Linear(2, 2)
+    for model in (
+        torch.nn.DataParallel(torch.compile(net)),
+        torch.compile(torch.nn.DataParallel(net)),
+    ):
+        assert runtime.unwrap(model) is net
+
+
+@pytest.mark.parametrize("condition", [True, False])
+def test_one_process_agrees_with_itself(condition: bool) -> None:
+    for given_ in (condition, torch.tensor([int(condition)])):
+        assert runtime.any_rank(given_) is condition
+        assert runtime.all_ranks(given_) is condition
+
+
 def test_full_state_dict_refuses_other_objects() -> None:
     """A state dict is not a model."""
     with pytest.raises(TypeError, match="not dict"):
@@ -202,11 +235,41 @@ def test_full_state_dict_refuses_other_objects() -> None:
         ({"RANK": "3"}, (0, 1, 0)),
         ({"RANK": "5", "WORLD_SIZE": "8", "SLURM_LOCALID": "2"}, (5, 8, 2)),
         ({"RANK": "5", "WORLD_SIZE": "8"}, (5, 8, 5)),
+        # srun and mpirun alone, without a launcher of torch's.
+        ({"SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": "3", "SLURM_LOCALID": "1"}, (3, 4, 1)),
+        (
+            {
+                "OMPI_COMM_WORLD_SIZE": "4",
+                "OMPI_COMM_WORLD_RANK": "2",
+                "OMPI_COMM_WORLD_LOCAL_RANK": "0",
+            },
+            (2, 4, 0),
+        ),
+        ({"PMI_SIZE": "2", "PMI_RANK": "1", "MPI_LOCALRANKID": "1"}, (1, 2, 1)),
+        ({"WORLD_SIZE": "4", "SLURM_PROCID": "3", "SLURM_LOCALID": "3"}, (3, 4, 3)),
+        # A batch script is one process of the job, and what torchrun starts inside a step has its own ranks.
+        ({"SLURM_NTASKS": "4", "SLURM_PROCID": "0", "SLURM_LOCALID": "0"}, (0, 1, 0)),
+        (
+            {
+                "SLURM_STEP_NUM_TASKS": "2",
+                "SLURM_PROCID": "1",
+                "SLURM_LOCALID": "0",
+                "RANK": "5",
+                "WORLD_SIZE": "8",
+                "LOCAL_RANK": "1",
+            },
+            (5, 8, 1),
+        ),
     ],
 )
 def test_rank_info(variables: dict[str, str], expected: tuple[int, int, int]) -> None:
     """From the group, else from the launcher, else alone."""
-    none = dict.fromkeys(("RANK", "WORLD_SIZE", "LOCAL_RANK", "SLURM_LOCALID"))
+    none = {
+        name: None
+        for name in os.environ
+        if name.startswith(("SLURM_", "OMPI_", "PMI_", "MPI_", "MV2_", "JSM_"))
+        or name in ("RANK", "WORLD_SIZE", "LOCAL_RANK")
+    }
     with runtime.temporary_env(**{**none, **variables}):
         info = runtime.rank_info()
     assert (info.rank, info.world_size, info.local_rank) == expected
@@ -533,6 +596,13 @@ def test_nests_keep_their_types() -> None:
     # The argument is as it was.
     assert nest["encoding"]["input_ids"] is there
     assert nest["batch"].tokens is there
+
+
+def test_what_is_there_already_is_not_copied() -> None:
+    tensor = torch.ones(2)
+    nest = {"pair": Pair(tensor, 1), "list": [tensor], "batch": Batch(tensor, "name")}
+    assert runtime.to_device_of(tensor, torch.zeros(1)) is tensor
+    assert runtime.to_device_of(nest, torch.zeros(1)) is nest
 
 
 def test_modules_to_go_by() -> None:

@@ -6,8 +6,10 @@ import ast
 
 from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.members import convention
+from distlint.analysis.interpreter.signals import set_by_signal
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
+    Entries,
     Value,
     Variance,
     Wrap,
@@ -64,7 +66,8 @@ def _self_value(frame: Frame, receiver: Value | None) -> Value:
     cls = frame.function.cls
     assert cls is not None
     type_ = receiver.type if receiver is not None and receiver.type else cls.full_name
-    target = cls if frame.function.has_decorator("classmethod") else None
+    made = frame.summaries.classes.get(type_, cls)
+    target = made if frame.function.has_decorator("classmethod") else None
     return Value(("self",), type=type_, target=target, truth=True)
 
 
@@ -74,7 +77,7 @@ def assign(frame: Frame, target: ast.expr, value: Value) -> None:
         case ast.Name(id=name):
             value = _controlled(frame, value)
             if frame.signalled is not None and name in frame.signalled:
-                value = frame.summaries.set_by_signal(value, frame.signalled[name], frame.module)
+                value = set_by_signal(value, frame.signalled[name], frame.module)
             frame.variables.bind(name, value)
         case ast.Attribute():
             _assign_attribute(frame, target, value)
@@ -83,7 +86,7 @@ def assign(frame: Frame, target: ast.expr, value: Value) -> None:
         case ast.Tuple() | ast.List():
             _unpack(frame, target.elts, value)
         case ast.Starred():
-            assign(frame, target.value, value.replace(items=None, const=UNKNOWN))
+            assign(frame, target.value, value)
 
 
 def _controlled(frame: Frame, value: Value) -> Value:
@@ -126,17 +129,25 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value) -> None
 
 def _assign_item(frame: Frame, target: ast.Subscript, value: Value) -> None:
     base = frame.evaluate(target.value)
-    frame.evaluate(target.slice)
+    index = frame.evaluate(target.slice)
     path = dotted_name(target.value)
     if not path or path not in frame.variables:
         return
+    changed = base
     if value.variance is Variance.RANK_LOCAL and value.variance > base.variance:
         changed = base.replace(
             variance=value.variance, origin=value.origin, const=UNKNOWN, items=None
         )
-        frame.variables.refine(path, changed)
     elif base.items is not None:
-        frame.variables.refine(path, base.replace(items=None, const=UNKNOWN))
+        changed = base.replace(items=None, const=UNKNOWN)
+    if isinstance(index.const, str):
+        known = base.entries or Entries({}, base)
+        named = {**known.named, index.const: _controlled(frame, value)}
+        changed = changed.replace(entries=Entries(named, known.rest))
+    elif base.entries is not None and changed is not base:
+        changed = changed.replace(entries=None)
+    if changed is not base:
+        frame.variables.refine(path, changed)
 
 
 def _flag(frame: Frame, target: ast.Attribute, value: Value) -> Value:
@@ -149,7 +160,12 @@ def _flag(frame: Frame, target: ast.Attribute, value: Value) -> Value:
 def _unpack(frame: Frame, targets: list[ast.expr], value: Value) -> None:
     starred = next((i for i, t in enumerate(targets) if isinstance(t, ast.Starred)), None)
     items = value.items
-    if items is not None and starred is None and len(items) >= len(targets):
+    if items is not None and starred is not None and len(items) >= len(targets) - 1:
+        # `model, *_ = deepspeed.initialize(…)`: the others take theirs, the starred one the rest.
+        end = len(items) - (len(targets) - 1 - starred)
+        rest = Value(("item", value.key, starred), items=items[starred:end])
+        items = (*items[:starred], rest, *items[end:])
+    if items is not None and len(items) >= len(targets):
         for element, item in zip(targets, items, strict=False):
             assign(frame, element, item)
         return

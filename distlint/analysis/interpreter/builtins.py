@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.libraries import external, unknown_result
-from distlint.analysis.interpreter.members import attribute_of
+from distlint.analysis.interpreter.members import attribute_of, class_of_instance
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
     Value,
@@ -140,6 +140,8 @@ def _kind_question(frame: Frame, node: ast.Call, name: str, args: list[Value]) -
         kinds = {facts.WRAPPER_TYPES.get(w.kind) for w in args[0].wraps[-1:]}
         if isinstance(asked, str) and asked in kinds:
             return constant(True)
+    if name == "type" and len(args) == 1 and (cls := class_of_instance(frame, args[0])) is not None:
+        return cls
     if len(args) == 2 and args[0].const is None and args[0].known and name == "isinstance":
         return constant(False, args[0].variance, args[0].origin)
     return Value(key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Hashable
+from typing import Final
 
 from distlint.analysis.interpreter.builtins import builtin
 from distlint.analysis.interpreter.frame import Frame
@@ -24,13 +25,14 @@ from distlint.analysis.interpreter.signature import bind, deciding_decorator, wi
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
     Closure,
+    Entries,
     Partial,
     Value,
     Variance,
     constant,
     variance_of,
 )
-from distlint.analysis.program.definitions import Class, Function, dotted_name
+from distlint.analysis.program.definitions import Class, Function, dotted_name, last_name
 from distlint.knowledge import facts, failures, hooks
 
 
@@ -39,6 +41,8 @@ def evaluate_call(frame: Frame, node: ast.Call) -> Value:
     if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
         return _super(frame, node)
     function = frame.evaluate(node.func)
+    if isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES_ENTRIES:
+        _forget_entries(frame, node.func.value)
     args: list[Value] = []
     known_arguments = True
     for argument in node.args:
@@ -59,7 +63,21 @@ def evaluate_call(frame: Frame, node: ast.Call) -> Value:
         else:
             known_arguments = False
             keywords["**"] = value  # no parameter has this name; what is in it goes into the result
+            if value.entries is not None:
+                # s1 77272c6 train/sft.py:37: `kwargs = {"device_map": "auto"}`, handed on as `**kwargs`.
+                keywords.update(value.entries.named)
     return dispatch(frame, node, function, args, keywords, known_arguments)
+
+
+_CHANGES_ENTRIES: Final = frozenset({"update", "pop", "popitem", "clear", "setdefault"})
+"""Methods of a dict after which other things are under its keys."""
+
+
+def _forget_entries(frame: Frame, owner: ast.expr) -> None:
+    path = dotted_name(owner)
+    known = frame.variables.get(path) if path else None
+    if known is not None and known.entries is not None:
+        frame.variables.refine(path, known.replace(entries=None))
 
 
 def dispatch(
@@ -160,6 +178,9 @@ def _method(
     assert isinstance(node.func, ast.Attribute)
     name = node.func.attr
     if receiver is not None:
+        entry = _entry(receiver, name, args)
+        if entry is not None:
+            return entry
         if isinstance(receiver.target, str) and receiver.target == SUPER:
             method, outside = super_method(frame, name)
             this = receiver.receiver
@@ -192,6 +213,14 @@ def _method(
     return external(frame, node, known or f".{name}", receiver, args, keywords)
 
 
+def _entry(receiver: Value, method: str, args: list[Value]) -> Value | None:
+    """What `get` gives of a dict whose entries are known."""
+    if receiver.entries is None or receiver.type is not None or method != "get" or not args:
+        return None
+    key = args[0].const
+    return receiver.entries.at(key) if isinstance(key, str) else None
+
+
 def _construct(
     frame: Frame,
     node: ast.Call,
@@ -208,6 +237,7 @@ def _construct(
         tags=tags,
         variance=variance,
         origin=origin,
+        entries=_record(frame, cls, args, keywords),
     )
     init = frame.summaries.program.find_method(cls, "__init__")
     if init is not None:
@@ -226,6 +256,33 @@ def _construct(
                 break
     frame.site(node, cls.full_name, None, args, keywords, (), None)
     return instance
+
+
+def _record(
+    frame: Frame, cls: Class, args: list[Value], keywords: dict[str, Value]
+) -> Entries | None:
+    """What a dataclass or named tuple is made of, by the names of its fields.
+
+    Plain constants are left out: whoever holds the same object may have changed them.
+    """
+    owners, outside = frame.summaries.program.mro(cls)
+    if not any(last_name(d) == "dataclass" for d in cls.node.decorator_list) and (
+        "typing.NamedTuple" not in outside
+    ):
+        return None
+    names = [
+        statement.target.id
+        for owner in reversed(owners)
+        for statement in owner.node.body
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
+    ]
+    given = {**dict(zip(names, args, strict=False)), **keywords}
+    named = {
+        name: value
+        for name, value in given.items()
+        if value.wraps or value.type is not None or value.variance is not Variance.UNIFORM
+    }
+    return Entries(named, Value(("record", id(cls)))) if named else None
 
 
 def call_project(
@@ -287,6 +344,8 @@ def call_project(
         frame.steps.append(CallStep(summary, node, _not_told(summary, bound)))
     returned = summary.returns
     if returned is None:
+        if summary.arguments is not None:
+            return unknown_result(frame, node, [*args, *keywords.values()], pure=False)
         return constant(None)
     key = returned.key
     if (

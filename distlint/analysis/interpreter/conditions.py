@@ -14,6 +14,7 @@ from distlint.analysis.interpreter.ir import (
 )
 from distlint.analysis.interpreter.narrowing import narrow
 from distlint.analysis.interpreter.values import (
+    NO_TAGS,
     UNKNOWN,
     Closure,
     Value,
@@ -138,7 +139,8 @@ def compare(frame: Frame, node: ast.Compare) -> Value:
     results: list[Value] = []
     for op, comparator in zip(node.ops, node.comparators, strict=True):
         right = frame.evaluate(comparator)
-        if "world_size" in left.tags | right.tags and "rank" in left.tags | right.tags:
+        tags = left.tags | right.tags if left.tags or right.tags else NO_TAGS
+        if "world_size" in tags and "rank" in tags:
             frame.note_dependence("is_last")  # `rank == world_size - 1`
         results.append(_compare_pair(left, op, right))
         left = right

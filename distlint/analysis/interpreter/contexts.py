@@ -7,6 +7,7 @@ import ast
 from distlint.analysis.interpreter.assignment import assign
 from distlint.analysis.interpreter.frame import WITHOUT_GRADIENTS, Frame
 from distlint.analysis.interpreter.ir import (
+    CallSite,
     InlineBody,
     Layer,
     Summary,
@@ -18,6 +19,7 @@ from distlint.analysis.interpreter.values import (
 )
 from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.knowledge.schema import CallRow, Effect
+from distlint.nodes import walk
 
 
 def follow_with(frame: Frame, statement: ast.With | ast.AsyncWith) -> bool:
@@ -32,16 +34,18 @@ def _items(frame: Frame, statement: ast.With | ast.AsyncWith, items: list[ast.wi
     if not frame.scope.without_gradients and _turns_gradients_off(item.context_expr):
         with frame.within(frame.scope._replace(without_gradients=True)):
             return _items(frame, statement, items)
+    recorded = len(frame.summary.calls)
     value = frame.evaluate(item.context_expr)
-    row = _context_row(frame, item.context_expr)
+    own = _own_site(frame.summary.calls[recorded:], item.context_expr)
+    row = next((row for row in own.rows if row.context), None) if own is not None else None
     if item.optional_vars is not None:
         assign(frame, item.optional_vars, value)
     if value.type == "generator" and value.receiver is not None:
         return _around_generator(frame, statement, items, value.receiver.const)
     suppress = _suppresses(item.context_expr)
     attempt = Try(statement, [], [[]] if suppress else [], [], [])
-    if row is not None:
-        _enter_context(frame, row, item.context_expr, attempt)
+    if own is not None and row is not None:
+        _enter_context(frame, own, row, attempt)
     methods = _context_methods(frame, value)
     if methods is not None:
         frame.call(Closure(methods[0], {}, value), [], {}, item.context_expr, None)
@@ -69,8 +73,18 @@ def _around_generator(
     with frame.filling([]) as body:
         alive = _items(frame, statement, items[1:])
     if body or summary.steps:
-        frame.steps.append(InlineBody(summary, statement, body))
-    return alive
+        frame.steps.append(InlineBody(summary, statement, body, []))
+    return alive or _may_catch(summary.function)
+
+
+def _may_catch(function: Function) -> bool:
+    """Whether a generator goes on behind an exception that is raised at its `yield`."""
+    return any(
+        isinstance(attempt, ast.Try)
+        and any(not isinstance(handler.body[-1], ast.Raise) for handler in attempt.handlers)
+        and any(isinstance(n, ast.Yield) for statement in attempt.body for n in walk(statement))
+        for attempt in walk(function.node)
+    )
 
 
 def _context_methods(frame: Frame, value: Value) -> tuple[Function, Function] | None:
@@ -82,19 +96,14 @@ def _context_methods(frame: Frame, value: Value) -> tuple[Function, Function] | 
     return (enter, leave) if enter is not None and leave is not None else None
 
 
-def _context_row(frame: Frame, expression: ast.expr) -> CallRow | None:
-    if not isinstance(expression, ast.Call):
-        return None
-    for site in reversed(frame.summary.calls[-4:]):
-        if site.node is expression:
-            return next((row for row in site.rows if row.context), None)
-    return None
+def _own_site(sites: list[CallSite], expression: ast.expr) -> CallSite | None:
+    """The call that an expression is, among those that evaluating it recorded."""
+    return next((site for site in reversed(sites) if site.node is expression), None)
 
 
-def _enter_context(frame: Frame, row: CallRow, expression: ast.expr, attempt: Try) -> None:
+def _enter_context(frame: Frame, site: CallSite, row: CallRow, attempt: Try) -> None:
     """The enter and exit halves of a library's context manager."""
-    site = next((s for s in reversed(frame.summary.calls) if s.node is expression), None)
-    if site is None or row.effect not in (
+    if row.effect not in (
         Effect.COLLECTIVE,
         Effect.SHARDED_COLLECTIVE,
         Effect.WRAPPED_COLLECTIVE,
@@ -109,12 +118,12 @@ def _enter_context(frame: Frame, row: CallRow, expression: ast.expr, attempt: Tr
         frame.note_dependence(kind)
         first = bool(frame.summary.rank.fact(kind))
         with frame.filling(attempt.final if first else frame.steps):
-            frame.event(row, layer, expression, site)
+            frame.event(row, layer, site.node, site)
         return
-    frame.event(row, layer, expression, site)
+    frame.event(row, layer, site.node, site)
     if row.exit_too:
         with frame.filling(attempt.final):
-            frame.event(row, layer, expression, site)
+            frame.event(row, layer, site.node, site)
 
 
 def _turns_gradients_off(expression: ast.expr) -> bool:

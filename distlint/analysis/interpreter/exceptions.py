@@ -33,14 +33,16 @@ def follow_try(frame: Frame, statement: ast.Try) -> bool:
     """`try`: a handler starts from what the body may have done up to any point."""
     before = frame.variables.copy()
     attempt = Try(statement, [], [], [], [], expects_out_of_memory(statement))
+    asked = len(frame.summary.rank_conditions)
     with frame.filling(attempt.body), frame.within(frame.scope.attempted(statement)):
         alive = frame.execute(statement.body)
+    arms = {guard.node: guard.taken for guard in frame.summary.rank_conditions[asked:]}
     failed = before.merge(frame.variables, id(statement))
     if alive:
         with frame.filling(attempt.orelse):
             alive = frame.execute(statement.orelse)
     ends = [frame.variables] if alive else []
-    for handler in statement.handlers:
+    for handler in [] if _is_idle(statement.body, arms) else statement.handlers:
         frame.variables = failed.copy()
         if handler.name:
             caught = Value(("exception", id(handler)), tags=frozenset({"exception"}))
@@ -57,6 +59,25 @@ def follow_try(frame: Frame, statement: ast.Try) -> bool:
     if attempt.body or attempt.orelse or attempt.final or any(attempt.handlers):
         frame.steps.append(attempt)
     return bool(ends) and final_alive
+
+
+def _is_idle(body: list[ast.stmt], arms: dict[ast.expr, bool]) -> bool:
+    """Whether this class of ranks does nothing in a block but ask who it is: nothing there can fail.
+
+    `arms` are the conditions of the rank that it met, with the arm that it took.
+    """
+    left = list(reversed(body))
+    while left:
+        match left.pop():
+            case ast.Pass():
+                continue
+            case ast.Break() | ast.Continue() | ast.Return(value=None):
+                return True
+            case ast.If(test=test, body=then, orelse=orelse) if test in arms:
+                left += reversed(then if arms[test] else orelse)
+            case _:
+                return False
+    return True
 
 
 def expects_out_of_memory(statement: ast.Try) -> ast.ExceptHandler | None:

@@ -13,14 +13,13 @@ from distlint.analysis.interpreter.assignment import assign
 from distlint.analysis.interpreter.calls import evaluate_call
 from distlint.analysis.interpreter.conditions import boolean, compare, conditional, negate
 from distlint.analysis.interpreter.frame import Frame
-from distlint.analysis.interpreter.ir import (
-    Yield,
-)
+from distlint.analysis.interpreter.ir import InlineBody, Summary, Yield
 from distlint.analysis.interpreter.iteration import element_of, loop_over
 from distlint.analysis.interpreter.members import attribute, name_value, subscript
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
     Closure,
+    Entries,
     Value,
     constant,
     join,
@@ -45,6 +44,7 @@ _BINARY: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
 
 
 _MAX_ITEMS: Final = 64
+_PATH: Final = "pathlib.Path"
 
 _MAX_INT: Final = 1 << 40
 _MAX_TEXT: Final = 1000
@@ -115,11 +115,13 @@ def binary(left: Value, right: Value, op: ast.operator) -> Value:
     ):
         items = left.items * right.const
     key = ("binary", type(op).__name__, left.key, right.key)
+    joined = isinstance(op, ast.Div) and _PATH in (left.type, right.type)
     return Value(
         key,
         UNKNOWN,
         variance,
         origin,
+        type=_PATH if joined else None,
         tags=tags - {"world_size"} if not left.known or not right.known else tags,
         items=items,
     )
@@ -179,8 +181,20 @@ def _sequence(frame: Frame, node: ast.Tuple | ast.List | ast.Set) -> Value:
 
 def _dict(frame: Frame, node: ast.Dict) -> Value:
     values = [frame.evaluate(v) for v in node.values]
-    values += [frame.evaluate(k) for k in node.keys if k is not None]
-    variance, origin, tags = variance_of(values)
+    keys = [frame.evaluate(k) if k is not None else None for k in node.keys]
+    variance, origin, tags = variance_of([*values, *(k for k in keys if k is not None)])
+    named: dict[str, Value] = {}
+    others: list[Value] = []
+    for key, value in zip(keys, values, strict=True):
+        if key is not None and isinstance(key.const, str):
+            named[key.const] = value
+        elif key is None and value.entries is not None:
+            named |= value.entries.named
+            others.append(value.entries.rest)
+        else:
+            others += [value] if key is None else [key, value]
+    of_others = variance_of(others)
+    rest = Value(("display", id(node), "rest"), UNKNOWN, *of_others[:2], tags=of_others[2])
     return Value(
         ("display", id(node)),
         UNKNOWN,
@@ -188,6 +202,7 @@ def _dict(frame: Frame, node: ast.Dict) -> Value:
         origin,
         tags=tags,
         truth=bool(node.keys) if all(node.keys) else None,
+        entries=Entries(named, rest),
     )
 
 
@@ -252,8 +267,16 @@ def _await(frame: Frame, node: ast.Await) -> Value:
 
 
 def _yield(frame: Frame, node: ast.Yield | ast.YieldFrom) -> Value:
-    if node.value is not None:
-        frame.yielded(frame.evaluate(node.value))
+    value = frame.evaluate(node.value) if node.value is not None else None
+    if isinstance(node, ast.YieldFrom) and value is not None and value.type == "generator":
+        assert value.receiver is not None
+        inner: Summary = value.receiver.const
+        if inner.returns is not None:
+            frame.yielded(inner.returns)
+        frame.steps.append(InlineBody(inner, node, [Yield(node)], []))
+        return Value(("yield", id(node)))
+    if value is not None:
+        frame.yielded(value)
     frame.steps.append(Yield(node))
     return Value(("yield", id(node)))
 

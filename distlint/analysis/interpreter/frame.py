@@ -17,7 +17,7 @@ from distlint.analysis.interpreter.ir import (
     Step,
     Summary,
 )
-from distlint.analysis.interpreter.ranks import DEPENDENCE_BY_KIND, RankClass
+from distlint.analysis.interpreter.ranks import RANK_KINDS, RankClass
 from distlint.analysis.interpreter.scope import Scope
 from distlint.analysis.interpreter.signals import SignalWrites
 from distlint.analysis.interpreter.values import (
@@ -92,7 +92,7 @@ class SummarySource(Protocol):
         """What a name means at the top level of a module."""
         ...
 
-    def class_attribute(self, cls: Class, attr: str, asker: Summary) -> Value | None:
+    def class_attribute(self, cls: Class, attr: str) -> Value | None:
         """The value of a class variable."""
         ...
 
@@ -102,10 +102,6 @@ class SummarySource(Protocol):
 
     def flag(self, cls: Class, attr: str, value: Value | None) -> Value | None:
         """The value of an attribute, as a signal handler may have changed it."""
-        ...
-
-    def set_by_signal(self, value: Value, node: ast.AST, module: Module) -> Value:
-        """A value as it may be after a signal handler was registered that writes it."""
         ...
 
 
@@ -194,9 +190,8 @@ class Frame(ABC):
 
     def note_dependence(self, kind: str) -> None:
         """Note that this run depends on a predicate of this kind."""
-        asked = DEPENDENCE_BY_KIND.get(kind)
-        if asked is not None:
-            self.summary.depends_on.add(asked)
+        if kind in RANK_KINDS:
+            self.summary.depends_on.add(kind)
 
     def rank_value(self, kind: str, node: ast.AST, text: str) -> Value:
         """The value of a predicate or number that depends on the rank."""
@@ -215,6 +210,7 @@ class Frame(ABC):
         tags = frozenset({"rank", f"kind:{kind}"})
         if fact is None:
             # A position inside a subgroup, a node's number: differs, in a way that is not followed.
+            self.summary.depends_on.add(kind)
             return Value(
                 (kind, text, rank.rank), UNKNOWN, Variance.RANK_DEPENDENT, origin, tags=tags
             )

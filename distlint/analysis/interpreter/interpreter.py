@@ -23,9 +23,12 @@ class Interpreter(Frame):
         """The value of an expression; the steps that evaluating it takes are appended."""
         if self.depth > _MAX_DEPTH:
             return Value(("deep", id(node)))
+        if node.__class__ is ast.Name:
+            local = self.variables.values.get(node.id)
+            if local is not None:
+                return local
         self.depth += 1
-        handler = EXPRESSIONS.get(node.__class__)
-        value = handler(self, node) if handler is not None else operands(self, node)
+        value = EXPRESSIONS.get(node.__class__, operands)(self, node)
         self.depth -= 1
         return value
 

@@ -30,9 +30,12 @@ class Layer(enum.IntEnum):
     """When the model is in DDP too: forward and backward."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Guard:
-    """A condition that held (or did not) where something happened."""
+    """A condition that held (or did not) where something happened.
+
+    Never changed; not frozen, as one is made at each condition and frozen ones cost three times as much.
+    """
 
     node: ast.expr
     module: Module
@@ -47,13 +50,14 @@ class CallSite:
 
     name      canonical dotted name of what is called ("torch.save"; for a method of a known class
               "accelerate.Accelerator.gather"; ".save_pretrained" where only the method is known)
+    method    the last part of the name
     callee    the project function that is called, where it was resolved
     rows      what the tables say of it
     guards    conditions in force, outermost first; loops: enclosing loops, outermost first
     """
 
     __slots__ = (
-        "args", "callee", "function", "guards", "keywords", "loops", "name", "node", "order",
+        "args", "callee", "function", "guards", "keywords", "loops", "method", "name", "node", "order",
         "receiver", "result", "rows", "statement", "tries",
     )  # fmt: skip
 
@@ -76,6 +80,7 @@ class CallSite:
         self.node = node
         self.function = function
         self.name = name
+        self.method = name.rpartition(".")[2]
         self.receiver = receiver
         self.args = args
         self.keywords = keywords
@@ -92,11 +97,6 @@ class CallSite:
     def module(self) -> Module:
         """The file it stands in."""
         return self.function.module
-
-    @property
-    def method(self) -> str:
-        """The last part of the name."""
-        return self.name.rpartition(".")[2]
 
     def argument(self, position: int | None, keyword: str = "") -> Value | None:
         """The value of an argument by position or keyword; None where it is not given."""
@@ -253,6 +253,8 @@ class InlineBody:
     summary: Summary
     node: ast.AST
     body: list[Step]
+    orelse: list[Step]
+    """What follows where a `for` comes to the end of the generator."""
 
 
 @dataclass(slots=True, eq=False)

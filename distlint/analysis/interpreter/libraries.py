@@ -53,7 +53,7 @@ def external(
     by_name = name.startswith(".")
     tables = frame.knowledge
     known = tables.methods.get(name[1:], ()) if by_name else tables.calls.get(name, ())
-    rows = tuple(row for row in known if _takes_effect(row, node, args, keywords))
+    rows = tuple([row for row in known if _takes_effect(row, node, args, keywords)])
     site = frame.site(node, name, receiver, args, keywords, rows, None)
     inputs = [*args, *keywords.values()]
     if not known:

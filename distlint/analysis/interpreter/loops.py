@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable
 from typing import Final
 
 from distlint.analysis.interpreter.assignment import assign
@@ -21,11 +21,13 @@ from distlint.analysis.interpreter.values import (
     Value,
     Variance,
 )
+from distlint.analysis.interpreter.variables import Variables
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.syntax import assigned_names
 from distlint.nodes import children, walk
 
 _MAX_UNROLL: Final = 8
+_MAX_PASSES: Final = 4
 _PURE: Final = frozenset(
     {"isinstance", "issubclass", "hasattr", "callable", "len", "bool", "int", "str", "type", "id"}
 )
@@ -55,25 +57,44 @@ def follow_while(frame: Frame, statement: ast.While) -> bool:
     key = ("loop", id(statement))
     loop = Loop(statement, key, None, [], [], volatile={key})
     loop.once = _holds_at_first(frame, statement.test)
-    _havoc(frame, assigned, statement)
-    with frame.filling([]) as head:
-        test = frame.evaluate(statement.test)
-        frame.note_rank_condition(statement.test, test, False)
+    open_ = OpenLoop(statement, loop, assigned)
+    head: list[Step] = []
+    entered = True
+
+    def turn() -> None:
+        nonlocal entered
+        with frame.filling([]) as steps:
+            test = frame.evaluate(statement.test)
+            frame.note_rank_condition(statement.test, test, False)
+        head[:] = steps
+        truth = test.truthiness()
+        entered = truth is not False or test.variance is Variance.UNIFORM
+        if entered:
+            scope = _ask(frame, loop, statement.test, test).inside(open_)
+            with frame.filling([]) as body, frame.within(scope):
+                if frame.execute(statement.body):
+                    body.extend(head)
+            loop.body = body
+
+    _follow_turns(frame, open_, turn)
     frame.steps.extend(head)
-    truth = test.truthiness()
-    if truth is False and test.variance is not Variance.UNIFORM:
+    if not entered:
         return frame.execute(statement.orelse)
-    loop.endless = truth is True
-    loop.module = frame.module
-    scope = frame.scope
-    if truth is None:
-        loop.key = ("while", test.key)
-        loop.volatile.add(loop.key)
-        if test.variance is not Variance.UNIFORM:
-            loop.local = test
-        scope = scope.under(frame.guard(statement.test, test, True))
-    _repeat(frame, OpenLoop(statement, loop, assigned), scope, tail=head)
+    _close(frame, loop, statement)
     return not loop.endless or _contains_break(statement.body)
+
+
+def _ask(frame: Frame, loop: Loop, node: ast.expr, test: Value) -> Scope:
+    """Note what decides about the next turn of a `while`; returns the scope of its body."""
+    truth = test.truthiness()
+    loop.endless = truth is True
+    loop.module = frame.module if test.variance is Variance.UNIFORM else None
+    if truth is not None:
+        return frame.scope
+    loop.key = ("while", test.key)
+    loop.volatile.add(loop.key)
+    loop.local = test if test.variance is not Variance.UNIFORM else None
+    return frame.scope.under(frame.guard(node, test, True))
 
 
 def follow_for(frame: Frame, statement: ast.For | ast.AsyncFor) -> bool:
@@ -88,9 +109,16 @@ def follow_for(frame: Frame, statement: ast.For | ast.AsyncFor) -> bool:
     loop = Loop(statement, key, None, [], [], volatile={key})
     if iterable.variance is not Variance.UNIFORM and iterable.tags & UNEVEN:
         loop.local = iterable
-    _havoc(frame, assigned, statement)
-    element = (statement.target, iterable)
-    _repeat(frame, OpenLoop(statement, loop, assigned), frame.scope, element=element)
+    open_ = OpenLoop(statement, loop, assigned)
+
+    def turn() -> None:
+        with frame.filling([]) as body, frame.within(frame.scope.inside(open_)):
+            assign(frame, statement.target, element_of(iterable, statement.target))
+            frame.execute(statement.body)
+        loop.body = body
+
+    _follow_turns(frame, open_, turn)
+    _close(frame, loop, statement)
     return True
 
 
@@ -115,57 +143,94 @@ def _over_generator(
 ) -> bool:
     """A loop over a project's generator: its body stands at the generator's `yield`."""
     assert iterable.receiver is not None
-    _havoc(frame, assigned, statement)
-    before = frame.variables.copy()
-    with frame.filling([]) as body, frame.within(frame.scope.inside(OpenLoop(statement))):
-        assign(frame, statement.target, Value(("element", id(statement))))
-        frame.execute(statement.body)
-    frame.variables = before.merge(frame.variables, id(statement))
-    frame.steps.append(InlineBody(iterable.receiver.const, statement, body))
-    return frame.execute(statement.orelse)
+    inside = InlineBody(iterable.receiver.const, statement, [], [])
+    open_ = OpenLoop(statement, None, assigned)
+
+    def turn() -> None:
+        with frame.filling([]) as body, frame.within(frame.scope.inside(OpenLoop(statement))):
+            assign(frame, statement.target, Value(("element", id(statement))))
+            frame.execute(statement.body)
+        inside.body = body
+
+    _follow_turns(frame, open_, turn)
+    with frame.filling(inside.orelse):
+        frame.execute(statement.orelse)
+    frame.steps.append(inside)
+    return True
 
 
-def _repeat(
-    frame: Frame,
-    open_: OpenLoop,
-    scope: Scope,
-    *,
-    element: tuple[ast.expr, Value] | None = None,
-    tail: Sequence[Step] = (),
-) -> None:
-    """Follow a body as any number of turns; once more where a variable comes round knowing more."""
-    statement, loop, assigned = open_.statement, open_.loop, open_.assigned
-    assert loop is not None and isinstance(statement, (ast.For, ast.AsyncFor, ast.While))
-    for enclosing in frame.scope.loops:
-        if enclosing.loop is not None:
-            enclosing.loop.volatile.add(loop.key)
-    head = frame.variables.copy()
-    recorded = frame.summary.mark()
-    for attempt in (1, 2):
-        frame.variables = head.copy()
-        loop.body = []
-        with frame.filling(loop.body), frame.within(scope.inside(open_)):
-            if element is not None:
-                assign(frame, element[0], element_of(element[1], element[0]))
-            if frame.execute(statement.body):
-                loop.body.extend(tail)
-        after = head.merge(frame.variables, id(statement))
-        if attempt == 2 or not any(_grew(head.get(n), after.get(n)) for n in assigned):
-            break
-        # A variable came round the loop knowing more than at its head: follow the body again.
-        for name in assigned:
-            value = after.get(name)
-            if value is not None:
-                head.refine(
-                    name, value.replace(const=UNKNOWN, items=None, truth=None, not_none=False)
-                )
-        frame.summary.forget_since(recorded)
-    frame.variables = head.merge(frame.variables, id(statement))
+def _close(frame: Frame, loop: Loop, statement: ast.For | ast.AsyncFor | ast.While) -> None:
+    """What follows the last turn of a loop, and the loop itself among the steps."""
     if statement.orelse:
         with frame.filling(loop.orelse):
             frame.execute(statement.orelse)
     if loop.body or loop.orelse:
         frame.steps.append(loop)
+
+
+def _follow_turns(frame: Frame, open_: OpenLoop, turn: Callable[[], None]) -> None:
+    """Follow a body as any number of turns: once more while a variable comes round as another than it went in."""
+    statement, assigned = open_.statement, open_.assigned
+    first = {name: frame.variables.get(name) for name in assigned}
+    _havoc(frame, assigned, statement)
+    head = frame.variables.copy()
+    recorded = frame.summary.mark()
+    for _ in range(_MAX_PASSES):
+        frame.variables = head.copy()
+        turn()
+        after = head.merge(frame.variables, id(statement))
+        news = {
+            name: value
+            for name in assigned
+            if (value := _coming_round(frame, open_, name, first[name], head, after)) is not None
+        }
+        if not news:
+            break
+        for name, value in news.items():
+            head.refine(name, value)
+        frame.summary.forget_since(recorded)
+    frame.variables = head.merge(frame.variables, id(statement))
+    for enclosing in frame.scope.loops:
+        if enclosing.loop is not None and open_.loop is not None:
+            enclosing.loop.volatile.add(open_.loop.key)
+
+
+def _coming_round(
+    frame: Frame, open_: OpenLoop, name: str, first: Value | None, head: Variables, after: Variables
+) -> Value | None:
+    """What a variable has to be taken for at the head of a loop in place of what it was; None where that holds.
+
+    On one class of ranks a variable may keep its constant in every turn, on another not: which of the two
+    a class is, it knows, though not what the variable holds.
+    """
+    before, end, either = head.get(name), frame.variables.get(name), after.get(name)
+    if end is None or either is None:
+        return None
+    if before is not None and end.key == before.key:  # this class of ranks does not assign it
+        kept = first is not None and first.known and not before.known
+        return first if kept else None
+    if before is not None and before.known:
+        if _same_constant(before, end):
+            return None
+        return _unknown_at_head(frame, open_, name, either)
+    if not _grew(before, either):
+        return None
+    if either.variance is Variance.RANK_DEPENDENT:
+        if end.known and (first is None or _same_constant(first, end)):
+            return end
+        return _unknown_at_head(frame, open_, name, either)
+    return either.replace(const=UNKNOWN, items=None, truth=None, not_none=False)
+
+
+def _same_constant(one: Value, other: Value) -> bool:
+    return other.known and type(one.const) is type(other.const) and one.const == other.const
+
+
+def _unknown_at_head(frame: Frame, open_: OpenLoop, name: str, value: Value) -> Value:
+    """A variable of which a turn leaves another value than it found: of a rank's own, to each class its own."""
+    own = value.variance is Variance.RANK_DEPENDENT
+    key = ("loop", id(open_.statement), name, *((frame.summary.rank.rank,) if own else ()))
+    return value.replace(key=key, const=UNKNOWN, items=None, truth=None, logic=None, not_none=False)
 
 
 def _holds_at_first(frame: Frame, test: ast.expr) -> bool:

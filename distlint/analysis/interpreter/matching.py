@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.memory import remembered_of_nodes
 from distlint.nodes import walk
 
 
-@remembered
+@remembered_of_nodes
 def as_branches(statement: ast.Match) -> ast.If | None:
     """The `if` chain that a `match` means; None where a pattern asks for more than equality.
 

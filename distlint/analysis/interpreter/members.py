@@ -102,6 +102,10 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
                 wraps=base.wraps[:left],
                 tags=base.tags if left else base.tags | {"unwrapped"},
             )
+    if attr == "__class__" and (cls := class_of_instance(frame, base)) is not None:
+        return cls
+    if base.entries is not None and base.type is not None and attr in base.entries.named:
+        return base.entries.named[attr]
     match base.target:
         case Module():
             found = frame.summaries.global_value(base.target, attr, frame.summary)
@@ -111,9 +115,11 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
         case Class():
             method = frame.summaries.program.find_method(base.target, attr)
             if method is not None:
-                receiver = base if method.has_decorator("classmethod") else None
-                return Value(("method", id(method)), target=Closure(method, {}, receiver))
-            return frame.summaries.class_attribute(base.target, attr, frame.summary) or Value(
+                if not method.has_decorator("classmethod"):
+                    return Value(("method", id(method)), target=Closure(method, {}))
+                receiver = base.replace(type=base.target.full_name)
+                return Value(("method", id(method), base.key), target=Closure(method, {}, receiver))
+            return frame.summaries.class_attribute(base.target, attr) or Value(
                 ("attr", base.key, attr)
             )
         case str() if base.target != SUPER:
@@ -150,6 +156,14 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
         receiver=base,
         tags=base.tags,
     )
+
+
+def class_of_instance(frame: Frame, value: Value) -> Value | None:
+    """The class of the project of which a value is an object: `type(self)`, `self.__class__`."""
+    cls = frame.summaries.classes.get(value.type) if value.type is not None else None
+    if cls is None or value.target is not None:
+        return None
+    return Value(("type", value.key), type=value.type, target=cls, truth=True)
 
 
 def _is_lookalike(frame: Frame, base: Value, attr: str) -> bool:
@@ -205,12 +219,15 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
         and -len(base.items) <= index.const < len(base.items)
     ):
         return base.items[index.const]
+    entries = base.entries if isinstance(index.const, str) else None
+    if entries is not None and (held := entries.at(index.const)) is not None:
+        return held
     if base.known and index.known:
         try:
             return constant(base.const[index.const], *variance_of((base, index))[:2])
         except (TypeError, KeyError, IndexError):
             return Value(("item", base.key, index.key))
-    variance, origin, tags = variance_of((base, index))
+    variance, origin, tags = variance_of((entries.rest if entries is not None else base, index))
     if "bool-mask" in index.tags:
         # `x[mask]`: how many elements are left is each rank's own.
         variance, tags = Variance.RANK_LOCAL, (tags - {"bool-mask"}) | {"masked", "ragged"}

@@ -6,6 +6,7 @@ ranks on two nodes; a few concrete ranks stand for all that code can tell apart.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -42,6 +43,11 @@ class RankClass:
                 return True
         return None
 
+    def answers_like(self, other: RankClass, kinds: Iterable[str]) -> bool:
+        """Whether predicates of these kinds give the same on another rank."""
+        facts = [(self.fact(kind), other.fact(kind)) for kind in kinds]
+        return all(mine is not None and mine == theirs for mine, theirs in facts)
+
 
 MAIN: Final = RankClass("rank 0", 0, 0)
 OTHER: Final = RankClass("other ranks", 1, 1)
@@ -50,22 +56,17 @@ LAST: Final = RankClass("the last rank", 3, 1)
 
 RANK_CLASSES: Final = (MAIN, OTHER, NODE_MAIN, LAST)
 
-DEPENDENCE_BY_KIND: Final[dict[str, str]] = {
-    "rank": "rank",
-    "is_main": "rank",
-    "local_rank": "local",
-    "is_local_main": "local",
-    "is_last": "last",
+RANK_KINDS: Final = frozenset({"rank", "is_main", "local_rank", "is_local_main", "is_last"})
+"""The predicates that tell who the rank is."""
+
+_PARTING: Final[dict[RankClass, frozenset[str]]] = {
+    OTHER: RANK_KINDS,
+    NODE_MAIN: frozenset({"local_rank", "is_local_main"}),
+    LAST: frozenset({"is_last"}),
 }
+"""The predicates for whose sake a class is followed."""
 
 
 def classes_to_run(depends_on: frozenset[str]) -> tuple[RankClass, ...]:
     """The ranks worth following beside MAIN, given which predicates a run consulted."""
-    if not depends_on & {"rank", "local", "last"}:
-        return ()
-    others = [OTHER]
-    if "local" in depends_on:
-        others.append(NODE_MAIN)
-    if "last" in depends_on:
-        others.append(LAST)
-    return tuple(others)
+    return tuple(rank for rank, kinds in _PARTING.items() if depends_on & kinds)

@@ -73,10 +73,10 @@ def relevance(program: Program, knowledge: Knowledge, flags: frozenset[str]) -> 
                 strong.update(cls.methods.values())
     strong |= _of_the_same_class(strong, texts, held, knowledge.strong_words)
     strong |= _holding(held, _derived_names(telling) | flags)
-    names = {f.name for f in strong if f.name not in _COMMON}
+    names = _called_as(program, strong)
     while names:
         calls = {f"{name}(" for name in names}
-        more: set[Function] = set()
+        more = _constructing(program, strong, held)
         for module, in_module in telling.items():
             called_here = in_module & calls
             if called_here:
@@ -86,7 +86,7 @@ def relevance(program: Program, knowledge: Knowledge, flags: frozenset[str]) -> 
                     if f in held and f not in strong and not held[f].isdisjoint(called_here)
                 )
         strong |= more
-        names = {f.name for f in more if f.name not in _COMMON} - names
+        names = _called_as(program, more) - names
     plain = {f for f in texts if f not in strong and f not in weak}
     strong.update(module.body for module in program.modules.values())
     defined = Counter(f.name for f in texts)
@@ -94,6 +94,31 @@ def relevance(program: Program, knowledge: Knowledge, flags: frozenset[str]) -> 
         name for name, times in defined.items() if mentions[name] + mentions[f"{name}("] > times
     }
     return Relevance(strong, plain, called)
+
+
+def _called_as(program: Program, functions: Iterable[Function]) -> set[str]:
+    """The names by which functions are called, without those too common: a constructor by its classes'."""
+    found: set[str] = set()
+    for function in functions:
+        if function.name not in _COMMON:
+            found.add(function.name)
+        elif function.name == "__init__" and function.cls is not None:
+            found.add(function.cls.name)
+            found.update(cls.name for cls in program.subclasses(function.cls))
+    return found
+
+
+def _constructing(
+    program: Program, strong: set[Function], held: dict[Function, frozenset[str]]
+) -> set[Function]:
+    """Methods that make another object of their class, by `cls(`, where other methods are followed."""
+    return {
+        method
+        for cls in {f.cls for f in strong if f.cls is not None}
+        for owner in program.mro(cls)[0]
+        for method in owner.methods.values()
+        if method in held and method not in strong and not _OWN_CLASS.isdisjoint(held[method])
+    }
 
 
 def _with_common_calls(
@@ -198,4 +223,6 @@ _ASSIGNMENT: Final = re.compile(
 _OWN_ASSIGNMENT: Final = re.compile(
     r"^[ \t]+((?:self\.\w+[, \t]*(?::[^=\n]+)?)+)=([^=\n][^\n]*)$", re.MULTILINE
 )
+_OWN_CLASS: Final = frozenset({"cls(", "__class__(", "type("})
+"""What a method calls to make another object of its class."""
 _OWN: Final = re.compile(r"self\.(\w+)")

@@ -71,4 +71,4 @@ class Scope(NamedTuple):
     @property
     def loop_statements(self) -> tuple[ast.stmt, ...]:
         """The enclosing loops, outermost first."""
-        return tuple(open_.statement for open_ in self.loops)
+        return tuple(open_.statement for open_ in self.loops) if self.loops else ()

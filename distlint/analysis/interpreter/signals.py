@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from distlint.analysis.interpreter.values import UNKNOWN, Origin, Value, Variance
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments, own_nodes
@@ -285,3 +286,13 @@ def _binds(function: Function, name: str) -> bool:
         isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
         for node in own_nodes(function)
     )
+
+
+def set_by_signal(value: Value, node: ast.AST, module: Module) -> Value:
+    """A value as it may be at any time after a signal handler was registered that writes it."""
+    origin = Origin(node, module, "a flag that this rank's signal handler sets", "signal")
+    return value.replace(
+        const=UNKNOWN, truth=None, items=None, entries=None, logic=None, variance=Variance.RANK_LOCAL,
+        origin=origin,
+        key=value.key if not value.known else ("signal", id(node)), tags=value.tags | {"signal"},
+    )  # fmt: skip

@@ -83,7 +83,7 @@ def _fork(frame: Frame, statement: ast.If, test: Value) -> bool:
     decided = frame.scope.controlled_by(test)
     arms: list[tuple[bool, Variables, list[Step]]] = []
     for taken, body in ((True, statement.body), (False, statement.orelse)):
-        frame.variables = before.copy()
+        frame.variables = before.copy() if taken else before
         narrow(frame, node, taken)
         scope = decided.under(frame.guard(node, test, taken))
         with frame.filling([]) as steps, frame.within(scope):
@@ -168,7 +168,8 @@ def _class(frame: Frame, statement: ast.ClassDef) -> bool:
 def _expression(frame: Frame, statement: ast.Expr) -> bool:
     before = len(frame.steps)
     frame.evaluate(statement.value)
-    return not any(isinstance(s, Jump) for s in frame.steps[before:])
+    steps = frame.steps
+    return len(steps) == before or not any(isinstance(step, Jump) for step in steps[before:])
 
 
 def _assign(frame: Frame, statement: ast.Assign) -> bool:
@@ -270,6 +271,7 @@ def _assert(frame: Frame, statement: ast.Assert) -> bool:
         frame.leave("raise", statement)
         return False
     narrow(frame, statement.test, True)
+    frame.scope = frame.scope.under(frame.guard(statement.test, test, True, exits=True))
     return True
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import enum
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from distlint.analysis.program.definitions import Class, Function, Module
 
 
@@ -55,11 +57,16 @@ class Wrap:
     kind: str
     node: ast.AST
     module: Module
+    always: bool = True
+    """Whether every path that comes here put it on. An arm that raises comes nowhere."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Closure:
-    """A function together with the values of the enclosing functions' variables that it may read."""
+    """A function together with the values of the enclosing functions' variables that it may read.
+
+    Never changed; not frozen, as one is made at each look at a method and frozen ones cost three times as much.
+    """
 
     function: Function
     captured: dict[str, Value]
@@ -76,6 +83,60 @@ class Partial:
     function: Value
     args: tuple[Value, ...]
     keywords: tuple[tuple[str, Value], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entries:
+    """What a dict holds under the text keys that code writes out: `opt["rank"] = get_rank()`.
+
+    `rest` says how all else differs between ranks.
+    """
+
+    named: dict[str, Value]
+    rest: Value
+
+    def at(self, key: str) -> Value | None:
+        """What is held under a key, where that is known.
+
+        A number or flag that all ranks share may have been set anew where nobody looked, by a function
+        that was handed the dict: it is not known.
+        """
+        value = self.named.get(key)
+        if value is not None and value.known and value.variance is Variance.UNIFORM:
+            return value.replace(const=UNKNOWN, truth=None, key=("entry", key, value.key))
+        return value
+
+    def joined(self, other: Entries | None, key: Hashable) -> Entries | None:
+        """What is known where two paths meet."""
+        if self is other or other is None:
+            return other
+        named = {
+            name: join(value, other.named[name], (key, name))
+            for name, value in self.named.items()
+            if name in other.named
+        }
+        apart = [v for n, v in (*self.named.items(), *other.named.items()) if n not in named]
+        variance, origin, tags = variance_of((self.rest, other.rest, *apart))
+        return Entries(named, Value((key, "rest"), UNKNOWN, variance, origin, tags=tags))
+
+
+class _Fields(TypedDict, total=False):
+    """The fields of a value, for `Value.replace`."""
+
+    key: Hashable
+    const: Any
+    variance: Variance
+    origin: Origin | None
+    truth: bool | None
+    type: str | None
+    target: Closure | Partial | Class | Module | str | None
+    receiver: Value | None
+    items: tuple[Value, ...] | None
+    wraps: tuple[Wrap, ...]
+    tags: frozenset[str]
+    logic: tuple[str, tuple[Value, ...]] | None
+    not_none: bool
+    entries: Entries | None
 
 
 Target = "Closure | Partial | Class | Module | str"
@@ -99,6 +160,7 @@ class Value:
     target    what calling or reading attributes of it refers to
     receiver  for a bound method of something external: the object
     items     elements of a tuple or list of known length
+    entries   what a dict holds by key
     wraps     layers around a model, innermost first
     tags      facts that flow through arithmetic, formatting and containers ("rank", "clock" …)
     logic     ("not" | "and" | "or", operands), for conditions; ("choice", (test, a, b)) for a value that
@@ -106,7 +168,7 @@ class Value:
     """
 
     __slots__ = (
-        "const", "items", "key", "logic", "not_none", "origin", "receiver", "tags", "target", "truth",
+        "const", "entries", "items", "key", "logic", "not_none", "origin", "receiver", "tags", "target", "truth",
         "type", "variance", "wraps",
     )  # fmt: skip
 
@@ -126,6 +188,7 @@ class Value:
         tags: frozenset[str] = NO_TAGS,
         logic: tuple[str, tuple[Value, ...]] | None = None,
         not_none: bool = False,
+        entries: Entries | None = None,
     ) -> None:
         self.key = key
         self.const = const
@@ -140,12 +203,14 @@ class Value:
         self.tags = _TAGS.setdefault(tags, tags) if tags else NO_TAGS
         self.logic = logic
         self.not_none = not_none
+        self.entries = entries
 
-    def replace(self, **changes: Any) -> Value:
+    def replace(self, **changes: Unpack[_Fields]) -> Value:
         """A copy with some fields changed."""
         new = Value.__new__(Value)
         (
             new.const,
+            new.entries,
             new.items,
             new.key,
             new.logic,
@@ -226,11 +291,23 @@ def variance_of(values: Iterable[Value]) -> tuple[Variance, Origin | None, froze
     return variance, origin, tags
 
 
+def _layers(a: Value, b: Value) -> tuple[Wrap, ...]:
+    """The layers where two paths meet: those of the path that has more, which the other may lack."""
+    more, less = (a, b) if len(a.wraps) >= len(b.wraps) else (b, a)
+    if more.wraps == less.wraps or less.const is None:
+        return more.wraps
+    both = {wrap.node for wrap in less.wraps if wrap.always}
+    return tuple(
+        wrap if wrap.node in both or not wrap.always else replace(wrap, always=False)
+        for wrap in more.wraps
+    )
+
+
 def join(a: Value, b: Value, key: Hashable) -> Value:
     """The value where two paths meet. `key` numbers the result when the two differ."""
     if a is b:
         return a
-    if a.key == b.key and a.const == b.const and a.wraps == b.wraps:
+    if a.key == b.key and a.const == b.const and a.wraps == b.wraps and a.entries is b.entries:
         either = a if a.variance >= b.variance else b
         return (
             either
@@ -244,7 +321,6 @@ def join(a: Value, b: Value, key: Hashable) -> Value:
         items = tuple(
             join(x, y, (key, i)) for i, (x, y) in enumerate(zip(a.items, b.items, strict=True))
         )
-    wraps = a.wraps if len(a.wraps) >= len(b.wraps) else b.wraps
     ta, tb = a.truthiness(), b.truthiness()
     return Value(
         a.key if a.key == b.key else key,
@@ -259,7 +335,8 @@ def join(a: Value, b: Value, key: Hashable) -> Value:
         if a.const is None
         else None,
         items=items,
-        wraps=() if "unwrapped" in a.tags or "unwrapped" in b.tags else wraps,
+        wraps=() if "unwrapped" in a.tags or "unwrapped" in b.tags else _layers(a, b),
         tags=a.tags | b.tags,
         not_none=a.not_none and b.not_none,
+        entries=a.entries.joined(b.entries, key) if a.entries is not None else None,
     )

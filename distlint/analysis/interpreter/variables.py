@@ -68,18 +68,17 @@ class Variables:
         """
         if self is other:
             return self
-        merged: dict[str, Value] = {}
-        for name, value in self.values.items():
-            found = other.values.get(name)
-            if found is None:
-                if "." not in name:
-                    merged[name] = value
-            else:
-                merged[name] = (
-                    value if value is found else join(value, found, ("join", place, name))
-                )
-        for name, value in other.values.items():
-            if name not in self.values and "." not in name:
+        mine, theirs = self.values, other.values
+        merged = dict(mine)
+        for name in mine.keys() - theirs.keys():
+            if "." in name:
+                del merged[name]
+        for name, value in theirs.items():
+            known = mine.get(name)
+            if known is not None:
+                if known is not value:
+                    merged[name] = join(known, value, ("join", place, name))
+            elif "." not in name:
                 merged[name] = value
         new = Variables.__new__(Variables)
         new.values = merged

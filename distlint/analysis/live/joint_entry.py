@@ -19,7 +19,7 @@ from distlint.analysis.interpreter.values import Closure, Variance
 from distlint.analysis.live.processes import runs_alone
 from distlint.analysis.live.summaries import FunctionSummaries
 from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
-from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.memory import Memory, remembered, remembered_of_nodes
 from distlint.analysis.program.places import related
 from distlint.analysis.program.program import Program
 from distlint.findings import Related
@@ -69,7 +69,17 @@ class JointEntry:
     """The call by which a function that shows it leads here; None where the function itself shows it."""
 
 
-Together = tuple[tuple[RankClass, Summary], ...]
+class Together(tuple[tuple[RankClass, Summary], ...]):
+    """The runs of a function that ranks make together, and what is found of them."""
+
+    memory: Memory
+
+    def __new__(cls, runs: Iterable[tuple[RankClass, Summary]]) -> Together:
+        made = super().__new__(cls, runs)
+        made.memory = {}
+        return made
+
+
 """Runs of one function that the classes of ranks make together."""
 
 Group = tuple[Function, Hashable]
@@ -87,8 +97,11 @@ def joint_entries(
         for family, summaries in groups_of(all_)
     }
     found: dict[Group, JointEntry] = {}
+    on_main = _hooks_of_main(groups.values())
     for (function, family), summaries in groups.items():
         for known, why in _reasons(program, function, summaries):
+            if known in on_main:
+                continue
             if known is function:
                 found.setdefault((function, family), why)
             else:
@@ -110,14 +123,17 @@ def _lead_further(
     """Add what the functions of `work` call under no test of the rank, and what those call."""
     while work:
         group = work.pop()
-        summaries = groups.get(group, ())
+        summaries = groups.get(group, Together(()))
         calls = {id(site.node) for site in together(summaries)}
         for _, summary in summaries:
             for site, child in called(summary):
                 callee = (child.function, family_of(child.context))
                 if id(site.node) in calls and callee not in found:
                     reason = found[group]
-                    if reason.inside and any(g.value.truthiness() is None for g in site.guards):
+                    if reason.inside and any(
+                        g.value.truthiness() is None and not _asks_for_script(g.node)
+                        for g in site.guards
+                    ):
                         # A condition may hang on what the collective's function gave back (mosaicml
                         # 0.32.1 composer/callbacks/checkpoint_saver.py: `if not saved_path: return`).
                         continue
@@ -173,7 +189,7 @@ def groups_of(summaries: FunctionSummaries) -> list[tuple[Hashable, Together]]:
     for context, by_rank in summaries.contexts.items():
         groups.setdefault(family_of(context), []).extend(by_rank.items())
     in_order = sorted(groups.items(), key=lambda group: _order_of(group[0]))
-    return [(family, tuple(group)) for family, group in in_order]
+    return [(family, Together(group)) for family, group in in_order]
 
 
 def _order_of(family: Hashable) -> tuple[str, ...]:
@@ -293,7 +309,7 @@ def _may_be_about_rank(guard: Guard) -> bool:
     return "rank" in guard.value.tags or mentions_rank(guard.node)
 
 
-@remembered
+@remembered_of_nodes
 def mentions_rank(node: ast.expr) -> bool:
     """Whether an expression names something that sounds like a test of the rank."""
     for child in walk(node):
@@ -320,16 +336,51 @@ def _reasons(
             # `if distributed: init_process_group()`: where there are ranks, all of them run the script.
             text = f"every rank runs this script to `{site.method}()`"
             yield function, JointEntry(text, site.module, site.node, True)
-        if site.method in hooks.ANY_REGISTRARS:
-            for value in (*site.args, *site.keywords.values()):
-                if isinstance(value.target, Closure):
-                    text = f"every rank runs what is given to `{site.method}()`"
-                    yield value.target.function, JointEntry(text, site.module, site.node, True)
+        for given in _registered(site):
+            text = f"every rank runs what is given to `{site.method}()`"
+            yield given, JointEntry(text, site.module, site.node, True)
     for _, summary in summaries:
         reason = _test(summary)
         if reason is not None:
             yield function, reason
             return
+
+
+def _registered(site: CallSite) -> Iterator[Function]:
+    """The functions that a call registers as hooks."""
+    if site.method in hooks.ANY_REGISTRARS:
+        for value in (*site.args, *site.keywords.values()):
+            if isinstance(value.target, Closure):
+                yield value.target.function
+
+
+def _hooks_of_main(groups: Iterable[Together]) -> frozenset[Function]:
+    """The hooks that rank 0 alone runs: from where they are registered nobody else comes to what runs them.
+
+    kohya-ss/sd-scripts train_network.py:947: `save_state()` stands under `if is_main_process`.
+    """
+    return frozenset(
+        given
+        for summaries in groups
+        for site in together(summaries)
+        if (runs := hooks.RUN_BY.get(site.method)) is not None
+        and {rank for rank, summary in summaries if _calls_below(summary, runs)} == {MAIN}
+        for given in _registered(site)
+    )
+
+
+def _calls_below(root: Summary, method: str) -> bool:
+    seen = {root}
+    work = [root]
+    while work:
+        summary = work.pop()
+        if any(site.method == method for site in summary.calls):
+            return True
+        for child in summary.children:
+            if child not in seen:
+                seen.add(child)
+                work.append(child)
+    return False
 
 
 def _test(summary: Summary) -> JointEntry | None:

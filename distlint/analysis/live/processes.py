@@ -1,8 +1,9 @@
 """Which functions run in a program of one process, whatever they call: literal sizes that multiply to 1.
 
-A parallel context of sizes 1, a spawn of one process, a script whose docstring starts it with
-`torchrun --nproc_per_node=1`: what runs there is alone, collectives included. A function that is named
-outside such places too may run elsewhere, and is not among them.
+A parallel layout of sizes 1, a spawn of one process, a script whose docstring starts it with
+`torchrun --nproc_per_node=1`: what runs there is alone, collectives included. So is what calls a function
+that sets up such a layout. A function that is named outside such places too may run elsewhere, and is not
+among them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Final
 
 from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
 from distlint.analysis.program.program import Program
+from distlint.analysis.program.syntax import assignments, default_of
 from distlint.nodes import children, walk
 
 _MAY_BE_ALONE: Final = re.compile(
@@ -24,13 +26,18 @@ _MAY_BE_ALONE: Final = re.compile(
 _SAYS_RANKS: Final = re.compile(
     r"torch\.distributed|process_group|torchrun|launch|spawn|Accelerator|world_size|dist\.|rank\b"
 )
+_SHARES: Final = re.compile(r"DistributedSampler|split_between_processes|num_replicas")
+"""What gives each rank its part of the data: a script made for several, whatever its example starts
+(F5-TTS src/f5_tts/runtime/triton_trtllm/benchmark.py)."""
 _LAUNCHED: Final = re.compile(r"(?:torchrun|torch\.distributed\.\w+)\b(?:[^\n]|\\\n)*")
 _PER_NODE: Final = re.compile(r"--nproc[_-]per[_-]node[ =]+(\S+)")
 _SIZE: Final = re.compile(
-    r"world_size|nprocs|num_processes|.*parallel_size|(?:dp|tp|pp|cp|ep|sp)(?:_size|_degree)?"
+    r"world_size|nprocs|num_processes|.*parallel(?:ism)?_size|(?:dp|tp|pp|cp|ep|sp)(?:_size|_degree)?"
 )
 _WHOLE: Final = re.compile(r"world_size|nprocs|num_processes|dp.*|data_parallel_size")
 """Sizes of the whole program, and of its data parallel part, which is else what the others leave over."""
+_REPLICAS: Final = frozenset({"dp", "data_parallel_size"})
+"""Without their number, what decides how many processes there are is the launcher."""
 _SPAWNS: Final = frozenset({"spawn", "start_processes", "notebook_launcher"})
 _STARTS: Final = frozenset({"init_process_group", "init_distributed"})
 
@@ -39,6 +46,7 @@ def alone(program: Program) -> frozenset[Function]:
     """The functions, and bodies of scripts, that only programs of one process run."""
     modules = [m for m in program.modules.values() if _MAY_BE_ALONE.search(m.source.text)]
     found = {f for module in modules for f in _roots(program, module)}
+    found.update(_callers(program, [f for f in found if _sets_up(program, f)]))
     near = [f for m in {f.module for f in found} for f in m.functions.values()]
     work = [*(f for f in near if f not in found and _only_alone(program, f, found)), *found]
     found.update(work)
@@ -48,6 +56,24 @@ def alone(program: Program) -> frozenset[Function]:
                 found.add(function)
                 work.append(function)
     return frozenset(found)
+
+
+def _callers(program: Program, work: list[Function]) -> Iterator[Function]:
+    """What calls a function that sets up one process: it is the same process, before the call and after.
+
+    Conversion scripts of nanotron build a layout of sizes 1 in a helper.
+    """
+    seen = set(work)
+    while work:
+        for user, use in _uses(program, work.pop()):
+            if use.called and user not in seen and not user.is_module_body:
+                seen.add(user)
+                work.append(user)
+                yield user
+
+
+def _sets_up(program: Program, function: Function) -> bool:
+    return any(_makes_group_of_one(program, function, s) for s in _straight(function.body))
 
 
 def _only_alone(program: Program, function: Function, found: set[Function]) -> bool:
@@ -89,13 +115,11 @@ def _drives(function: Function) -> bool:
 
 def _roots(program: Program, module: Module) -> Iterator[Function]:
     body = module.source.tree
-    if _is_launched_alone(ast.get_docstring(body) or ""):
+    if _is_launched_alone(ast.get_docstring(body) or "") and not _SHARES.search(module.source.text):
         yield module.body
     for function in module.all_functions:
         launches = (d for d in function.decorators if isinstance(d, ast.Call))
-        if any(_is_one(d, {}) for d in launches) or any(
-            _makes_group_of_one(statement) for statement in _straight(function.body)
-        ):
+        if any(_is_one(d, {}) for d in launches) or _sets_up(program, function):
             yield function
     for node in walk(body):
         if isinstance(node, ast.Call) and node.args and _may_launch(node):
@@ -124,22 +148,42 @@ def _straight(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     for statement in body:
         if isinstance(statement, (ast.With, ast.AsyncWith)):
             yield from _straight(statement.body)
-        elif isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign)):
+        elif isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return)):
             yield statement
 
 
-def _makes_group_of_one(statement: ast.stmt) -> bool:
+def _makes_group_of_one(program: Program, function: Function, statement: ast.stmt) -> bool:
     value = getattr(statement, "value", None)
     if not isinstance(value, ast.Call):
         return False
     name = last_name(value.func)
     if name in _STARTS:
         return _is_one(value, {})
+    if not isinstance(value.func, ast.Call):
+        sizes = [k for k in value.keywords if k.arg is not None and _SIZE.fullmatch(k.arg)]
+        layout = len(sizes) > 1 and any(k.arg in _REPLICAS for k in sizes)
+        if layout and _is_one(value, _defaults(program, function, sizes)):
+            return True
     if not name.endswith("ParallelContext"):
         return False
-    sizes = [a.value for a in value.args if isinstance(a, ast.Constant)]
-    plain = len(sizes) > 1 and len(sizes) == len(value.args) and set(sizes) == {1}
+    given = [a.value for a in value.args if isinstance(a, ast.Constant)]
+    plain = len(given) > 1 and len(given) == len(value.args) and set(given) == {1}
     return _is_one(value, {}) or (plain and not value.keywords)
+
+
+def _defaults(program: Program, function: Function, sizes: list[ast.keyword]) -> dict[str, object]:
+    """What `config.dp` is where `config = make_config()` leaves `dp` at its default, by its path."""
+    found: dict[str, object] = {}
+    for keyword in sizes:
+        match keyword.value:
+            case ast.Attribute(value=ast.Name(id=name), attr=attr):
+                match assignments(function).get(name, ()):
+                    case [ast.Call(func=made, args=[], keywords=[])]:
+                        maker = program.resolve_dotted(function.module, dotted_name(made))
+                        given = default_of(maker, attr) if isinstance(maker, Function) else None
+                        if isinstance(given, ast.Constant):
+                            found[dotted_name(keyword.value)] = given.value
+    return found
 
 
 def _is_one(call: ast.Call, names: dict[str, object]) -> bool:

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from distlint.analysis.interpreter.ir import AttributeSite, CallSite, Summary
-from distlint.analysis.interpreter.ranks import MAIN, RankClass, classes_to_run
+from distlint.analysis.interpreter.ranks import MAIN, RANK_KINDS, RankClass, classes_to_run
 from distlint.analysis.interpreter.relevance import relevance
 from distlint.analysis.interpreter.summaries import Summaries
 from distlint.analysis.live.joint_entry import (
@@ -27,6 +27,7 @@ from distlint.analysis.live.processes import alone
 from distlint.analysis.live.summaries import CallGroup, FunctionSummaries, Problem
 from distlint.analysis.program.definitions import Definition, Function, Module, dotted_name
 from distlint.analysis.program.linked import imported
+from distlint.analysis.program.memory import Memory
 from distlint.analysis.program.program import Program
 from distlint.knowledge import facts
 from distlint.knowledge.facts import Knowledge
@@ -52,6 +53,7 @@ class LiveProgram:
         self.knowledge = knowledge
         self.summaries = Summaries(self.program, knowledge)
         self.problems: list[Problem] = []
+        self.memory: Memory = {}
         self._summaries: dict[Function, FunctionSummaries] = {}
         self._answers: dict[object, object] = {}
         self._solve()
@@ -61,7 +63,7 @@ class LiveProgram:
     def _solve(self) -> None:
         """Run every function that nothing calls, for each class of ranks, and all that they reach."""
         relevant = relevance(self.program, self.knowledge, self.summaries.signals.names)
-        self.summaries.plain = relevant.plain
+        self.summaries.follow_only(relevant.plain)
         functions = [f for f in self.program.functions() if f in relevant.starts]
         for function in functions:
             # Nothing in the tree calls anything of that name.
@@ -286,7 +288,7 @@ class LiveProgram:
             if summaries is None:
                 continue
             for _, summary in summaries.summaries():
-                asks = summary.depends_on & {"rank", "local", "last"} and not module.is_script
+                asks = summary.depends_on & RANK_KINDS and not module.is_script
                 if asks or any(
                     facts.forward_waits(w.kind for w in a.receiver.wraps)
                     for a in summary.attributes

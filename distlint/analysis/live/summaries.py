@@ -10,6 +10,7 @@ from distlint.analysis.interpreter.ir import CallSite, Summary
 from distlint.analysis.interpreter.ranks import MAIN, RankClass
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.memory import Memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class FunctionSummaries:
     function: Function
     contexts: dict[object, dict[RankClass, Summary]] = field(default_factory=dict)
     callers: list[tuple[Summary, ast.AST]] = field(default_factory=list)
+    memory: Memory = field(default_factory=dict)
 
     @property
     def classes(self) -> frozenset[RankClass]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
+from distlint.analysis.program.memory import Memory
 from distlint.analysis.program.source import Source
+from distlint.nodes import last_name as last_name
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -23,11 +25,12 @@ class Function:
     decorators: tuple[ast.expr, ...] = ()
     is_generator: bool = False
     nested: dict[str, Function] = field(default_factory=dict)
+    memory: Memory = field(default_factory=dict)
+    is_module_body: bool = field(init=False)
+    """Whether this stands for the statements of a module."""
 
-    @property
-    def is_module_body(self) -> bool:
-        """Whether this stands for the statements of a module."""
-        return isinstance(self.node, ast.Module)
+    def __post_init__(self) -> None:
+        self.is_module_body = isinstance(self.node, ast.Module)
 
     @property
     def body(self) -> list[ast.stmt]:
@@ -47,7 +50,7 @@ class Function:
 
     def has_decorator(self, *names: str) -> bool:
         """Whether a decorator's last name is one of `names` (``property``, ``staticmethod`` …)."""
-        return any(last_name(d) in names for d in self.decorators)
+        return bool(self.decorators) and any(last_name(d) in names for d in self.decorators)
 
     def __repr__(self) -> str:
         return f"<Function {self.module.name}:{self.qualname}>"
@@ -93,6 +96,7 @@ class Module:
     all_functions: list[Function] = field(default_factory=list)
     all_classes: list[Class] = field(default_factory=list)
     body: Function = field(init=False)
+    memory: Memory = field(default_factory=dict)
 
     @property
     def path(self) -> str:
@@ -126,24 +130,16 @@ Definition = Function | Class | Module | str
 """What a name means: something of the project, or the canonical dotted name of something outside."""
 
 
-def last_name(node: ast.expr) -> str:
-    """The last part of a dotted name, that of what is called for a call; "" for anything else."""
-    while isinstance(node, ast.Call):
-        node = node.func
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
-
-
 def dotted_name(node: ast.AST) -> str:
     """`a.b.c` for a chain of attributes on a name, "" for anything else."""
-    if isinstance(node, ast.Name):
+    if node.__class__ is ast.Name:
         return node.id
-    if not isinstance(node, ast.Attribute):
+    attributes: list[str] = []
+    while isinstance(node, ast.Attribute):
+        attributes.append(node.attr)
+        node = node.value
+    if not attributes or not isinstance(node, ast.Name):
         return ""
-    known: str | None = getattr(node, "_distlint_dotted", None)
-    if known is None:
-        base = dotted_name(node.value)
-        known = f"{base}.{node.attr}" if base else ""
-        node._distlint_dotted = known  # type: ignore[attr-defined]
-    return known
+    if len(attributes) == 1:
+        return f"{node.id}.{attributes[0]}"
+    return ".".join((node.id, *reversed(attributes)))

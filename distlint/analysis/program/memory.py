@@ -1,36 +1,62 @@
-"""Results remembered while one program is analysed, and forgotten before the next.
+"""Results remembered as long as what they are about: they are freed with it, and no other program sees them.
 
-`functools.cache` would keep the trees of every program alive; weak keys do not help where the value holds
-nodes of the tree.
+`functools.cache` would keep the trees of every program alive.
 """
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from weakref import WeakKeyDictionary
 
-Parameters = ParamSpec("Parameters")
+Memory = dict[Any, dict[Any, Any]]
+"""What was found of one thing: by the function that found it, then by the other arguments."""
+
+
+class Owner(Protocol):
+    """Something of one program that keeps what is found of it."""
+
+    @property
+    def memory(self) -> Memory:
+        """What was found of it."""
+        ...
+
+
+Whose = TypeVar("Whose", bound=Owner)
+Node = TypeVar("Node", bound=ast.AST)
+Others = ParamSpec("Others")
 Result = TypeVar("Result")
 
-_TABLES: list[dict[Any, Any]] = []
 
-
-def remembered(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Compute a function of nodes, functions or modules once for each set of positional arguments."""
-    table: dict[Any, Result] = {}
-    _TABLES.append(table)
+def remembered(
+    function: Callable[Concatenate[Whose, Others], Result],
+) -> Callable[Concatenate[Whose, Others], Result]:
+    """Compute a function once for each set of arguments; the first keeps the results."""
 
     @wraps(function)
-    def lookup(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        if args not in table:
-            table[args] = function(*args, **kwargs)
-        return table[args]
+    def lookup(owner: Whose, /, *args: Others.args, **kwargs: Others.kwargs) -> Result:
+        table = owner.memory.get(function)
+        if table is None:
+            table = owner.memory[function] = {}
+        key = (args, tuple(kwargs.items())) if kwargs else args
+        if key not in table:
+            table[key] = function(owner, *args, **kwargs)
+        found: Result = table[key]
+        return found
 
     return lookup
 
 
-def forget() -> None:
-    """Let go of everything that was remembered."""
-    for table in _TABLES:
-        table.clear()
+def remembered_of_nodes(function: Callable[[Node], Result]) -> Callable[[Node], Result]:
+    """Compute a function of a syntax node once. The result must not hold the node: it would never be freed."""
+    table: WeakKeyDictionary[Node, Result] = WeakKeyDictionary()
+
+    @wraps(function)
+    def lookup(node: Node) -> Result:
+        if node not in table:
+            table[node] = function(node)
+        return table[node]
+
+    return lookup

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from distlint.analysis.program.definitions import Class, Definition, Function, Module, dotted_name
+from distlint.analysis.program.memory import Memory
 from distlint.analysis.program.scanning import scan
 from distlint.analysis.program.source import Source
 from distlint.knowledge.libraries import canonical_name
@@ -23,6 +24,7 @@ class Program:
 
     def __init__(self, sources: Iterator[Source] | list[Source]) -> None:
         self.modules: dict[str, Module] = {}
+        self.memory: Memory = {}
         self._tops: set[str] = set()
         self._bases: dict[Class, tuple[Definition, ...]] = {}
         self._members: dict[tuple[Module, str], Definition | None] = {}
@@ -47,6 +49,13 @@ class Program:
         part._tops = self._tops
         part._members, part._bases, part._mro = self._members, self._bases, self._mro
         return part
+
+    def forget(self) -> None:
+        """Let go of what was found of the modules and functions: they live as long as the whole program."""
+        for module in self.modules.values():
+            module.memory.clear()
+            for function in module.all_functions:
+                function.memory.clear()
 
     def lookup(self, dotted: str, depth: int = 0) -> Definition | None:
         """What an absolute dotted name means; None for a name of the project that cannot be found."""

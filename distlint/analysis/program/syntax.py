@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
-from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.memory import remembered, remembered_of_nodes
 from distlint.nodes import LEAVES, children, walk
 
 
@@ -155,11 +155,9 @@ def statement_with_test(function: Function, test: ast.expr) -> ast.If | None:
     return None
 
 
+@remembered_of_nodes
 def assigned_names(node: ast.AST) -> frozenset[str]:
     """Names and attribute paths that statements inside a node assign."""
-    known: frozenset[str] | None = getattr(node, "_distlint_assigned", None)
-    if known is not None:
-        return known
     names: set[str] = set()
     stack = list(children(node))
     while stack:
@@ -189,9 +187,7 @@ def assigned_names(node: ast.AST) -> frozenset[str]:
                 stack.append(child.value)
                 continue
         stack.extend(children(child))
-    found = frozenset(names)
-    node._distlint_assigned = found  # type: ignore[attr-defined]
-    return found
+    return frozenset(names)
 
 
 @remembered
@@ -291,6 +287,14 @@ def self_attributes(function: Function) -> frozenset[str]:
             case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=attr):
                 found.add(attr)
     return frozenset(found)
+
+
+def makes_own_class(function: Function) -> bool:
+    """Whether a class method calls its class: what it makes depends on through which class it is called."""
+    return function.has_decorator("classmethod") and any(
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "cls"
+        for node in walk(function.node)
+    )
 
 
 def ends_process(function: ast.expr) -> bool:

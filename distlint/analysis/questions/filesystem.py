@@ -18,7 +18,7 @@ from distlint.analysis.live.joint_entry import (
     groups_of,
     maybe_guarded,
 )
-from distlint.analysis.program.definitions import Function, dotted_name
+from distlint.analysis.program.definitions import Function, dotted_name, last_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import (
     assignments,
@@ -26,8 +26,8 @@ from distlint.analysis.program.syntax import (
     element_names,
     own_nodes,
     statement_with_test,
+    target_names,
 )
-from distlint.analysis.questions.one_process import alone
 from distlint.analysis.questions.paths import holds, parts_of, readable
 from distlint.knowledge import devices, sinks
 from distlint.knowledge.schema import CallRow as Row
@@ -129,7 +129,7 @@ def file_calls(live: LiveProgram) -> list[FileCall]:
     A call whose function the ranks enter in several ways is there once: as they enter it together.
     """
     found: dict[tuple[int, int], FileCall] = {}
-    single = live.answer(alone)
+    single = live.alone
     for summaries in live.functions():
         if summaries.function in single:
             continue
@@ -359,7 +359,7 @@ def _started_with(function: Function) -> str:
         for node in own_nodes(scope):
             match node:
                 case ast.Call(args=[ast.Name(id=worker), *_]) if (
-                    worker == function.name and _last(node.func) in _STARTERS
+                    worker == function.name and last_name(node.func) in _STARTERS
                 ):
                     return function.parameters[0] if function.parameters else ""
     return ""
@@ -489,9 +489,15 @@ def sources_of(node: ast.expr, function: Function) -> tuple[set[str], bool]:
     names: set[str] = set()
     stack: list[ast.AST] = [node]
     while stack:
-        for child in walk(stack.pop()):
+        nodes = list(walk(stack.pop()))
+        # `[d for d in names if …]` is a selection of `names`, whose sources are followed as well
+        # (open-muse training/train_muse.py: the last of the checkpoints in a folder).
+        bound = {
+            n for c in nodes if isinstance(c, ast.comprehension) for n in target_names(c.target)
+        }
+        for child in nodes:
             name = dotted_name(child)
-            if name and name not in names:
+            if name and name not in names and name not in bound:
                 names.add(name)
                 if name in elements:
                     return set(), True
@@ -533,18 +539,12 @@ def _tests(condition: ast.expr) -> list[ast.expr]:
     names = {name.rpartition(".")[2] for name in sinks.EXISTENCE_TESTS} | sinks.EXISTENCE_METHODS
     found: list[ast.expr] = []
     for node in walk(condition):
-        if isinstance(node, ast.Call) and _last(node.func) in names:
+        if isinstance(node, ast.Call) and last_name(node.func) in names:
             if node.args:
                 found.append(node.args[0])
             elif isinstance(node.func, ast.Attribute):
                 found.append(node.func.value)
     return found
-
-
-def _last(node: ast.expr) -> str:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 _FILE_ERRORS: Final = frozenset(
@@ -572,14 +572,14 @@ def tolerated(site: CallSite) -> bool:
         if isinstance(node, (ast.With, ast.AsyncWith)) and stands_in(site, node):
             for item in node.items:
                 call = item.context_expr
-                if isinstance(call, ast.Call) and _last(call.func) == "suppress":
+                if isinstance(call, ast.Call) and last_name(call.func) == "suppress":
                     caught.extend(call.args)
     return any(kind is None or _catches(kind) for kind in caught)
 
 
 def _catches(kind: ast.expr) -> bool:
     kinds = kind.elts if isinstance(kind, ast.Tuple) else [kind]
-    return any(_last(each) in _FILE_ERRORS for each in kinds)
+    return any(last_name(each) in _FILE_ERRORS for each in kinds)
 
 
 def stands_in(site: CallSite, block: ast.With | ast.AsyncWith) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import CallSite, Summary
@@ -26,15 +27,15 @@ if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
 
 _PREPARES: Final = (Effect.WRITE, Effect.DELETE, Effect.CREATE_DIR, Effect.DOWNLOAD)
-_SYNC_WORDS: Final = ("barrier", "wait", "synchronize", "sync_", "process_first")
-_LOAD_WORDS: Final = ("load", "read", "from_pretrained", "from_file", "restore")
+_WAITS: Final = re.compile("barrier|wait|synchronize|sync_|process_first", re.IGNORECASE)
+_LOADS: Final = re.compile("load|read|from_pretrained|from_file|restore")
 _MAX_STEPS: Final = 600
 _MAX_DEPTH: Final = 4
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Step:
-    """One thing in the order in which a rank does it.
+    """One thing in the order in which a rank does it. Never changed; there are tens of thousands.
 
     effect   what happens to the file; None for a point where ranks wait for each other
     node     the path, as the call has it
@@ -108,12 +109,12 @@ class Traces:
     def _inside(self, site: CallSite, child: Summary, depth: int) -> Iterator[Step]:
         here = (site, child.function)
         for step in self.of(child, depth - 1):
-            yield replace(step, through=(*step.through, here))
+            yield Step(step.effect, step.node, step.site, (*step.through, here), step.chosen)
 
 
 def _own(site: CallSite, child: Summary | None) -> Iterator[Step]:
     name = site.method
-    if facts.is_collective(site.rows) or any(word in name.lower() for word in _SYNC_WORDS):
+    if facts.is_collective(site.rows) or _WAITS.search(name):
         yield Step(None, None, site)
     chosen = written_by_one(site)
     found = chosen is not None
@@ -123,7 +124,7 @@ def _own(site: CallSite, child: Summary | None) -> Iterator[Step]:
         if path is not None and not row.locked:
             found = True
             yield Step(effect, path, site)
-    if not found and child is None and any(word in name for word in _LOAD_WORDS):
+    if not found and child is None and _LOADS.search(name):
         for argument in site.node.args[:1]:
             if not isinstance(argument, (ast.Starred, ast.Constant)):
                 yield Step(Effect.READ, argument, site)

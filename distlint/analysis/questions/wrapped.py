@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import last_name
@@ -89,27 +90,64 @@ def layer_without(wraps: tuple[Wrap, ...], attr: str, written: Written) -> Wrapp
         return None
     if attr in wrappers.PREPARED_ATTRIBUTES:
         return None  # `prepare()` gives loaders and optimizers back from the same call
-    if attr in wrappers.WRAPPERS["deepspeed"].own:
-        # Written for an engine, whatever else may arrive there: transformers 5.23.0,
-        # trainer_pt_utils.py:1408, `model.backward(loss)` under a condition of its caller.
+    if attr in _LAUNCHED:
+        # Written for one kind of launch, whatever else may arrive there: transformers 5.23.0,
+        # trainer_pt_utils.py:1408, `model.backward(loss)` under a condition of its caller; wenet
+        # wenet/utils/train_utils.py:770, `model.clip_grad_norm_(clip)` of an FSDP model.
         return None
     for wrap in reversed(wraps):
         row = wrappers.WRAPPERS[wrap.kind]
         if attr in row.own or attr in row.inner or (id(wrap.node), attr) in written:
             return None
-        if wrap.kind in BY_LAUNCH and attr in _LAUNCHED:
-            return None  # code for one kind of launch (`summaries.optimizer`)
         if not row.forwards and not row.in_place:
             return row
     return None
 
 
 def under_condition(call: CallSite | None, site: AttributeSite) -> bool:
-    """Whether the wrap (`call`) stands under a condition that the read does not stand under too."""
+    """Whether some paths come to the read without the wrap (`call`), which stands under a condition
+    that the read does not stand under too.
+
+    Where the other arm raises, every path has it: gpt-neox ea7aefd megatron/training.py,
+    `if neox_args.deepspeed: … = deepspeed.initialize(…) else: raise ValueError(…)`.
+    """
     if call is None:
         return False
+    always = site.receiver.wraps[-1].always
     held = {(ast.unparse(g.node), g.taken) for g in site.guards}
-    return any(not g.exits and (ast.unparse(g.node), g.taken) not in held for g in call.guards)
+    return any(
+        not g.exits
+        and (ast.unparse(g.node), g.taken) not in held
+        # `world_size > 1` is decided where several processes are followed; one process takes the other arm.
+        and not (always and g.value.truthiness() is None)
+        for g in call.guards
+    )
+
+
+def ruled_out(call: CallSite | None, site: AttributeSite) -> bool:
+    """Whether what holds at the read says that the condition of the wrap (`call`) did not.
+
+    YOLOX 6ddff48 tools/eval.py:186: `if is_distributed: model = DDP(model)`, then
+    `assert not is_distributed and args.batch_size == 1` in front of the read.
+    """
+    if call is None or call.module is not site.module:
+        return False
+    held = {fact for g in site.guards for fact in _literals(g.node, g.taken)}
+    return any(not g.exits and (ast.unparse(g.node), not g.taken) in held for g in call.guards)
+
+
+def _literals(test: ast.expr, taken: bool) -> Iterator[tuple[str, bool]]:
+    """What a condition says of its parts: each as text, and whether it holds."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield from _literals(operand, not taken)
+        case ast.BoolOp(op=ast.And() | ast.Or() as op, values=values) if (
+            isinstance(op, ast.And) == taken
+        ):
+            for value in values:
+                yield from _literals(value, taken)
+        case _:
+            yield ast.unparse(test), taken
 
 
 def is_guarded(site: AttributeSite, *, of_model: bool = False) -> bool:
@@ -134,10 +172,20 @@ def _asks(guard: Guard, path: str) -> bool:
             subject = ast.unparse(node.args[0])
             if name in _QUESTIONS and (path == subject or path.startswith(f"{subject}.")):
                 return True
-        word = node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
-        if isinstance(word, str) and any(mode in word.lower() for mode in _MODE_WORDS):
+        if any(mode in _word(node).lower() for mode in _MODE_WORDS):
             return True
     return False
+
+
+def _word(node: ast.AST) -> str:
+    """What a part of a condition is called; a text that something is compared with is a word too.
+
+    wenet 0154699 wenet/utils/train_utils.py:759: `info_dict["train_engine"] == "deepspeed"`.
+    """
+    match node:
+        case ast.Name(id=word) | ast.Attribute(attr=word) | ast.Constant(value=str(word)):
+            return word
+    return ""
 
 
 def _says_wrapped(test: ast.expr, taken: bool) -> bool:
@@ -164,10 +212,11 @@ def catches_attribute_error(attempt: ast.Try) -> bool:
     return False
 
 
-def may_run_forward(statement: ast.stmt, read: ast.Attribute) -> bool:
+def may_run_forward(live: LiveProgram, statement: ast.stmt, read: ast.Attribute) -> bool:
     """Whether what is read from a model may be run there: called, or handed on as a part of the model.
 
     Args:
+        live: the program.
         statement: the statement that holds the read.
         read: an attribute of a model.
     """
@@ -180,6 +229,8 @@ def may_run_forward(statement: ast.stmt, read: ast.Attribute) -> bool:
                 part = node is read or settings.names_model(read.attr)
                 if not name or (part and not wrappers.trains_nothing(name)):
                     return True
+                if name in live.answer(layer_runners):
+                    return True
             case ast.Call() | ast.keyword():
                 return settings.names_model(read.attr) and node is read
             case ast.Attribute() | ast.Subscript():
@@ -188,6 +239,46 @@ def may_run_forward(statement: ast.stmt, read: ast.Attribute) -> bool:
             case _:
                 return False
         node = parent
+    return False
+
+
+def layer_runners(live: LiveProgram) -> frozenset[str]:
+    """The names of methods of the program, other than `forward`, that call layers with gradients on.
+
+    kohya-ss/sd-scripts sdxl_train_control_net_lllite_old.py:422: `network.set_cond_image(image)` runs the
+    layers that are trained.
+    """
+    classes = [cls for module in live.program.modules.values() for cls in module.all_classes]
+    methods = [
+        (name, method)
+        for cls in classes
+        for name, method in cls.methods.items()
+        if not (name.startswith("__") or any(map(_turns_off, method.decorators)))
+    ]
+    parts = {attr for cls in classes for attr in cls.self_assigned} - {name for name, _ in methods}
+    found: frozenset[str] = frozenset()
+    while True:
+        more = frozenset(name for name, method in methods if _runs_layer(method, parts, found))
+        if more == found:
+            return found - {"forward"}
+        found = more
+
+
+def _runs_layer(method: Function, parts: set[str], runners: frozenset[str]) -> bool:
+    """Whether a method calls one of `parts` of `self`, an element of one, or one of `runners`."""
+    return any(
+        _is_part(node.func, parts) or last_name(node.func) in runners
+        for node in walk(method.node)
+        if isinstance(node, ast.Call) and not without_gradients(method, node)
+    )
+
+
+def _is_part(called: ast.expr, parts: set[str]) -> bool:
+    if isinstance(called, ast.Subscript):
+        called = called.value
+    match called:
+        case ast.Attribute(value=ast.Name(id="self"), attr=attr):
+            return attr in parts
     return False
 
 

@@ -223,7 +223,7 @@ def _compare(
 ) -> None:
     """Add what divides two classes of ranks to `found`. Raises GaveUp; what was found until then stays."""
     left, right = graphs.root(main), graphs.root(other)
-    skip: set[int] = set(reported)
+    skip: set[int] = reported | _endless_for_both(graphs, main, other)
     while True:  # each difference adds an event to `skip`
         comparison = Comparison(graphs, layer, frozenset(skip))
         difference = comparison.difference(left, right)
@@ -255,6 +255,16 @@ def _compare(
             found.append(divergence)
             if not divergence.missing:
                 break
+
+
+def _endless_for_both(graphs: Graphs, main: Summary, other: Summary) -> set[int]:
+    """The `while True` loops that both classes go through, by the identity of their syntax nodes.
+
+    One that one class alone comes to may serve the others, and so may one in which rank 0 waits for nothing:
+    it says what to do by other ways.
+    """
+    mine = {id(loop.node) for loop in graphs.endless_loops(main) if graphs.may_wait_in(loop)}
+    return mine & {id(loop.node) for loop in graphs.endless_loops(other)}
 
 
 def _classify(

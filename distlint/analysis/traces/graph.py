@@ -29,6 +29,7 @@ from distlint.analysis.interpreter.ir import (
 )
 from distlint.analysis.interpreter.values import Value
 from distlint.analysis.program.definitions import Function, Module
+from distlint.analysis.program.memory import Memory
 from distlint.analysis.traces.nodes import (
     OPAQUE,
     RAISE,
@@ -46,6 +47,8 @@ from distlint.analysis.traces.nodes import (
 from distlint.knowledge import assumed
 
 Lazy = Callable[[], Node]
+_AtYield = Callable[[Yield, Node, "_Continuations"], Node]
+"""What stands at a `yield`, by what follows it and where the ways out lead there."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class _Continuations:
     exit_: Lazy
     failed_: Callable[[Guard], Node]
     """Where an exception that nobody here catches ends a path, of ranks that a condition lets come."""
-    yield_: Callable[[Node], Node]
+    yield_: _AtYield
     memory_: tuple[ast.ExceptHandler, Lazy] | None = None
     """Where an out-of-memory error leads, in a `try` that expects one."""
 
@@ -83,6 +86,7 @@ class Graphs:
 
     def __init__(self, final: Callable[[Summary], Summary]) -> None:
         self._final = final
+        self.memory: Memory = {}
         self.has_events: set[Function] = set()
         """Functions with events on some class of ranks: their calls are kept on all classes."""
         self.summaries: dict[Function, tuple[Summary, ...]] = {}
@@ -115,7 +119,7 @@ class Graphs:
                     lambda: RAISE,
                     lambda: STOP,
                     self._fails,
-                    lambda rest: rest,
+                    lambda _, rest, __: rest,
                 )
                 self._known = {("parameter", id(summary.function), n): value for n, value in known}
                 try:
@@ -150,29 +154,13 @@ class Graphs:
     def _contents(self, summary: Summary) -> tuple[bool, list[Summary]]:
         """Whether a run has events of its own, and the runs it calls."""
         if summary not in self._own:
-            called: list[Summary] = []
-            own = False
-            blocks = [summary.steps]
-            while blocks:
-                for step in blocks.pop():
-                    match step:
-                        case Event():
-                            own = True
-                        case Jump():
-                            own = own or step.kind == "process"
-                        case Branch():
-                            blocks += [step.then, step.orelse]
-                        case Loop():
-                            blocks += [step.body, step.orelse]
-                        case Try():
-                            blocks += [step.body, step.orelse, step.final, *step.handlers]
-                        case CallStep() | UnknownCall():
-                            called.append(step.summary)
-                        case InlineBody():
-                            called.append(step.summary)
-                            blocks.append(step.body)
-            self._own[summary] = (own, called)
+            self._own[summary] = _contents(summary.steps)
         return self._own[summary]
+
+    def endless_loops(self, summary: Summary) -> list[Loop]:
+        """The `while True` loops that a run comes to itself."""
+        steps = _steps_below(self._final(summary).steps)
+        return [step for step in steps if isinstance(step, Loop) and step.endless]
 
     def exits(self, summary: Summary) -> tuple[tuple[Function, BranchNode], ...]:
         """Conditions of a rank's own under which a run, or one that it calls, ends the process normally."""
@@ -263,7 +251,7 @@ class Graphs:
             case InlineBody():
                 return self._surround(step, after, ways)
             case Yield():
-                return ways.yield_(after)
+                return ways.yield_(step, after, ways)
 
     def _or_out_of_memory(self, node: Node, ways: _Continuations) -> Node:
         """A collective, or a call that leads to one, before which a rank may run out of memory."""
@@ -349,10 +337,22 @@ class Graphs:
             return head.exit if head.exit is not None else STOP
         if head.exit is not None and head.body is head.exit:
             return head.exit
-        if loop.endless and loop.module is not None:
+        if loop.endless and loop.module is not None and self.may_wait_in(loop):
             # `while True: command = scatter(...)`: one rank serves while another says what to do.
             return self._unknown(loop.node, loop.module, head)
         return head.body if loop.once else head
+
+    def may_wait_in(self, loop: Loop) -> bool:
+        """Whether something is awaited in a loop itself, not only behind it."""
+        return self._may_act(loop.body)
+
+    def _may_act(self, steps: list[Step]) -> bool:
+        """Whether a block may perform an event or end the process, through any calls."""
+        own, called = _contents(steps)
+        return own or any(
+            self.may_have_events(summary) or summary.function in self.has_events
+            for summary in called
+        )
 
     def _leave(self, step: Jump, ways: _Continuations) -> Node:
         match step.kind:
@@ -411,96 +411,141 @@ class Graphs:
             gone = _lazy(lambda: self._block(step.handlers[index], end(), outside))
             inside = replace(inside, memory_=(step.memory, gone))
         body = self._block(step.body, self._block(step.orelse, end(), outside), inside)
-        if step.handlers and any(_has_events(handler) for handler in step.handlers):
+        if any(self._may_act(handler) for handler in step.handlers):
             # Whoever is in the `try` may come to the collectives of its handlers: all that are alike.
             return self._if(("raises", id(step.node)), _lazy(caught)(), body, step.node, None)
         return body
 
     def _surround(self, step: InlineBody, after: Node, ways: _Continuations) -> Node:
-        """A body inside a generator's run: it stands at the `yield`, and the rest runs on every way out."""
-        steps = self._final(step.summary).steps
+        """A body inside a generator's run: it stands at the `yield`.
 
-        def rest_to(target: Lazy) -> Lazy:
+        The body of a `with` hands an exception over to the generator, which goes on behind its `yield` on
+        every other way out. A `for` closes the generator where it is left: only its `finally` runs.
+        """
+        once = isinstance(step.node, (ast.With, ast.AsyncWith))
+        if step.node in self._via and not once:  # a generator that delegates to itself
+            return self._block(step.body, after, ways)
+        steps = self._final(step.summary).steps
+        outer, inner = self._via, (*self._via, step.node)
+
+        def run(end: Node, exit_: Lazy, yield_: _AtYield) -> Node:
+            """The generator's run, which ends at `end`; what it leaves to is built outside of it."""
+
+            def outside(target: Lazy) -> Lazy:
+                return lambda: self._under(outer, target)
+
+            leave = _Continuations(
+                lambda: end,
+                lambda: end,
+                lambda: end,
+                outside(ways.raise_),
+                outside(exit_),
+                lambda guard: self._under(outer, lambda: ways.failed_(guard)),
+                yield_,
+            )
+            return self._under(inner, lambda: self._block(steps, end, leave))
+
+        def resumed(at: Yield, target: Lazy) -> Lazy:
+            """A way out of a `with`: what stands behind the `yield`, then `target`."""
+
             def make() -> Node:
                 goal = target()
-                inner = _Continuations(
-                    lambda: goal,
-                    lambda: goal,
-                    lambda: goal,
-                    ways.raise_,
-                    ways.exit_,
-                    ways.failed_,
-                    lambda rest: rest,
-                )
-                return self._after_yield(steps, goal, inner) or goal
+                behind: list[Node] = []
+
+                def pass_by(found: Yield, rest: Node, _: _Continuations) -> Node:
+                    if found is at:
+                        behind.append(rest)
+                    return rest
+
+                run(goal, ways.exit_, pass_by)
+                return behind[0] if behind else goal
 
             return _lazy(make)
 
-        outer = self._via
-        body_ways = replace(
-            ways,
-            return_=rest_to(ways.return_),
-            break_=rest_to(ways.break_),
-            continue_=rest_to(ways.continue_),
-        )
+        def closed(at: Yield, target: Lazy) -> Lazy:
+            """A way out of a `for`: each `finally` around the `yield`, then `target`."""
 
-        def body(rest: Node) -> Node:
-            inner, self._via = self._via, outer
-            node = self._block(step.body, rest, body_ways)
-            self._via = inner
-            return node
+            def make() -> Node:
+                goal = target()
+                ends: list[Node] = []
 
-        run_ways = _Continuations(
-            lambda: after,
-            lambda: after,
-            lambda: after,
-            ways.raise_,
-            ways.exit_,
-            ways.failed_,
-            body,
-        )
-        self._via = (*outer, step.node)
-        node = self._block(steps, after, run_ways)
-        self._via = outer
+                def leave(found: Yield, rest: Node, here: _Continuations) -> Node:
+                    if found is at and not ends:
+                        ends.append(here.exit_())
+                    return rest
+
+                if goal is not RAISE:
+                    run(after, lambda: goal, leave)
+                return ends[0] if ends else goal
+
+            return _lazy(make)
+
+        def body(at: Yield, rest: Node, here: _Continuations) -> Node:
+            def raised() -> Node:
+                return self._under(inner, here.raise_)
+
+            if once:
+                body_ways = replace(
+                    ways,
+                    return_=resumed(at, ways.return_),
+                    break_=resumed(at, ways.break_),
+                    continue_=resumed(at, ways.continue_),
+                    raise_=_lazy(raised),
+                    exit_=_lazy(lambda: self._under(inner, here.exit_)),
+                    failed_=lambda guard: self._under(inner, lambda: here.failed_(guard)),
+                )
+            else:
+                body_ways = replace(
+                    ways,
+                    return_=closed(at, ways.return_),
+                    break_=closed(at, lambda: after),
+                    continue_=lambda: rest,
+                    raise_=closed(at, ways.raise_),
+                    exit_=closed(at, ways.exit_),
+                    failed_=lambda guard: closed(at, lambda: ways.failed_(guard))(),
+                )
+            return self._under(outer, lambda: self._block(step.body, rest, body_ways))
+
+        return run(self._block(step.orelse, after, ways), ways.exit_, body)
+
+    def _under(self, via: tuple[ast.AST, ...], make: Lazy) -> Node:
+        """Build something as inside these `with` and `for` statements over generators."""
+        before, self._via = self._via, via
+        node = make()
+        self._via = before
         return node
 
-    def _after_yield(self, steps: list[Step], after: Node, ways: _Continuations) -> Node | None:
-        """What follows the (first) yield in these steps; None where there is none."""
-        for index, step in enumerate(steps):
-            match step:
-                case Yield():
-                    return self._block(steps[index + 1 :], after, ways)
-                case Try():
-                    tail = self._block(steps[index + 1 :], after, ways)
-                    end = self._block(step.final, tail, ways)
-                    found = self._after_yield(step.body, self._block(step.orelse, end, ways), ways)
-                    if found is not None:
-                        return found
-                case Branch():
-                    tail = self._block(steps[index + 1 :], after, ways)
-                    then = self._after_yield(step.then, tail, ways)
-                    orelse = self._after_yield(step.orelse, tail, ways)
-                    if then is not None or orelse is not None:
-                        return self._branch(step.condition, step.node, then or tail, orelse or tail)
-                case Loop():
-                    tail = self._block(steps[index + 1 :], after, ways)
-                    found = self._after_yield(step.body, tail, ways)
-                    if found is not None:
-                        return found
-        return None
 
-
-def _has_events(steps: list[Step]) -> bool:
-    """Whether a block performs a collective itself."""
+def _steps_below(steps: list[Step]) -> Iterator[Step]:
+    """The steps of a block and of all blocks in it."""
     blocks = [steps]
     while blocks:
         for step in blocks.pop():
+            yield step
             match step:
-                case Event():
-                    return True
                 case Branch():
                     blocks += [step.then, step.orelse]
-    return False
+                case Loop():
+                    blocks += [step.body, step.orelse]
+                case Try():
+                    blocks += [step.body, step.orelse, step.final, *step.handlers]
+                case InlineBody():
+                    blocks += [step.body, step.orelse]
+
+
+def _contents(steps: list[Step]) -> tuple[bool, list[Summary]]:
+    """Whether a block has events or ends the process itself, and the runs that it calls."""
+    own = False
+    called: list[Summary] = []
+    for step in _steps_below(steps):
+        match step:
+            case Event():
+                own = True
+            case Jump():
+                own = own or step.kind == "process"
+            case CallStep() | UnknownCall() | InlineBody():
+                called.append(step.summary)
+    return own, called
 
 
 __all__ = ["Graphs"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
 
 from distlint.analysis.interpreter.ir import CallSite, Known, Layer, Summary
 from distlint.analysis.program.definitions import Function, Module, dotted_name
@@ -24,6 +25,15 @@ from distlint.knowledge.wrappers import WRAPPERS
 from distlint.nodes import walk
 
 
+@dataclass(frozen=True, slots=True)
+class _Questions:
+    """What a part of one graph asks: symbols, loops with what they ask anew, and the graphs it calls."""
+
+    symbols: set[Hashable] = field(default_factory=set)
+    loops: dict[Hashable, frozenset[Hashable]] = field(default_factory=dict)
+    called: set[Node] = field(default_factory=set)
+
+
 class Slice:
     """Graphs without what does not count: other layers' events, calls and decisions that change nothing.
 
@@ -42,6 +52,7 @@ class Slice:
         self._asked: dict[
             Node, tuple[frozenset[Hashable], dict[Hashable, frozenset[Hashable]]]
         ] = {}
+        self._own_asked: dict[Node, _Questions] = {}
 
     def counts(self, act: EventNode) -> bool:
         """Whether an event is one of this layer's, among all ranks, and not one to skip."""
@@ -50,7 +61,7 @@ class Slice:
             event.layer <= self.layer
             and event.group is None
             and id(event.node) not in self.skip
-            and not (event.site is not None and _bare(event.site))
+            and not (event.site is not None and _bare(self.graphs, event.site))
         )
 
     def root(self, call: CallNode) -> Node:
@@ -145,21 +156,32 @@ class Slice:
         # What never comes to an end, round and round without an event, is left as it stands.
         return {node: last.get(node, node) for node in nodes}
 
-    def ways(self, node: Node) -> tuple[Node, ...]:
-        """The nodes that may follow, through calls."""
-        following = tuple(self.ahead(n) for n in ways_on(node))
-        return (self.root(node), *following) if isinstance(node, CallNode) else following
-
-    def nodes(self, root: Node) -> list[Node]:
-        """Every node that can be reached, through calls."""
+    def _own(self, root: Node) -> list[Node]:
+        """The nodes that can be reached from one that counts, not those of the functions called."""
         seen: dict[Node, None] = {}
-        stack = [self.ahead(root)]
+        stack = [root]
         while stack:
             node = stack.pop()
             if node not in seen:
                 seen[node] = None
-                stack += self.ways(node)
+                stack += [self.ahead(n) for n in ways_on(node)]
         return list(seen)
+
+    def nodes(self, root: Node) -> Iterator[Node]:
+        """Every node that can be reached, through calls; each once."""
+        seen: set[Node] = set()
+        work = [self.ahead(root)]
+        entered = set(work)
+        for start in work:
+            for node in self._own(start):
+                if node not in seen:
+                    seen.add(node)
+                    yield node
+                    if isinstance(node, CallNode):
+                        inner = self.root(node)
+                        if inner not in entered:
+                            entered.add(inner)
+                            work.append(inner)
 
     def symbols(self, root: Node) -> frozenset[Hashable]:
         """Every symbol and loop that a graph may ask, through calls."""
@@ -173,21 +195,42 @@ class Slice:
         self, root: Node
     ) -> tuple[frozenset[Hashable], dict[Hashable, frozenset[Hashable]]]:
         root = self.ahead(root)
-        if root not in self._asked:
+        found = self._asked.get(root)
+        if found is None:
             symbols: set[Hashable] = set()
             loops: dict[Hashable, frozenset[Hashable]] = {}
-            for node in self.nodes(root):
+            work = [root]
+            entered = set(work)
+            for start in work:
+                own = self._own_questions(start)
+                symbols |= own.symbols
+                for key, volatile in own.loops.items():
+                    loops[key] = loops.get(key, frozenset()) | volatile
+                more = own.called - entered
+                entered |= more
+                work += more
+            found = self._asked[root] = frozenset(symbols | loops.keys()), loops
+        return found
+
+    def _own_questions(self, root: Node) -> _Questions:
+        """What is asked from a node on in its own graph: the same for all who call the function."""
+        found = self._own_asked.get(root)
+        if found is None:
+            found = self._own_asked[root] = _Questions()
+            for node in self._own(root):
                 match node:
                     case BranchNode():
-                        symbols.add(node.symbol)
+                        found.symbols.add(node.symbol)
                     case LoopNode(loop=loop):
-                        loops[loop.key] = loops.get(loop.key, frozenset()) | loop.volatile
-            self._asked[root] = frozenset(symbols | loops.keys()), loops
-        return self._asked[root]
+                        known = found.loops.get(loop.key, frozenset())
+                        found.loops[loop.key] = known | loop.volatile
+                    case CallNode():
+                        found.called.add(self.root(node))
+        return found
 
 
 @remembered
-def _bare(site: CallSite) -> bool:
+def _bare(_graphs: Graphs, site: CallSite) -> bool:
     """Whether a call stands where its model is not wrapped: in the other arm of a condition of the same
     words (open_lm open_lm/main.py:222, `state if args.fsdp else model.state_dict()`)."""
     asked = {

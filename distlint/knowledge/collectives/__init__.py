@@ -11,6 +11,7 @@ from distlint.knowledge.collectives import (
     frameworks,
     lightning,
     megatron,
+    mpi,
     pytorch,
     runtime,
     transformers,
@@ -25,6 +26,7 @@ ROWS: tuple[CallRow, ...] = (
     *lightning.ROWS,
     *megatron.ROWS,
     *frameworks.ROWS,
+    *mpi.ROWS,
     *runtime.ROWS,
 )
 
@@ -51,8 +53,6 @@ _DISTINCTIVE = (
     "torch.distributed.fsdp.FullyShardedDataParallel.full_optim_state_dict",
     "torch.distributed.fsdp.FullyShardedDataParallel.sharded_optim_state_dict",
     "torch.distributed.fsdp.FullyShardedDataParallel.scatter_full_optim_state_dict",
-    "torch.distributed.fsdp.FullyShardedDataParallel.flatten_sharded_optim_state_dict",
-    "torch.distributed.fsdp.FullyShardedDataParallel.optim_state_dict_to_load",
     "torch.distributed.optim.ZeroRedundancyOptimizer.consolidate_state_dict",
     "transformers.Trainer._nested_gather",
     "transformers.Trainer.store_flos",

@@ -790,14 +790,9 @@ ROWS: tuple[CallRow, ...] = (
         result="rank",
         source="torch 2.13.0 torch/distributed/fsdp/fully_sharded_data_parallel.py:1797",
     ),
-    CallRow(
-        "torch.distributed.fsdp.FullyShardedDataParallel.optim_state_dict_to_load",
-        COLLECTIVE,
-        "optim_state_dict_to_load",
-        group=5,
-        result="rank",
-        source="torch 2.13.0 torch/distributed/fsdp/fully_sharded_data_parallel.py:1893",
-    ),
+    # No row for `optim_state_dict_to_load` and `flatten_sharded_optim_state_dict`: they communicate only with
+    # `rank0_only` in the state dict config (torch 2.13.0 torch/distributed/fsdp/_optim_utils.py:452), and
+    # ranks may take turns otherwise (OLMo 59a53e3 olmo/checkpoint.py:756).
     CallRow(
         "torch.distributed.fsdp.FullyShardedDataParallel.full_optim_state_dict",
         COLLECTIVE,
@@ -822,14 +817,6 @@ ROWS: tuple[CallRow, ...] = (
         group=4,
         result="rank",
         source="torch 2.13.0 torch/distributed/fsdp/fully_sharded_data_parallel.py:1595",
-    ),
-    CallRow(
-        "torch.distributed.fsdp.FullyShardedDataParallel.flatten_sharded_optim_state_dict",
-        COLLECTIVE,
-        "optim_state_dict_to_load",
-        group_keyword="",
-        result="rank",
-        source="torch 2.13.0 torch/distributed/fsdp/fully_sharded_data_parallel.py:1556",
     ),
     # FSDP2.
     CallRow(

@@ -40,8 +40,9 @@ the collective.
 
 ## Known limits
 Collectives of a process group other than the default are not compared: who is a member is not known.
-What a server loop (`while True: command = scatter(...)`) does is not compared. Calls that do not resolve
-to a definition count as doing nothing.
+What a `while True` does that some ranks alone come to, or in which rank 0 waits for nothing, is not
+compared: one rank may serve the others there (`command = scatter(...)`). Calls that do not resolve to a
+definition count as doing nothing.
 
 ## References
 - torch 2.13.0 torch/distributed/distributed_c10d.py: `barrier` "blocks processes until the whole group

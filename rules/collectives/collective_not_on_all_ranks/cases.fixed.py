@@ -10,6 +10,7 @@ import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
 from accelerate import Accelerator
 from lightning.pytorch.utilities import rank_zero_only
+from mpi4py import MPI
 from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
 
 # --- bugs -----------------------------------------------------------------------------------------
@@ -164,6 +165,22 @@ def fsdp_state(model, path):
     state = model.state_dict()  # expect: DL101
     if dist.get_rank() == 0:
         torch.save(state, path)
+
+
+def kept_in_a_dict(x):
+    info = {"rank": dist.get_rank(), "size": dist.get_world_size()}
+    if info["rank"] == 0:
+        print(x)
+        # expect: DL101
+    dist.barrier()
+
+
+def over_mpi(table, path):
+    world = MPI.COMM_WORLD
+    if world.Get_rank() == 0:
+        torch.save(table, path)
+        # expect: DL101
+    world.Barrier()
 
 
 # --- right ----------------------------------------------------------------------------------------
@@ -326,3 +343,9 @@ def logged_in_between(x):
 def one_rank_by_itself(state, path):
     if dist.get_rank() == 0:
         dcp.save(state, checkpoint_id=path, no_dist=True)
+
+
+def handed_out_over_mpi(path):
+    world = MPI.COMM_WORLD
+    table = torch.load(path) if world.rank == 0 else None
+    return world.bcast(table)

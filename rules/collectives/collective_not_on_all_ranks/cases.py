@@ -10,6 +10,7 @@ import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
 from accelerate import Accelerator
 from lightning.pytorch.utilities import rank_zero_only
+from mpi4py import MPI
 from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
 
 # --- bugs -----------------------------------------------------------------------------------------
@@ -163,6 +164,20 @@ def fsdp_state(model, path):
     if dist.get_rank() == 0:
         state = model.state_dict()  # expect: DL101
         torch.save(state, path)
+
+
+def kept_in_a_dict(x):
+    info = {"rank": dist.get_rank(), "size": dist.get_world_size()}
+    if info["rank"] == 0:
+        print(x)
+        dist.barrier()  # expect: DL101
+
+
+def over_mpi(table, path):
+    world = MPI.COMM_WORLD
+    if world.Get_rank() == 0:
+        torch.save(table, path)
+        world.Barrier()  # expect: DL101
 
 
 # --- right ----------------------------------------------------------------------------------------
@@ -325,3 +340,9 @@ def logged_in_between(x):
 def one_rank_by_itself(state, path):
     if dist.get_rank() == 0:
         dcp.save(state, checkpoint_id=path, no_dist=True)
+
+
+def handed_out_over_mpi(path):
+    world = MPI.COMM_WORLD
+    table = torch.load(path) if world.rank == 0 else None
+    return world.bcast(table)

@@ -31,7 +31,8 @@ device is computed from in another way.
 ## Known limits
 `rank % device_count()` is right while every machine has the same number of ranks and GPUs, and reported as
 information only. Parameters called `rank` are not reported: `mp.spawn` passes the local index first. Nor
-are files that start a single machine (`MASTER_ADDR` set to localhost, `mp.spawn`).
+are files that start a single machine (`MASTER_ADDR` set to localhost, `mp.spawn` where no machines are
+counted).
 
 ## References
 - accelerate, commit 0cb1a334: "invalid device ordinal" from `process_index`, repaired by
@@ -46,6 +47,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, span_of
+from distlint.analysis.questions.machines import on_one_machine
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import devices
@@ -65,7 +67,6 @@ SEVERITY = Severity.ERROR
 STATUS = Status.STABLE
 LITERALS = ()
 
-_ONE_MACHINE = ("localhost", "127.0.0.1", "mp.spawn", "multiprocessing.spawn", "notebook_launcher")
 _ARGUMENTS: dict[str, tuple[int | None, str]] = {
     row.name: (row.device if isinstance(row.device, int) else None, row.keyword)
     for row in devices.DEVICE_CALLS.values()
@@ -77,7 +78,7 @@ _METHODS = {"to": (0, "device"), "cuda": (0, "device"), "set_device": (0, "devic
 def check(model: Model) -> Iterator[Finding]:
     """Each device that a global rank chooses; one for each origin in a function."""
     for module in model.modules:
-        if any(word in module.source.text for word in _ONE_MACHINE):
+        if on_one_machine(module):
             continue
         done: set[tuple[Function, ast.AST, bool]] = set()
         for function, node, value in _devices(model, module):

@@ -48,6 +48,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import Model, place_of, related, source_of
+from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import walk
@@ -73,6 +74,7 @@ def check(model: Model) -> Iterator[Finding]:
     joint_entries: dict[object, JointEntry] = {}
     for (function, _), joint_entry in model.joint_entries.items():
         joint_entries.setdefault(function, joint_entry)
+    from_cpu = _saved_from_cpu(model)
     for call in model.calls("torch.load"):
         site = call.site
         reason = joint_entries.get(site.function)
@@ -86,6 +88,7 @@ def check(model: Model) -> Iterator[Finding]:
             or any(k.arg is None for k in site.node.keywords)
             or any(isinstance(a, ast.Starred) for a in site.node.args)
             or _own_file(site)
+            or _file_name(site.node.args[0] if site.node.args else None) in from_cpu
             or not _is_checkpoint(site)
         ):
             continue
@@ -99,6 +102,33 @@ def check(model: Model) -> Iterator[Finding]:
             (related(reason.module, reason.node, reason.text),),
             _fix(site),
         )
+
+
+def _saved_from_cpu(model: Model) -> frozenset[str]:
+    """The names of the files into which the program only ever saves tensors that `.cpu()` gave.
+
+    dino 7c446df eval_knn.py:222: `torch.save(features.cpu(), os.path.join(folder, "trainfeat.pth"))`.
+    """
+    saved: dict[str, bool] = {}
+    for call in model.calls("torch.save"):
+        what, where = (*call.site.node.args[:2], None, None)[:2]
+        name = _file_name(where)
+        on_cpu = isinstance(what, ast.Call) and last_name(what.func) == "cpu"
+        saved[name] = saved.get(name, True) and on_cpu
+    return frozenset(name for name, on_cpu in saved.items() if name and on_cpu)
+
+
+def _file_name(path: ast.expr | None) -> str:
+    """The name of a file as its path ends, where that is written out; else empty."""
+    match path:
+        case ast.Constant(value=str(text)):
+            return text.rpartition("/")[2]
+        case (
+            ast.Call(args=[*_, ast.Constant(value=str(text))])
+            | ast.BinOp(right=ast.Constant(value=str(text)))
+        ):
+            return text.rpartition("/")[2]
+    return ""
 
 
 def _own_file(site: CallSite) -> bool:

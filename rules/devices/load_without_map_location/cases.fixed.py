@@ -66,3 +66,13 @@ def data(cache_file):
 def as_told(path, **kwargs):
     dist.barrier()
     return torch.load(path, **kwargs)
+
+
+def write_features(model, folder):
+    if dist.get_rank() == 0:
+        torch.save(model.features().cpu(), f"{folder}/" + "model_features.pth")
+
+
+def read_features(folder):
+    dist.barrier()
+    return torch.load(folder + "/model_features.pth")  # saved from the CPU

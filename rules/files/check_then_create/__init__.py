@@ -52,6 +52,7 @@ from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts
 from distlint.knowledge.schema import Effect
 from distlint.repairs.arguments import with_keyword
+from distlint.repairs.premises import everyone_comes
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def _fix(model: Model, found: FileCall, guard: Guard | None, joint_entry: JointE
         if inside and (facts.is_collective(call.site.rows) or call.site.callee is not None):
             return None  # a collective in a section of one rank would hang
     return Fix(
-        Applicability.SAFE if joint_entry.all_ranks else Applicability.UNSAFE,
+        Applicability.SAFE if everyone_comes(model, site, joint_entry) else Applicability.UNSAFE,
         "Let rank 0 go first: `main_process_first()`",
         (WrapInWith(span_of(block), span_of(block), "$main_process_first()"),),
     )

@@ -54,6 +54,7 @@ from distlint.analysis.questions.sections import in_turn
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
 from distlint.repairs import guarding
+from distlint.repairs.premises import everyone_comes
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ def check(model: Model) -> Iterator[Finding]:
         ):
             continue
         yield _finding(
+            model,
             found.site,
             f"the first rank removes `{found.text}` and the others fail, or remove what is new there: "
             f"{joint_entry.text}. Remove it on rank 0 while the others wait: `run_on_main()`.",
@@ -95,6 +97,7 @@ def check(model: Model) -> Iterator[Finding]:
         joint_entry = model.joint_entry_at(call)
         if joint_entry is not None and len(call.classes) > 1 and not ranked(call.site):
             yield _finding(
+                model,
                 call.site,
                 f"every rank waits for an answer at a terminal that one process has: {joint_entry.text}. "
                 "Ask on rank 0 and send the answer to all: `run_on_main(..., broadcast=True)`.",
@@ -103,7 +106,9 @@ def check(model: Model) -> Iterator[Finding]:
             )
 
 
-def _finding(site: CallSite, message: str, joint_entry: JointEntry, *, broadcast: bool) -> Finding:
+def _finding(
+    model: Model, site: CallSite, message: str, joint_entry: JointEntry, *, broadcast: bool
+) -> Finding:
     return Finding(
         CODE,
         NAME,
@@ -111,11 +116,11 @@ def _finding(site: CallSite, message: str, joint_entry: JointEntry, *, broadcast
         message,
         place_of(site.module, site.node),
         evidence(joint_entry),
-        _fix(site, joint_entry, broadcast),
+        _fix(model, site, joint_entry, broadcast),
     )
 
 
-def _fix(site: CallSite, joint_entry: JointEntry, broadcast: bool) -> Fix | None:
+def _fix(model: Model, site: CallSite, joint_entry: JointEntry, broadcast: bool) -> Fix | None:
     statement = site.statement
     alone = isinstance(statement, ast.Expr) and statement.value is site.node
     if any(guard.value.variance is not Variance.UNIFORM for guard in site.guards):
@@ -125,7 +130,7 @@ def _fix(site: CallSite, joint_entry: JointEntry, broadcast: bool) -> Fix | None
     edit = guarding.call_on_main(site.module.source.text, site.node, broadcast=broadcast)
     if edit is None:
         return None
-    safe = joint_entry.all_ranks and not broadcast
+    safe = everyone_comes(model, site, joint_entry) and not broadcast
     return Fix(
         Applicability.SAFE if safe else Applicability.UNSAFE,
         "Do it on rank 0 while the others wait: `run_on_main()`",

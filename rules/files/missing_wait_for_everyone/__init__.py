@@ -60,6 +60,7 @@ from distlint.edits import Insert
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
+from distlint.repairs.premises import ranked_callers
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -127,7 +128,9 @@ def _fix(model: Model, race: Race) -> Fix | None:
         if function is race.function
     )
     return Fix(
-        Applicability.SAFE if arrived else Applicability.UNSAFE,
+        Applicability.SAFE
+        if arrived and not ranked_callers(model, race.function)
+        else Applicability.UNSAFE,
         "Wait for all ranks behind the block: `barrier()`",
         (Insert(span_of(block), "$barrier()", after=True),),
     )

@@ -68,6 +68,7 @@ from distlint.edits import Replace, WrapInWith
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
 from distlint.repairs import guarding
+from distlint.repairs.premises import everyone_comes
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ _LIGHT_OWNERS = ("token", "processor", "config", "extractor", "scheduler")
 
 def check(model: Model) -> Iterator[Finding]:
     """Writes to one path by several ranks."""
+    fetched: set[tuple[str, str]] = set()
     for found in model.file_calls:
         joint_entry = found.joint_entry
         if (
@@ -106,6 +108,7 @@ def check(model: Model) -> Iterator[Finding]:
             or found.row.locked
             or (found.effect is Effect.DOWNLOAD and found.row.atomic)
             or not found.by_several
+            or _fetched_before(found, fetched)
             or files.check_before(found) is not None
             or in_turn(model, found.site)
             or not files.same_path(found, model.callers)
@@ -123,6 +126,21 @@ def check(model: Model) -> Iterator[Finding]:
             evidence(joint_entry),
             fix,
         )
+
+
+def _fetched_before(found: FileCall, fetched: set[tuple[str, str]]) -> bool:
+    """Whether the script has fetched this already: it is there when it asks again.
+
+    dino 7c446df main_dino.py:47: `torch.hub.list(…)`, and twice `torch.hub.load(…)` of the same below.
+    """
+    path = found.sites[0][2]
+    if found.effect is not Effect.DOWNLOAD or path is None or not path.known:
+        return False
+    key = (found.site.module.path, str(path.const))
+    if key in fetched:
+        return True
+    fetched.add(key)
+    return False
 
 
 def _is_state(found: FileCall) -> bool:
@@ -144,7 +162,8 @@ def _advice(fix: Fix | None) -> str:
 def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
     site = found.site
     text, node = site.module.source.text, site.node
-    safe = Applicability.SAFE if joint_entry.all_ranks else Applicability.UNSAFE
+    everyone = everyone_comes(model, site, joint_entry)
+    safe = Applicability.SAFE if everyone else Applicability.UNSAFE
     if found.effect is Effect.DOWNLOAD and isinstance(site.statement, (ast.Expr, ast.Assign)):
         span = span_of(site.statement)
         if any(guard.value.variance is Variance.RANK_LOCAL for guard in site.guards):

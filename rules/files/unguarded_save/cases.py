@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import tempfile
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -115,6 +116,21 @@ def with_a_hook(accelerator: Accelerator, model):
     accelerator.register_save_state_pre_hook(save_model_hook)
 
 
+def beside_the_last_one(accelerator: Accelerator, model, out):
+    accelerator.wait_for_everyone()
+    names = [name for name in os.listdir(out) if name.startswith("step")]
+    step = int(names[-1].split("-")[1]) + 1
+    torch.save(model, os.path.join(out, f"step-{step}"))  # expect: DL301
+
+
+def joined_with_a_slash(accelerator: Accelerator, out):
+    accelerator.wait_for_everyone()
+    place = Path(out) / "metadata.json"
+    with place.open("w") as f:  # expect: DL301
+        f.write("{}")
+        f.write("end")  # for the reader
+
+
 class StepTraces(TrainerCallback):
     def __init__(self, folder, name="step{step}-lr{rate:.2e}.json"):
         self.folder, self.name = folder, name
@@ -125,6 +141,19 @@ class StepTraces(TrainerCallback):
 
 
 # --- right ----------------------------------------------------------------------------------------
+
+
+def with_a_hook_of_main(accelerator: Accelerator, loader, args):
+    def save_step_hook(models, weights, output_dir):
+        if accelerator.is_main_process or args.deepspeed:
+            weights.clear()
+        with open(os.path.join(output_dir, "step.json"), "w") as f:
+            json.dump({"step": 1}, f)
+
+    accelerator.register_save_state_pre_hook(save_step_hook)
+    for step, _ in enumerate(loader):
+        if accelerator.is_main_process:
+            accelerator.save_state(f"step-{step}")
 
 
 def guarded(model, out):
@@ -256,3 +285,10 @@ class Parts(TrainerCallback):
 def write_as(state, template):
     dist.barrier()
     torch.save(state, fill_in(template, state.epoch))
+
+
+def fetched_before(name):
+    dist.barrier()
+    student = torch.hub.load("owner/models:main", name)  # expect: DL301
+    teacher = torch.hub.load("owner/models:main", name)
+    return student, teacher

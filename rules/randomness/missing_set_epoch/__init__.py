@@ -32,8 +32,9 @@ Unsafe: the order of the samples changes. Shown only where the loop is in anothe
 
 ## Known limits
 Silent with `shuffle=False`, for samplers of evaluation by their name, where the loader goes to a framework
-that sets the epoch itself (accelerate, Lightning, Fabric, a Trainer's own methods), and where any file that
-this one is linked with by imports calls `set_epoch`.
+that sets the epoch itself (accelerate, Lightning, Fabric, a Trainer's own methods), and where the loop, or
+anything that it may call by name, calls `set_epoch` on whatever object. A sampler class of the project counts
+where it has `set_epoch` and shuffles by `self.epoch`.
 
 ## References
 - torch 2.13.0 torch/utils/data/distributed.py:149: "Set the epoch for this sampler"
@@ -45,15 +46,14 @@ import ast
 from collections.abc import Iterator
 
 from distlint.analysis.model import Model, place_of, related
-from distlint.analysis.program.definitions import Function, Module
-from distlint.analysis.program.environment import statements
+from distlint.analysis.program.definitions import Class, Function, Module
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import own_nodes
 from distlint.findings import Finding, Severity
 from distlint.knowledge import facts, randomness
-from distlint.nodes import walk
 from distlint.rule import Status
 
+from .epochs import Loops, epoch_loops
 from .repair import holder_of, repaired
 
 CODE = "DL403"
@@ -64,6 +64,7 @@ LITERALS = (b"DistributedSampler", b"set_epoch")
 
 _SAMPLER = "torch.utils.data.DistributedSampler"
 _EVALUATION = ("val", "test", "eval", "infer", "predict", "dev", "feature")
+_SHUFFLING = ("randperm", "shuffle", "permutation")
 _SETS_EPOCH = (
     "accelerate", "lightning", "pytorch_lightning", "composer", "mmengine", "ignite", "ray", "catalyst",
 )  # fmt: skip
@@ -72,39 +73,89 @@ _SETS_EPOCH = (
 
 def check(model: Model) -> Iterator[Finding]:
     """Each shuffling sampler that is used over epochs and not told which."""
+    known: dict[frozenset[Module], Loops] = {}
+    done: set[ast.For] = set()
     for module in model.modules:
-        if "DistributedSampler" not in module.source.text:
+        if "Sampler" not in module.source.text:
             continue
         made = [
-            (function, call)
+            (function, call, row)
             for function in module.all_functions
             for call in own_nodes(function)
             if isinstance(call, ast.Call)
-            and model.resolve(module, call.func) == _SAMPLER
-            and _shuffles(call)
+            and (row := _shuffle_of(model, module, call)) is not None
             and not _for_evaluation(function, call)
             and not _by_framework(model, function)
         ]
-        if not made:
+        if not made or _imports_framework(module):
             continue
-        around = linked(model.program, module)
-        if any("set_epoch" in m.source.text or _imports_framework(m) for m in around):
-            continue
-        for function, call in made:
-            found = _epochs(function, around)
-            if found is not None:
-                yield _finding(module, function, call, *found)
+        around = frozenset(linked(model.program, module))
+        loops = known.get(around) or known.setdefault(around, Loops(model, _ordered(around)))
+        for function, call, (given, position) in made:
+            if _shuffles(loops, function, call, given, position):
+                yield from _untold(loops, module, function, call, done)
 
 
-def _shuffles(call: ast.Call) -> bool:
-    row = randomness.SAMPLERS[_SAMPLER]
-    given = [k.value for k in call.keywords if k.arg == row.shuffle_keyword] or call.args[3:4]
-    # An argument (`shuffle=args.shuffle`) may be anything: silent unless it is plainly on.
-    return not given or (isinstance(given[0], ast.Constant) and given[0].value is True)
+def _ordered(modules: frozenset[Module]) -> list[Module]:
+    return sorted(modules, key=lambda m: m.path)
+
+
+def _untold(
+    loops: Loops, module: Module, function: Function, call: ast.Call, done: set[ast.For]
+) -> Iterator[Finding]:
+    """At the sampler where nobody tells it the epoch, else at the loops that do not."""
+    found, everywhere = loops.untold(function, call)
+    found = [(f, loop) for f, loop in found if not _imports_framework(f.module)]
+    if everywhere and found:
+        user, loop = min(
+            found, key=lambda u: (u[0].module is not module, u[0].module.path, u[1].lineno)
+        )
+        yield _finding(module, function, call, user.module, loop)
+        return
+    for user, loop in found:
+        if loop not in done:
+            done.add(loop)
+            yield _finding(module, function, call, user.module, loop, at_loop=True)
+
+
+def _shuffle_of(model: Model, module: Module, call: ast.Call) -> tuple[str, int | None] | None:
+    """The name and position of the argument by which a distributed sampler shuffles; None for other calls.
+
+    A sampler of the project's own counts where it can be told the epoch and shuffles by it.
+    """
+    meaning = model.resolve(module, call.func)
+    if meaning == _SAMPLER:
+        return randomness.SAMPLERS[_SAMPLER].shuffle_keyword, 3
+    if not isinstance(meaning, Class):
+        return None
+    own, outside = model.program.mro(meaning)
+    init, iterate = (model.program.find_method(meaning, m) for m in ("__init__", "__iter__"))
+    inherits = _SAMPLER in outside
+    if not (inherits or any("set_epoch" in cls.methods for cls in own)):
+        return None
+    if iterate is None or init is None:
+        return (randomness.SAMPLERS[_SAMPLER].shuffle_keyword, 3) if inherits else None
+    text = ast.unparse(iterate.node)
+    if "self.epoch" not in text or not any(word in text for word in _SHUFFLING):
+        return None
+    name = next((p for p in init.parameters if p == "shuffle"), "")
+    return name, init.parameters.index(name) - 1 if name else None
+
+
+def _shuffles(
+    loops: Loops, function: Function, call: ast.Call, name: str, position: int | None
+) -> bool:
+    given = [k.value for k in call.keywords if k.arg == name]
+    if not given and position is not None:
+        given = call.args[position : position + 1]
+    # An argument (`shuffle=args.shuffle`) may be anything: silent unless some caller turns it on.
+    return not given or loops.may_be_true(function, given[0])
 
 
 def _for_evaluation(function: Function, call: ast.Call) -> bool:
-    names = [function.name, *(n for n in (holder_of(function, call),) if n)]
+    names = [n for n in (holder_of(function, call),) if n]
+    if not any(epoch_loops(function)) and "train" not in function.name:
+        names.append(function.name)  # dino 7c446df eval_linear.py trains a classifier
     names += [ast.unparse(a) for a in call.args[:1]]
     names += [ast.unparse(k.value) for k in call.keywords if k.arg == "dataset"]
     return any(word in name.lower() for name in names for word in _EVALUATION)
@@ -118,35 +169,27 @@ def _imports_framework(module: Module) -> bool:
     return any(name.partition(".")[0] in _SETS_EPOCH for name in module.imports.values())
 
 
-def _epochs(function: Function, around: set[Module]) -> tuple[Module, ast.For] | None:
-    """The loop over epochs: in the sampler's function, else in its file, else in a linked one."""
-    own = [n for n in own_nodes(function) if isinstance(n, ast.For) and _is_epochs(n)]
-    if own:
-        return function.module, min(own, key=lambda n: n.lineno)
-    for module in sorted(around, key=lambda m: (m is not function.module, m.path)):
-        for node in walk(module.source.tree):
-            if isinstance(node, ast.For) and _is_epochs(node):
-                return module, node
-    return None
-
-
-def _is_epochs(loop: ast.For) -> bool:
-    named = isinstance(loop.target, ast.Name) and "epoch" in loop.target.id.lower()
-    return named and any(
-        isinstance(s, ast.For) or (isinstance(s, ast.Expr | ast.Assign) and _calls_training(s))
-        for s, _ in statements(loop.body)
-    )
-
-
-def _calls_training(statement: ast.Expr | ast.Assign) -> bool:
-    value = statement.value
-    return isinstance(value, ast.Call) and "train" in ast.unparse(value.func).lower()
-
-
 def _finding(
-    module: Module, function: Function, call: ast.Call, where: Module, loop: ast.For
+    module: Module,
+    function: Function,
+    call: ast.Call,
+    where: Module,
+    loop: ast.For,
+    *,
+    at_loop: bool = False,
 ) -> Finding:
     fix = repaired(function, call, loop)
+    if at_loop:
+        return Finding(
+            CODE,
+            NAME,
+            SEVERITY,
+            "The sampler of this loop's data is told the epoch in other loops and not in this one: every "
+            f"rank sees its samples in the same order in each epoch. {fix.message}.",
+            place_of(where, loop),
+            (related(module, call, "the sampler"),),
+            fix,
+        )
     return Finding(
         CODE,
         NAME,

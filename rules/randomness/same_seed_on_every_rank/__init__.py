@@ -3,7 +3,9 @@
 ## What it does
 Finds a seed that is the same on every rank (`set_seed(args.seed)`, `torch.manual_seed(0)`), followed by a
 training loop over a wrapped or prepared model that draws tensors from that stream (`torch.randn_like`,
-`torch.randint`, `x.uniform_()` …), where nothing gives the ranks streams of their own.
+`torch.randint`, `x.uniform_()` …), where nothing gives the ranks streams of their own. The draws may stand in
+the loop, in the methods of models and losses of the project that the script makes, or be those of random
+transforms of images (`RandomResizedCrop`) and of `__getitem__` of its data sets.
 
 ## Why it is bad
 The ranks draw the same numbers in the same step: the same noise on different images, the same time steps
@@ -35,8 +37,8 @@ Where the common streams have to stay in step, draw the noise with
 Unsafe: the numbers change.
 
 ## Known limits
-Dropout and augmentation inside models and data sets are not looked for; nor numbers of `random` and
-`numpy`, which loops often draw to take one decision on all ranks. Silent in files that make ranks differ
+Dropout is not looked for; nor, in loops, numbers of `random` and `numpy`, which they often draw to take one
+decision on all ranks. Silent in files that make ranks differ
 anywhere, and where the seed or the loop is not in the same program. Evaluation and sampling loops are left
 out: those are often meant to be alike.
 
@@ -56,8 +58,10 @@ from distlint.analysis.questions.hazards import last_wrap
 from distlint.analysis.questions.seeding import Seed, makes_ranks_differ, seeds
 from distlint.edits import Insert
 from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.knowledge import randomness
 from distlint.rule import Status
 
+from .object_draws import drawn_by_objects
 from .training_draws import (
     depends_on_rank,
     drawn_in_training,
@@ -72,7 +76,7 @@ CODE = "DL401"
 NAME = "same-seed-on-every-rank"
 SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
-LITERALS = ()
+LITERALS = (b"RandomResizedCrop", b"RandomHorizontalFlip", b"create_transform(")
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -85,7 +89,9 @@ def check(model: Model) -> Iterator[Finding]:
         if not common or makes_ranks_differ(model, module):
             continue
         for function, seed in common.items():
-            found = drawn_in_training(model, function, seed)
+            found = drawn_in_training(model, function, seed) or drawn_by_objects(
+                model, function, seed
+            )
             if found is not None:
                 yield _finding(model, module, seed, *found)
 
@@ -95,12 +101,18 @@ def _finding(
 ) -> Finding:
     fix = _fix(model, module, seed)
     text = source_of(where, draw.func)
+    transform = model.resolve(where, draw.func) in randomness.RANDOM_TRANSFORMS
+    file = "" if where is module else f" of {where.path.rpartition('/')[2]}"
+    same = (
+        "crops, flips and colours alike on every rank"
+        if transform
+        else "gives every rank the same numbers in each step"
+    )
     return Finding(
         CODE,
         NAME,
         SEVERITY,
-        f"all ranks seed alike here, and `{text}()` at line {draw.lineno} then gives every rank "
-        f"the same numbers in each step. {fix.message}.",
+        f"all ranks seed alike here, and `{text}()` at line {draw.lineno}{file} then {same}. {fix.message}.",
         place_of(module, seed.site.node),
         (
             related(where, draw, "every rank draws the same numbers here"),

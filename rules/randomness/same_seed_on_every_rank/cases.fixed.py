@@ -9,6 +9,8 @@ from accelerate import Accelerator
 from accelerate.utils import set_seed
 from distlint.runtime import decorrelate
 from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader
+from torchvision import transforms
 
 
 def fix_seeds(seed):
@@ -63,7 +65,82 @@ def run_epoch(model, optimizer, loader):
         optimizer.step()
 
 
+class Masking(torch.nn.Module):
+    def forward(self, batch):
+        return batch * (torch.rand(batch.shape) > 0.5)
+
+
+class Scaler:
+    def __call__(self, loss, optimizer):
+        loss.backward()
+        optimizer.step()
+
+
+def masked_in_the_model(args, optimizer, loader):
+    torch.manual_seed(args.seed)  # expect: DL401
+    model = DDP(Masking())
+    decorrelate(args.seed)
+    scaler = Scaler()
+    for batch in loader:
+        scaler(model(batch).sum(), optimizer)
+
+
+def augmentations():
+    return transforms.Compose([transforms.RandomResizedCrop(224), transforms.ToTensor()])
+
+
+def crops(args, model, optimizer, make_dataset):
+    torch.manual_seed(args.seed)  # expect: DL401
+    loader = DataLoader(make_dataset(augmentations()))
+    model = DDP(model)
+    decorrelate(args.seed)
+    for batch in loader:
+        model(batch).sum().backward()
+        optimizer.step()
+
+
 # Correct
+
+
+class Sampling(torch.nn.Module):
+    def forward(self, batch):
+        return batch
+
+    def sample(self, count):
+        return self(torch.randn(count))
+
+
+def drawn_in_samples_only(args, loader):
+    torch.manual_seed(args.seed)
+    model = DDP(Sampling())
+    for batch in loader:
+        model(batch).sum().backward()
+
+
+def same_crop_for_all(args, model, make_dataset):
+    torch.manual_seed(args.seed)
+    loader = DataLoader(make_dataset(transforms.CenterCrop(224)))
+    model = DDP(model)
+    for batch in loader:
+        model(batch).sum().backward()
+
+
+def spawns(args):
+    torch.manual_seed(args.seed)
+    torch.multiprocessing.spawn(spawned, nprocs=8, args=(args,))
+
+
+def spawned(rank, args):
+    loader = DataLoader(args.make_dataset(augmentations()))
+    model = DDP(args.model, device_ids=[rank])
+    for batch in loader:
+        model(batch).sum().backward()
+
+
+def crops_of_one_process(args, model, make_dataset):
+    torch.manual_seed(args.seed)
+    for batch in DataLoader(make_dataset(augmentations())):
+        model(batch).sum().backward()
 
 
 def evaluation(args, model, loader):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module
     from distlint.knowledge.randomness import Draw
 
-_NOT_TRAINING: Final = (
+NOT_TRAINING: Final = (
     "eval",
     "valid",
     "test",
@@ -33,7 +33,7 @@ _NOT_TRAINING: Final = (
     "init",
     "visual",
 )
-_SHARED_DRAWS: Final = (
+SHARED_DRAWS: Final = (
     "random_split",
     "randperm",
     "Sampler",
@@ -42,6 +42,7 @@ _SHARED_DRAWS: Final = (
     "Dropout",
     "dropout",
 )
+_STARTS: Final = ("spawn", "start_processes")
 _BACKWARD: Final = ("backward", "manual_backward")
 
 
@@ -49,16 +50,16 @@ def drawn_in_training(
     model: Model, function: Function, seed: Seed
 ) -> tuple[Module, ast.Call, CallSite] | None:
     """The first draw of a training loop that the seed reaches, and what wraps the model."""
-    below = _reached(model, function)
-    wraps = [s for f in below for s in sites_of(model, f) if _distributes(s)]
-    if not wraps:
+    below = reached(model, function)
+    wraps = wraps_in(model, below)
+    if not wraps or starts_others(model, function):
         return None
     for inner in below:
-        if not _trains(model, inner):
+        if not trains(model, inner):
             continue
         called = [s.callee for s in sites_of(model, inner) if s.loops and s.callee is not None]
         for drawing in (inner, *(f for f in called if f is not inner)):
-            if any(word in drawing.name.lower() for word in _NOT_TRAINING):
+            if any(word in drawing.name.lower() for word in NOT_TRAINING):
                 continue
             if makes_ranks_differ(model, drawing.module):
                 return None
@@ -66,7 +67,7 @@ def drawn_in_training(
                 if (
                     draw.stream == "torch"
                     and draws_from(draw, seed)
-                    and not any(word in draw.name for word in _SHARED_DRAWS)
+                    and not any(word in draw.name for word in SHARED_DRAWS)
                 ):
                     return drawing.module, node, wraps[-1]
     return None
@@ -83,7 +84,7 @@ def _draws(model: Model, function: Function, in_loops: bool) -> Iterator[tuple[a
             yield site.node, draw
 
 
-def _reached(model: Model, function: Function) -> list[Function]:
+def reached(model: Model, function: Function) -> list[Function]:
     """The function and what it calls, at any depth, nearest first."""
     found = {function}
     work = [function]
@@ -108,13 +109,35 @@ def sites_of(model: Model, function: Function) -> list[CallSite]:
     return sorted(sites.values(), key=lambda s: (s.node.lineno, s.node.col_offset))
 
 
+def starts_others(model: Model, function: Function) -> bool:
+    """Whether a function starts the processes that train: they do not take over its seed.
+
+    pytorch/examples imagenet/main.py:91 seeds in front of `mp.spawn`.
+    """
+    return any(site.method in _STARTS for site in sites_of(model, function))
+
+
+def wraps_in(model: Model, functions: list[Function]) -> list[CallSite]:
+    """The calls that make several ranks train one model."""
+    return [s for f in functions for s in sites_of(model, f) if _distributes(s)]
+
+
 def _distributes(site: CallSite) -> bool:
     fact = facts.wrapper(site.name)
     return fact is not None and fact.kinds[0] not in ("dp", "compile", "averaged", "peft")
 
 
-def _trains(model: Model, function: Function) -> bool:
-    return any(s.loops and s.method in _BACKWARD for s in sites_of(model, function))
+def trains(model: Model, function: Function) -> bool:
+    """Whether gradients are computed in a loop of a function."""
+    return any(s.loops and _runs_backward(model, s) for s in sites_of(model, function))
+
+
+def _runs_backward(model: Model, site: CallSite) -> bool:
+    """Whether a call computes gradients, itself or in what it calls: a loss scaler does."""
+    return site.method in _BACKWARD or (
+        site.callee is not None
+        and any(inner.method in _BACKWARD for inner in sites_of(model, site.callee))
+    )
 
 
 def depends_on_rank(site: CallSite) -> bool:

@@ -61,6 +61,7 @@ from distlint.analysis.questions.wrapped import (
     layer_without,
     lost_writes,
     may_run_forward,
+    ruled_out,
     set_on_wrappers,
     under_condition,
     without_gradients,
@@ -105,10 +106,12 @@ def check(model: Model) -> Iterator[Finding]:
         if not isinstance(site.node.ctx, ast.Load) or _before_the_wrap(model, site, by_name):
             continue
         wrap = wrapping.get(id(site.receiver.wraps[-1].node))
+        if ruled_out(wrap, site):
+            continue
         # Another function wraps, under a condition of its own: the two may never meet in one run.
         # ultralytics 8.4.190, utils/autobatch.py, reads a model that is in DDP for other launches.
         meets = wrap is None or wrap.function is site.function or not under_condition(wrap, site)
-        yield _finding(site, layer, ranks, SEVERITY if meets else Severity.WARNING)
+        yield _finding(model, site, layer, ranks, SEVERITY if meets else Severity.WARNING)
     for site in lost_writes(model):
         yield _lost(site)
 
@@ -166,7 +169,11 @@ def _line_of_wrap(function: Function, wrap: Wrap, by_name: dict[str, list[CallSi
 
 
 def _finding(
-    site: AttributeSite, layer: Wrapper, ranks: frozenset[RankClass], severity: Severity
+    model: Model,
+    site: AttributeSite,
+    layer: Wrapper,
+    ranks: frozenset[RankClass],
+    severity: Severity,
 ) -> Finding:
     receiver = source_of(site.module, site.node.value)
     text = f"{receiver}.{site.attr}"
@@ -190,7 +197,7 @@ def _finding(
         f"`{text}` raises AttributeError on {who} {cause}. Use `unwrap({receiver}).{site.attr}`.",
         place_of(site.module, site.node),
         _where_wrapped(site),
-        _fix(site, receiver),
+        _fix(model, site, receiver),
     )
 
 
@@ -202,8 +209,8 @@ def _where_wrapped(site: AttributeSite) -> tuple[Related, ...]:
     return (related(wrap.module, wrap.node, "handed over wrapped" if handed else "wrapped here"),)
 
 
-def _fix(site: AttributeSite, receiver: str) -> Fix:
-    safe = not may_run_forward(site.statement, site.node) or without_gradients(
+def _fix(model: Model, site: AttributeSite, receiver: str) -> Fix:
+    safe = not may_run_forward(model, site.statement, site.node) or without_gradients(
         site.function, site.node
     )
     return Fix(

@@ -1,5 +1,7 @@
 """Attributes read through wrappers, and reads that look like it."""
 
+from dataclasses import dataclass
+
 import deepspeed
 import torch
 import torch.distributed as dist
@@ -19,6 +21,34 @@ def sample(model, optimizer, loader):
     for batch in loader:
         ids = unwrap(model).generate(**batch)  # expect: DL201
         accelerator.print(ids, unwrap(model).config.vocab_size)  # expect: DL201
+
+
+def first_of_several(model, optimizer, loader):
+    model, *others, loader = Accelerator().prepare(model, optimizer, loader)
+    print(unwrap(model).config, loader.dataset, others)  # expect: DL201
+
+
+def built(net):
+    return {"net": DDP(net), "step": 0}
+
+
+def in_a_dict(net):
+    parts = built(net)
+    return unwrap(parts["net"]).config  # expect: DL201
+
+
+@dataclass
+class State:
+    model: nn.Module
+    step: int = 0
+
+
+def in_a_record(net):
+    describe(State(DDP(net)))
+
+
+def describe(state):
+    print(unwrap(state.model).config)  # expect: DL201
 
 
 def plain_ddp(model, local_rank):
@@ -339,3 +369,37 @@ class ConfiguredFurther(Configured):
 def build_again(model):
     model = DDP(model)
     return ConfiguredFurther(model)  # a path, a dict or a model that is there already
+
+
+def one_process_is_asserted(net, several, quick):
+    if several:
+        net = DDP(net)
+    if quick:
+        assert not several and quick > 1, "not for several processes"
+        net.head.quick = True
+    return net
+
+
+def one_option_wraps_and_reads(net, config):
+    if config["engine"] == "torch_ddp":
+        net = DDP(net)
+    if config["engine"] == "deepspeed":
+        net.gradient_boundary()
+    return net
+
+
+def replaced_in_a_dict(net):
+    parts = {"net": DDP(net)}
+    parts["net"] = net
+    return parts["net"].config
+
+
+def updated_dict(net, others):
+    parts = {"net": DDP(net)}
+    parts.update(others)
+    return parts["net"].config
+
+
+def bare_in_a_record(net):
+    state = State(net)
+    return state.model.config

@@ -43,11 +43,25 @@ def test_every_predicate_parts_some_ranks(kind: str) -> None:
         ((), ()),
         (("signal",), ()),
         (("rank",), (OTHER,)),
-        (("local",), (OTHER, NODE_MAIN)),
-        (("last",), (OTHER, LAST)),
-        (("rank", "local", "last"), (OTHER, NODE_MAIN, LAST)),
+        (("local_rank",), (OTHER, NODE_MAIN)),
+        (("is_last",), (OTHER, LAST)),
+        (("is_main", "is_local_main", "is_last"), (OTHER, NODE_MAIN, LAST)),
     ],
 )
 def test_ranks_beside_the_first(consulted: tuple[str, ...], wanted: tuple[RankClass, ...]) -> None:
     assert classes_to_run(frozenset(consulted)) == wanted
     assert MAIN not in wanted
+
+
+@pytest.mark.parametrize(
+    ("consulted", "alike"),
+    [
+        ((), True),
+        (("is_main",), True),
+        (("is_main", "is_local_main"), False),
+        (("rank",), False),
+        (("group_rank",), False),  # not known of either
+    ],
+)
+def test_ranks_that_answer_alike(consulted: tuple[str, ...], alike: bool) -> None:
+    assert NODE_MAIN.answers_like(OTHER, consulted) is alike

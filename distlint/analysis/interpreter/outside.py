@@ -1,0 +1,217 @@
+"""Values that live outside functions: variables of modules, attributes of classes and of their instances."""
+
+from __future__ import annotations
+
+import ast
+from typing import Protocol
+
+from distlint.analysis.interpreter.ir import Summary
+from distlint.analysis.interpreter.ranks import RankClass
+from distlint.analysis.interpreter.signals import SignalWrites, set_by_signal
+from distlint.analysis.interpreter.underway import AttributeKey, UnderWay
+from distlint.analysis.interpreter.values import UNKNOWN, Closure, Value, Variance, join
+from distlint.analysis.program.definitions import Class, Definition, Function, Module
+from distlint.analysis.program.program import Program
+from distlint.analysis.program.syntax import assignments
+from distlint.knowledge.facts import Knowledge
+from distlint.nodes import walk
+
+
+class Runs(Protocol):
+    """Where the runs come from that assign what lives outside functions."""
+
+    under_way: UnderWay
+
+    def summary(self, function: Function, rank: RankClass) -> Summary:
+        """The run of a function on a class of ranks, whatever its arguments."""
+        ...
+
+
+class Outside:
+    """What the functions of one program share through modules, classes and instances."""
+
+    def __init__(
+        self, program: Program, knowledge: Knowledge, signals: SignalWrites, runs: Runs
+    ) -> None:
+        self._program = program
+        self._knowledge = knowledge
+        self._signals = signals
+        self._runs = runs
+        self._defined: dict[tuple[Module, str], Value] = {}
+        self._rebound: dict[Module, frozenset[str]] = {}
+        self._instance: dict[AttributeKey, tuple[Value | None, frozenset[str]]] = {}
+        """Attributes of instances, each with the predicates that the runs asked which assign them."""
+        self._computing: set[AttributeKey] = set()
+
+    def clear(self) -> None:
+        """Nothing is under way any more."""
+        self._computing.clear()
+
+    def global_value(self, module: Module, name: str, asker: Summary) -> Value | None:
+        """What a name means at the top level of a module, on the asking run's class of ranks."""
+        defined = self._defined.get((module, name))
+        if defined is not None:
+            return defined
+        meaning = self._program.member(module, name)
+        if meaning is not None:
+            if isinstance(meaning, str) and meaning in self._knowledge.attributes:
+                return None
+            defined = self._defined[module, name] = _definition(meaning)
+            return defined
+        if name in module.imports:
+            # `from .state import RANK`: a variable of another module of the project.
+            dotted = module.imports[name]
+            home, _, attribute = dotted.rpartition(".")
+            other = self._program.modules.get(home)
+            if other is not None and other is not module and attribute in other.assigned:
+                return self.global_value(other, attribute, asker)
+            return Value(("unresolved", dotted))
+        if name not in module.assigned:
+            return None
+        written = self._signals.variables.get(module.body, {}).get(name)
+        if written is not None:
+            return set_by_signal(Value(("global", module.name, name)), written, module)
+        value = self._variable(module.body, name, asker)
+        if value is None:
+            return Value(("global", module.name, name))
+        if value.known and value.variance is Variance.UNIFORM and name in self._rebound_in(module):
+            return Value(("global", module.name, name))
+        return (
+            value
+            if value.known or value.target or value.type or value.wraps or value.variance
+            else value.replace(key=("global", module.name, name))
+        )
+
+    def _variable(self, body: Function, name: str, asker: Summary) -> Value | None:
+        """What the body of a module leaves in a variable; what it has come to while it is under way."""
+        under_way = self._runs.under_way
+        depth = under_way.depth_of((body, asker.rank, None))
+        if depth is not None:
+            value = under_way.variable(depth, name)
+            # A flag may be set, called with and set back: what was called in between must not know it.
+            changes = value is not None and value.known and len(assignments(body).get(name, ())) > 1
+            if not changes and (value is None or value.variance is not Variance.RANK_DEPENDENT):
+                under_way.read_variable(depth, name, value)
+                return value
+        summary = self._runs.summary(body, asker.rank)
+        if summary.arguments is not None or _is_ranked(summary, name):
+            asker.depends_on |= summary.depends_on
+        return summary.environment.get(name)
+
+    def _rebound_in(self, module: Module) -> frozenset[str]:
+        """Names that functions of a module assign through `global`."""
+        found = self._rebound.get(module)
+        if found is None:
+            names: set[str] = set()
+            for function in module.all_functions if "global " in module.source.text else ():
+                if not function.is_module_body:
+                    for statement in walk(function.node):
+                        if isinstance(statement, ast.Global):
+                            names.update(statement.names)
+            found = self._rebound[module] = frozenset(names)
+        return found
+
+    def class_attribute(self, cls: Class, attr: str) -> Value | None:
+        """The value of a class variable."""
+        for owner in self._program.mro(cls)[0]:
+            node = owner.attributes.get(attr)
+            if node is not None:
+                if isinstance(node, ast.Constant):
+                    return Value(("constant", type(node.value).__name__, node.value), node.value)
+                return Value(("attr", owner.full_name, attr))
+        return None
+
+    def instance_attribute(self, cls: Class, attr: str, asker: Summary) -> Value | None:
+        """What the methods of a class assign to `self.attr`: the join over all of them."""
+        key = (cls, attr, asker.rank)
+        known = self._instance.get(key)
+        if known is not None:
+            value, depends_on = known
+            asker.depends_on |= depends_on
+            return value
+        if key in self._computing:
+            return Value(("attr", ("self",), attr))
+        self._computing.add(key)
+        try:
+            assigned, missing, depends_on = self._assigned(cls, attr, asker.rank)
+        finally:
+            self._computing.discard(key)
+        if assigned is None:
+            assigned = self.class_attribute(cls, attr)
+        result = self._of_any_instance(cls, attr, assigned, bool(missing))
+        if attr in self._signals.names:
+            result = self.flag(cls, attr, result)
+        if missing:
+            self._runs.under_way.assume_attribute(missing, key, result)
+        else:
+            self._instance[key] = result, depends_on
+        asker.depends_on |= depends_on
+        return result
+
+    def _assigned(
+        self, cls: Class, attr: str, rank: RankClass
+    ) -> tuple[Value | None, list[int], frozenset[str]]:
+        """What methods assign to an attribute, how deep those are under way that are left out, and the
+        predicates on which it depends."""
+        result: Value | None = None
+        missing: list[int] = []
+        depends_on: set[str] = set()
+        for owner in self._program.mro(cls)[0]:
+            for method in owner.self_assigned.get(attr, ()):
+                under_way = self._runs.under_way.depths_of(method)
+                if under_way:
+                    missing += under_way
+                    continue
+                summary = self._runs.summary(method, rank)
+                value = summary.self_attributes.get(attr)
+                if value is None:
+                    continue
+                if value.variance is not Variance.UNIFORM:
+                    depends_on |= summary.depends_on
+                result = value if result is None else join(result, value, ("attr", ("self",), attr))
+        return result, missing, frozenset(depends_on)
+
+    def _of_any_instance(
+        self, cls: Class, attr: str, value: Value | None, incomplete: bool
+    ) -> Value | None:
+        """What is known of an attribute at any time: a constant only where one method alone assigns it."""
+        if value is None or (value.known and value.variance is not Variance.UNIFORM):
+            return value
+        times = sum(len(o.self_assigned.get(attr, ())) for o in self._program.mro(cls)[0])
+        if value.known and (times != 1 or incomplete):
+            value = value.replace(const=UNKNOWN)
+        once = times == 1
+        return value.replace(
+            key=("attr", ("self",), attr),
+            items=value.items if once else None,
+            entries=value.entries if once else None,
+            logic=None,
+        )
+
+    def flag(self, cls: Class, attr: str, value: Value | None) -> Value | None:
+        """The value of an attribute of a class, as a signal handler may have changed it."""
+        for owner in self._program.mro(cls)[0]:
+            node = self._signals.attributes.get(owner, {}).get(attr)
+            if node is not None:
+                known = value or Value(("attr", ("self",), attr))
+                return set_by_signal(known, node, owner.module)
+        return value
+
+
+def _definition(meaning: Definition) -> Value:
+    """The value of a name that means this, on every rank."""
+    match meaning:
+        case Function():
+            return Value(("function", id(meaning)), target=Closure(meaning, {}))
+        case Class():
+            return Value(("class", id(meaning)), target=meaning)
+        case Module():
+            return Value(("module", meaning.name), target=meaning)
+        case str():
+            return Value(("external", meaning), target=meaning)
+
+
+def _is_ranked(summary: Summary, name: str) -> bool:
+    """Whether a variable that a module's body leaves depends on the rank."""
+    value = summary.environment.get(name)
+    return value is not None and value.variance is Variance.RANK_DEPENDENT

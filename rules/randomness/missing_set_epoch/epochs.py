@@ -1,0 +1,242 @@
+"""The loops over epochs in which a sampler is used, and which of them tell it the epoch."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from distlint.analysis.model import Model
+from distlint.analysis.program.definitions import Class, Function, Module, dotted_name
+from distlint.analysis.program.environment import statements
+from distlint.analysis.program.syntax import assignments, default_of, own_nodes
+from distlint.nodes import walk
+
+_RUNS_EPOCH = ("train", "epoch", "fit")
+
+
+class Loops:
+    """The loops over epochs of files that belong together, and what each of them reaches."""
+
+    def __init__(self, model: Model, modules: Iterable[Module]) -> None:
+        self._model = model
+        self._functions = [f for m in modules for f in m.all_functions]
+        self._by_name: dict[str, list[Function]] = {}
+        for function in self._functions:
+            self._by_name.setdefault(function.name, []).append(function)
+        self._callers: dict[Function, set[Function]] = {}
+        for function in self._functions:
+            for callee in self._called(function, own_nodes(function), surely=True):
+                self._callers.setdefault(callee, set()).add(function)
+        self._all = [(f, loop) for f in self._functions for loop in epoch_loops(f)]
+        self._sets = [f for f in self._functions if any(map(_sets_epoch, own_nodes(f)))]
+
+    def untold(
+        self, function: Function, sampler: ast.Call
+    ) -> tuple[list[tuple[Function, ast.For]], bool]:
+        """The loops of a sampler in which nobody tells it the epoch, and whether these are all of its loops.
+
+        A loop is the sampler's where it is of its function, else where calls join the two. Where neither is
+        seen, any loop of the file that tells some sampler speaks for all.
+        """
+        own = [(f, loop) for f, loop in self._all if f is function]
+        if not own:
+            above = self._above(function)
+            own = [(f, loop) for f, loop in self._all if not above.isdisjoint(self._above(f))]
+        joined = bool(own)
+        if not own:
+            own = [(f, loop) for f, loop in self._all if f.module is function.module]
+        own = [(f, loop) for f, loop in own if self._uses(f, loop, function, sampler)]
+        untold = [(f, loop) for f, loop in own if not self._is_told(f, loop)]
+        if len(untold) < len(own) and not joined:
+            return [], False
+        return untold, len(untold) == len(own)
+
+    def _uses(self, user: Function, loop: ast.For, function: Function, sampler: ast.Call) -> bool:
+        """Whether a loop names what its function made with the sampler, where that can be seen."""
+
+        def makes(value: ast.expr) -> bool:
+            if user is function:
+                return any(node is sampler for node in walk(value))
+            return function in self._reached(user, walk(value), surely=True)
+
+        flows = assignments(user)
+        names = {name for name, values in flows.items() if any(map(makes, values))}
+        if not names:
+            return True
+        while more := {n for n, values in flows.items() if _mention(values, names)} - names:
+            names |= more
+        return _mention([loop], names)
+
+    def may_be_true(self, function: Function, node: ast.expr, depth: int = 3) -> bool:
+        """Whether some call hands a flag to a function as True, written out there or in a list."""
+        match node:
+            case ast.Constant(value=value):
+                return value is True
+            case ast.List(elts=elements) | ast.Tuple(elts=elements):
+                return any(self.may_be_true(function, e, depth) for e in elements)
+            case ast.Name(id=name) if depth > 0:
+                values = assignments(function).get(name, ())
+                if values:
+                    return any(
+                        self.may_be_true(function, each, depth - 1)
+                        for value in values
+                        for each in _elements_of(value)
+                    )
+                if name in function.parameters:
+                    return any(
+                        self.may_be_true(caller, given, depth - 1)
+                        for caller, given in self._handed(function, name)
+                    )
+        return False
+
+    def _handed(self, function: Function, name: str) -> Iterator[tuple[Function, ast.expr]]:
+        """What the calls of a function give for a parameter."""
+        default = default_of(function, name)
+        if default is not None:
+            yield function, default
+        position = function.parameters.index(name) - (function.cls is not None)
+        for caller in self._callers.get(function, ()):
+            for node in own_nodes(caller):
+                if isinstance(node, ast.Call) and function in self._meant(
+                    caller, node.func, surely=True
+                ):
+                    given = [k.value for k in node.keywords if k.arg == name]
+                    for value in given or node.args[position : position + 1]:
+                        yield caller, value
+
+    def _is_told(self, function: Function, loop: ast.For) -> bool:
+        """Whether some sampler is told the epoch in a loop, in what it calls, or where nothing shows who calls."""
+        others = [node for _, each in self._all if each is not loop for node in walk(each)]
+        elsewhere = {id(node) for node in others} - {id(node) for node in walk(loop)}
+        if any(_sets_epoch(n) and id(n) not in elsewhere for n in own_nodes(function)):
+            return True
+        reached = self._reached(function, walk(loop), surely=False)
+        return any(setter in reached or self._is_hook(setter) for setter in self._sets)
+
+    def _is_hook(self, setter: Function) -> bool:
+        """Whether something that is not seen calls a function which tells the epoch outside of any loop."""
+        looped = {id(n) for f, loop in self._all if f is setter for n in walk(loop)}
+        outside = any(_sets_epoch(n) and id(n) not in looped for n in own_nodes(setter))
+        return outside and not setter.is_module_body and not self._callers.get(setter)
+
+    def _above(self, function: Function) -> set[Function]:
+        found = {function}
+        work = [function]
+        while work:
+            current = work.pop()
+            for caller in self._callers.get(current, ()):
+                if caller not in found:
+                    found.add(caller)
+                    work.append(caller)
+        return found
+
+    def _reached(
+        self, function: Function, nodes: Iterable[ast.AST], *, surely: bool
+    ) -> set[Function]:
+        found: set[Function] = set()
+        work = list(self._called(function, nodes, surely=surely))
+        while work:
+            callee = work.pop()
+            if callee not in found:
+                found.add(callee)
+                work += self._called(callee, own_nodes(callee), surely=surely)
+        return found
+
+    def _called(
+        self, function: Function, nodes: Iterable[ast.AST], *, surely: bool
+    ) -> Iterator[Function]:
+        """The functions that nodes call; where it matters, only those that surely are the ones."""
+        for node in nodes:
+            if isinstance(node, ast.Call):
+                yield from self._meant(function, node.func, surely=surely)
+            elif isinstance(node, (ast.For, ast.comprehension)) and not surely:
+                yield from self._by_name.get("__iter__", ())
+
+    def _meant(self, function: Function, func: ast.expr, *, surely: bool) -> Iterator[Function]:
+        program = self._model.program
+        match self._model.resolve(function.module, func):
+            case Function() as found:
+                yield found
+                return
+            case Class() as cls:
+                init = program.find_method(cls, "__init__")
+                if init is not None:
+                    yield init
+                return
+        name = func.attr if isinstance(func, ast.Attribute) else dotted_name(func)
+        owner = self._class_of(function, func.value) if isinstance(func, ast.Attribute) else None
+        method = program.find_method(owner, name) if owner is not None else None
+        if method is not None:
+            yield method
+            return
+        named = self._by_name.get(name, [])
+        if isinstance(func, ast.Attribute):
+            named = [found for found in named if found.cls is not None]
+        if not surely or len(named) == 1:
+            yield from named
+
+    def _class_of(self, function: Function, receiver: ast.expr) -> Class | None:
+        """The class of what a method is called on: `self`, or a variable that is made of one class."""
+        match receiver:
+            case ast.Name(id="self"):
+                return function.cls
+            case ast.Call():
+                made = [receiver]
+            case _:
+                made = [
+                    v
+                    for v in assignments(function).get(dotted_name(receiver), ())
+                    if isinstance(v, ast.Call)
+                ]
+        if len(made) != 1:
+            return None
+        meaning = self._model.resolve(function.module, made[0].func)
+        return meaning if isinstance(meaning, Class) else None
+
+
+def _elements_of(value: ast.expr) -> list[ast.expr]:
+    """What a loop over a value runs through: of `zip(a, b)` both."""
+    match value:
+        case ast.Call(func=ast.Name(id="zip" | "enumerate" | "list"), args=args):
+            return args
+    return [value]
+
+
+def _mention(nodes: Iterable[ast.AST], names: set[str]) -> bool:
+    return any(
+        isinstance(part, (ast.Name, ast.Attribute)) and dotted_name(part) in names
+        for node in nodes
+        for part in walk(node)
+    )
+
+
+def _sets_epoch(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "set_epoch"
+    )
+
+
+def epoch_loops(function: Function) -> Iterator[ast.For]:
+    """The loops of a function that run through epochs."""
+    for node in own_nodes(function):
+        if isinstance(node, ast.For) and _is_epochs(node):
+            yield node
+
+
+def _is_epochs(loop: ast.For) -> bool:
+    named = isinstance(loop.target, ast.Name) and "epoch" in loop.target.id.lower()
+    return named and any(
+        isinstance(s, (ast.For, ast.While))
+        or (isinstance(s, ast.Expr | ast.Assign) and _runs_epoch(s))
+        for s, _ in statements(loop.body)
+    )
+
+
+def _runs_epoch(statement: ast.Expr | ast.Assign) -> bool:
+    value = statement.value
+    if not isinstance(value, ast.Call):
+        return False
+    name = ast.unparse(value.func).lower()
+    return any(word in name for word in _RUNS_EPOCH) and not name.endswith(".set_epoch")

@@ -1,0 +1,98 @@
+"""What the models, losses and data sets that a training script makes draw, by the syntax of their classes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.definitions import Class, Function
+from distlint.analysis.questions.seeding import (
+    Seed,
+    draws_by_syntax,
+    draws_from,
+    makes_ranks_differ,
+)
+from distlint.knowledge import randomness
+from distlint.nodes import walk
+
+from .training_draws import NOT_TRAINING, SHARED_DRAWS, reached, starts_others, trains, wraps_in
+
+if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.model import Model
+    from distlint.analysis.program.definitions import Module
+
+_OF_SAMPLES: Final = ("__getitem__", "__call__", "__iter__")
+
+
+def drawn_by_objects(
+    model: Model, function: Function, seed: Seed
+) -> tuple[Module, ast.Call, CallSite] | None:
+    """The first draw of what a function makes for the training that it starts, and what wraps the model."""
+    below = reached(model, function)
+    wraps = wraps_in(model, below)
+    if not wraps or starts_others(model, function) or not any(trains(model, f) for f in below):
+        return None
+    made = _made(model, below)
+    if any(makes_ranks_differ(model, m) for m in {f.module for f in made}):
+        return None
+    for each in made:
+        for node in _drawn(model, each, seed):
+            return each.module, node, wraps[-1]
+    return None
+
+
+def _made(model: Model, below: list[Function]) -> list[Function]:
+    """The functions that are reached, those that they call by name, and the methods of what they make."""
+    found = dict.fromkeys(below)
+    work = list(below)
+    for function in work:
+        for meaning in _named(model, function):
+            for each in meaning.methods.values() if isinstance(meaning, Class) else [meaning]:
+                if each not in found and not _is_apart(each):
+                    found[each] = None
+                    work.append(each)
+    return list(found)
+
+
+def _named(model: Model, function: Function) -> Iterator[Function | Class]:
+    for node in walk(function.node):
+        if isinstance(node, ast.Call):
+            meaning = model.resolve(function.module, node.func)
+            if isinstance(meaning, Function):
+                yield meaning
+            elif isinstance(meaning, Class):
+                yield from model.program.mro(meaning)[0]
+
+
+def _is_apart(function: Function) -> bool:
+    """Whether a function serves something else than training, by its name."""
+    name = function.name.lower()
+    return name != "__init__" and any(word in name for word in NOT_TRAINING)
+
+
+def _drawn(model: Model, function: Function, seed: Seed) -> Iterator[ast.Call]:
+    for node in walk(function.node):
+        if isinstance(node, ast.Call) and _is_random_transform(model, function, node):
+            yield node
+    if function.cls is None or function.name == "__init__":
+        return
+    for node, draw in draws_by_syntax(model, function):
+        # Loader workers take their seeds, also that of `random`, from torch's stream (torch 2.13.0
+        # torch/utils/data/_utils/worker.py).
+        of_samples = function.name in _OF_SAMPLES and draw.stream in ("torch", "python")
+        if (of_samples or (draw.stream == "torch" and draws_from(draw, seed))) and not any(
+            word in draw.name for word in SHARED_DRAWS
+        ):
+            yield node
+
+
+def _is_random_transform(model: Model, function: Function, node: ast.Call) -> bool:
+    meaning = model.resolve(function.module, node.func)
+    if not isinstance(meaning, str) or meaning not in randomness.RANDOM_TRANSFORMS:
+        return False
+    if meaning[meaning.rindex(".") + 1].isupper():
+        return True
+    training = [k.value for k in node.keywords if k.arg == "is_training"]
+    return any(isinstance(t, ast.Constant) and t.value is True for t in training)
