@@ -8,6 +8,7 @@ import sys
 import click
 
 from distlint.cli.output import color_option, style_of, write
+from distlint.knowledge.errors import ERRORS
 from distlint.pages import errors_of, says
 from distlint.reporting.style import Style
 from distlint.rule import Rule, load_rules
@@ -29,7 +30,7 @@ def explain(rule: str) -> None:
     found = _find(rule, rules)
     if found is not None:
         _write_page(found, style_of(sys.stdout))
-    elif " " in rule.strip() or _explained(rule, rules) or _checks(rule):
+    elif " " in rule.strip() or _knows(rule, rules):
         _explain_error(rule, f"`{rule}`", rules)
     else:
         known = [word for each in rules.values() for word in (each.code, each.name)]
@@ -50,23 +51,37 @@ def _write_page(rule: Rule, style: Style) -> None:
 def _explain_error(text: str, shown: str, rules: dict[str, Rule]) -> None:
     """Name what knows the errors in `text`; print the page where that is one rule alone."""
     explained, checks = _explained(text, rules), _checks(text)
-    if not explained and not checks:
+    known = [error for error in ERRORS if says(error.text, text)]
+    if not explained and not checks and not known:
         raise click.UsageError(
             f"no rule and no check knows {shown}; give a piece of the error as it was printed, or check the "
             "code: `distlint check`"
         )
     style = style_of(sys.stdout)
-    if len(explained) == 1 and not checks:
+    if len(explained) == 1 and not checks and not known:
         _write_page(explained[0][0], style)
         return
+    for row in known:
+        write(f"{style.bold(row.text)}: {row.cause}")
+        write(f"    {row.do}")
+        write(style.dim(f"    {row.source}"))
     for rule, error in explained:
         write(f"{style.bold(f'{rule.code} {rule.name}')}: {rule.summary}")
         write(style.dim(f"    {error}"))
     for name, error in checks:
         write(f"{style.bold(f'distlint doctor, {name}')}")
         write(style.dim(f"    {error}"))
+    if not explained:
+        return
     write("")
     write("`distlint explain CODE` prints a page; `distlint check` finds the place.")
+
+
+def _knows(text: str, rules: dict[str, Rule]) -> bool:
+    """Whether anything knows an error of one word."""
+    return bool(
+        _explained(text, rules) or _checks(text) or any(says(error.text, text) for error in ERRORS)
+    )
 
 
 def _explained(text: str, rules: dict[str, Rule]) -> list[tuple[Rule, str]]:
@@ -80,11 +95,11 @@ def _explained(text: str, rules: dict[str, Rule]) -> list[tuple[Rule, str]]:
 
 def _checks(text: str) -> list[tuple[str, str]]:
     """The checks of the doctor that answer an error that is in `text`."""
-    from distlint.hardware.doctor.errors import ERRORS
+    from distlint.hardware.doctor.errors import ERRORS as CHECKED
 
     return [
         (name, error)
-        for name, errors in ERRORS.items()
+        for name, errors in CHECKED.items()
         if (error := next((e for e in errors if says(e, text)), None)) is not None
     ]
 

@@ -51,6 +51,22 @@ def test_a_check_of_the_doctor() -> None:
     assert "distlint doctor, master-port" in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("text", "do"),
+    [
+        ("parameter at index 3 has been marked as ready twice", "use_reentrant=False"),
+        ("marked as ready twice", "use_reentrant=False"),
+        ("Expected to have finished reduction in the prior iteration", "find_unused_parameters"),
+        ("ValueError: Must flatten tensors with uniform dtype but got torch.bfloat16", "adapters"),
+        ("ChildFailedError", "first traceback"),
+    ],
+)
+def test_an_error_that_no_rule_finds_has_a_cause(text: str, do: str) -> None:
+    result = explain(text)
+    assert result.exit_code == 0, result.output
+    assert do in result.stdout
+
+
 @pytest.mark.parametrize("text", ["everything is fine here", "-"])
 def test_nothing_knows_it(text: str) -> None:
     result = explain(text, "all is well\n")
