@@ -66,9 +66,10 @@ def check(model: Model) -> Iterator[Finding]:
         for call in model.calls(tracker.name):
             if len(call.classes) < 2 or ranked(call.site):
                 continue
+            # composer 0.32.1 loggers/wandb_logger.py: the mapping holds a group where every rank logs.
             keywords = {keyword.arg for keyword in call.site.node.keywords}
             if (
-                keywords & set(tracker.apart)
+                keywords & {*tracker.apart, None}
                 or _differs(call)
                 or model.joint_entry_at(call) is None
             ):

@@ -42,6 +42,12 @@ def one_for_each_on_purpose(model, name):
     return DDP(model)
 
 
+def by_a_mapping(model, options):
+    dist.init_process_group("nccl")
+    wandb.init(**options)
+    return DDP(model)
+
+
 def switched_off_elsewhere(model):
     dist.init_process_group("nccl")
     wandb.init(project="llm", mode="online" if dist.get_rank() == 0 else "disabled")
