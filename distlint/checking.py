@@ -247,6 +247,9 @@ def _stored(document: dict[str, Any] | None) -> Outcome | None:
 
 def _fresh(request: Request, found: Survey, literals: Sequence[bytes], report: Report) -> Outcome:
     """The outcome of this run, its findings in the order of the report."""
+    earlier = request.earlier
+    if earlier is not None and any(kind_of(path) is not None for path in earlier.changed):
+        request = replace(request, earlier=None)  # how a script is launched may matter to any code
     outcome = Outcome()
     launch = _launch_files(request, found, outcome, report)
     parts = projects_of(found, request.paths)

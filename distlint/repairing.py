@@ -11,8 +11,10 @@ from distlint.checking import Request
 from distlint.columns import split_lines
 from distlint.findings import Applicability, Finding, Fix
 from distlint.fixing.comments import apply_to_comments, only_comments
+from distlint.fixing.plain import apply_to_lines
 from distlint.fixing.replacements import Replacement, replacements
 from distlint.fixing.requests import FixRequest, FixResult, SkipKind, SkippedFix
+from distlint.launch.kinds import kind_of
 from distlint.project.files import Problem
 from distlint.project.naming import path_of
 from distlint.project.notebooks import SUFFIX, python_of, with_python
@@ -100,7 +102,12 @@ def each_alone(report: Report, requests: Sequence[Request]) -> dict[str, tuple[R
         if data is None or shown.endswith(SUFFIX):  # the lines of cells are not those of the file
             continue
         before = decode(data).removeprefix("\ufeff")
-        results = _results(data, [offer.fix for offer in some], bench.runtime_module(shown))
+        alone = [offer.fix for offer in some]
+        results = (
+            [_in_script(data, [fix]) for fix in alone]
+            if kind_of(shown) is not None
+            else _results(data, alone, bench.runtime_module(shown))
+        )
         for offer, result in zip(some, results, strict=True):
             if result.applied:
                 after = decode(result.data).removeprefix("\ufeff")
@@ -169,9 +176,7 @@ class _Bench:
         self.notes: list[Problem] = []
         self._problems: list[Problem] = []
         self._settings = {
-            file.shown: request.settings
-            for request in requests
-            for file in (*request.files.files, *request.files.launch)
+            file.shown: request.settings for request in requests for file in request.files.reported
         }
         self._given = {
             path: data for request in requests for path, data in request.overlays.items()
@@ -315,7 +320,12 @@ class _Bench:
             if data is None:
                 continue
             code = python_of(shown, data)
-            outcome = _together(code, [offer.fix for offer in some], self.runtime_module(shown))
+            fixes = [offer.fix for offer in some]
+            outcome = (
+                _in_script(code, fixes)
+                if kind_of(shown) is not None
+                else _together(code, fixes, self.runtime_module(shown))
+            )
             applied += [offer for offer in some if offer.fix in outcome.applied]
             if outcome.data != code:
                 path = os.path.abspath(path_of(shown))
@@ -336,6 +346,14 @@ class _Bench:
                 reason = f"the fix of {skip.fix.code} failed: {skip.reason}; please report it"
                 self._problems.append(Problem(where, reason))
         self._refuse(offers, skip.reason)
+
+
+def _in_script(data: bytes, fixes: Sequence[FixRequest]) -> FixResult:
+    """What comes of fixes of a script or configuration together."""
+    if all(map(only_comments, fixes)):
+        return apply_to_comments(data, fixes)
+    # Comments get their turn in the next round, as in code.
+    return apply_to_lines(data, [fix for fix in fixes if not only_comments(fix)])
 
 
 def _together(data: bytes, fixes: Sequence[FixRequest], runtime_module: str) -> FixResult:

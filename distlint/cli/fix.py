@@ -113,7 +113,7 @@ def _write(result: Repair, requests: Sequence[Request]) -> None:
     roots = {
         file.path: str(request.settings.root)
         for request in requests
-        for file in request.files.files
+        for file in request.files.reported
     }
     written = []
     for file in result.files:

@@ -98,6 +98,7 @@ class Script:
     commands: tuple[Command, ...]
     launches: tuple[Launch, ...]
     scheduler: dict[str, Word]
+    text: str = ""
     told: bool = False
     """Whether it only tells people what to type: a README."""
 
@@ -210,7 +211,7 @@ def _read_script(file: TextFile, commands: list[Command], result: LaunchFiles) -
     }
     started = tuple(launches(found))
     told = file.kind is Kind.README
-    result.scripts.append(Script(file.path, tuple(found), started, scheduler, told))
+    result.scripts.append(Script(file.path, tuple(found), started, scheduler, file.text, told))
 
 
 def _place_of_match(file: TextFile, start: int, end: int) -> Place:

@@ -68,6 +68,11 @@ class FileSet:
     incomplete: bool = False
     """Whether the search ended at its limit."""
 
+    @property
+    def reported(self) -> list[ProjectFile]:
+        """What findings may be in: code, scripts and configurations."""
+        return [*self.files, *self.launch]
+
 
 def discover(
     paths: Sequence[str | Path],

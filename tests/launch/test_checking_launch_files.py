@@ -105,3 +105,22 @@ def test_the_cache_knows_a_changed_configuration(project: Path) -> None:
     assert runner.invoke(main, arguments).exit_code == 0
     (project / "ds.json").write_text('{"zero_optimization": {"stage": 9}, "train_batch_size": 8}')
     assert runner.invoke(main, arguments).exit_code == 1
+
+
+def test_a_launch_is_repaired_in_its_script(project: Path) -> None:
+    before = "set -e\npython3 -m torch.distributed.launch --use_env \\\n  --nproc_per_node=8 train.py  # ä\n"
+    (project / "run.sh").write_text(before)
+    (project / "other.sh").write_text(OLD)
+    result = CliRunner().invoke(main, ["fix", "--no-cache", "--select", "DL8", "--apply"])
+    assert result.exit_code == 1, result.output
+    assert (project / "run.sh").read_text() == before.replace(
+        "python3 -m torch.distributed.launch --use_env", "torchrun"
+    )
+    assert (project / "other.sh").read_text() == OLD
+
+
+def test_a_launch_from_variables_is_not_repaired(project: Path) -> None:
+    text = 'L="python -m torch.distributed.launch --use_env"\n$L train.py\n'
+    (project / "run.sh").write_text(text)
+    CliRunner().invoke(main, ["fix", "--no-cache", "--select", "DL8", "--apply"])
+    assert (project / "run.sh").read_text() == text

@@ -31,7 +31,8 @@ torch.cuda.set_device(args.local_rank)
 ```
 
 ## Fix safety
-Safe: both spellings are declared, for the same attribute. That the script reads `LOCAL_RANK`, which `torchrun` sets,
+Safe: both spellings are declared, for the same attribute. In a shell script, `torchrun` takes the place of the old
+launcher with `--use_env`, which does the same. That the script reads `LOCAL_RANK`, which `torchrun` sets,
 is left to a person.
 
 ## Known limits
@@ -48,15 +49,19 @@ Not proven: the launcher's spelling is that of the torch that is installed.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of
 from distlint.analysis.program.syntax import own_nodes
+from distlint.columns import split_lines
+from distlint.edits import Replace, Span
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.launch.commands import Launch
-from distlint.launch.project import LaunchFiles
+from distlint.launch.project import LaunchFiles, Script
 from distlint.repairs.arguments import with_first
 from distlint.rule import Status
 
@@ -69,13 +74,15 @@ SEVERITY = Severity.WARNING
 STATUS = Status.PREVIEW
 LITERALS = (b"--local_rank", b"--local-rank")
 
+_PLAIN = re.compile(r"python[\d.]* -m torch\.distributed\.launch")
+_USE_ENV = re.compile(r"--use[-_]env")
 _ELSEWHERE = ("LOCAL_RANK", "deepspeed", "SLURM_LOCALID", "HfArgumentParser", "accelerate")
 """What says that the rank comes from elsewhere, or that the launcher is another one."""
 
 
 def check_launch(files: LaunchFiles) -> Iterator[Finding]:
     """Launches with the old launcher."""
-    for _, launch in files.launches():
+    for script, launch in files.launches():
         if launch.launcher is not Launcher.TORCH_LAUNCH:
             continue
         if "use_env" in launch.options:
@@ -89,7 +96,24 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
                 "where older ones pass `--local_rank`. Start with `torchrun`, and read LOCAL_RANK from the "
                 "environment."
             )
-        yield Finding(CODE, NAME, SEVERITY, text, launch.place)
+        yield Finding(CODE, NAME, SEVERITY, text, launch.place, (), _with_torchrun(script, launch))
+
+
+def _with_torchrun(script: Script, launch: Launch) -> Fix | None:
+    """`torchrun` in place of the launcher and `--use_env`, where both stand there as they are."""
+    option, lines = launch.options.get("use_env"), split_lines(script.text)
+    places = [launch.place] if option is None else [launch.place, option.place]
+    written = [
+        lines[at.line - 1].encode()[at.column : at.end_column].decode("utf-8", "replace")
+        for at in places
+        if at.line == at.end_line
+    ]
+    if len(written) < 2 or not _PLAIN.fullmatch(written[0]) or not _USE_ENV.fullmatch(written[1]):
+        return None
+    (start, flag) = (Span(at.line, at.column, at.end_line, at.end_column) for at in places)
+    before = replace(flag, column=max(flag.column - 1, 0))  # the blank before it
+    edits = (Replace(start, "torchrun"), Replace(before, ""))
+    return Fix(Applicability.SAFE, "Start with `torchrun`", edits)
 
 
 def check(model: Model) -> Iterator[Finding]:
