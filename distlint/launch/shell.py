@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 MAX_WORDS = 20_000
 """A script with more words is data."""
 
+MAX_SIGNS = 3_000
+"""The same of a sign that opens or joins: the parser takes minutes for 50,000 brackets that nothing closes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Word:
@@ -53,8 +56,13 @@ def commands_of(path: str, text: str, first: int = 1) -> list[Command]:
 
     Bodies of here-documents are data. What cannot be parsed is passed over.
     """
+    if max(text.count(sign) for sign in "(|{<`") > MAX_SIGNS:
+        return []
     reader = _Script(path, first)
-    reader.read(_parser().parse(text.encode("utf-8", "replace")).root_node)
+    try:
+        reader.read(_parser().parse(text.encode("utf-8", "replace")).root_node)
+    except RecursionError:  # `${A:-${A:-…` a thousand deep
+        return []
     return reader.commands
 
 

@@ -144,6 +144,24 @@ def test_a_word_is_no_launch(text: str) -> None:
     assert not list(read("run.sh", Kind.SHELL, text).launches())
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torchrun " + "${A:-" * 2_500 + "x" + "}" * 2_500,
+        "A=(" * 60_000,
+        "a | " * 60_000,
+        'torchrun "$(' * 2_000,
+        "if x; then " * 20_000,
+        "torchrun '" * 20_000,
+        "cat <<A\n" * 20_000,
+        "a\n" * 100_000,
+    ],
+    ids=range(8),
+)
+def test_a_hostile_script_ends_nothing(text: str) -> None:
+    assert not list(read("run.sh", Kind.SHELL, text).launches()) or "torchrun" in text
+
+
 def test_a_dockerfile_keeps_its_lines() -> None:
     text = 'FROM a\nRUN pip install b \\\n && torchrun --nproc_per_node=2 a.py\nCMD ["torchrun", "b.py"]\n'
     found = [launch for _, launch in read("Dockerfile", Kind.DOCKERFILE, text).launches()]
