@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import os
 import traceback
@@ -313,7 +314,7 @@ def let_go() -> None:
 def _of_project(
     request: Request,
     found: Survey,
-    launch: LaunchFiles | None,
+    launch: Callable[[], LaunchFiles] | None,
     literals: Sequence[bytes],
     report: Report,
 ) -> Outcome:
@@ -376,7 +377,10 @@ def _rule(code: str, rules: Sequence[Rule]) -> Rule | None:
 
 
 def _findings_of_rules(
-    request: Request, entries: Sequence[Entry], launch: LaunchFiles | None, report: Report
+    request: Request,
+    entries: Sequence[Entry],
+    launch: Callable[[], LaunchFiles] | None,
+    report: Report,
 ) -> tuple[Outcome, frozenset[str]]:
     """What the rules find, and the files (as shown) that need no new analysis."""
     if not any(entry.reported and entry.tree is not None for entry in entries):
@@ -421,7 +425,7 @@ def _findings_of_rules(
             if model is None:
                 break
             if launch is not None:
-                model.launch = launch
+                model.read_launch = launch
             group = frozenset(module.path for module in model.program.modules.values())
             report.groups.append(group)
             analysed |= group
@@ -439,8 +443,11 @@ def _findings_of_rules(
 
 def _launch_files(
     request: Request, found: Survey, outcome: Outcome, report: Report
-) -> LaunchFiles | None:
-    """The scripts and configurations beside the code, and into `outcome` what the rules find in them."""
+) -> Callable[[], LaunchFiles] | None:
+    """What reads the scripts and configurations beside the code, once; none where there are none.
+
+    What the rules find in them goes into `outcome`.
+    """
     notebooks = [
         Entry(entry.file, True, entry.facts)
         for entry in found.entries
@@ -461,15 +468,20 @@ def _launch_files(
         text = entry.text if kind is not None else shell_of(entry.text)
         texts.append(TextFile(entry.file.shown, kind or Kind.SHELL, text))
         report.texts.add(entry.file.shown, entry.text)
-    files = read_files(texts)
-    outcome.notes += files.notes
+
+    @functools.cache
+    def read() -> LaunchFiles:
+        files = read_files(texts)
+        outcome.notes += files.notes
+        return files
+
     findings: dict[Finding, None] = {}
     problems = len(report.problems)
     for rule in request.selection.rules:
         if rule.check_launch is None:
             continue
         try:
-            for finding in rule.check_launch(files):
+            for finding in rule.check_launch(read()):
                 if request.selection.reports(finding.code, finding.severity):
                     findings[finding] = None
         except Exception as error:
@@ -479,7 +491,7 @@ def _launch_files(
     outcome.findings += _without_suppressed(
         request, entries, list(findings), judge_comments=complete, launch=True
     )
-    return files
+    return read
 
 
 def _of_model(
@@ -552,7 +564,7 @@ def _without_suppressed(
     """
     found_in = {finding.place.path for finding in findings}
     by_path: dict[str, list[Suppression]] = {
-        entry.file.shown: (_suppressions(entry, launch=launch))
+        entry.file.shown: _suppressions(entry, launch=launch)
         for entry in entries
         if entry.reported and (MARK in entry.text or entry.file.shown in found_in)
         if mentions_suppression(entry.text)

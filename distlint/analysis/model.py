@@ -12,7 +12,7 @@ for rank 0 alone.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 from distlint.analysis.live.joint_entry import evidence
@@ -34,12 +34,17 @@ __all__ = ["CallGroup", "Model", "evidence", "place_of", "related", "source_of",
 class Model(LiveProgram):
     """The analysed project."""
 
-    launch: LaunchFiles = LaunchFiles()
-    """The scripts and configurations beside the code."""
+    read_launch: Callable[[], LaunchFiles] = LaunchFiles
+    """What reads the scripts and configurations beside the code when a rule asks for them."""
 
     def __init__(self, program: Program, knowledge: Knowledge) -> None:
         super().__init__(program, knowledge)
         self.graphs = Graphs(self.summaries.final)
+
+    @property
+    def launch(self) -> LaunchFiles:
+        """The scripts and configurations beside the code."""
+        return self.read_launch()
 
     @cached_property
     def _divergences(self) -> list[Divergence]:

@@ -79,7 +79,7 @@ def write_report(report: Report, printing: Printing, path: Path) -> None:
 def _rendered(report: Report, printing: Printing, style: Style, width: int) -> str:
     if printing.statistics:
         return _statistics(report, printing, style)
-    by_cell = printing.output_format in ("text", "concise", "json", "junit")
+    by_cell = printing.output_format in ("text", "concise", "json")
     report = located(report, in_file=not by_cell)
     match printing.output_format:
         case "text":

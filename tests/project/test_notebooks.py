@@ -71,6 +71,7 @@ def test_cells_are_python_and_come_back(source: str, layout: dict[str, Any]) -> 
         assert json.loads(changed) == json.loads(raw.replace("y = 2", "y = 3"))
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::SyntaxWarning")
 @given(st.text(alphabet="xy =%!?\\\n\t'\"(:)#1", max_size=60))
 def test_any_source_comes_back(source: str) -> None:
     raw = notebook(code_cell(source))
