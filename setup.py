@@ -27,5 +27,6 @@ setup(
         *(f"distlint.rules.{name}" for name in find_packages("rules")),
     ],
     package_data={"distlint": ["py.typed"]},
-    exclude_package_data={"": ["cases.fixed.py"]},  # no module name, so data to setuptools
+    # No module names, so data to setuptools.
+    exclude_package_data={"": ["cases.fixed.py", "cases/*", "cases/*/*"]},
 )

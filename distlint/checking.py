@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import os
 import traceback
@@ -11,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from distlint.columns import forget_lines
+from distlint.columns import forget_lines, split_lines
 from distlint.findings import Finding, Place
+from distlint.launch.kinds import Kind, kind_of
 from distlint.project.baseline import Accepted, BaselineError, earlier_names, read_baseline
 from distlint.project.cache import (
     Cache,
@@ -24,16 +26,26 @@ from distlint.project.cache import (
 )
 from distlint.project.files import FileSet, Problem, leads_outside, matches_patterns
 from distlint.project.fingerprints import fingerprints
-from distlint.project.loading import Entry, Progress, Survey, load, projects_of, survey
+from distlint.project.loading import (
+    Entry,
+    Progress,
+    Survey,
+    load,
+    load_launch,
+    projects_of,
+    survey,
+)
 from distlint.project.modules import View, repository_root
 from distlint.project.naming import path_of
+from distlint.project.notebooks import SUFFIX, is_hidden, shell_of
 from distlint.project.prefilter import minimal_literals
-from distlint.project.reading import Unreadable, decode
+from distlint.project.reading import Unreadable, python_text
 from distlint.project.selection import Selection, match
 from distlint.project.settings import Settings, SettingsTree
 from distlint.project.suppressions import (
     MARK,
     Suppression,
+    find_line_suppressions,
     find_suppressions,
     mentions_suppression,
     suppressed,
@@ -45,6 +57,7 @@ from distlint.rule import BrokenRules, Rule
 if TYPE_CHECKING:
     from distlint.analysis import Model, Source
     from distlint.knowledge.facts import Knowledge
+    from distlint.launch.project import LaunchFiles
 
 
 @dataclass(slots=True)
@@ -191,7 +204,7 @@ def _add_odd_names(
         if file.shown in told and path_of(file.shown) != file.shown:
             with contextlib.suppress(OSError, Unreadable):  # gone, or no text: nothing to show
                 data = request.overlays.get(file.path) or Path(file.path).read_bytes()
-                report.texts.add(file.shown, decode(data))
+                report.texts.add(file.shown, python_text(file.path, data))
 
 
 def _literals(rules: Sequence[Rule]) -> tuple[bytes, ...]:
@@ -214,7 +227,7 @@ def _dependencies(request: Request) -> list[str]:
 def _contents(found: Survey) -> list[tuple[str, str, bool]]:
     return [
         (entry.file.shown, entry.facts.digest, entry.reported)
-        for entry in found.entries
+        for entry in (*found.entries, *found.launch)
         if entry.facts is not None
     ]
 
@@ -235,17 +248,24 @@ def _stored(document: dict[str, Any] | None) -> Outcome | None:
 
 def _fresh(request: Request, found: Survey, literals: Sequence[bytes], report: Report) -> Outcome:
     """The outcome of this run, its findings in the order of the report."""
+    earlier = request.earlier
+    if earlier is not None and any(kind_of(path) is not None for path in earlier.changed):
+        request = replace(request, earlier=None)  # how a script is launched may matter to any code
     outcome = Outcome()
+    launch = _launch_files(request, found, outcome, report)
     parts = projects_of(found, request.paths)
     for part, progress in zip(parts, _shared_progress(request.progress, parts), strict=True):
         unchanged = _unchanged(request, part)
         if unchanged is not None:
             outcome.add(unchanged)
             continue
-        outcome.add(_of_project(replace(request, progress=progress), part, literals, report))
+        asked = replace(request, progress=progress)
+        outcome.add(_of_project(asked, part, launch, literals, report))
         if len(parts) > 1:
             let_go()
-    outcome.findings = _without_ignored_files(request, found, outcome.findings)
+    # What stands in the shell commands of a notebook is found anew, and kept with its Python.
+    findings = list(dict.fromkeys(outcome.findings))
+    outcome.findings = _without_ignored_files(request, found, findings)
     outcome.findings.sort(key=_order)
     return outcome
 
@@ -292,12 +312,16 @@ def let_go() -> None:
 
 
 def _of_project(
-    request: Request, found: Survey, literals: Sequence[bytes], report: Report
+    request: Request,
+    found: Survey,
+    launch: Callable[[], LaunchFiles] | None,
+    literals: Sequence[bytes],
+    report: Report,
 ) -> Outcome:
     """The findings in files that are analysed together."""
     entries = load(found, literals, overlays=request.overlays, progress=request.progress)
     problems = len(report.problems)
-    outcome, kept = _findings_of_rules(request, entries, report)
+    outcome, kept = _findings_of_rules(request, entries, launch, report)
     looked_at = [entry for entry in entries if entry.file.shown not in kept]
     findings = outcome.findings + _unparsable(request, looked_at, outcome.notes)
     complete = len(report.problems) == problems
@@ -329,6 +353,9 @@ def _unparsable(request: Request, entries: Sequence[Entry], notes: list[str]) ->
             if leads_outside(entry.file.path, str(request.settings.root)):
                 notes.append(f"{entry.file.shown}: a link out of the project, to no Python file")
                 continue
+            if entry.file.path.endswith(SUFFIX):
+                notes.append(f"{entry.file.shown}: not read: {failure.reason}")
+                continue
             at = (failure.line, failure.column)
             findings.append(
                 Finding(
@@ -350,7 +377,10 @@ def _rule(code: str, rules: Sequence[Rule]) -> Rule | None:
 
 
 def _findings_of_rules(
-    request: Request, entries: Sequence[Entry], report: Report
+    request: Request,
+    entries: Sequence[Entry],
+    launch: Callable[[], LaunchFiles] | None,
+    report: Report,
 ) -> tuple[Outcome, frozenset[str]]:
     """What the rules find, and the files (as shown) that need no new analysis."""
     if not any(entry.reported and entry.tree is not None for entry in entries):
@@ -394,6 +424,8 @@ def _findings_of_rules(
                 break
             if model is None:
                 break
+            if launch is not None:
+                model.read_launch = launch
             group = frozenset(module.path for module in model.program.modules.values())
             report.groups.append(group)
             analysed |= group
@@ -407,6 +439,59 @@ def _findings_of_rules(
     outcome.findings = list(findings)
     kept = frozenset(source.path for source in sources) - analysed
     return outcome, kept if changed is not None else frozenset()
+
+
+def _launch_files(
+    request: Request, found: Survey, outcome: Outcome, report: Report
+) -> Callable[[], LaunchFiles] | None:
+    """What reads the scripts and configurations beside the code, once; none where there are none.
+
+    What the rules find in them goes into `outcome`.
+    """
+    notebooks = [
+        Entry(entry.file, True, entry.facts)
+        for entry in found.entries
+        if entry.reported and entry.file.path.endswith(SUFFIX)
+        if entry.facts is not None and entry.facts.relevant
+    ]
+    if not found.launch and not notebooks:
+        return None
+    # 60 ms that a project without such files saves.
+    from distlint.launch.project import TextFile, read_files
+
+    entries = load_launch(found.launch, request.overlays, outcome.notes)
+    # What is wrong with a notebook is told where its Python is read.
+    entries += load_launch(notebooks, request.overlays, [])
+    texts = []
+    for entry in entries:
+        kind = kind_of(entry.file.path)
+        text = entry.text if kind is not None else shell_of(entry.text)
+        texts.append(TextFile(entry.file.shown, kind or Kind.SHELL, text))
+        report.texts.add(entry.file.shown, entry.text)
+
+    @functools.cache
+    def read() -> LaunchFiles:
+        files = read_files(texts)
+        outcome.notes += files.notes
+        return files
+
+    findings: dict[Finding, None] = {}
+    problems = len(report.problems)
+    for rule in request.selection.rules:
+        if rule.check_launch is None:
+            continue
+        try:
+            for finding in rule.check_launch(read()):
+                if request.selection.reports(finding.code, finding.severity):
+                    findings[finding] = None
+        except Exception as error:
+            text = f"rule {rule.code} ({rule.name}) failed: {crash_text(error)}"
+            report.problems.append(Problem("", text))
+    complete = len(report.problems) == problems
+    outcome.findings += _without_suppressed(
+        request, entries, list(findings), judge_comments=complete, launch=True
+    )
+    return read
 
 
 def _of_model(
@@ -466,7 +551,12 @@ def crash_text(error: BaseException) -> str:
 
 
 def _without_suppressed(
-    request: Request, entries: Sequence[Entry], findings: Sequence[Finding], *, judge_comments: bool
+    request: Request,
+    entries: Sequence[Entry],
+    findings: Sequence[Finding],
+    *,
+    judge_comments: bool,
+    launch: bool = False,
 ) -> list[Finding]:
     """`findings` without those that comments silence, and with those about idle comments.
 
@@ -474,7 +564,7 @@ def _without_suppressed(
     """
     found_in = {finding.place.path for finding in findings}
     by_path: dict[str, list[Suppression]] = {
-        entry.file.shown: find_suppressions(entry.text)
+        entry.file.shown: _suppressions(entry, launch=launch)
         for entry in entries
         if entry.reported and (MARK in entry.text or entry.file.shown in found_in)
         if mentions_suppression(entry.text)
@@ -506,6 +596,17 @@ def _without_suppressed(
     return kept
 
 
+def _suppressions(entry: Entry, *, launch: bool) -> list[Suppression]:
+    """The comments of a file; of a notebook, those on its shell commands (`launch`) or on its Python."""
+    if kind_of(entry.file.path) is not None:
+        return find_line_suppressions(entry.text)
+    found = find_suppressions(entry.text)
+    if not entry.file.path.endswith(SUFFIX):
+        return found
+    lines = split_lines(entry.text)
+    return [item for item in found if is_hidden(lines[item.span.line - 1]) is launch]
+
+
 def _without_ignored_files(
     request: Request, found: Survey, findings: list[Finding]
 ) -> list[Finding]:
@@ -514,7 +615,7 @@ def _without_ignored_files(
     if not table or not findings:
         return findings
     by_code = {rule.code: rule for rule in request.known}
-    absolute = {entry.file.shown: entry.file.path for entry in found.entries}
+    absolute = {entry.file.shown: entry.file.path for entry in (*found.entries, *found.launch)}
     root = os.path.abspath(request.settings.root_of("per-file-ignores"))
 
     def ignored(finding: Finding) -> bool:
@@ -534,7 +635,7 @@ def _number(
 
     Returns the names under which a baseline knows the findings.
     """
-    absolute = {entry.file.shown: entry.file.path for entry in found.entries}
+    absolute = {entry.file.shown: entry.file.path for entry in (*found.entries, *found.launch)}
     # The same name in every way of calling, and another one in every package of a repository.
     root = request.tree.outermost_root(os.path.abspath(request.settings.root))
     paths = [os.path.relpath(absolute[f.place.path], root).replace(os.sep, "/") for f in findings]
@@ -570,6 +671,7 @@ def _judged(row: Accepted, request: Request, found: Survey, root: str) -> bool:
         return False
     path = os.path.join(root, row.path)
     if os.path.exists(path):
-        return any(entry.file.path == path and entry.reported for entry in found.entries)
+        looked_at = (*found.entries, *found.launch)
+        return any(entry.file.path == path and entry.reported for entry in looked_at)
     named = [os.path.abspath(each) for each in request.paths]
     return any(path == each or path.startswith(each.rstrip(os.sep) + os.sep) for each in named)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from distlint.columns import lines_kept, split_lines
 from distlint.findings import Place
 from distlint.project.naming import path_of
-from distlint.project.reading import Unreadable, decode, parse
+from distlint.project.reading import Unreadable, parse, python_text
 from distlint.project.revision import Base
 from distlint.reporting.report import Report, Reported
 
@@ -73,7 +73,7 @@ class _Comparison:
     def _same_lines(self, shown: str, data: bytes) -> dict[int, int]:
         """The lines of now that are as they were, but for their indentation, and their numbers then."""
         try:
-            before = split_lines(decode(data))
+            before = split_lines(python_text(path_of(shown), data))
         except Unreadable:
             before = split_lines(data.decode("utf-8", "replace"))
         return {now: then for then, now in lines_kept(before, self._texts.lines(shown)).items()}

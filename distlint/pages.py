@@ -17,9 +17,41 @@ HEADINGS: Final = (
 """The sections of a page, in this order."""
 
 ERRORS: Final = "Errors you may see"
-"""A section between two of them, where the bug shows itself by a text that people search for."""
+"""A section that a page may have after the second: texts that a run prints, as people search for them."""
 
 _REASON = re.compile(r"^(Not proven|No cases): (\S.*)$", re.MULTILINE)
+
+
+def headings(page: str) -> tuple[str, ...]:
+    """The headings that every page has, as this one has them."""
+    found = re.findall(r"^## (.+)$", page, re.MULTILINE)
+    if ERRORS in found and found.index(ERRORS) == 2:
+        found.remove(ERRORS)
+    return tuple(found)
+
+
+def errors_of(page: str) -> tuple[str, ...]:
+    """The texts under "Errors you may see", without their quotes."""
+    section = re.search(rf"^## {ERRORS}\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
+    return tuple(re.findall(r"^- `(.+)`$", section[1], re.MULTILINE)) if section else ()
+
+
+def says(error: str, text: str) -> bool:
+    """Whether `text`, a piece of an error or a whole log, holds the text `error` of a page.
+
+    `...` in it stands for anything on the line; case, spaces and line breaks do not matter. A piece of at least
+    two words may be shorter than the text of the page.
+    """
+    whole, wanted = (" ".join(each.lower().split()) for each in (text, error))
+    if " " in whole and len(whole) <= len(wanted) and whole.strip("'\"` .") in wanted:
+        return True
+    at = 0
+    for part in wanted.split("..."):
+        at = whole.find(part.strip(), at)
+        if at < 0:
+            return False
+        at += len(part.strip())
+    return True
 
 
 def reason_for_no_proof(page: str) -> str | None:

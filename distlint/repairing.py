@@ -11,11 +11,14 @@ from distlint.checking import Request
 from distlint.columns import split_lines
 from distlint.findings import Applicability, Finding, Fix
 from distlint.fixing.comments import apply_to_comments, only_comments
+from distlint.fixing.plain import apply_to_lines
 from distlint.fixing.replacements import Replacement, replacements
 from distlint.fixing.requests import FixRequest, FixResult, SkipKind, SkippedFix
+from distlint.launch.kinds import kind_of
 from distlint.project.files import Problem
 from distlint.project.naming import path_of
-from distlint.project.reading import decode
+from distlint.project.notebooks import SUFFIX, python_of, with_python
+from distlint.project.reading import decode, python_text
 from distlint.reporting.report import Report, Reported
 from distlint.trial import Harm, Trial, harm_of, widened
 
@@ -100,10 +103,15 @@ def each_alone(report: Report, requests: Sequence[Request]) -> dict[str, tuple[R
     changes: dict[str, tuple[Replacement, ...]] = {}
     for shown, some in by_file.items():
         data = bench.data(shown)
-        if data is None:
+        if data is None or shown.endswith(SUFFIX):  # the lines of cells are not those of the file
             continue
         before = decode(data).removeprefix("\ufeff")
-        results = _results(data, [offer.fix for offer in some], bench.runtime_module(shown))
+        alone = [offer.fix for offer in some]
+        results = (
+            [_in_script(data, [fix]) for fix in alone]
+            if kind_of(shown) is not None
+            else _results(data, alone, bench.runtime_module(shown))
+        )
         for offer, result in zip(some, results, strict=True):
             if result.applied:
                 after = decode(result.data).removeprefix("\ufeff")
@@ -174,7 +182,7 @@ class _Bench:
         self.notes: list[Problem] = []
         self._problems: list[Problem] = []
         self._settings = {
-            file.shown: request.settings for request in requests for file in request.files.files
+            file.shown: request.settings for request in requests for file in request.files.reported
         }
         self._given = {
             path: data for request in requests for path, data in request.overlays.items()
@@ -318,10 +326,17 @@ class _Bench:
             data = self.data(shown)
             if data is None:
                 continue
-            outcome = _together(data, [offer.fix for offer in some], self.runtime_module(shown))
+            code = python_of(shown, data)
+            fixes = [offer.fix for offer in some]
+            outcome = (
+                _in_script(code, fixes)
+                if kind_of(shown) is not None
+                else _together(code, fixes, self.runtime_module(shown))
+            )
             applied += [offer for offer in some if offer.fix in outcome.applied]
-            if outcome.data != data:
-                changed[os.path.abspath(path_of(shown))] = outcome.data
+            if outcome.data != code:
+                path = os.path.abspath(path_of(shown))
+                changed[path] = with_python(shown, data, outcome.data)
             for skip in outcome.skipped:
                 if skip.kind is not SkipKind.CONFLICT:  # the turn of those comes in the next round
                     self._refuse_skipped([o for o in some if o.fix == skip.fix], skip)
@@ -338,6 +353,14 @@ class _Bench:
                 reason = f"the fix of {skip.fix.code} failed: {skip.reason}; please report it"
                 self._problems.append(Problem(where, reason))
         self._refuse(offers, skip.reason)
+
+
+def _in_script(data: bytes, fixes: Sequence[FixRequest]) -> FixResult:
+    """What comes of fixes of a script or configuration together."""
+    if all(map(only_comments, fixes)):
+        return apply_to_comments(data, fixes)
+    # Comments get their turn in the next round, as in code.
+    return apply_to_lines(data, [fix for fix in fixes if not only_comments(fix)])
 
 
 def _together(data: bytes, fixes: Sequence[FixRequest], runtime_module: str) -> FixResult:
@@ -366,7 +389,7 @@ def _unchanged(shown: str, report: Report) -> bytes | None:
     """The bytes of the file, where it still holds the text that was checked."""
     try:
         data = Path(path_of(shown)).read_bytes()
-        text = decode(data).removeprefix("\ufeff")
+        text = python_text(shown, data).removeprefix("\ufeff")
     except (OSError, ValueError):
         return None
     return data if split_lines(text) == report.texts.lines(shown) else None

@@ -14,7 +14,8 @@ A file is read where it holds a word of `knowledge.literals`, or one of a rule's
 distributed code leaves them empty. One that also speaks of other code names words that files hardly have
 for another reason: a common one makes every check parse every file.
 
-`check` receives the analysed project and yields findings, each with the fix it offers.
+`check` receives the analysed project and yields findings, each with the fix it offers. A rule about the
+scripts and configurations beside the code has `check_launch(files: LaunchFiles)`, with `check` or without.
 Whether a rule has a fix follows from the findings of its cases, it is declared nowhere.
 """
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
     from distlint.analysis.model import Model
+    from distlint.launch.project import LaunchFiles
 
 ENTRY_POINT_GROUP = "distlint.rules"
 BUNDLED = "distlint.rules"
@@ -42,6 +44,8 @@ BUNDLED = "distlint.rules"
 
 Check: TypeAlias = "Callable[[Model], Iterator[Finding]]"
 """What finds: the function `check` of a rule module."""
+LaunchCheck: TypeAlias = "Callable[[LaunchFiles], Iterator[Finding]]"
+"""What finds in scripts and configurations: the function `check_launch` of a rule module."""
 
 
 class Status(enum.Enum):
@@ -63,6 +67,7 @@ class Rule:
     literals: tuple[bytes, ...]
     check: Check
     module: str
+    check_launch: LaunchCheck | None = None
     documentation: str = ""
     """The URL of the pages, where the package that brings the rule names one in its metadata."""
 
@@ -86,10 +91,16 @@ def rule_from_module(module: ModuleType, documentation: str = "") -> Rule:
         status=module.STATUS,
         page=inspect.cleandoc(module.__doc__ or ""),
         literals=tuple(module.LITERALS),
-        check=module.check,
+        check=getattr(module, "check", _finds_nothing),
         module=module.__name__,
+        check_launch=getattr(module, "check_launch", None),
         documentation=documentation,
     )
+
+
+def _finds_nothing(_: Model) -> Iterator[Finding]:
+    """The check of a rule that looks at no code."""
+    return iter(())
 
 
 class BrokenRules(Exception):

@@ -12,7 +12,7 @@ for rank 0 alone.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 from distlint.analysis.live.joint_entry import evidence
@@ -26,6 +26,7 @@ from distlint.analysis.questions.sections import first_blocks
 from distlint.analysis.traces.divergence import Divergence, divergences_of
 from distlint.analysis.traces.graph import Graphs
 from distlint.knowledge.facts import Knowledge
+from distlint.launch.project import LaunchFiles
 
 __all__ = ["CallGroup", "Model", "evidence", "place_of", "related", "source_of", "span_of"]
 
@@ -33,9 +34,17 @@ __all__ = ["CallGroup", "Model", "evidence", "place_of", "related", "source_of",
 class Model(LiveProgram):
     """The analysed project."""
 
+    read_launch: Callable[[], LaunchFiles] = LaunchFiles
+    """What reads the scripts and configurations beside the code when a rule asks for them."""
+
     def __init__(self, program: Program, knowledge: Knowledge) -> None:
         super().__init__(program, knowledge)
         self.graphs = Graphs(self.summaries.final)
+
+    @property
+    def launch(self) -> LaunchFiles:
+        """The scripts and configurations beside the code."""
+        return self.read_launch()
 
     @cached_property
     def _divergences(self) -> list[Divergence]:

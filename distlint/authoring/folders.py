@@ -35,11 +35,13 @@ _KINDS: Final = {
     "SEVERITY": Severity,
     "STATUS": Status,
     "LITERALS": tuple,
-    "check": FunctionType,
 }
 """What a rule's module has to define."""
 
-_NAMES: Final = ", ".join(_KINDS)
+_CHECKS: Final = ("check", "check_launch")
+"""Of which it has one at least."""
+
+_NAMES: Final = ", ".join([*_KINDS, "check"])
 
 
 class BrokenRule(Exception):
@@ -74,6 +76,11 @@ class RuleFolder:
     def fixed_cases(self) -> Path:
         """The cases as the fix leaves them."""
         return self.path / "cases.fixed.py"
+
+    @property
+    def launch_cases(self) -> Path:
+        """The folder with scripts and configurations, marked and not."""
+        return self.path / "cases"
 
     @property
     def proof(self) -> Path:
@@ -198,6 +205,9 @@ def loaded(folder: RuleFolder) -> Rule:
     for name, kind in _KINDS.items():
         if not isinstance(getattr(module, name, None), kind):
             raise BrokenRule(f"{name} is missing or is no {kind.__name__}; a rule has {_NAMES}")
+    checks = [getattr(module, name) for name in _CHECKS if hasattr(module, name)]
+    if not checks or not all(isinstance(check, FunctionType) for check in checks):
+        raise BrokenRule(f"check is missing or is no function; a rule has {_NAMES}")
     if not all(isinstance(word, bytes) for word in module.LITERALS):
         raise BrokenRule('LITERALS holds something else than bytes: write words as b"word"')
     return rule_from_module(module)

@@ -12,7 +12,7 @@ from typing import Final
 from distlint.authoring.folders import RuleFolder
 from distlint.authoring.remarks import Remark
 from distlint.codes import FAMILIES, OWN, family_of, is_code, is_name
-from distlint.pages import ERRORS, HEADINGS, reason_for_no_cases, reason_for_no_proof
+from distlint.pages import HEADINGS, headings, reason_for_no_cases, reason_for_no_proof
 from distlint.proving.declaration import DeclarationError, read_declaration
 from distlint.proving.expectations import expectations
 from distlint.rule import Rule
@@ -45,7 +45,7 @@ def structure_remarks(
     yield from _placeholders(folder)
     if folder.cases.is_file():
         yield from _marks(folder, rule, known)
-    elif reason_for_no_cases(rule.page) is None:
+    elif reason_for_no_cases(rule.page) is None and not folder.launch_cases.is_dir():
         text = "missing; a rule without cases gives its reason on its page: `No cases: …`"
         yield Remark(folder.cases, None, text)
     if problem := proof_problem(folder, rule):
@@ -94,8 +94,7 @@ def _page(folder: RuleFolder, rule: Rule) -> Iterator[Remark]:
     if not rule.summary.endswith("."):
         text = "the first line of the docstring is one sentence that says what the rule finds"
         yield Remark(folder.page, 1, text)
-    written = tuple(re.findall(r"^## (.+)$", rule.page, re.MULTILINE))
-    found = tuple(heading for heading in written if heading != ERRORS)
+    found = headings(rule.page)
     if found != HEADINGS:
         wanted = next(
             (a for a, b in zip(HEADINGS, (*found, *HEADINGS), strict=False) if a != b), ""
@@ -104,7 +103,8 @@ def _page(folder: RuleFolder, rule: Rule) -> Iterator[Remark]:
         text = f"the headings of the page are {', '.join(HEADINGS)}, in this order; {hint}"
         yield Remark(folder.page, 1, text)
         return
-    for heading, text in zip(written, re.split(r"^## .+$", rule.page, flags=re.M)[1:], strict=True):
+    sections = re.split(r"^## (.+)$", rule.page, flags=re.M)[1:]
+    for heading, text in zip(sections[::2], sections[1::2], strict=True):
         if not text.strip():
             yield Remark(folder.page, 1, f"nothing stands under `## {heading}`")
 

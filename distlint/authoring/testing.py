@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from distlint.authoring.cases import run_cases
 from distlint.authoring.folders import BrokenRule, RuleFolder, loaded
+from distlint.authoring.launch_cases import run_launch_cases
 from distlint.authoring.remarks import Remark
 from distlint.authoring.structure import (
     Counts,
@@ -60,6 +61,12 @@ def verdict_of(folder: RuleFolder, known: Mapping[str, Rule], parts: Parts) -> V
 
 def _cases(verdict: Verdict, rule: Rule, known: Mapping[str, Rule], *, rewrite: bool) -> None:
     folder = verdict.folder
+    if folder.launch_cases.is_dir():
+        projects = run_launch_cases(folder, rule, known)
+        verdict.failures += projects.failures
+        verdict.facts.append(
+            f"projects: {projects.bugs} with the bug, {projects.look_alikes} without"
+        )
     if not folder.cases.is_file():
         if reason := reason_for_no_cases(rule.page):
             verdict.facts.append(f"no cases: {reason}")

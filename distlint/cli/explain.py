@@ -1,4 +1,4 @@
-"""`distlint explain`: print the page of a rule."""
+"""`distlint explain`: print the page of a rule, or name the rules that know the text of an error."""
 
 from __future__ import annotations
 
@@ -8,29 +8,100 @@ import sys
 import click
 
 from distlint.cli.output import color_option, style_of, write
+from distlint.knowledge.errors import ERRORS
+from distlint.pages import errors_of, says
 from distlint.reporting.style import Style
 from distlint.rule import Rule, load_rules
 
 
 @click.command()
-@click.argument("rule", metavar="CODE|NAME")
+@click.argument("rule", metavar="CODE|NAME|ERROR|-")
 @color_option
 def explain(rule: str) -> None:
-    """Print the page of a rule: what it finds, why it is bad, what to write instead."""
+    """Print the page of a rule: what it finds, why it is bad, what to write instead.
+
+    A piece of the text of an error names the rules, and the checks of `distlint doctor`, that know it; `-` reads
+    such texts from standard input: `torchrun train.py 2>&1 | distlint explain -`.
+    """
     rules = load_rules()
+    if rule == "-":
+        _explain_error(sys.stdin.buffer.read().decode("utf-8", "replace"), "this text", rules)
+        return
     found = _find(rule, rules)
-    if found is None:
+    if found is not None:
+        _write_page(found, style_of(sys.stdout))
+    elif " " in rule.strip() or _knows(rule, rules):
+        _explain_error(rule, f"`{rule}`", rules)
+    else:
         known = [word for each in rules.values() for word in (each.code, each.name)]
         close = difflib.get_close_matches(rule, known, n=1, cutoff=0.5) or (
             difflib.get_close_matches(rule.upper(), known, n=1, cutoff=0.5)
         )
         hint = f"did you mean `{close[0]}`?" if close else "`distlint rules` lists them all"
         raise click.UsageError(f"no rule is called `{rule}`; {hint}")
-    style = style_of(sys.stdout)
-    write(style.bold(f"{found.code} {found.name}"))
-    write(style.dim(f"{found.severity.value}, {found.status.value}, in {found.family}"))
+
+
+def _write_page(rule: Rule, style: Style) -> None:
+    write(style.bold(f"{rule.code} {rule.name}"))
+    write(style.dim(f"{rule.severity.value}, {rule.status.value}, in {rule.family}"))
     write("")
-    write(_painted(found.page, style))
+    write(_painted(rule.page, style))
+
+
+def _explain_error(text: str, shown: str, rules: dict[str, Rule]) -> None:
+    """Name what knows the errors in `text`; print the page where that is one rule alone."""
+    explained, checks = _explained(text, rules), _checks(text)
+    known = [error for error in ERRORS if says(error.text, text)]
+    if not explained and not checks and not known:
+        raise click.UsageError(
+            f"no rule and no check knows {shown}; give a piece of the error as it was printed, or check the "
+            "code: `distlint check`"
+        )
+    style = style_of(sys.stdout)
+    if len(explained) == 1 and not checks and not known:
+        _write_page(explained[0][0], style)
+        return
+    for row in known:
+        write(f"{style.bold(row.text)}: {row.cause}")
+        write(f"    {row.do}")
+        write(style.dim(f"    {row.source}"))
+    for rule, error in explained:
+        write(f"{style.bold(f'{rule.code} {rule.name}')}: {rule.summary}")
+        write(style.dim(f"    {error}"))
+    for name, error in checks:
+        write(f"{style.bold(f'distlint doctor, {name}')}")
+        write(style.dim(f"    {error}"))
+    if not explained:
+        return
+    write("")
+    write("`distlint explain CODE` prints a page; `distlint check` finds the place.")
+
+
+def _knows(text: str, rules: dict[str, Rule]) -> bool:
+    """Whether anything knows an error of one word."""
+    return bool(
+        _explained(text, rules) or _checks(text) or any(says(error.text, text) for error in ERRORS)
+    )
+
+
+def _explained(text: str, rules: dict[str, Rule]) -> list[tuple[Rule, str]]:
+    """The rules whose pages name an error that is in `text`, each with that error."""
+    return [
+        (rule, error)
+        for rule in rules.values()
+        if (error := next((e for e in errors_of(rule.page) if says(e, text)), None)) is not None
+    ]
+
+
+def _checks(text: str) -> list[tuple[str, str]]:
+    """The checks of the doctor that answer an error that is in `text`."""
+    from distlint.hardware.doctor.errors import ERRORS as CHECKED
+
+    return [
+        (name, error)
+        for name, errors in CHECKED.items()
+        if (error := next((e for e in errors if says(e, text)), None)) is not None
+    ]
 
 
 def _find(word: str, rules: dict[str, Rule]) -> Rule | None:

@@ -172,7 +172,7 @@ def write_repair(result: Repair, requests: Sequence[Request]) -> None:
     roots = {
         file.path: str(request.settings.root)
         for request in requests
-        for file in request.files.files
+        for file in request.files.reported
     }
     written = []
     for file in result.files:

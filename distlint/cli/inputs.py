@@ -136,7 +136,7 @@ class Prepared:
     def at(self, base: Base) -> tuple[Request, ...]:
         """The requests for the same files as they were at `base`, under the settings of now."""
         view = View(base.overlays, base.hides)
-        reported = {file.path for request in self.requests for file in request.files.files}
+        reported = {file.path for request in self.requests for file in request.files.reported}
         old = [path for new, path in base.renamed.items() if new in reported]
         paths = [os.path.abspath(path) for path in self.paths]
         found = discover([*paths, *old], self.tree, view=view)

@@ -13,6 +13,7 @@ from typing import Any, TextIO, TypeVar
 import click
 
 from distlint.project.files import Problem
+from distlint.reporting.cells import located
 from distlint.reporting.report import Report
 from distlint.reporting.style import Style, style_for
 
@@ -78,6 +79,8 @@ def write_report(report: Report, printing: Printing, path: Path) -> None:
 def _rendered(report: Report, printing: Printing, style: Style, width: int) -> str:
     if printing.statistics:
         return _statistics(report, printing, style)
+    by_cell = printing.output_format in ("text", "concise", "json")
+    report = located(report, in_file=not by_cell)
     match printing.output_format:
         case "text":
             from distlint.reporting.text import Layout, render

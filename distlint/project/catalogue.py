@@ -9,7 +9,7 @@ from typing import Any
 
 from distlint.findings import Severity
 from distlint.project.cache import Cache
-from distlint.rule import Check, Rule, Status, load_rules
+from distlint.rule import LaunchCheck, Rule, Status, load_rules
 
 
 def known_rules(cache: Cache, engine: str) -> dict[str, Rule]:
@@ -28,12 +28,21 @@ def known_rules(cache: Cache, engine: str) -> dict[str, Rule]:
 
 def _encode(rule: Rule) -> list[Any]:
     literals = [literal.decode("latin-1") for literal in rule.literals]
-    return [rule.code, rule.name, rule.severity.value, rule.status.value, literals, rule.module]
+    with_launch = rule.check_launch is not None
+    return [
+        rule.code,
+        rule.name,
+        rule.severity.value,
+        rule.status.value,
+        literals,
+        rule.module,
+        with_launch,
+    ]
 
 
 def _decode(row: list[Any], registered: dict[str, Rule]) -> Rule:
     """The rule of a row; `registered` is filled with all rules when the first one runs."""
-    code, name, severity, status, literals, module = row
+    code, name, severity, status, literals, module, with_launch = row
     return Rule(
         code=str(code),
         name=str(name),
@@ -41,12 +50,21 @@ def _decode(row: list[Any], registered: dict[str, Rule]) -> Rule:
         status=Status(status),
         page="",
         literals=tuple(literal.encode("latin-1") for literal in literals),
-        check=lambda model: _check_of(str(code), registered)(model),
+        check=lambda model: _of(str(code), registered).check(model),
         module=str(module),
+        check_launch=(
+            (lambda files: _launch_check_of(str(code), registered)(files)) if with_launch else None
+        ),
     )
 
 
-def _check_of(code: str, registered: dict[str, Rule]) -> Check:
+def _of(code: str, registered: dict[str, Rule]) -> Rule:
     if not registered:
         registered.update(load_rules())
-    return registered[code].check
+    return registered[code]
+
+
+def _launch_check_of(code: str, registered: dict[str, Rule]) -> LaunchCheck:
+    check = _of(code, registered).check_launch
+    assert check is not None
+    return check

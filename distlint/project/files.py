@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from distlint.launch.kinds import LAUNCH_SUFFIXES, kind_of
 from distlint.project.modules import View
 from distlint.project.naming import escaped, shown_as
 from distlint.project.settings import Settings, SettingsTree
@@ -30,7 +31,7 @@ LEFT_OUT = frozenset(
 OUTPUT_FOLDERS = frozenset({"build", "dist"})
 """Left out like LEFT_OUT unless they are packages: some projects have a package of that name."""
 
-PYTHON_SUFFIXES = (".py", ".pyw")
+PYTHON_SUFFIXES = (".py", ".pyw", ".ipynb")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +63,15 @@ class FileSet:
     notes: list[str] = field(default_factory=list)
     known: list[ProjectFile] = field(default_factory=list)
     """Files that are part of what is analysed, and not reported: other names of files found."""
+    launch: list[ProjectFile] = field(default_factory=list)
+    """Scripts and configurations beside the code that say how it is launched."""
     incomplete: bool = False
     """Whether the search ended at its limit."""
+
+    @property
+    def reported(self) -> list[ProjectFile]:
+        """What findings may be in: code, scripts and configurations."""
+        return [*self.files, *self.launch]
 
 
 def discover(
@@ -73,7 +81,7 @@ def discover(
     view: View | None = None,
     limit: int | None = None,
 ) -> FileSet:
-    """The Python files that `paths` (files and directories) stand for.
+    """The files that `paths` (files and directories) stand for: Python, and how it is launched.
 
     Files of which `view` has an overlay need not exist.
     With `limit`, the search ends after that many files, or folders: a tree may be large without
@@ -102,7 +110,8 @@ def discover(
                 if limit is not None and len(found) > limit:
                     result.incomplete = True
                     break
-            if len(found) == before and not walker.left_out and limit is None:
+            nothing = len(found) == before and not walker.launch
+            if nothing and not walker.left_out and limit is None:
                 problem = Problem(escaped(str(named)), "there is no Python file in this folder")
                 if problem not in result.problems:
                     result.problems.append(problem)
@@ -110,6 +119,8 @@ def discover(
             result.notes.append(f"{escaped(str(named))}: left out by the settings")
         elif not stat.S_ISREG(status.st_mode):
             result.problems.append(Problem(escaped(str(named)), "neither a file nor a folder"))
+        elif kind_of(path) is not None:
+            walker.launch.append(ProjectFile(path, shown_as(path), _stamp(status)))
         elif not path.endswith(PYTHON_SUFFIXES) and not _is_script(path):
             result.problems.append(
                 Problem(escaped(str(named)), "not a Python file (its name does not end in .py)")
@@ -121,6 +132,8 @@ def discover(
     _see(view, [os.path.abspath(path) for path in paths], found, walker)
     result.known = _take_links(found, links, result.notes)
     result.files = sorted(found.values(), key=lambda file: file.shown)
+    launch = {file.path: file for file in walker.launch if not view.hides(file.path)}
+    result.launch = sorted(launch.values(), key=lambda file: file.shown)
     return result
 
 
@@ -145,6 +158,11 @@ def parts_of(
     for file in found.files:
         settings = tree.of(os.path.dirname(file.path))
         by_settings.setdefault(settings.source, (settings, []))[1].append(file)
+    launch: dict[Path | None, list[ProjectFile]] = {}
+    for file in found.launch:
+        settings = tree.of(os.path.dirname(file.path))
+        launch.setdefault(settings.source, []).append(file)
+        by_settings.setdefault(settings.source, (settings, []))
     if len(by_settings) <= 1:
         only = next(iter(by_settings.values()))[0] if by_settings else default
         return [Part(tuple(paths), found, only)]
@@ -161,7 +179,8 @@ def parts_of(
             for file in (*found.known, *found.files)
             if file.path not in taken and any(_is_below(file.path, folder) for folder in folders)
         ]
-        parts.append(Part(tuple(own), FileSet(files=files, known=known), settings))
+        beside = launch.get(settings.source, [])
+        parts.append(Part(tuple(own), FileSet(files=files, known=known, launch=beside), settings))
     parts[0].files.problems += found.problems
     parts[0].files.notes += found.notes
     return parts
@@ -238,6 +257,8 @@ class _Walker:
         self.left_out = False
         self.links: set[str] = set()
         """The files found that are links."""
+        self.launch: list[ProjectFile] = []
+        """What says how the code is launched; a link there is not followed."""
         self._specs: dict[tuple[Path, tuple[str, ...]], GitIgnoreSpec] = {}
 
     def walk(self, top: str) -> Iterator[ProjectFile]:
@@ -268,7 +289,14 @@ class _Walker:
                 name = entry.name
                 python = name.endswith(PYTHON_SUFFIXES)
                 is_directory = not python and entry.is_dir(follow_symlinks=False)
-                if not python and not is_directory:
+                launch = (
+                    not python
+                    and not is_directory
+                    and name.endswith(LAUNCH_SUFFIXES)
+                    and kind_of(name) is not None
+                    and not entry.is_symlink()
+                )
+                if not python and not is_directory and not launch:
                     if entry.is_symlink() and entry.is_dir():
                         self._result.notes.append(
                             f"{prefix}{escaped(name)}: a link to a folder, not followed"
@@ -295,6 +323,9 @@ class _Walker:
                     if not entry.is_symlink():
                         stack.append((entry.path, named, specs))
                 elif stat.S_ISREG(status.st_mode):
+                    if launch:
+                        self.launch.append(ProjectFile(entry.path, named, _stamp(status)))
+                        continue
                     if entry.is_symlink():
                         self.links.add(entry.path)
                     yield ProjectFile(entry.path, named, _stamp(status))

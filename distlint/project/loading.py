@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from distlint.columns import split_lines
+from distlint.launch.kinds import LAUNCH_LIMIT, Kind, is_relevant, kind_of
 from distlint.nodes import last_name
 from distlint.project.cache import Cache, FileFacts, Stamp, content_digest
 from distlint.project.files import FileSet, Problem, ProjectFile, discover
@@ -22,14 +23,15 @@ from distlint.project.modules import (
     neighbourhood,
     project_root,
 )
+from distlint.project.notebooks import SUFFIX as NOTEBOOK
 from distlint.project.prefilter import holds_any
 from distlint.project.reading import (
     SIZE_LIMIT,
     Unreadable,
     check_size,
-    decode,
     is_readable,
     parse,
+    python_text,
     share_line_numbers,
 )
 from distlint.project.settings import SettingsTree
@@ -104,6 +106,8 @@ class Survey:
     """All files of a run, before any is parsed."""
 
     entries: list[Entry] = field(default_factory=list)
+    launch: list[Entry] = field(default_factory=list)
+    """Scripts and configurations that a rule may have something to say about."""
     problems: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -157,11 +161,30 @@ def survey(
             except OSError as error:
                 result.problems.append(Problem(file.shown, _reason(error)))
                 continue
-        entry.facts = _search(data, literals)
+        entry.facts = _search(file.path, data, literals)
         if file.path not in overlays:
             fresh[file.path] = (file.stamp, entry.facts)
             changed = True
     result.entries = [entry for entry in result.entries if entry.facts is not None]
+    for file in found.launch:
+        if file.stamp[2] > LAUNCH_LIMIT:  # data, whatever its name says
+            continue
+        stored = known.get(file.path)
+        data = overlays.get(file.path)
+        if data is None and stored is not None and stored[0] == file.stamp:
+            facts = stored[1]
+        else:
+            try:
+                data = _read(file.path) if data is None else data
+            except OSError as error:
+                result.problems.append(Problem(file.shown, _reason(error)))
+                continue
+            facts = _search_launch(file.path, data)
+            changed = changed or file.path not in overlays
+        if file.path not in overlays:
+            fresh[file.path] = (file.stamp, facts)
+        if facts.relevant:
+            result.launch.append(Entry(file, True, facts))
     if changed:
         # Files of other parts of the project stay known: runs on them alternate in an editor.
         kept = known if len(known) < KNOWN_LIMIT else {}
@@ -270,13 +293,39 @@ def _context(
     return list(context.values())
 
 
-def _search(data: bytes, literals: Sequence[bytes]) -> FileFacts:
+def _search(path: str, data: bytes, literals: Sequence[bytes]) -> FileFacts:
+    launches = path.endswith(NOTEBOOK) and is_relevant(Kind.SHELL, data)
     return FileFacts(
         digest=content_digest(data),
-        relevant=holds_any(data, literals),
+        relevant=launches or holds_any(data, literals),
         marked=_MARK in data,
         readable=is_readable(data),
     )
+
+
+def _search_launch(path: str, data: bytes) -> FileFacts:
+    kind = kind_of(path)
+    assert kind is not None
+    return FileFacts(
+        digest=content_digest(data),
+        relevant=is_relevant(kind, data) and is_readable(data),
+        marked=_MARK in data,
+        readable=True,
+    )
+
+
+def load_launch(
+    entries: Sequence[Entry], overlays: Mapping[str, bytes], notes: list[str]
+) -> list[Entry]:
+    """Give scripts and configurations their texts; what is gone meanwhile, or no text, goes to `notes`."""
+    loaded = []
+    for entry in entries:
+        _load(entry, overlays, with_tree=False)
+        if entry.failure is None:
+            loaded.append(entry)
+        else:
+            notes.append(f"{entry.file.shown}: {entry.failure.reason}")
+    return loaded
 
 
 def _load(entry: Entry, overlays: Mapping[str, bytes], *, with_tree: bool) -> None:
@@ -285,7 +334,7 @@ def _load(entry: Entry, overlays: Mapping[str, bytes], *, with_tree: bool) -> No
         if data is None:
             check_size(entry.file.stamp[2])
             data = _read(entry.file.path)
-        text = decode(data)
+        text = python_text(entry.file.path, data)
         entry.text = text.removeprefix("\ufeff")
         if with_tree:
             entry.tree = parse(entry.text)

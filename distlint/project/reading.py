@@ -9,6 +9,7 @@ import tokenize
 import warnings
 
 from distlint.columns import byte_column, split_lines
+from distlint.project.notebooks import SUFFIX, NoNotebook, code_of
 from distlint.project.versions import newer_syntax
 
 SIZE_LIMIT = 10 * 1024 * 1024
@@ -86,6 +87,22 @@ def decode(data: bytes) -> str:
             line,
             error.start - start,
         ) from None
+
+
+def python_text(path: str, data: bytes) -> str:
+    """The Python text of the file `path` that holds `data`: of a notebook, its code cells.
+
+    Raises Unreadable.
+    """
+    if not path.endswith(SUFFIX):
+        return decode(data)
+    check_size(len(data))
+    try:
+        return code_of(data.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise Unreadable("the notebook is not UTF-8") from None
+    except NoNotebook as reason:
+        raise Unreadable(str(reason)) from None
 
 
 def parse(text: str) -> ast.Module:

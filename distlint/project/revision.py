@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from distlint.launch.kinds import LAUNCH_LIMIT, kind_of
 from distlint.project.files import PYTHON_SUFFIXES
 from distlint.project.naming import escaped, shown_as
 from distlint.project.reading import SIZE_LIMIT
@@ -94,13 +95,13 @@ def _add(base: Base, repository: _Repository, commit: str, current: Mapping[str,
         if mode == _SUBMODULE:
             if os.path.lexists(os.path.join(path, ".git")):
                 _add(base, _Repository.around(path), name, current)
-        elif mode != _LINK and (path.endswith(PYTHON_SUFFIXES) or "." not in Path(path).name):
+        elif mode != _LINK and _is_read(path):
             base.tracked.add(path)
             blobs[path] = name
             content = current.get(path)
             if content is not None or _blob_name(_read(path), name) != name:
                 wanted[path] = name
-    scripts = [path for path in wanted if not path.endswith(PYTHON_SUFFIXES)]
+    scripts = [path for path in wanted if "." not in Path(path).name]
     for path in scripts:  # only what is named is checked: one that is gone matters to nobody
         if not os.path.isfile(path):
             del wanted[path]
@@ -112,6 +113,19 @@ def _add(base: Base, repository: _Repository, commit: str, current: Mapping[str,
     for new, old in repository.renames(commit):
         if old in gone and new not in base.tracked:
             base.renamed[new] = old
+
+
+def _is_read(path: str) -> bool:
+    """Whether a file of the repository may be one that is checked: code, a script, a configuration."""
+    name = os.path.basename(path)
+    if path.endswith(PYTHON_SUFFIXES) or "." not in name:
+        return True
+    if kind_of(name) is None:
+        return False
+    try:
+        return os.path.getsize(path) <= LAUNCH_LIMIT
+    except OSError:  # gone since then
+        return True
 
 
 class _Repository:

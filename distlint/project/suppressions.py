@@ -115,6 +115,26 @@ def find_suppressions(text: str) -> list[Suppression]:
     return found
 
 
+def find_line_suppressions(text: str) -> list[Suppression]:
+    """The suppressions in the comments of a shell script or YAML file, which cover a line.
+
+    One that is alone on its line covers the next.
+    """
+    found: list[Suppression] = []
+    for number, line in enumerate(split_lines(text), 1):
+        if MARK not in line:
+            continue
+        at = line.rfind("#", 0, line.index(MARK))
+        if at < 0:
+            continue
+        start, end = (number, at), (number, len(line))
+        token = tokenize.TokenInfo(tokenize.COMMENT, line[at:], start, end, line)
+        for item in _read_comment(token, line):
+            item.last = number + 1 if not line[:at].strip() else number
+            found.append(item)
+    return found
+
+
 def _read_comment(token: tokenize.TokenInfo, physical: str) -> Iterable[Suppression]:
     line = token.start[0]
     for pattern in (_COMMENT, _OTHER, _NOQA):

@@ -49,6 +49,20 @@ def with_keyword(text: str, call: ast.Call, keyword: str) -> Replace | None:
     return Replace(span_of(call), f"{before}, {keyword}{after}")
 
 
+def with_first(text: str, call: ast.Call, argument: str) -> Replace:
+    """`f(a, b)` becomes `f(argument, a, b)`; what stands between the arguments stays.
+
+    Args:
+        text: the file.
+        call: the call, which has a positional argument.
+        argument: as it is written.
+    """
+    first = source(text, call.args[0])
+    whole, function = source(text, call), source(text, call.func)
+    at = whole.index(first, len(function))
+    return Replace(span_of(call), f"{whole[:at]}{argument}, {whole[at:]}")
+
+
 def _line_up_to(text: str, node: ast.expr) -> str:
     """The line break in front of a node's line, and the line up to the node."""
     line = text.split("\n")[node.lineno - 1]

@@ -9,6 +9,7 @@ from typing import Any
 
 from distlint.findings import Place, WitnessStep
 from distlint.fixing.replacements import Replacement
+from distlint.reporting.cells import split_cell
 from distlint.reporting.report import Report, Reported, Texts
 
 VERSION = 1
@@ -60,7 +61,7 @@ def as_object(row: Reported, texts: Texts, pieces: Sequence[Replacement] = ()) -
         "name": finding.name,
         "severity": finding.severity.value,
         "message": finding.message,
-        "path": finding.place.path,
+        **_path(finding.place),
         "line": finding.place.line,
         "column": column,
         "end_line": finding.place.end_line,
@@ -89,7 +90,13 @@ def as_object(row: Reported, texts: Texts, pieces: Sequence[Replacement] = ()) -
 
 
 def _start(place: Place, texts: Texts) -> dict[str, Any]:
-    return {"path": place.path, "line": place.line, "column": texts.columns(place)[0]}
+    return {**_path(place), "line": place.line, "column": texts.columns(place)[0]}
+
+
+def _path(place: Place) -> dict[str, Any]:
+    """The path; of a place in a notebook, the cell that the line is of."""
+    path, cell = split_cell(place.path)
+    return {"path": path} if cell is None else {"path": path, "cell": cell}
 
 
 def _step(step: WitnessStep, texts: Texts) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from distlint.fixing.replacements import Replacement
 from distlint.project.baseline import Accepted
 from distlint.project.files import Problem
 from distlint.project.naming import escaped
-from distlint.project.reading import Unreadable, decode
+from distlint.project.reading import Unreadable, python_text
 
 
 class Texts:
@@ -37,7 +37,7 @@ class Texts:
             except OSError:  # a file that vanished has no frame to show
                 data = b""
             try:
-                text = decode(data)
+                text = python_text(path, data)
             except Unreadable:
                 text = data.decode("utf-8", "replace")
             self._lines[path] = split_lines(text)

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from distlint.cli.config import config
-from distlint.hardware.accelerate_config import keys
 from distlint.hardware.accelerate_config.choose import (
     ChoiceError,
     choose,
@@ -29,6 +28,7 @@ from distlint.hardware.accelerate_config.documents import (
 )
 from distlint.hardware.accelerate_config.yaml_text import document, scalar
 from distlint.hardware.gpus import Gpu
+from distlint.knowledge.configuration import keys
 
 accelerate = pytest.importorskip("accelerate")
 yaml = pytest.importorskip("yaml")

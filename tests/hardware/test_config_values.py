@@ -12,8 +12,11 @@ from typing import Any
 
 import pytest
 
-from distlint.hardware.accelerate_config import keys
-from distlint.hardware.accelerate_config.values import (
+from distlint.hardware.doctor.check import Status
+from distlint.hardware.doctor.checks import CHECKS
+from distlint.hardware.doctor.machine import ConfigFacts, ConfigFile, Machine, Options
+from distlint.knowledge.configuration import keys
+from distlint.knowledge.configuration.values import (
     BACKWARD_PREFETCHES,
     DYNAMO_BACKENDS,
     OFFLOAD_DEVICES,
@@ -22,9 +25,6 @@ from distlint.hardware.accelerate_config.values import (
     Setting,
     refused_values,
 )
-from distlint.hardware.doctor.check import Status
-from distlint.hardware.doctor.checks import CHECKS
-from distlint.hardware.doctor.machine import ConfigFacts, ConfigFile, Machine, Options
 
 
 def said(values: Mapping[str, Any]) -> list[tuple[Status, str]]:

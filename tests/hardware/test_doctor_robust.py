@@ -8,14 +8,14 @@ from doctor_machines import machine, with_config
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from distlint.hardware.accelerate_config import deepspeed_keys, keys
-from distlint.hardware.accelerate_config.values import SETTINGS
 from distlint.hardware.doctor.checks import CHECKS
 from distlint.hardware.doctor.checks.allocator import VARIABLES
 from distlint.hardware.doctor.checks.scheduler import PLACES
 from distlint.hardware.doctor.checks.settings import CONTRADICTIONS
 from distlint.hardware.doctor.machine import Argument, Machine, ModelFacts, Rendezvous, ScriptFacts
 from distlint.hardware.doctor.report import judge
+from distlint.knowledge.configuration import deepspeed_keys, keys
+from distlint.knowledge.configuration.values import SETTINGS
 
 SCALARS = (
     st.none()

@@ -31,6 +31,8 @@ from distlint.knowledge import (
     sinks,
     wrappers,
 )
+from distlint.knowledge.configuration.deepspeed_keys import BOUNDS
+from distlint.knowledge.configuration.values import SETTINGS
 from distlint.knowledge.schema import CallRow, Effect
 
 TABLES = Path(knowledge.__file__).parent
@@ -263,6 +265,8 @@ def test_collective_rows_are_complete(row: CallRow) -> None:
 def test_no_name_stands_twice() -> None:
     """A second row of a name would be lost in its table without a word."""
     for path in sorted(TABLES.rglob("*.py")):
+        if path.parent.name == "configuration":
+            continue  # by section, key and version: the next test
         tree = ast.parse(path.read_text("utf-8"))
         for statement in tree.body:
             names = Counter(
@@ -286,6 +290,13 @@ def test_no_name_stands_twice() -> None:
             ]
             assert not twice, f"{path.name}: {twice}"
     assert len(collectives.ROWS) == len(collectives.CALLS)
+
+
+def test_no_setting_of_a_configuration_stands_twice() -> None:
+    rows = [(row.section, row.key, *sorted(row.only.items())) for row in SETTINGS]
+    assert len(rows) == len(set(rows))
+    paths = [bound.path for bound in BOUNDS]
+    assert len(paths) == len(set(paths))
 
 
 def test_no_two_tables_of_libraries_contradict() -> None:

@@ -27,7 +27,11 @@ def _tree(path: Path) -> ast.Module:
 def _code() -> tuple[Path, ...]:
     """The modules of the package and of the rules, without their cases."""
     paths = [path for root in (PACKAGE, RULES) for path in sorted(root.rglob("*.py"))]
-    return tuple(path for path in paths if not path.name.startswith(("cases", "proof")))
+    return tuple(
+        path
+        for path in paths
+        if not path.name.startswith(("cases", "proof")) and "cases" not in path.parts
+    )
 
 
 @cache
@@ -51,11 +55,12 @@ def _attributes_read(tree: ast.Module) -> set[str]:
 
 
 def _own_reads(tree: ast.Module, outside: ast.stmt) -> set[str]:
-    """Names and attributes that the statements of a module other than `outside` read."""
+    """Names and attributes that a module reads, of the class `outside` only in its methods."""
+    own = [each for each in getattr(outside, "body", []) if isinstance(each, ast.FunctionDef)]
+    methods = own if isinstance(outside, ast.ClassDef) else []
     return {
         node.id if isinstance(node, ast.Name) else node.attr
-        for statement in tree.body
-        if statement is not outside
+        for statement in (*(each for each in tree.body if each is not outside), *methods)
         for node in ast.walk(statement)
         if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
     }

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from distlint.hardware.doctor.machine import Machine
+from distlint.launch.defects import Defect
 
 
 class Status(enum.Enum):
@@ -53,6 +54,13 @@ def warning(saw: str, why: str, do: str) -> Result:
 def error(saw: str, why: str, do: str) -> Result:
     """It does not run, or hangs, or computes something else."""
     return Result(Status.ERROR, saw, why, do)
+
+
+def told(path: str, defect: Defect) -> Result:
+    """A defect of the configuration at `path`, as a result."""
+    joint = " " if defect.saw.startswith(("has ", "is given", "enables ")) else ": "
+    status = Status.ERROR if defect.severe else Status.WARNING
+    return Result(status, f"{path}{joint}{defect.saw}", defect.why, defect.do)
 
 
 @dataclass(frozen=True, slots=True)

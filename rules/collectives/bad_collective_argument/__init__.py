@@ -12,6 +12,10 @@ the last rank's. A number raises TypeError, with accelerate only where there are
 that the script passes on one. NCCL has no way to send from CPU memory: "No backend type associated with
 device type cpu". With accelerate a script that works on one GPU, and on several CPUs, stops there.
 
+## Errors you may see
+- `No backend type associated with device type cpu`
+- `Tensors must be CUDA and dense`
+
 ## Example
 ```python
 gathered = dist.get_world_size() * [torch.zeros(1)]

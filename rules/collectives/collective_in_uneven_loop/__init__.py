@@ -9,6 +9,10 @@ mask left, or `while` a value of this rank holds.
 Ten elements on four ranks make three turns on two of them and two on the others: those with a third
 turn wait in its collective for ranks that have left the loop.
 
+## Errors you may see
+- `Watchdog caught collective operation timeout`
+- `Detected at least one rank that exhausted inputs`
+
 ## Example
 ```python
 for prompt in prompts[rank::world_size]:

@@ -11,6 +11,11 @@ to, through any depth of helpers, methods, generators and context managers. The 
 A collective ends when every rank of its group has called it. The ranks that did wait until the timeout
 of the process group ends the job, 10 to 30 minutes later, or for ever. Nothing is printed meanwhile.
 
+## Errors you may see
+- `Watchdog caught collective operation timeout`
+- `Timed out waiting`
+- `Connection closed by peer`
+
 ## Example
 ```python
 if accelerator.is_main_process:

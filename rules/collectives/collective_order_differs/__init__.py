@@ -10,6 +10,10 @@ Ranks do not meet by the name of the call but by its turn. With gloo and NCCL th
 collectives are paired: the job hangs, fails with a mismatch of sizes, or goes on with the contents of
 the wrong tensor.
 
+## Errors you may see
+- `Detected mismatch between collectives on ranks`
+- `Watchdog caught collective operation timeout`
+
 ## Example
 ```python
 if rank == 0:

@@ -18,6 +18,10 @@ One that a handler raises in a branch on the rank ends that rank. torchrun then 
 while; under `srun` without `--kill-on-bad-exit`, in a notebook, in a test, or where a caller catches the
 exception, they wait in the collective until its timeout.
 
+## Errors you may see
+- `Watchdog caught collective operation timeout`
+- `Connection closed by peer`
+
 ## Example
 ```python
 try:

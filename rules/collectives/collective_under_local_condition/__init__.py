@@ -12,6 +12,9 @@ Sooner or later the ranks answer differently: one batch without a valid token on
 Some ranks then wait in the collective while the others have gone past it; the job hangs hours after it
 started, and not in every run.
 
+## Errors you may see
+- `Watchdog caught collective operation timeout`
+
 ## Example
 ```python
 if mask.sum() == 0:

@@ -10,6 +10,10 @@ length is that of this rank's longest answer, or logits for each token, as a sli
 These collectives take one shape from all ranks. With other sizes gloo and NCCL hang, raise, or fill the
 result with parts of the wrong tensors; which of them depends on the batch.
 
+## Errors you may see
+- `op.preamble.length <= op.nbytes`
+- `Watchdog caught collective operation timeout`
+
 ## Example
 ```python
 tokens = model.generate(**batch)

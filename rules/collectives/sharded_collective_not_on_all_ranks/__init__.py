@@ -13,6 +13,9 @@ a program that says nothing of ZeRO's stages. Silent where an engine cannot shar
 The script works with DDP, where these calls touch this rank alone. Launched with FSDP or DeepSpeed, the
 same call gathers parameters from all ranks: rank 0 waits in it for ranks that never come.
 
+## Errors you may see
+- `Watchdog caught collective operation timeout`
+
 ## Example
 ```python
 if accelerator.is_main_process:

@@ -10,6 +10,10 @@ depending on hooks and versions. The index is then on another GPU than the tenso
 "indices should be either on cpu or on the same device as the indexed tensor". On one GPU per process, where
 the code was tested, both devices are the same.
 
+## Errors you may see
+- `indices should be either on cpu or on the same device as the indexed tensor`
+- `Expected all tensors to be on the same device`
+
 ## Example
 ```python
 eos_idx = torch.full((is_eos.size(0),), is_eos.size(1), device=accelerator.device)

@@ -10,6 +10,10 @@ each process sees every GPU of the machine. Ranks that the scheduler had given o
 `cuda:0`, in the memory of each other and of other people's jobs, until one of them runs out of memory.
 Once CUDA has started the deletion does nothing here, but every child process inherits it.
 
+## Errors you may see
+- `CUDA out of memory`
+- `Duplicate GPU detected : rank`
+
 ## Example
 ```python
 if "CUDA_VISIBLE_DEVICES" in os.environ:

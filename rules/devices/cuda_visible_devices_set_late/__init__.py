@@ -9,6 +9,10 @@ The driver reads the variable once, at its first call. What is written later rea
 this process keeps the GPUs that it saw, each rank computes on `cuda:0` of all of them, and the memory of the
 first GPU fills up while the others idle.
 
+## Errors you may see
+- `Cannot re-initialize CUDA in forked subprocess`
+- `invalid device ordinal`
+
 ## Example
 ```python
 if torch.cuda.is_available():

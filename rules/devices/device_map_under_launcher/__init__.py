@@ -10,6 +10,9 @@ copies on the same eight GPUs, which run out of memory, or each rank finds the m
 Where the model did fit, `prepare()` refuses it: "You can't train a model that has been loaded with
 `device_map='auto'` in any distributed mode". With enough free memory everything lands on `cuda:0`.
 
+## Errors you may see
+- `You can't train a model that has been loaded with `device_map='auto'` in any distributed mode`
+
 ## Example
 ```python
 model = AutoModelForCausalLM.from_pretrained(name, device_map="auto")

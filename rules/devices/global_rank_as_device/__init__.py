@@ -10,6 +10,9 @@ Devices are counted on each machine, ranks over all. On one machine both are the
 in the test; on two machines with eight GPUs rank 8 asks for `cuda:8`, and the job dies with "invalid device
 ordinal" on the second machine while the first waits for it.
 
+## Errors you may see
+- `invalid device ordinal`
+
 ## Example
 ```python
 torch.cuda.set_device(dist.get_rank())

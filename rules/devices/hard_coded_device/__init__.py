@@ -9,6 +9,11 @@ All ranks of the machine compute on its first GPU: its memory runs out while the
 the job, because it does not take two ranks on one device ("Duplicate GPU detected"). A collective over a
 tensor on `cuda:0` hangs or fails on every rank but the first, whose device that is.
 
+## Errors you may see
+- `Duplicate GPU detected : rank`
+- `CUDA out of memory`
+- `Expected all tensors to be on the same device`
+
 ## Example
 ```python
 dist.init_process_group("nccl")

@@ -10,6 +10,10 @@ averages gradients with another, and the run looks like one that works. A fixed 
 machine wait for itself. In a shell or notebook the values stay behind for what runs next: with them left
 over, a plain `python main.py` waits in accelerate for ranks that nobody started (measured, accelerate 1.15.0).
 
+## Errors you may see
+- `Timed out after`
+- `environment variable MASTER_ADDR expected, but not set`
+
 ## Example
 ```python
 os.environ["RANK"] = "0"

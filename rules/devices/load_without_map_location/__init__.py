@@ -9,6 +9,10 @@ A tensor comes back to the device that its file names: that of the rank that sav
 ranks, eight checkpoints and eight CUDA contexts in the memory of the first GPU, which then runs out of it,
 while the same script works with two.
 
+## Errors you may see
+- `CUDA out of memory`
+- `Attempting to deserialize object on CUDA device`
+
 ## Example
 ```python
 state = torch.load(path)

@@ -9,6 +9,9 @@ The question has an answer that looks right: 0. Before the group is initialised 
 keeps it in the variable: all of them are the main process for the rest of the run. They write the same
 checkpoint, print the same line, and a barrier that only rank 0 should skip is skipped by all.
 
+## Errors you may see
+- `Default process group has not been initialized`
+
 ## Example
 ```python
 RANK = dist.get_rank() if dist.is_initialized() else 0

@@ -9,6 +9,9 @@ All ranks ask before any of them has acted, so all get the same answer and all a
 FileExistsError and `os.remove` FileNotFoundError on all ranks but one, downloads overwrite each other,
 and a rank that comes a little later finds half a file and takes it for a whole one.
 
+## Errors you may see
+- `FileExistsError: [Errno 17] File exists`
+
 ## Example
 ```python
 if not os.path.exists(path):

@@ -10,6 +10,11 @@ another rank removes the same tree: the job dies while it makes room for a check
 late removes what the others have already written anew. `input()` on a rank without a terminal raises
 EOFError, or all ranks wait for a person who answers one of them.
 
+## Errors you may see
+- `FileNotFoundError: [Errno 2] No such file or directory`
+- `EOFError: EOF when reading a line`
+- `Directory not empty`
+
 ## Example
 ```python
 accelerator.wait_for_everyone()

@@ -10,6 +10,10 @@ The other ranks skip the guarded block and come to the use at once. They find no
 one of the last run, as the file system and the sizes happen to be: the job fails now and then, on the
 large dataset, on the slow disk. A directory that rank 0 removes may go after another rank has filled it.
 
+## Errors you may see
+- `PytorchStreamReader failed`
+- `No such file or directory`
+
 ## Example
 ```python
 if accelerator.is_main_process:

@@ -10,6 +10,10 @@ its own part, without an error (measured with torch 2.13.0). Under DDP all keys 
 `torch.compile` with `_orig_mod.`: the file loads into nothing but a model wrapped in the same way, and
 with `strict=False` it loads nothing at all, without an error.
 
+## Errors you may see
+- `Missing key(s) in state_dict`
+- `Unexpected key(s) in state_dict`
+
 ## Example
 ```python
 model = DistributedDataParallel(model)

@@ -17,6 +17,10 @@ The processes truncate and fill one file at the same time. What is left is a mix
 complete only until a slower rank opens it again; a job that is killed meanwhile leaves half a checkpoint.
 With sharded models each rank overwrites the others with its own part.
 
+## Errors you may see
+- `PytorchStreamReader failed`
+- `unexpected EOF, expected`
+
 ## Example
 ```python
 accelerator.wait_for_everyone()

@@ -11,6 +11,10 @@ gradients of its own batch: the copies drift apart from the first step, without 
 is rank 0's model, trained on a fraction of the data. Under FSDP and ZeRO-3 the parameters are shards, and the
 call fails or computes with parts.
 
+## Errors you may see
+- `size mismatch, got input`
+- `torch.Size([0])`
+
 ## Example
 ```python
 model = DistributedDataParallel(model)

@@ -8,6 +8,9 @@ condition (`if world_size > 1: model = DDP(model)`), and nothing asks whether th
 On one process, and under FSDP2, nothing is wrapped: the model has no attribute `module`, and the line
 raises AttributeError. Debugging on one device fails where the run on eight works.
 
+## Errors you may see
+- `object has no attribute 'module'`
+
 ## Example
 ```python
 model = accelerator.prepare(model)

@@ -9,6 +9,10 @@ The ranks without the object raise AttributeError: "'NoneType' object has no att
 a run on one process do not, so that the line passes every test on one GPU. With several the job ends there,
 or rank 0 waits in its next collective for ranks that are gone.
 
+## Errors you may see
+- `'NoneType' object has no attribute`
+- `'NoneType' object is not subscriptable`
+
 ## Example
 ```python
 average = ModelAverage(model) if rank == 0 else None

@@ -9,6 +9,9 @@ The argument is evaluated first: `x.policy` raises AttributeError under `Distrib
 anything is unwrapped. Under FSDP1 and DeepSpeed, which pass attributes on, the call gets a module that was
 never wrapped and returns it as it is.
 
+## Errors you may see
+- `'DistributedDataParallel' object has no attribute`
+
 ## Example
 ```python
 with accelerator.unwrap_model(self.model.policy).disable_adapter():

@@ -14,6 +14,9 @@ one process nothing is wrapped and the script works, and under FSDP1, DeepSpeed 
 attributes are passed on: so the line fails on the first run with several GPUs, often after hours, where a
 sample is drawn or a model card is written.
 
+## Errors you may see
+- `'DistributedDataParallel' object has no attribute`
+
 ## Example
 ```python
 model, optimizer = accelerator.prepare(model, optimizer)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from distlint.hardware.accelerate_config import keys
-from distlint.hardware.doctor.check import Check, Result, error, ok, skipped, warning
-from distlint.hardware.doctor.checks.spelling import named
+from distlint.hardware.doctor.check import Check, Result, error, ok, skipped, told, warning
 from distlint.hardware.doctor.machine import ConfigFile, Machine, Unknown
 from distlint.hardware.gpus import visible_gpus
 from distlint.hardware.visible_devices import read_visible_devices
+from distlint.knowledge.configuration import keys
+from distlint.launch.accelerate import basics, lower, started
 
 _WRITE_ONE = "distlint config -o accelerate.yaml writes one for this machine."
 
@@ -46,114 +46,11 @@ def configuration(machine: Machine) -> Iterator[Result]:
     ):
         yield skipped(f"{file.path} is for SageMaker, which starts its own machines")
     else:
-        problems = list(_values(file.path, file.values))
+        problems = [told(file.path, defect) for defect in basics(file.values)]
         distributed = file.values.get("distributed_type")
         yield from problems or [
             ok(f"{file.path}: {distributed}, {file.values.get('num_processes', 1)} processes")
         ]
-
-
-def _values(path: str, values: Mapping[str, Any]) -> Iterator[Result]:
-    unknown = sorted(str(key) for key in values if key not in keys.CLUSTER_KEYS)
-    if unknown:
-        yield error(
-            f"{path}: unknown {named(unknown, keys.CLUSTER_KEYS)}",
-            f"accelerate {keys.ACCELERATE_VERSION} refuses a configuration with unknown keys.",
-            "correct or remove them (a newer accelerate may know them).",
-        )
-    distributed = values.get("distributed_type")
-    if distributed is None:
-        yield error(
-            f"{path} has no distributed_type",
-            "accelerate launch raises ValueError before it starts anything.",
-            "distributed_type: MULTI_GPU, FSDP, DEEPSPEED or 'NO'.",
-        )
-    elif distributed is False:
-        yield warning(
-            f"{path}: distributed_type: NO is the boolean false in YAML",
-            "accelerate finds no type that matches it and starts one process, by luck.",
-            "quote it: distributed_type: 'NO'",
-        )
-    elif not keys.is_one_of(distributed, keys.DISTRIBUTED_TYPES):
-        yield error(
-            f"{path}: distributed_type is {distributed!r}",
-            "accelerate fails on the value.",
-            f"one of {', '.join(sorted(keys.DISTRIBUTED_TYPES))}.",
-        )
-    precision = values.get("mixed_precision")
-    if precision is False:
-        yield error(
-            f"{path}: mixed_precision: no is the boolean false in YAML",
-            "accelerate calls .lower() on it and fails.",
-            "quote it: mixed_precision: 'no'",
-        )
-    elif precision is not None and not keys.is_one_of(_lower(precision), keys.MIXED_PRECISIONS):
-        yield error(
-            f"{path}: mixed_precision is {precision!r}",
-            "accelerate launch raises ValueError.",
-            "one of 'no', fp16, bf16, fp8.",
-        )
-    yield from _numbers(path, values)
-
-
-def _numbers(path: str, values: Mapping[str, Any]) -> Iterator[Result]:
-    processes, machines = values.get("num_processes", -1), values.get("num_machines", 1)
-    for name, value in (("num_processes", processes), ("num_machines", machines)):
-        if not isinstance(value, int) or isinstance(value, bool):
-            yield error(
-                f"{path}: {name} is {value!r}", "accelerate needs a number.", f"{name}: 1 or more."
-            )
-            return
-    if processes == -1 and ("num_processes" in values or values.get("distributed_type") != "NO"):
-        yield warning(
-            f"{path} has no num_processes",
-            "accelerate launch stops unless --num_processes is given.",
-            "add num_processes.",
-        )
-    elif processes < 1 and keys.is_one_of(values.get("distributed_type"), keys.STARTS_SEVERAL):
-        yield error(
-            f"{path}: num_processes is {processes}",
-            "torchrun, which accelerate launch calls, fails on it (AssertionError).",
-            "num_processes: 1 or more; it counts all machines.",
-        )
-    elif machines > 1 and processes % machines:
-        yield error(
-            f"{path}: {processes} processes on {machines} machines",
-            f"accelerate starts {processes // machines} on each and drops the rest: the ranks "
-            f"wait for {processes} and never start.",
-            "make num_processes a multiple of num_machines: it counts all machines.",
-        )
-    if machines > 1:
-        yield from _several_machines(path, values, machines)
-
-
-def _several_machines(path: str, values: Mapping[str, Any], machines: int) -> Iterator[Result]:
-    rank = values.get("machine_rank", 0)
-    if isinstance(rank, bool) or not isinstance(rank, int) or not 0 <= rank < machines:
-        yield error(
-            f"{path}: machine_rank {rank} of {machines} machines",
-            "the rendezvous waits for a machine that does not exist.",
-            f"machine_rank: 0 to {machines - 1}, another on each machine.",
-        )
-    if not values.get("main_process_ip"):
-        yield error(
-            f"{path}: {machines} machines and no main_process_ip",
-            "the machines cannot find rank 0.",
-            "main_process_ip: the address of the machine of rank 0; and main_process_port.",
-        )
-    elif str(values["main_process_ip"]) in ("localhost", "127.0.0.1", "::1"):
-        yield error(
-            f"{path}: main_process_ip is {values['main_process_ip']} for {machines} machines",
-            "each machine looks for rank 0 at itself.",
-            "main_process_ip: the address at which the other machines reach rank 0's.",
-        )
-    if values.get("main_process_port") == 0:
-        # utils/launch.py, prepare_multi_gpu_env: 0 takes a free port, another on each machine.
-        yield error(
-            f"{path}: main_process_port is 0 for {machines} machines",
-            "each machine takes a free port of its own and they never meet.",
-            "main_process_port: 29500, or another that is free on rank 0's machine.",
-        )
 
 
 def on_this_hardware(machine: Machine) -> Iterator[Result]:
@@ -179,28 +76,13 @@ def _against_hardware(
     there = machine.gpu_count
     if isinstance(ids, str) and ids not in ("all", "") and not isinstance(machine.gpus, Unknown):
         there = len(visible_gpus(machine.gpus, ids))
-    if distributed == "MULTI_CPU" and not values.get("mpirun_config") and total > 1:
-        yield error(
-            f"{path}: MULTI_CPU with {total} processes and no mpirun_config",
-            "accelerate launch starts ONE process with it (launch.py: simple_launcher), which "
-            "trains alone on all the data.",
-            f"ACCELERATE_USE_CPU=true torchrun --nproc-per-node {total} train.py; or set "
-            "mpirun_config.",
-        )
-    elif distributed == "NO" and total > 1:
-        yield error(
-            f"{path}: distributed_type 'NO' with {total} processes",
-            "accelerate launch starts one process.",
-            "distributed_type: MULTI_GPU",
-        )
-    elif values.get("use_cpu") is True and distributed in keys.STARTS_SEVERAL:
-        yield error(
-            f"{path}: use_cpu: true with {distributed}",
-            "accelerate starts the processes, and each of them looks for GPUs all the same.",
-            "remove use_cpu, or use distributed_type MULTI_CPU.",
-        )
-    elif (
-        distributed in keys.ON_CUDA and processes > there and not isinstance(machine.gpus, Unknown)
+    alone = [told(path, defect) for defect in started(values)]
+    yield from alone
+    if (
+        not alone
+        and distributed in keys.ON_CUDA
+        and processes > there
+        and not isinstance(machine.gpus, Unknown)
     ):
         kind = "none is" if there == 0 else f"{there} {'is' if there == 1 else 'are'}"
         yield error(
@@ -212,7 +94,7 @@ def _against_hardware(
         )
     yield from _gpu_ids(machine, path, ids, distributed, processes)
     oldest = min((gpu.compute for gpu in machine.visible if gpu.compute > (0, 0)), default=None)
-    precision = _lower(values.get("mixed_precision"))
+    precision = lower(values.get("mixed_precision"))
     if oldest is not None and precision == "bf16" and oldest < (8, 0):
         yield warning(
             f"{path}: bf16 on a GPU of compute capability {oldest[0]}.{oldest[1]}",
@@ -288,11 +170,6 @@ def _gpu_ids(
             "your scheduler) chose.",
             "gpu_ids: all",
         )
-
-
-def _lower(value: object) -> object:
-    """utils/launch.py: PrecisionType(args.mixed_precision.lower())."""
-    return value.lower() if isinstance(value, str) else value
 
 
 def _file(machine: Machine) -> ConfigFile | Unknown:

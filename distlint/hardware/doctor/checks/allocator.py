@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from distlint.hardware.doctor.check import Check, Result, error, ok, warning
-from distlint.hardware.doctor.checks.spelling import nearest
 from distlint.hardware.doctor.machine import Machine
+from distlint.launch.spelling import nearest
 
 VARIABLES = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from distlint.hardware.accelerate_config.values import fsdp_version, section_of
 from distlint.hardware.doctor.check import Check, Result, error, ok, skipped, warning
-from distlint.hardware.doctor.checks.spelling import nearest
 from distlint.hardware.doctor.machine import Argument, Machine, ModelFacts, ScriptFacts, Unknown
+from distlint.knowledge.configuration.values import fsdp_version, section_of
+from distlint.launch.spelling import nearest
 
 _TRAINING = "TrainingArguments"
 # Where a script says it, in the order in which it counts.

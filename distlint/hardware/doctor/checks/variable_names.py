@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from distlint.hardware.doctor.check import Check, Result, ok, warning
-from distlint.hardware.doctor.checks.spelling import nearest
 from distlint.hardware.doctor.machine import Machine
+from distlint.launch.spelling import nearest
 
 # Without their NCCL_.
 _NCCL = """

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from distlint.hardware.accelerate_config.values import OFFLOAD_DEVICES, Amount, Kind, OneOf, Whole
+from distlint.knowledge.configuration.values import OFFLOAD_DEVICES, Amount, Kind, OneOf, Whole
 
 DEEPSPEED_VERSION = "0.19.8"
 
@@ -229,4 +229,16 @@ BOUNDS: tuple[Bound, ...] = (
     Bound(("gradient_accumulation_steps",), Whole(1)),
     Bound(("gradient_clipping",), Amount()),
     Bound(("fp16", "loss_scale"), Amount()),
+)
+
+# transformers 5.23.0 integrations/deepspeed.py, trainer_config_process and trainer_config_finalize: what is
+# given both in TrainingArguments and in the JSON must be the same.
+TRAINER_VALUES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("per_device_train_batch_size", ("train_micro_batch_size_per_gpu",)),
+    ("gradient_accumulation_steps", ("gradient_accumulation_steps",)),
+    ("max_grad_norm", ("gradient_clipping",)),
+    ("learning_rate", ("optimizer", "params", "lr")),
+    ("adam_epsilon", ("optimizer", "params", "eps")),
+    ("weight_decay", ("optimizer", "params", "weight_decay")),
+    ("learning_rate", ("scheduler", "params", "warmup_max_lr")),
 )

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from distlint.hardware.accelerate_config.keys import (
+from distlint.knowledge.configuration.keys import (
     FSDP_SHARDING_STRATEGIES,
     FSDP_STATE_DICTS,
     FSDP_WRAP_POLICIES,

@@ -1,0 +1,185 @@
+"""The launches among the commands of a script: launcher, options, script, and what the script is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from distlint.findings import Place
+from distlint.knowledge.configuration.launchers import LAUNCHERS, Launcher, Row
+from distlint.launch.shell import Command, Word
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of a command line: its name with `_` for `-`, its value (None for a flag), and where."""
+
+    name: str
+    value: str | None
+    place: Place
+    sure: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A command that starts the processes of a job.
+
+    Attributes:
+        launcher: which one.
+        place: the words that name it.
+        options: its own, by name.
+        script: the program that each process runs; None where it is not known.
+        arguments: the options that the script is given.
+        environment: the variables it is started with.
+        complete: whether every word is known: else there may be options that nobody sees.
+    """
+
+    launcher: Launcher
+    place: Place
+    options: dict[str, Option]
+    script: Word | None
+    arguments: dict[str, Option]
+    environment: dict[str, Word]
+    complete: bool
+    before: tuple[Word, ...] = ()
+    """The words before the launcher: `srun --ntasks-per-node 8`."""
+
+    def number(self, *names: str) -> tuple[int, Option] | None:
+        """The whole number that one of the options `names` gives, where it is sure."""
+        for name in names:
+            option = self.options.get(name)
+            if option is not None and option.sure and option.value and option.value.isdecimal():
+                return int(option.value), option
+        return None
+
+    @property
+    def row(self) -> Row:
+        """The launcher's row of the table."""
+        return next(row for row in LAUNCHERS if row.launcher is self.launcher)
+
+
+def launches(commands: Iterable[Command]) -> Iterator[Launch]:
+    """The launches among `commands`, whatever stands before them (srun, nohup, timeout, env)."""
+    for command in commands:
+        if command.words and command.words[0].text in _SHOW:
+            continue
+        for index in range(len(command.words)):
+            row, length = _launcher_at(command.words, index)
+            if row is not None:
+                yield _launch(command, index, row, length)
+                break
+
+
+_SHOW = frozenset({"echo", "printf", "pip", "pip3", "which", "command", "type", "pkill", "grep"})
+"""Commands to which the name of a launcher is a word like any other."""
+
+_INSTALLERS = frozenset({"install", "uninstall"})
+
+
+def _launcher_at(words: tuple[Word, ...], index: int) -> tuple[Row | None, int]:
+    """The launcher that the words at `index` name, and how many words that takes."""
+    text = words[index].text
+    if not text:
+        return None, 0
+    name = text.rsplit("/", 1)[-1]
+    if name.startswith("python") or name == "-m":
+        return _module_at(words, index)
+    for row in LAUNCHERS:
+        size = len(row.program)
+        if size and name == row.program[0]:
+            rest = tuple(word.text for word in words[index + 1 : index + size])
+            before = words[index - 1].text if index else None
+            if rest == row.program[1:] and before not in _INSTALLERS and _follows(words, index):
+                return row, size
+    return None, 0
+
+
+def _follows(words: tuple[Word, ...], index: int) -> bool:
+    """Whether a word at `index` may start a program: not the value of an option, nor an argument of a script."""
+    return not any(
+        word.text is not None and word.text.endswith((".py", ".sh", ".pex"))
+        for word in words[:index]
+    )
+
+
+def _module_at(words: tuple[Word, ...], index: int) -> tuple[Row | None, int]:
+    """`python [-u …] -m torch.distributed.launch`."""
+    for at in range(index, min(index + 6, len(words) - 1)):
+        text = words[at].text
+        if text == "-m":
+            module = words[at + 1].text
+            for row in LAUNCHERS:
+                if module in (row.module, f"{row.module}.__main__"):
+                    return row, at + 2 - index
+            return None, 0
+        if at > index and (text is None or not text.startswith("-")):
+            return None, 0
+    return None, 0
+
+
+def _launch(command: Command, index: int, row: Row, length: int) -> Launch:
+    words = command.words
+    first, last = words[index].place, words[index + length - 1].place
+    place = Place(first.path, first.line, first.column, last.end_line, last.end_column)
+    options: dict[str, Option] = {}
+    complete = True
+    at = index + length
+    while at < len(words):
+        word = words[at]
+        if word.text is None:
+            complete = False
+            at += 1
+            continue
+        if not word.text.startswith("-") or word.text == "-":
+            break
+        option, used = _option(words, at, row.flags)
+        options[option.name] = option
+        at += used
+    script = words[at] if at < len(words) else None
+    if "module" in options or "m" in options:
+        script = None
+    arguments: dict[str, Option] = {}
+    at += 1
+    while at < len(words):
+        word = words[at]
+        if word.text is None:
+            complete = False
+        if word.text is None or not word.text.startswith("-"):
+            at += 1
+            continue
+        option, used = _option(words, at, frozenset())
+        arguments[option.name] = option
+        at += used
+    return Launch(
+        row.launcher,
+        place,
+        options,
+        script,
+        arguments,
+        command.environment,
+        complete,
+        words[:index],
+    )
+
+
+def _option(words: tuple[Word, ...], at: int, flags: frozenset[str]) -> tuple[Option, int]:
+    """The option at `at`, and how many words it takes."""
+    word = words[at]
+    assert word.text is not None
+    name, equals, value = word.text.lstrip("-").partition("=")
+    name = name.replace("-", "_")
+    if equals:
+        return Option(name, value, word.place, word.sure), 1
+    if name in flags or at + 1 >= len(words):
+        return Option(name, None, word.place, word.sure), 1
+    following = words[at + 1]
+    if following.text is not None and following.text.startswith("--"):
+        return Option(name, None, word.place, word.sure), 1
+    place = Place(
+        word.place.path,
+        word.place.line,
+        word.place.column,
+        following.place.end_line,
+        following.place.end_column,
+    )
+    return Option(name, following.text, place, following.sure), 2

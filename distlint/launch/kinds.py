@@ -1,0 +1,63 @@
+"""Which files beside the code say how it is launched, by their names and by words in them."""
+
+from __future__ import annotations
+
+import enum
+import re
+from typing import Final
+
+
+class Kind(enum.Enum):
+    """How a file is read."""
+
+    YAML = "yaml"
+    JSON = "json"
+    SHELL = "shell"
+    DOCKERFILE = "dockerfile"
+    README = "readme"
+
+
+_SUFFIXES: Final = {
+    ".yaml": Kind.YAML,
+    ".yml": Kind.YAML,
+    ".json": Kind.JSON,
+    ".sh": Kind.SHELL,
+    ".bash": Kind.SHELL,
+    ".slurm": Kind.SHELL,
+    ".sbatch": Kind.SHELL,
+    ".sub": Kind.SHELL,
+}
+
+LAUNCH_SUFFIXES: Final = (*_SUFFIXES, ".md", ".dockerfile", "ockerfile")
+"""What the names of such files end in, or nearly: a quick look before `kind_of`."""
+
+LAUNCH_LIMIT: Final = 256 * 1024
+"""Bytes. Scripts and configurations are smaller; larger files are data, and are not opened."""
+
+_WORDS: Final = {
+    Kind.YAML: re.compile(rb"distributed_type|compute_environment"),
+    Kind.JSON: re.compile(rb"zero_optimization|train_micro_batch_size_per_gpu|distributed_type"),
+    Kind.SHELL: re.compile(rb"torchrun|torch\.distributed\.|accelerate|deepspeed|MASTER_PORT"),
+    Kind.README: re.compile(rb"torch\.distributed\.launch"),
+    Kind.DOCKERFILE: re.compile(rb"torchrun|torch\.distributed\.|accelerate|deepspeed|MASTER_PORT"),
+}
+
+
+def kind_of(name: str) -> Kind | None:
+    """How the file `name` is read; None for one that has no say in a launch."""
+    base = name.rpartition("/")[2]
+    if (
+        base.lower() == "dockerfile"
+        or base.startswith("Dockerfile.")
+        or base.endswith(".dockerfile")
+    ):
+        return Kind.DOCKERFILE
+    if base.startswith("README") and base.endswith(".md"):
+        return Kind.README
+    stem, dot, suffix = base.rpartition(".")
+    return _SUFFIXES.get(f".{suffix}") if dot and stem else None
+
+
+def is_relevant(kind: Kind, data: bytes) -> bool:
+    """Whether a file may hold something that a rule looks at."""
+    return _WORDS[kind].search(data) is not None

@@ -1,0 +1,267 @@
+"""What a project is launched with, as rules see it: its configurations and its launches."""
+
+from __future__ import annotations
+
+import enum
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from distlint.findings import Place
+from distlint.knowledge.configuration.deepspeed_keys import TOP_LEVEL
+from distlint.knowledge.configuration.values import full_key
+from distlint.launch.commands import Launch, launches
+from distlint.launch.json_text import read_json
+from distlint.launch.kinds import Kind
+from distlint.launch.places import Lines
+from distlint.launch.shell import Command, Word, commands_of
+from distlint.launch.tree import Keys, Spans, Unreadable
+from distlint.launch.yaml_text import read_yaml
+
+_PLACEHOLDER = re.compile(r"\{\{|\{%|\$\{|<[A-Za-z_ ]+>")
+"""What a program fills in before anybody reads the file: nothing is known of such a configuration."""
+
+_INSTRUCTION = re.compile(r"^[ \t]*(?:RUN|CMD|ENTRYPOINT)[ \t]+", re.IGNORECASE | re.MULTILINE)
+_SBATCH = re.compile(r"^#SBATCH[ \t]+(--?[\w-]+)(?:[= \t]+(\S+))?", re.MULTILINE)
+
+
+class Format(enum.Enum):
+    """Whose configuration a file is."""
+
+    ACCELERATE = "accelerate"
+    DEEPSPEED = "DeepSpeed"
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """A file to be read: how it is shown, its kind and its text."""
+
+    path: str
+    kind: Kind
+    text: str
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A configuration file: its values, and where each of them stands."""
+
+    path: str
+    format: Format
+    values: dict[str, Any]
+    text: str
+    spans: Spans
+
+    @cached_property
+    def _lines(self) -> Lines:
+        return Lines(self.path, self.text)
+
+    def place(self, keys: Keys) -> Place:
+        """Where the setting that `keys` lead to stands: key and value, on the key's line.
+
+        For one that is not there, the section that it would stand in; the first key for the file.
+        """
+        for length in range(len(keys), 0, -1):
+            span = self._span(keys[:length])
+            if span is not None:
+                start, named, _, end = span
+                line_end = self.text.find("\n", start)
+                whole = end if line_end < 0 else min(end, line_end)
+                return self._lines.place(start, max(whole, named))
+        start = min((span[0] for span in self.spans.values()), default=0)
+        end = min((span[1] for span in self.spans.values()), default=0)
+        return self._lines.place(start, end)
+
+    def value_span(self, keys: Keys) -> tuple[int, int] | None:
+        """The offsets of the value that `keys` lead to."""
+        span = self._span(keys)
+        return None if span is None else span[2:]
+
+    def _span(self, keys: Keys) -> tuple[int, int, int, int] | None:
+        if keys in self.spans or len(keys) < 2:
+            return self.spans.get(keys)
+        # A key of accelerate's sections may leave its prefix out.
+        for written in self.spans:
+            beside = len(written) == len(keys) and written[:-1] == keys[:-1]
+            if beside and full_key(keys[-2], written[-1]) == keys[-1]:
+                return self.spans[written]
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A script with launches: its commands, and what it asks the scheduler for (`#SBATCH`), by name."""
+
+    path: str
+    commands: tuple[Command, ...]
+    launches: tuple[Launch, ...]
+    scheduler: dict[str, Word]
+    text: str = ""
+    told: bool = False
+    """Whether it only tells people what to type: a README."""
+
+
+@dataclass
+class LaunchFiles:
+    """The configurations and scripts of a project, and what could not be read."""
+
+    configurations: list[Configuration] = field(default_factory=list)
+    scripts: list[Script] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def launches(self, *, told: bool = False) -> Iterator[tuple[Script, Launch]]:
+        """Every launch, with the script that it stands in; those that a README tells, too, where `told`."""
+        for script in self.scripts:
+            if told or not script.told:
+                for launch in script.launches:
+                    yield script, launch
+
+    def of(self, wanted: Format) -> Iterator[Configuration]:
+        """The configurations of one format."""
+        return (each for each in self.configurations if each.format is wanted)
+
+    def named(self, path: str, beside: str) -> Configuration | None:
+        """The configuration that the file `beside` calls `path`: seen from its own folder, or one above."""
+        by_path = {each.path: each for each in self.configurations}
+        found = (by_path.get(each) for each in _meant(path, beside))
+        return next((each for each in found if each is not None), None)
+
+    def starting(self, path: str) -> list[tuple[Script, Launch]]:
+        """The launches whose script is the Python file `path`, those in a README included."""
+        return [
+            (script, launch)
+            for script, launch in self.launches(told=True)
+            if launch.script is not None
+            and (text := launch.script.text or "").endswith(".py")
+            and text.rpartition("/")[2] == path.rpartition("/")[2]
+            and path in _meant(text, script.path)
+        ]
+
+
+def _meant(path: str, beside: str) -> list[str]:
+    """What `path` may be in a script at `beside`, which people start in its folder or in one above."""
+    folder = beside.rpartition("/")[0]
+    found = [posixpath.normpath(posixpath.join(folder, path))]
+    while folder and folder != ".." and not folder.endswith("/.."):
+        folder = folder.rpartition("/")[0]
+        found.append(posixpath.normpath(posixpath.join(folder, path)))
+    return found
+
+
+def read_files(files: Iterable[TextFile]) -> LaunchFiles:
+    """What `files` say. One that cannot be read leaves a note: a template is no mistake."""
+    result = LaunchFiles()
+    for file in files:
+        match file.kind:
+            case Kind.YAML | Kind.JSON:
+                _read_configuration(file, result)
+            case Kind.SHELL:
+                _read_script(file, commands_of(file.path, file.text), result)
+            case Kind.DOCKERFILE:
+                _read_script(file, commands_of(file.path, _shell_of_dockerfile(file.text)), result)
+            case Kind.README:
+                _read_script(file, commands_of(file.path, _shell_of_readme(file.text)), result)
+    return result
+
+
+def _read_configuration(file: TextFile, result: LaunchFiles) -> None:
+    read = read_yaml if file.kind is Kind.YAML else read_json
+    if _PLACEHOLDER.search(file.text):
+        return
+    try:
+        values, spans = read(file.text)
+    except Unreadable as failure:
+        line = file.text.count("\n", 0, failure.offset) + 1
+        result.notes.append(f"{file.path}:{line}: not read as {file.kind.value}: {failure.reason}")
+        return
+    form = _format(file.kind, values)
+    if form is not None:
+        result.configurations.append(Configuration(file.path, form, values, file.text, spans))
+
+
+def _format(kind: Kind, values: Any) -> Format | None:
+    if not isinstance(values, dict):
+        return None
+    if "compute_environment" in values or (
+        "distributed_type" in values and ("num_processes" in values or "num_machines" in values)
+    ):
+        sagemaker = values.get("compute_environment") == "AMAZON_SAGEMAKER"
+        return None if sagemaker else Format.ACCELERATE
+    return Format.DEEPSPEED if kind is Kind.JSON and is_deepspeed(values) else None
+
+
+def is_deepspeed(values: Mapping[str, Any]) -> bool:
+    """Whether a mapping is DeepSpeed's configuration, by its keys."""
+    known = sum(key in TOP_LEVEL for key in values)
+    named = "zero_optimization" in values or "train_micro_batch_size_per_gpu" in values
+    return named and known >= max(2, (len(values) + 1) // 2)
+
+
+def _read_script(file: TextFile, commands: list[Command], result: LaunchFiles) -> None:
+    found = list(commands)
+    for command in commands:
+        found += _inner(file.path, command)
+    scheduler = {
+        match[1].lstrip("-").replace("-", "_"): Word(
+            match[2], _place_of_match(file, match.start(), match.end())
+        )
+        for match in _SBATCH.finditer(file.text)
+    }
+    started = tuple(launches(found))
+    told = file.kind is Kind.README
+    result.scripts.append(Script(file.path, tuple(found), started, scheduler, file.text, told))
+
+
+def _place_of_match(file: TextFile, start: int, end: int) -> Place:
+    return Lines(file.path, file.text).place(start, end)
+
+
+def _inner(path: str, command: Command) -> Iterator[Command]:
+    """The commands inside a word (`bash -c "torchrun train.py"`), each at the place of that word."""
+    if not command.words or command.words[0].text in ("echo", "printf"):
+        return
+    for word in command.words[1:]:
+        text = word.text
+        if (
+            text is None
+            or " " not in text
+            or not re.search(r"torchrun|accelerate|deepspeed|-m torch", text)
+        ):
+            continue
+        for inner in commands_of(path, text):
+            words = tuple(
+                Word(each.text, word.place, each.sure and word.sure) for each in inner.words
+            )
+            yield Command(words, {**command.environment, **inner.environment}, command.line)
+
+
+def _shell_of_dockerfile(text: str) -> str:
+    """The commands of RUN, CMD and ENTRYPOINT at their places, with blanks for all the rest."""
+    kept: list[str] = []
+    inside = False
+    for line in text.split("\n"):
+        found = None if inside else _INSTRUCTION.match(line)
+        if not inside and found is None:
+            kept.append("")
+            continue
+        body = line if found is None else " " * found.end() + line[found.end() :]
+        if body.lstrip().startswith("["):  # ["torchrun", "train.py"]
+            body = re.sub(r'"\s*,', '" ', body.replace("[", " ").replace("]", " "))
+        kept.append(body)
+        inside = line.rstrip().endswith("\\")
+    return "\n".join(kept)
+
+
+def _shell_of_readme(text: str) -> str:
+    """The lines of fenced blocks at their places, without prompts, and with blanks for all the rest."""
+    kept: list[str] = []
+    inside = False
+    for line in text.split("\n"):
+        if line.lstrip().startswith(("```", "~~~")):
+            inside = not inside
+            kept.append("")
+        else:
+            kept.append(re.sub(r"^(\s*)[$%>] ", r"\1  ", line) if inside else "")
+    return "\n".join(kept)

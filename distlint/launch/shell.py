@@ -1,0 +1,274 @@
+"""The commands of a shell script: their words, with the variables filled in whose value stands in the script."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING
+
+from distlint.findings import Place
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+MAX_WORDS = 20_000
+"""A script with more words is data."""
+
+MAX_SIGNS = 3_000
+"""The same of a sign that opens or joins: the parser takes minutes for 50,000 brackets that nothing closes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a command.
+
+    Attributes:
+        text: as the command gets it; None where a part of it is not known.
+        place: where it is written.
+        sure: whether nothing outside of the script changes it: `${N:-8}` is 8 unless N is set.
+    """
+
+    text: str | None
+    place: Place
+    sure: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command: its words, and the variables that it is given (`A=1 command`, and exports before)."""
+
+    words: tuple[Word, ...]
+    environment: dict[str, Word] = field(default_factory=dict)
+    line: int = 0
+
+
+@cache
+def _parser() -> Parser:
+    import tree_sitter_bash
+    from tree_sitter import Language, Parser
+
+    return Parser(Language(tree_sitter_bash.language()))
+
+
+def commands_of(path: str, text: str, first: int = 1) -> list[Command]:
+    """The commands of the script `text`, whose first line is line `first` of the file `path`.
+
+    Bodies of here-documents are data. What cannot be parsed is passed over.
+    """
+    if max(text.count(sign) for sign in "(|{<`") > MAX_SIGNS:
+        return []
+    reader = _Script(path, first)
+    try:
+        reader.read(_parser().parse(text.encode("utf-8", "replace")).root_node)
+    except RecursionError:  # `${A:-${A:-…` a thousand deep
+        return []
+    return reader.commands
+
+
+class _Script:
+    """One script, read from top to bottom."""
+
+    def __init__(self, path: str, first: int) -> None:
+        self._path = path
+        self._first = first
+        self._variables: dict[str, list[Word]] = {}
+        self._exported: dict[str, Word] = {}
+        self._words = 0
+        self.commands: list[Command] = []
+
+    def read(self, root: Node) -> None:
+        waiting = [root]
+        while waiting and self._words < MAX_WORDS:
+            node = waiting.pop()
+            match node.type:
+                case "command":
+                    self._command(node)
+                    children = [c for c in node.named_children if c.type != "variable_assignment"]
+                    waiting.extend(reversed(children))
+                    continue
+                case "for_statement":
+                    variable = node.child_by_field_name("variable")
+                    if variable is not None:
+                        self._variables[_text(variable)] = [Word(None, self._place(node))]
+                case "variable_assignment":
+                    self._assign(node)
+                case "declaration_command":
+                    self._declare(node)
+                    continue
+                case "heredoc_body":
+                    continue
+            waiting.extend(reversed(node.named_children))
+
+    def _declare(self, node: Node) -> None:
+        """`export A=1`, `declare A=1`."""
+        exports = bool(node.children) and _text(node.children[0]) == "export"
+        for child in node.named_children:
+            if child.type == "variable_assignment":
+                name = self._assign(child)
+                if exports and name in self._variables:
+                    self._exported[name] = _joined(self._variables[name], self._place(child))
+            elif child.type == "variable_name" and exports:
+                name = _text(child)
+                if name in self._variables:
+                    self._exported[name] = _joined(self._variables[name], self._place(child))
+
+    def _assign(self, node: Node) -> str:
+        """Remember what a variable is set to; a variable that is set twice is not known."""
+        name_node, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        name = _text(name_node) if name_node is not None else ""
+        if "+=" in _text(node)[: len(name) + 2]:
+            self._variables[name] = [Word(None, self._place(node))]
+            return name
+        if value is None:
+            words = [Word("", self._place(node))]
+        elif value.type == "array":
+            words = [word for child in value.named_children for word in self._expanded(child)]
+        else:
+            words = [self._word(value)]
+        before = self._variables.get(name)
+        if before is not None and [w.text for w in before] != [w.text for w in words]:
+            words = [Word(None, self._place(node))]
+        self._variables[name] = words
+        if name in self._exported:
+            self._exported[name] = _joined(words, self._place(node))
+        return name
+
+    def _command(self, node: Node) -> None:
+        words: list[Word] = []
+        environment = dict(self._exported)
+        for child in node.named_children:
+            if child.type == "variable_assignment":
+                key, value = child.child_by_field_name("name"), child.child_by_field_name("value")
+                if key is not None and value is not None:
+                    word = self._word(value)
+                    environment[_text(key)] = Word(word.text, self._place(child), word.sure)
+            elif child.type == "command_name":
+                words += self._expanded(child.named_children[0] if child.named_children else child)
+            elif "redirect" not in child.type:
+                words += self._expanded(child)
+        self._words += len(words)
+        self.commands.append(Command(tuple(words), environment, node.start_point[0] + self._first))
+
+    def _expanded(self, node: Node) -> list[Word]:
+        """The words that one written word becomes: `$ARGS` without quotes may be several."""
+        inner = node
+        if node.type == "string" and len(node.named_children) == 1:
+            child = node.named_children[0]
+            if child.type == "expansion" and "[@]" in _text(child):
+                inner = child
+        if inner.type in ("simple_expansion", "expansion"):
+            known = self._variables.get(_variable(inner))
+            if known is not None and len(known) > 1:
+                return [Word(w.text, self._place(node), w.sure) for w in known]
+            word = self._word(inner)
+            if word.text is not None and node.type != "string":
+                return [Word(part, word.place, word.sure) for part in _split(word.text)]
+            return [Word(word.text, self._place(node), word.sure)]
+        return [self._word(node)]
+
+    def _word(self, node: Node) -> Word:
+        text, sure = self._value(node)
+        return Word(text, self._place(node), sure)
+
+    def _value(self, node: Node) -> tuple[str | None, bool]:
+        """The text of a word, and whether it is sure."""
+        match node.type:
+            case "word" | "number" | "string_content" | "special_variable_name":
+                return _unescaped(_text(node)), True
+            case "raw_string":
+                return _text(node)[1:-1], True
+            case "simple_expansion":
+                return self._of_variable(_variable(node))
+            case "expansion":
+                return self._expansion(node)
+            case "string":
+                return self._parts(node, _between(node, 1, -1))
+            case "concatenation":
+                return self._parts(node, (node.start_byte, node.end_byte))
+        return None, True
+
+    def _parts(self, node: Node, span: tuple[int, int]) -> tuple[str | None, bool]:
+        """Joins the children of a word. What stands between them is text, too."""
+        source, base = node.text or b"", node.start_byte
+        at, end = span
+        pieces: list[str] = []
+        sure = True
+        for child in node.named_children:
+            pieces.append(_unescaped(_decoded(source[at - base : child.start_byte - base])))
+            text, child_sure = self._value(child)
+            if text is None:
+                return None, sure
+            pieces.append(text)
+            sure = sure and child_sure
+            at = child.end_byte
+        pieces.append(_unescaped(_decoded(source[at - base : end - base])))
+        return "".join(pieces), sure
+
+    def _expansion(self, node: Node) -> tuple[str | None, bool]:
+        """`${N}` and `${N:-8}`; what cuts or replaces is not known."""
+        name = _variable(node)
+        raw = _text(node)
+        if raw in (f"${{{name}}}", f"${{{name}[@]}}", f"${{{name}[*]}}"):
+            return self._of_variable(name)
+        for operator in (":-", "-", ":="):
+            if raw.startswith(f"${{{name}{operator}"):
+                text, sure = self._of_variable(name)
+                if text is not None and sure:
+                    return text, True
+                rest = [child for child in node.named_children if child.type != "variable_name"]
+                if len(rest) > 1:
+                    return None, False
+                return (self._value(rest[0])[0] if rest else ""), False
+        return None, True
+
+    def _of_variable(self, name: str) -> tuple[str | None, bool]:
+        known = self._variables.get(name)
+        if known is None or any(word.text is None for word in known):
+            return None, True
+        return " ".join(word.text or "" for word in known), all(word.sure for word in known)
+
+    def _place(self, node: Node) -> Place:
+        (line, column), (end_line, end_column) = node.start_point, node.end_point
+        return Place(self._path, line + self._first, column, end_line + self._first, end_column)
+
+
+def _joined(words: list[Word], place: Place) -> Word:
+    if any(word.text is None for word in words):
+        return Word(None, place)
+    text = " ".join(word.text or "" for word in words)
+    return Word(text, place, all(word.sure for word in words))
+
+
+def _between(node: Node, left: int, right: int) -> tuple[int, int]:
+    return node.start_byte + left, node.end_byte + right
+
+
+def _variable(node: Node) -> str:
+    for child in node.named_children:
+        if child.type in ("variable_name", "special_variable_name"):
+            return _text(child)
+        if child.type == "subscript":
+            return _variable(child)
+    return ""
+
+
+def _text(node: Node) -> str:
+    return _decoded(node.text or b"")
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _unescaped(text: str) -> str:
+    return (
+        text.replace("\\\n", "").replace("\\\r\n", "").replace("\\", "") if "\\" in text else text
+    )
+
+
+def _split(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()

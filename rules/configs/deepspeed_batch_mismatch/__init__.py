@@ -1,0 +1,161 @@
+"""DeepSpeed's batch sizes do not multiply, or say something else than the command line.
+
+## What it does
+Multiplies `train_micro_batch_size_per_gpu`, `gradient_accumulation_steps` and the number of processes, where a
+launch or accelerate's file says it, and compares the product with `train_batch_size`. Compares the JSON with
+the arguments of transformers' Trainer that the same command line gives (`--per_device_train_batch_size`,
+`--gradient_accumulation_steps`, `--learning_rate` …).
+
+## Why it is bad
+DeepSpeed asserts that `train_batch_size` is the product of all three, and transformers raises ValueError where a
+number of the JSON is another one than its own: every rank ends before the first step. The same file works on
+eight GPUs and fails on four.
+
+## Errors you may see
+- `Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size`
+- `Please correct the following DeepSpeed config values that mismatch TrainingArguments values`
+
+## Example
+```json
+{"train_batch_size": 100, "train_micro_batch_size_per_gpu": 8, "gradient_accumulation_steps": 4,
+ "zero_optimization": {"stage": 2}}
+```
+
+## Use instead
+```json
+{"train_batch_size": "auto", "train_micro_batch_size_per_gpu": 8, "gradient_accumulation_steps": 4,
+ "zero_optimization": {"stage": 2}}
+```
+
+## Fix safety
+No fix: which of the numbers is meant, a person has to say. `"auto"` is filled in by accelerate and transformers,
+not by DeepSpeed itself.
+
+## Known limits
+A program that changes the values before it hands them on is not followed. Without a known number of processes,
+only what no number of processes can repair is reported.
+
+Not proven: DeepSpeed has to be installed; the assertion is `_batch_assertion` in the file below.
+
+## References
+- deepspeed 0.19.8, `runtime/config.py`: `_batch_assertion`
+- transformers 5.23.0, `integrations/deepspeed.py`: `trainer_config_process`, `trainer_config_finalize`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from distlint.findings import Finding, Place, Related, Severity
+from distlint.knowledge.configuration.deepspeed_keys import TRAINER_VALUES
+from distlint.knowledge.configuration.launchers import Launcher
+from distlint.launch import deepspeed
+from distlint.launch.commands import Launch
+from distlint.launch.defects import sentence_of
+from distlint.launch.project import Configuration, Format, LaunchFiles, Script
+from distlint.rule import Status
+
+CODE = "DL803"
+NAME = "deepspeed-batch-mismatch"
+SEVERITY = Severity.ERROR
+STATUS = Status.PREVIEW
+LITERALS = ()
+
+_FILE_OPTIONS = ("deepspeed", "deepspeed_config", "deepspeed_config_file", "ds_config")
+
+
+def check_launch(files: LaunchFiles) -> Iterator[Finding]:
+    """JSON files whose numbers do not multiply, and those that a command line contradicts."""
+    starts: dict[str, list[tuple[int, Place]]] = {}
+    for script, launch in files.launches():
+        configuration = _file_of(files, script, launch)
+        if configuration is None:
+            continue
+        world = _world(launch)
+        if world is not None:
+            starts.setdefault(configuration.path, []).append(world)
+        yield from _against_arguments(configuration, launch)
+    for accelerate in files.of(Format.ACCELERATE):
+        section = accelerate.values.get("deepspeed_config")
+        named = section.get("deepspeed_config_file") if isinstance(section, dict) else None
+        found = files.named(named, accelerate.path) if isinstance(named, str) else None
+        number = accelerate.values.get("num_processes")
+        if found is not None and isinstance(number, int) and number > 0:
+            world = number, accelerate.place(("num_processes",))
+            starts.setdefault(found.path, []).append(world)
+    for configuration in files.of(Format.DEEPSPEED):
+        yield from _product(configuration, starts.get(configuration.path, []))
+
+
+def _product(configuration: Configuration, worlds: list[tuple[int, Place]]) -> Iterator[Finding]:
+    """One finding for the number of processes with which the numbers do not multiply."""
+    values = configuration.values
+    steps = values.get("gradient_accumulation_steps")
+    whole = isinstance(steps, int) and isinstance(values.get("train_micro_batch_size_per_gpu"), int)
+    place = configuration.place(("train_batch_size",))
+    if whole:
+        for defect in deepspeed.batch(values, 1):
+            if values["train_batch_size"] % (steps * values["train_micro_batch_size_per_gpu"]):
+                text = sentence_of(defect).replace(" x 1 processes", "")
+                yield Finding(CODE, NAME, SEVERITY, text, place)
+                return
+    for world, where in worlds:
+        for defect in deepspeed.batch(values, world):
+            places = (Related(where, "the processes"),)
+            yield Finding(CODE, NAME, SEVERITY, sentence_of(defect), place, places)
+            return
+
+
+def _file_of(files: LaunchFiles, script: Script, launch: Launch) -> Configuration | None:
+    """The JSON that a launch names."""
+    for name in _FILE_OPTIONS:
+        option = launch.arguments.get(name) or launch.options.get(name)
+        if option is not None and option.value and option.sure:
+            found = files.named(option.value, script.path)
+            if found is not None and found.format is Format.DEEPSPEED:
+                return found
+    return None
+
+
+def _world(launch: Launch) -> tuple[int, Place] | None:
+    """How many processes a launch starts on all machines, where the command says it."""
+    given, machines = launch.number(*launch.row.processes), launch.number(launch.row.machines)
+    if given is None or (machines is None and launch.row.machines in launch.options):
+        return None
+    several = 1 if machines is None or launch.launcher is Launcher.ACCELERATE else machines[0]
+    return given[0] * several, given[1].place
+
+
+def _against_arguments(configuration: Configuration, launch: Launch) -> Iterator[Finding]:
+    """Arguments of transformers' Trainer, which must be what the JSON says."""
+    if "per_device_train_batch_size" not in launch.arguments:
+        return  # another program's arguments
+    for argument, keys in TRAINER_VALUES:
+        option = launch.arguments.get(argument)
+        if option is None or option.value is None or not option.sure:
+            continue
+        said, written = _number(option.value), _at(configuration.values, keys)
+        if said is None or isinstance(written, bool) or not isinstance(written, (int, float, str)):
+            continue
+        other = _number(str(written))
+        if other is not None and other != said:
+            text = (
+                f"transformers raises ValueError on every rank: `--{argument}` is {option.value}, and "
+                f'`{".".join(keys)}` is {written}. Write "auto" in the JSON.'
+            )
+            places = (Related(configuration.place(keys), "the JSON's value"),)
+            yield Finding(CODE, NAME, SEVERITY, text, option.place, places)
+
+
+def _at(values: Any, keys: tuple[str, ...]) -> Any:
+    for key in keys:
+        values = values.get(key) if isinstance(values, dict) else None
+    return values
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -1,0 +1,2 @@
+torchrun --nproc_per_node 8 train.py --deepspeed zero.json --per_device_train_batch_size 8 \
+    --gradient_accumulation_steps 8 --learning_rate 0.00001

@@ -1,0 +1,20 @@
+"""How scripts ask for their local rank. The environment is named in none of them: see the folder `cases`."""
+
+import argparse
+
+import torch
+import torch.distributed as dist
+
+
+def underscore_only():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--local_rank", type=int, default=0)  # expect: DL805
+    args = parser.parse_args()
+    torch.cuda.set_device(args.local_rank)
+    dist.init_process_group("nccl")
+
+
+def another_argument():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--local_rank_file", default=None)
+    return parser.parse_args()

@@ -1,0 +1,3 @@
+cat <<EOF > README.txt
+python -m torch.distributed.launch --nproc_per_node=8 train.py
+EOF

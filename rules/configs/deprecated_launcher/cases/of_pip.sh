@@ -1,0 +1,2 @@
+pip install deepspeed accelerate
+# python -m torch.distributed.launch train.py

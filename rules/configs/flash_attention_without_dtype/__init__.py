@@ -1,0 +1,113 @@
+"""A model with FlashAttention is loaded in fp32.
+
+## What it does
+Reports `from_pretrained(…, attn_implementation="flash_attention_2")`, and `use_flash_attention_2=True`, without
+`dtype`, `torch_dtype` or a quantization, in files that name neither fp16 nor bf16.
+
+## Why it is bad
+FlashAttention takes fp16 and bf16 only. Before transformers 5, a model without a dtype is loaded in fp32: the first
+forward raises on every rank, or, where only a part is cast, attention runs in another precision than was planned. Later
+versions take the dtype of the checkpoint, which may be fp32 as well.
+
+## Errors you may see
+- `FlashAttention only support fp16 and bf16 data type`
+- `FlashAttention only supports fp16 and bf16 data type`
+- `You are attempting to use Flash Attention 2 without specifying a torch dtype`
+
+## Example
+```python
+model = AutoModelForCausalLM.from_pretrained(name, attn_implementation="flash_attention_2")
+```
+
+## Use instead
+```python
+model = AutoModelForCausalLM.from_pretrained(
+    name, attn_implementation="flash_attention_2", torch_dtype=torch.bfloat16
+)
+```
+
+## Fix safety
+Unsafe: the weights are bf16 afterwards, and numbers change. `torch_dtype` is the name that all versions take; since
+transformers 4.56 it is also called `dtype`.
+
+## Known limits
+Silent where the file casts (`.half()`, `autocast`), names a mixed precision, or hands on `**kwargs`. Which dtype the
+checkpoint has is not known.
+
+Not proven: needs a GPU and flash-attn.
+
+## References
+- transformers 5.23.0, `modeling_utils.py`: `from_pretrained`, `_flash_attn_2_can_dispatch`
+- flash-attn 2.8.3, `csrc/flash_attn/flash_api.cpp`
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from distlint.analysis.model import Model, place_of
+from distlint.analysis.program.syntax import own_nodes
+from distlint.edits import AddImport
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.repairs.arguments import with_keyword
+from distlint.rule import Status
+
+CODE = "DL804"
+NAME = "flash-attention-without-dtype"
+SEVERITY = Severity.WARNING
+STATUS = Status.PREVIEW
+LITERALS = (b"flash_attention_2", b"flash_attention_3")
+
+_FLASH = ("flash_attention_2", "flash_attention_3")
+_LOADS = ("from_pretrained", "from_config")
+_SAYS = frozenset(
+    {"dtype", "torch_dtype", "quantization_config", "load_in_8bit", "load_in_4bit", None}
+)
+"""Keywords that give the dtype, or may: `None` is `**kwargs`."""
+_CASTS = re.compile(
+    r"bf16|fp16|bfloat16|float16|autocast|mixed_precision|\.half\(|precision=|set_default_dtype"
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Models with FlashAttention that nobody gives a dtype."""
+    for module in model.modules:
+        text = module.source.text
+        if not any(word in text for word in _FLASH) and "use_flash_attention_2" not in text:
+            continue
+        if _CASTS.search(text):
+            continue
+        for function in module.all_functions:
+            for node in own_nodes(function):
+                match node:
+                    case ast.Call(func=ast.Attribute(attr=attr)) if (
+                        attr in _LOADS and _uses_flash(node) and not _has_dtype(node)
+                    ):
+                        edit = with_keyword(text, node, "torch_dtype=torch.bfloat16")
+                        edits = (AddImport("torch"), edit) if edit is not None else ()
+                        yield Finding(
+                            CODE,
+                            NAME,
+                            SEVERITY,
+                            "FlashAttention refuses fp32, in which the model may be loaded: the first forward "
+                            "raises on every rank. Give `torch_dtype=torch.bfloat16`.",
+                            place_of(module, node),
+                            (),
+                            Fix(Applicability.UNSAFE, "Load in bf16", edits) if edits else None,
+                        )
+
+
+def _uses_flash(call: ast.Call) -> bool:
+    for keyword in call.keywords:
+        match keyword.arg, keyword.value:
+            case "attn_implementation" | "_attn_implementation", ast.Constant(value=value):
+                return value in _FLASH
+            case "use_flash_attention_2", ast.Constant(value=True):
+                return True
+    return False
+
+
+def _has_dtype(call: ast.Call) -> bool:
+    return any(keyword.arg in _SAYS for keyword in call.keywords)

@@ -1,0 +1,220 @@
+"""More processes are started than the same script or configuration gives GPUs or machines to.
+
+## What it does
+Compares the number of processes and machines that a launch or a configuration fixes with what stands beside it:
+`CUDA_VISIBLE_DEVICES` and `gpu_ids`, `#SBATCH --gres=gpu:N`, `--gpus-per-node` and `--nodes`, the `srun` in front
+of the launcher, the `distributed_type`. What the machine at hand has is for `distlint doctor`. With
+`--select DL801`, also a number in accelerate's file that the command line overrides.
+
+## Why it is bad
+A process without a GPU of its own ends with "invalid device ordinal", or shares a GPU with another one. A
+launcher that waits for more machines than the job was given waits until its timeout, then the job ends. A launcher
+that `srun` starts eight times on each machine, for eight processes each time, starts 64.
+
+## Errors you may see
+- `invalid device ordinal`
+- `Duplicate GPU detected : rank 1 and rank 0 both on CUDA device`
+- `The client socket has timed out after`
+
+## Example
+```bash
+#SBATCH --gres=gpu:4
+CUDA_VISIBLE_DEVICES=0,1,2,3 torchrun --nproc_per_node=8 train.py
+```
+
+## Use instead
+```bash
+#SBATCH --gres=gpu:4
+torchrun --nproc_per_node=gpu train.py
+```
+
+## Fix safety
+No fix: which of the two numbers is right, a person has to say.
+
+## Known limits
+Only numbers that stand in the script: `$1`, `$SLURM_NNODES` and a default that the caller may replace
+(`${GPUS:-8}`) are not judged.
+
+Not proven: needs GPUs, or a scheduler.
+
+## References
+- accelerate 1.15.0, `commands/launch.py`, `utils/launch.py`
+- torch 2.13.0, `distributed/run.py`
+- Slurm 24.05, `sbatch`: `--gres`, `--gpus-per-node`, `--ntasks-per-node`
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from distlint.findings import Finding, Place, Related, Severity
+from distlint.knowledge.configuration.launchers import Launcher
+from distlint.launch import accelerate
+from distlint.launch.commands import Launch
+from distlint.launch.defects import sentence_of
+from distlint.launch.project import Configuration, Format, LaunchFiles, Script
+from distlint.rule import Status
+
+CODE = "DL801"
+NAME = "hard-coded-num-processes"
+SEVERITY = Severity.WARNING
+STATUS = Status.PREVIEW
+LITERALS = ()
+
+_GRES = re.compile(r"(?:gres/)?gpus?(?::[A-Za-z]\w*)?[:=](\d+)")
+_DEVICES = re.compile(r"\d+(?:,\d+)*")
+_RUNS_ONCE = re.compile(r"--(?:ntasks|ntasks-per-node)(?:=|$)|-n\d*$")
+
+
+def check_launch(files: LaunchFiles) -> Iterator[Finding]:
+    """Numbers of processes and machines that what stands beside them contradicts."""
+    for configuration in files.of(Format.ACCELERATE):
+        yield from _configuration(configuration)
+    for script, launch in files.launches():
+        yield from _launch(files, script, launch)
+
+
+def _configuration(configuration: Configuration) -> Iterator[Finding]:
+    values = configuration.values
+    for defect in (*accelerate.numbers(values), *accelerate.started(values)):
+        if defect.severe:  # what is left out, the command line may say
+            place = configuration.place(defect.keys)
+            yield _finding(sentence_of(defect), place)
+    ids, total = values.get("gpu_ids"), values.get("num_processes")
+    machines = values.get("num_machines", 1)
+    if isinstance(ids, str) and isinstance(total, int) and isinstance(machines, int):
+        gpus, each = _devices(ids), total // max(machines, 1)
+        if gpus is not None and gpus < each:
+            text = _too_few(each, gpus, "`gpu_ids` names")
+            at = configuration.place(("gpu_ids",))
+            yield _finding(text, configuration.place(("num_processes",)), (at, "the GPUs"))
+
+
+def _launch(files: LaunchFiles, script: Script, launch: Launch) -> Iterator[Finding]:
+    counted = _processes(files, script, launch)
+    if counted is not None:
+        each, where = counted
+        for gpus, saw, place in _gpus(script, launch):
+            if gpus < each:
+                yield _finding(_too_few(each, gpus, saw), where, (place, "the GPUs"))
+                break
+    yield from _machines(script, launch)
+    yield from _launchers(script, launch)
+    yield from _overridden(files, script, launch)
+
+
+def _processes(files: LaunchFiles, script: Script, launch: Launch) -> tuple[int, Place] | None:
+    """How many processes a launch starts on each machine, and where that is said."""
+    given = launch.number(*launch.row.processes)
+    machines = launch.number(launch.row.machines)
+    several = machines[0] if machines else 1
+    if given is not None:
+        total, option = given
+        return (total // several if launch.launcher is Launcher.ACCELERATE else total), option.place
+    if any(name in launch.options for name in launch.row.processes) or not launch.complete:
+        return None
+    configuration = _file_of(files, script, launch)
+    if configuration is not None and launch.launcher is Launcher.ACCELERATE:
+        number = configuration.values.get("num_processes")
+        machines_there = configuration.values.get("num_machines", 1)
+        if isinstance(number, int) and isinstance(machines_there, int) and machines_there > 0:
+            return number // machines_there, configuration.place(("num_processes",))
+    return None
+
+
+def _file_of(files: LaunchFiles, script: Script, launch: Launch) -> Configuration | None:
+    """accelerate's configuration that a launch names."""
+    option = launch.options.get("config_file")
+    if option is None or option.value is None or not option.sure:
+        return None
+    found = files.named(option.value, script.path)
+    return found if found is not None and found.format is Format.ACCELERATE else None
+
+
+def _gpus(script: Script, launch: Launch) -> Iterator[tuple[int, str, Place]]:
+    """How many GPUs of a machine the launch is given, in which words, and where."""
+    visible = launch.environment.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None and visible.sure and visible.text:
+        count = _devices(visible.text)
+        if count is not None:
+            yield count, "`CUDA_VISIBLE_DEVICES` names", visible.place
+    for name in ("gres", "gpus_per_node"):
+        word = script.scheduler.get(name)
+        if word is None or not word.text:
+            continue
+        found = _GRES.search(word.text) or re.search(r"(?:^|:)(\d+)$", word.text)
+        if found is not None and (name != "gres" or "gpu" in word.text):
+            yield int(found[1]), "Slurm gives", word.place
+
+
+def _devices(text: str) -> int | None:
+    return text.count(",") + 1 if _DEVICES.fullmatch(text) else None
+
+
+def _too_few(processes: int, gpus: int, saw: str) -> str:
+    return (
+        f"{processes} processes are started on each machine, and {saw} {gpus} "
+        f"{'GPU' if gpus == 1 else 'GPUs'}: local rank {gpus} finds no device of its own. "
+        f"Start {gpus}, or give {processes} GPUs."
+    )
+
+
+def _machines(script: Script, launch: Launch) -> Iterator[Finding]:
+    """More machines than the job was given."""
+    wanted, nodes = launch.number(launch.row.machines), script.scheduler.get("nodes")
+    nodes = nodes or script.scheduler.get("N")
+    if wanted is None or nodes is None or not (nodes.text or "").isdecimal():
+        return
+    given = int(nodes.text or 0)
+    if wanted[0] > given:
+        text = (
+            f"The ranks wait for {wanted[0]} machines, and Slurm gives {given}: no rank starts before "
+            f"the timeout. Ask for as many as the launcher expects."
+        )
+        yield _finding(text, wanted[1].place, (nodes.place, "the machines"))
+
+
+def _launchers(script: Script, launch: Launch) -> Iterator[Finding]:
+    """`srun` starts the launcher once for each task, and each of them starts all processes."""
+    names = [word.text or "" for word in launch.before]
+    if "srun" not in names or launch.launcher is Launcher.DEEPSPEED:
+        return
+    own = [name for name in names if _RUNS_ONCE.match(name)]
+    tasks = script.scheduler.get("ntasks_per_node")
+    given = launch.number(*launch.row.processes)
+    if own or tasks is None or not (tasks.text or "").isdecimal() or given is None:
+        return
+    count = int(tasks.text or 0)
+    if count > 1 and given[0] > 1 and launch.launcher is not Launcher.ACCELERATE:
+        text = (
+            f"`srun` starts the launcher {count} times on each machine, and each starts {given[0]} "
+            f"processes: {count * given[0]} share its GPUs. Use `--ntasks-per-node=1`."
+        )
+        yield _finding(text, given[1].place, (tasks.place, "the tasks"))
+
+
+def _overridden(files: LaunchFiles, script: Script, launch: Launch) -> Iterator[Finding]:
+    """A number in accelerate's file that this launch does not use."""
+    configuration = _file_of(files, script, launch)
+    given = launch.number("num_processes")
+    if configuration is None or given is None:
+        return
+    written = configuration.values.get("num_processes")
+    if isinstance(written, int) and written != given[0]:
+        text = (
+            f"This launch starts {given[0]} processes, and its file says {written}: another launch with "
+            f"the file starts {written}. Leave the number out of the file."
+        )
+        at = configuration.place(("num_processes",))
+        yield _finding(text, given[1].place, (at, "the file's number"), Severity.INFO)
+
+
+def _finding(
+    text: str,
+    place: Place,
+    other: tuple[Place, str] | None = None,
+    severity: Severity = SEVERITY,
+) -> Finding:
+    places = () if other is None else (Related(*other),)
+    return Finding(CODE, NAME, severity, text, place, places)

@@ -1,0 +1,2 @@
+#SBATCH --gres=lscratch:100
+torchrun --nproc_per_node=8 train.py

@@ -1,0 +1,146 @@
+"""A port that does not exist.
+
+## What it does
+Finds ports below 0 or above 65535, and text that is no number, where ranks meet: `MASTER_PORT`, `--master_port`,
+`main_process_port`, `init_method="tcp://…"`, in shell scripts, configurations, and code.
+
+## Why it is bad
+Every rank raises before it has met another one: rank 0 cannot listen on such a port. A number of six digits is
+written quickly, and a port that is computed from a job's number leaves the range only for some jobs.
+
+## Errors you may see
+- `port must be 0-65535`
+- `Port could not be cast to integer value`
+- `The server socket has failed to listen on any local network address`
+
+## Example
+```python
+os.environ["MASTER_PORT"] = "123456"
+```
+
+## Use instead
+```python
+os.environ["MASTER_PORT"] = "12345"
+```
+
+## Fix safety
+No fix: any free port will do, and which is free a person knows. `torchrun --standalone` takes one by itself.
+
+## Known limits
+Ports that come from variables are not followed. Whether a port is taken, `distlint doctor` looks up.
+
+Not proven: the socket refuses the number on one process as well.
+
+## References
+- torch 2.13.0, `distributed/rendezvous.py`, `csrc/distributed/c10d/socket.cpp`
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from distlint.analysis.model import Model, place_of
+from distlint.analysis.program.syntax import own_nodes
+from distlint.findings import Finding, Place, Severity
+from distlint.knowledge.configuration.launchers import PORT_VARIABLES, PORTS
+from distlint.launch.project import Format, LaunchFiles
+from distlint.rule import Status
+
+CODE = "DL806"
+NAME = "invalid-port"
+SEVERITY = Severity.ERROR
+STATUS = Status.PREVIEW
+LITERALS = (b"MASTER_PORT", b"master_port")
+
+_URL = re.compile(r"tcp://(?:\[[^\]]*\]|[^:/\s]+):(\d+)")
+
+
+def check_launch(files: LaunchFiles) -> Iterator[Finding]:
+    """Ports in configurations and on command lines."""
+    for configuration in files.of(Format.ACCELERATE):
+        port = configuration.values.get("main_process_port")
+        if port is not None and not (isinstance(port, int) and 0 <= port <= 65535):
+            yield _finding(str(port), configuration.place(("main_process_port",)))
+    told: set[tuple[str, int]] = set()
+    for script in files.scripts:
+        for launch in script.launches:
+            for name in PORTS & launch.options.keys():
+                option = launch.options[name]
+                if option.value is not None and option.sure and not _is_port(option.value):
+                    told.add((option.value, option.place.line))
+                    yield _finding(option.value, option.place)
+            for name in PORT_VARIABLES & launch.environment.keys():
+                word = launch.environment[name]
+                said = (word.text or "", word.place.line)
+                if word.text and word.sure and not _is_port(word.text) and said not in told:
+                    told.add(said)
+                    yield _finding(word.text, word.place)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Ports in code."""
+    for module in model.modules:
+        for function in module.all_functions:
+            for node in own_nodes(function):
+                for value in _ports(node):
+                    if isinstance(value.value, str) and (url := _URL.search(value.value)):
+                        port = url[1]
+                    else:
+                        port = str(value.value)
+                    if not _is_port(port):
+                        yield _finding(port, place_of(module, value))
+
+
+def _ports(node: ast.AST) -> Iterator[ast.Constant]:
+    """The constants that a statement or call makes a port."""
+    match node:
+        case ast.Assign(targets=[ast.Subscript(slice=ast.Constant(value=str(name)))], value=value):
+            if name in PORT_VARIABLES:
+                yield from _constants(value)
+        case ast.Call(func=func, args=args, keywords=keywords):
+            called = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+            match args:
+                case [ast.Constant(value=str(name)), default, *_] if (
+                    called in ("setdefault", "get", "getenv", "putenv") and name in PORT_VARIABLES
+                ):
+                    yield from _constants(default)
+                case [ast.Constant(value=str(name)), *_] if called == "add_argument":
+                    if name.lstrip("-").replace("-", "_") in PORTS:
+                        defaults = [k.value for k in keywords if k.arg == "default"]
+                        yield from (each for value in defaults for each in _constants(value))
+            for keyword in keywords:
+                if keyword.arg in PORTS or keyword.arg in PORT_VARIABLES:
+                    yield from _constants(keyword.value)
+                elif keyword.arg == "init_method":
+                    yield from _urls(keyword.value)
+
+
+def _constants(node: ast.expr) -> Iterator[ast.Constant]:
+    """A port that is written as such, also inside `str(…)`. `None` and "" mean that there is none."""
+    match node:
+        case ast.Call(func=ast.Name(id="str" | "int"), args=[inner]):
+            yield from _constants(inner)
+        case ast.Constant(value=bool() | None | ""):
+            return
+        case ast.Constant(value=int() | str()):
+            yield node
+
+
+def _urls(node: ast.expr) -> Iterator[ast.Constant]:
+    match node:
+        case ast.Constant(value=str(text)) if _URL.search(text):
+            yield node
+
+
+def _is_port(text: str) -> bool:
+    return text.strip().isdecimal() and int(text) <= 65535
+
+
+def _finding(port: str, place: Place) -> Finding:
+    text = (
+        f"`{port}` is no port: rank 0 cannot listen there, and `init_process_group` raises on every "
+        f"rank. Use a number from 1024 to 65535."
+    )
+    return Finding(CODE, NAME, SEVERITY, text, place)

@@ -1,0 +1,3 @@
+export MASTER_PORT=29500
+torchrun --nproc_per_node=8 --master-port $MASTER_PORT train.py
+torchrun --nproc_per_node=8 --master_port $((20000 + RANDOM % 1000)) train.py

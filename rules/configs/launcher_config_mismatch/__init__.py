@@ -1,0 +1,170 @@
+"""A configuration of accelerate or DeepSpeed holds settings that are refused, or that nobody reads.
+
+## What it does
+Reads accelerate's YAML and DeepSpeed's JSON beside the code, and such a JSON written as a dict in the code: unknown keys, values outside of what is taken,
+sections that the `distributed_type` does not read, FSDP's settings of version 1 under version 2, offload
+without the ZeRO stage that offloads, and what accelerate's file and the JSON it names say against each other.
+`distlint doctor` judges by the same tables.
+
+## Why it is bad
+An unknown key of the top level, or of most sections of the JSON, ends every rank before it trains. A key that
+nobody reads is worse: the run starts, without the sharding, offload or precision that the file asks for, and
+needs more memory than was planned.
+
+## Errors you may see
+- `The config file at ... had unknown keys`
+- `Extra inputs are not permitted`
+- `When using `deepspeed_config_file`, the following accelerate config variables will be ignored`
+- `Only one of fp16 and bf16 can be enabled`
+
+## Example
+```yaml
+distributed_type: FSDP
+fsdp_config:
+  fsdp_version: 2
+  fsdp_sharding_strategy: SHARD_GRAD_OP
+num_processes: 8
+```
+
+## Use instead
+```yaml
+distributed_type: FSDP
+fsdp_config:
+  fsdp_version: 2
+  fsdp_reshard_after_forward: false
+num_processes: 8
+```
+
+## Fix safety
+No fix: which of two settings is meant, a person has to say.
+
+## Known limits
+Templates (`{{ … }}`) are not read. Keys are those of accelerate 1.15.0 and deepspeed 0.19.8. A JSON is taken for
+DeepSpeed's where it has `zero_optimization` or `train_micro_batch_size_per_gpu` and at least half of its keys are
+known.
+
+Not proven: what the tables say is compared with the installed accelerate by the test suite.
+
+## References
+- accelerate 1.15.0, `commands/config/config_args.py`, `commands/launch.py`, `utils/dataclasses.py`
+- deepspeed 0.19.8, `runtime/config.py`, `runtime/zero/config.py`
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from distlint.analysis.model import Model, place_of
+from distlint.analysis.program.syntax import own_nodes
+from distlint.findings import Finding, Related, Severity
+from distlint.launch import accelerate, deepspeed
+from distlint.launch.defects import Defect, sentence_of
+from distlint.launch.project import Configuration, Format, LaunchFiles, is_deepspeed
+from distlint.launch.tree import Keys
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.program.definitions import Module
+
+CODE = "DL802"
+NAME = "launcher-config-mismatch"
+SEVERITY = Severity.ERROR
+STATUS = Status.PREVIEW
+LITERALS = (b"zero_optimization",)
+
+_OF_OTHER_RULES = frozenset({"main_process_port"})
+"""Ports are DL806's."""
+
+
+def check_launch(files: LaunchFiles) -> Iterator[Finding]:
+    """What each configuration gets wrong, and where two of them disagree."""
+    for configuration in files.of(Format.ACCELERATE):
+        values = configuration.values
+        for defect in (*accelerate.top_level(values), *accelerate.sections(values)):
+            if defect.keys[-1:] not in {(key,) for key in _OF_OTHER_RULES}:
+                yield _finding(configuration, defect)
+        yield from _with_json(files, configuration)
+    for configuration in files.of(Format.DEEPSPEED):
+        values = configuration.values
+        defects = [*deepspeed.names(values, removed=False), *deepspeed.bounds(values)]
+        if "zero_optimization" in values:  # DeepSpeed itself needs none
+            defects += deepspeed.alone(values)
+        for defect in defects:
+            yield _finding(configuration, defect)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """DeepSpeed configurations that are written as a dict."""
+    for module in model.modules:
+        if "zero_optimization" not in module.source.text:
+            continue
+        for function in module.all_functions:
+            for node in own_nodes(function):
+                if isinstance(node, ast.Dict):
+                    yield from _in_code(module, node)
+
+
+def _in_code(module: Module, node: ast.Dict) -> Iterator[Finding]:
+    values, nodes = _literal(node)
+    if not is_deepspeed(values) or not isinstance(values.get("zero_optimization"), dict):
+        return
+    defects = [
+        *deepspeed.names(values, removed=False),
+        *deepspeed.bounds(values),
+        *deepspeed.alone(values),
+    ]
+    for defect in defects:
+        keys = defect.keys
+        while keys and keys not in nodes:
+            keys = keys[:-1]
+        severity = Severity.ERROR if defect.severe else Severity.WARNING
+        place = place_of(module, nodes.get(keys, node))
+        yield Finding(CODE, NAME, severity, sentence_of(defect), place)
+
+
+def _literal(node: ast.Dict) -> tuple[dict[str, Any], dict[Keys, ast.expr]]:
+    """What a dict says, and where; what is computed is "auto", of which no rule knows anything."""
+    values: dict[str, Any] = {}
+    nodes: dict[Keys, ast.expr] = {}
+    for key, value in zip(node.keys, node.values, strict=True):
+        if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+            continue
+        name = key.value
+        nodes[(name,)] = key
+        match value:
+            case ast.Constant(value=constant):
+                values[name] = constant
+            case ast.Dict():
+                values[name], inner = _literal(value)
+                if name == "zero_optimization" and None in value.keys:
+                    values[name].setdefault("stage", "auto")  # what is spread may say it
+                nodes |= {(name, *keys): each for keys, each in inner.items()}
+            case _:
+                values[name] = "auto"
+    return values, nodes
+
+
+def _with_json(files: LaunchFiles, configuration: Configuration) -> Iterator[Finding]:
+    """The JSON that accelerate's configuration names, against it."""
+    section = configuration.values.get("deepspeed_config")
+    named = section.get("deepspeed_config_file") if isinstance(section, dict) else None
+    json = files.named(named, configuration.path) if isinstance(named, str) else None
+    if json is None or json.format is not Format.DEEPSPEED:
+        return
+    at = configuration.place(("deepspeed_config", "deepspeed_config_file"))
+    for defect in deepspeed.against_accelerate(json.values, configuration.values):
+        if defect.keys:
+            yield _finding(json, defect, (Related(at, "named here"),))
+        else:
+            message = sentence_of(defect)
+            yield Finding(CODE, NAME, Severity.ERROR, message, at)
+
+
+def _finding(
+    configuration: Configuration, defect: Defect, places: tuple[Related, ...] = ()
+) -> Finding:
+    severity = Severity.ERROR if defect.severe else Severity.WARNING
+    place = configuration.place(defect.keys)
+    return Finding(CODE, NAME, severity, sentence_of(defect), place, places)

@@ -1,0 +1,142 @@
+"""A breakpoint in code that several ranks run: one prompt for many processes, and a timeout that ends the job.
+
+## What it does
+Reports `breakpoint()`, `pdb.set_trace()` and their like where the program shows that several ranks come there, and
+under a condition on the rank, where one rank stops and the others go on.
+
+## Why it is bad
+Under a launcher the ranks share one terminal, or have none: each of them prints a prompt, and what is typed goes to
+any of them; without a terminal `BdbQuit` ends the job. `if rank == 0: breakpoint()` gives one prompt, and the other
+ranks wait in the next collective, where the watchdog ends the job after its timeout while you look around.
+
+## Errors you may see
+- `BdbQuit`
+- `Watchdog caught collective operation timeout`
+
+## Example
+```python
+if dist.get_rank() == 0:
+    breakpoint()
+loss = model(batch).mean()
+```
+
+## Use instead
+```python
+from distlint.runtime import breakpoint
+
+breakpoint()
+loss = model(batch).mean()
+```
+
+## Fix safety
+The runtime's `breakpoint()` must be called by all ranks: one stops, the others wait for it, outside of every process
+group's timeout. Safe where the analysis shows that all ranks come to the call; unsafe where it takes the place of an
+`if` on the rank.
+
+## Known limits
+Silent where nothing shows that several ranks run the code, under a condition that speaks of debugging, and on
+`torch.distributed.breakpoint()`.
+
+## References
+- torch 2.13.0, `distributed/__init__.py`: `breakpoint`
+- [Debugging FSDP](../debugging-fsdp.md)
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.interpreter.values import Variance
+from distlint.analysis.live.joint_entry import maybe_guarded
+from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.program.syntax import own_nodes
+from distlint.edits import Replace
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.knowledge.debugging import BREAKPOINTS
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.live.summaries import CallGroup
+
+CODE = "DL701"
+NAME = "breakpoint-on-some-ranks"
+SEVERITY = Severity.ERROR
+STATUS = Status.PREVIEW
+LITERALS = ()
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Breakpoints that several ranks pass, or that one rank alone stops at."""
+    for call in model.calls(*BREAKPOINTS):
+        site = call.site
+        if any("debug" in source_of(site.module, g.node).lower() for g in site.guards):
+            continue
+        if _is_for_a_signal(call):
+            continue
+        if call.guarded_by_rank:
+            yield _on_some(call)
+        elif (
+            len(call.classes) > 1
+            and not maybe_guarded(site)
+            and model.joint_entry_at(call) is not None
+        ):
+            yield _on_all(call)
+
+
+def _is_for_a_signal(call: CallGroup) -> bool:
+    """Whether the function waits for a person's signal (latent-diffusion, main.py: `divein`)."""
+    own = call.site.function.name
+    for function in call.site.module.all_functions:
+        for node in own_nodes(function):
+            match node:
+                case ast.Call(func=ast.Attribute(attr="signal"), args=[_, ast.Name(id=name)]):
+                    if name == own:
+                        return True
+    return False
+
+
+def _on_all(call: CallGroup) -> Finding:
+    site = call.site
+    text = (
+        "Every rank stops here, and one terminal cannot serve them all. Use the runtime's `breakpoint()`: "
+        "one rank stops, the others wait for it."
+    )
+    uniform = all(guard.value.variance is Variance.UNIFORM for guard in site.guards)
+    fix = Fix(
+        Applicability.SAFE if call.by_all and uniform else Applicability.UNSAFE,
+        "Stop one rank, and let the others wait",
+        (Replace(span_of(site.node), "$breakpoint()"),),
+    )
+    return Finding(CODE, NAME, SEVERITY, text, place_of(site.module, site.node), (), fix)
+
+
+def _on_some(call: CallGroup) -> Finding:
+    site = call.site
+    text = (
+        "One rank stops here, and the others wait in the next collective until the watchdog ends the job. "
+        "Call the runtime's `breakpoint()` on all ranks."
+    )
+    guards = tuple(
+        related(g.module, g.node, "the ranks part here")
+        for g in site.guards
+        if "rank" in g.value.tags
+    )
+    fix = Fix(Applicability.DISPLAY, "Call the runtime's `breakpoint()` on all ranks")
+    alone = _only_guards(call)
+    if alone is not None:
+        edit = Replace(span_of(alone), "$breakpoint()")
+        fix = Fix(Applicability.UNSAFE, "Stop rank 0, and let the others wait", (edit,))
+    return Finding(CODE, NAME, SEVERITY, text, place_of(site.module, site.node), guards[:1], fix)
+
+
+def _only_guards(call: CallGroup) -> ast.If | None:
+    """The `if` that holds the call and nothing else, where rank 0 is the one that stops."""
+    if not all(rank.rank == 0 for rank in call.classes):
+        return None
+    for node in own_nodes(call.site.function):
+        match node:
+            case ast.If(body=[ast.Expr(value=only)], orelse=[]) if only is call.site.node:
+                return node
+    return None

@@ -1,0 +1,73 @@
+"""Breakpoints that people leave, and those that are no harm."""
+
+import os
+import pdb
+
+import torch.distributed as dist
+
+
+def on_rank_0(model, batch):
+    loss = model(batch)
+    if dist.get_rank() == 0:
+        breakpoint()  # expect: DL701
+    dist.all_reduce(loss)
+    return loss
+
+
+def for_everybody(model, batch):
+    dist.barrier()
+    breakpoint()  # expect: DL701
+    return model(batch)
+
+
+def with_pdb(loss):
+    dist.all_reduce(loss)
+    if loss.isnan():
+        pdb.set_trace()  # expect: DL701
+    return loss
+
+
+def beside_other_work(loss):
+    if dist.get_rank() == 0:
+        print(loss)
+        pdb.set_trace()  # expect: DL701
+    dist.barrier()
+
+
+def behind_a_switch(loss, args):
+    dist.all_reduce(loss)
+    if args.debug:
+        breakpoint()
+    return loss
+
+
+def behind_a_variable(loss):
+    dist.all_reduce(loss)
+    if os.environ.get("DEBUG"):
+        pdb.set_trace()
+    return loss
+
+
+def the_one_of_torch(loss):
+    dist.all_reduce(loss)
+    dist.breakpoint(0)
+    return loss
+
+
+def on_one_process(model, batch):
+    breakpoint()
+    return model(batch)
+
+
+def set_trace(loss):
+    return loss
+
+
+def of_its_own(loss):
+    dist.all_reduce(loss)
+    set_trace(loss)
+    return loss
+
+
+if __name__ == "__main__":
+    dist.init_process_group("nccl")

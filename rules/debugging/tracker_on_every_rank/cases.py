@@ -1,0 +1,71 @@
+"""Trackers that every rank opens, and those that one opens."""
+
+import os
+
+import mlflow
+import torch.distributed as dist
+import wandb
+from accelerate import Accelerator
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.tensorboard import SummaryWriter
+
+
+def for_everybody(model, config):
+    dist.init_process_group("nccl")
+    wandb.init(project="llm", config=config)  # expect: DL704
+    return DDP(model)
+
+
+def writer(model, path):
+    dist.init_process_group("nccl")
+    board = SummaryWriter(path)  # expect: DL704
+    board.add_scalar("ranks", dist.get_world_size())
+    return DDP(model)
+
+
+def started_with_mlflow(model):
+    dist.init_process_group("nccl")
+    with mlflow.start_run():  # expect: DL704
+        dist.barrier()
+
+
+def on_rank_0(model, config):
+    dist.init_process_group("nccl")
+    if dist.get_rank() == 0:
+        wandb.init(project="llm", config=config)
+    return DDP(model)
+
+
+def one_for_each_on_purpose(model, name):
+    dist.init_process_group("nccl")
+    wandb.init(project="llm", group=name)
+    return DDP(model)
+
+
+def by_a_mapping(model, options):
+    dist.init_process_group("nccl")
+    wandb.init(**options)
+    return DDP(model)
+
+
+def switched_off_elsewhere(model):
+    dist.init_process_group("nccl")
+    wandb.init(project="llm", mode="online" if dist.get_rank() == 0 else "disabled")
+    return DDP(model)
+
+
+def folder_of_each(model, path):
+    dist.init_process_group("nccl")
+    board = SummaryWriter(os.path.join(path, f"rank{dist.get_rank()}"))
+    board.add_scalar("ranks", dist.get_world_size())
+    return DDP(model)
+
+
+def of_accelerate(model):
+    accelerator = Accelerator(log_with="wandb")
+    accelerator.init_trackers("llm")
+    return accelerator.prepare(model)
+
+
+def unused_by_ranks(config):
+    wandb.init(project="llm", config=config)
