@@ -159,7 +159,9 @@ class _Followed:
         """The kinds of modules that do something else with a part of a batch than with the whole."""
         kinds = (torch.nn.modules.batchnorm._BatchNorm, torch.nn.modules.dropout._DropoutNd)
         modules = [module for _, root in self._living() for module in root.modules()]
-        found = [m for m in modules if isinstance(m, kinds) and m.training and getattr(m, "p", True)]
+        found = [
+            m for m in modules if isinstance(m, kinds) and m.training and getattr(m, "p", True)
+        ]
         return sorted(
             {type(m).__name__ for m in found if not isinstance(m, torch.nn.SyncBatchNorm)}
         )
