@@ -2,21 +2,46 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import signal
 import sys
+import tempfile
 from pathlib import Path
 from types import FrameType
+from typing import NoReturn
 
 import click
 
 from distlint.cli.failure import CannotRun
-from distlint.hardware.sanitizer import findings, flight_recorder, report, supervision
+from distlint.hardware.sanitizer import (
+    between_runs,
+    findings,
+    flight_recorder,
+    report,
+    supervision,
+)
 from distlint.hardware.sanitizer.launcher import MODULES
 from distlint.hardware.sanitizer.ranks import Plan
 
 DIVERGED = 3
 """Exit status when the ranks diverged or stalled."""
+
+
+def _two_sizes(
+    context: click.Context, option: click.Parameter, value: str | None
+) -> tuple[int, int] | None:
+    """The numbers of ranks of `--compare`."""
+    if value is None:
+        return None
+    few, _, many = value.partition(",")
+    try:
+        sizes = int(few), int(many)
+    except ValueError:
+        sizes = (0, 0)
+    if not 1 <= sizes[0] < sizes[1] <= 256:
+        raise click.BadParameter("two numbers of ranks, the smaller one first, as in 1,2")
+    return sizes
 
 
 @click.command(
@@ -63,6 +88,12 @@ DIVERGED = 3
     help="Compare the parameters of DDP's modules on all ranks after each optimizer step.",
 )
 @click.option(
+    "--compare",
+    metavar="M,N",
+    callback=_two_sizes,
+    help="Run the script on M ranks, then on N, and say where training parts: 1,2 for example.",
+)
+@click.option(
     "--launcher",
     type=click.Choice(list(MODULES)),
     help="Have this launcher start the ranks; its arguments follow after `--`.",
@@ -87,6 +118,7 @@ def run(
     notice: float,
     log_dir: Path | None,
     replicas: bool,
+    compare: tuple[int, int] | None,
     launcher: str | None,
     dumps: Path | None,
     as_json: bool,
@@ -100,14 +132,16 @@ def run(
     Exit status: 3 when the ranks diverged or stalled, else the script's own.
     """
     if dumps is not None:
-        if script is not None or nproc is not None:
-            raise click.UsageError("--read runs nothing: leave out the script and -n")
+        if script is not None or nproc is not None or compare is not None:
+            raise click.UsageError("--read runs nothing: leave out the script, -n and --compare")
         result = _compared(dumps)
         if result.divergence is None and not as_json:
             click.echo(report.no_divergence(result))
         _say(result, as_json)
     if script is None:
         raise click.UsageError("Missing argument 'SCRIPT'.")
+    if compare is not None and (nproc is not None or launcher is not None):
+        raise click.UsageError("--compare starts its own ranks: leave out -n and --launcher")
     command: tuple[str, ...] = (script, *arguments)
     if launcher is not None:
         if nproc is not None or backend is not None or log_dir is not None or as_module:
@@ -116,7 +150,7 @@ def run(
                 "give its own options after `--`"
             )
         _check_module(MODULES[launcher].partition(".")[0], f"--launcher {launcher}")
-    elif nproc is None:
+    elif nproc is None and compare is None:
         raise click.UsageError("Missing option '-n' / '--nproc'.")
     else:
         _check(script, as_module)
@@ -132,6 +166,13 @@ def run(
         replicas=replicas,
         logs=log_dir,
     )
+    if compare is not None:
+        _compare(plan, compare, as_json)
+    _say(_supervised(plan, launcher), as_json)
+
+
+def _supervised(plan: Plan, launcher: str | None = None) -> supervision.Result:
+    """Run the ranks; exits where they could not be started, or on Ctrl-C."""
     try:
         if launcher is not None:
             result = supervision.run_launched(plan, launcher, _listener())
@@ -145,7 +186,34 @@ def run(
     for state in result.ranks:
         if state.torn_down:
             click.echo(f"distlint run: {report.torn_down(state)}", err=True)
-    _say(result, as_json)
+    return result
+
+
+def _compare(plan: Plan, sizes: tuple[int, int], as_json: bool) -> NoReturn:
+    """Run the script on one number of ranks, then on the other, and say where they part; exits."""
+    logs: list[dict[int, between_runs.Log]] = []
+    for size in sizes:
+        with tempfile.TemporaryDirectory(prefix="distlint-run-") as folder:
+            logs_of_size = plan.logs / f"{size}-ranks" if plan.logs is not None else None
+            result = _supervised(
+                dataclasses.replace(plan, ranks=size, training=Path(folder), logs=logs_of_size)
+            )
+            if _status(result):
+                _say(result, as_json)
+            logs.append(between_runs.read(Path(folder)))
+    parting = between_runs.compare(*logs)
+    status = DIVERGED if parting.parted else 0
+    stacks = [remark.stack for remark in parting.parted if remark.stack]
+    found, why_not = findings.findings_at(stacks)
+    if why_not is not None:
+        click.echo(f"distlint run: {why_not}", err=True)
+    if as_json:
+        click.echo(json.dumps(report.parting_object(parting, found, status), indent=2))
+    else:
+        click.echo(report.parting_text(sizes, parting, found), err=bool(status))
+        if status and not found and why_not is None:
+            click.echo("\n" + report.SILENT, err=True)
+    sys.exit(status)
 
 
 def _compared(path: Path) -> supervision.Result:

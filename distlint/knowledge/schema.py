@@ -82,6 +82,8 @@ class CallRow(NamedTuple):
     """Used as a context manager: the effect belongs to entering (and, see `exit_too`, leaving)."""
     exit_too: bool = False
     """Leaving the context performs the effect again."""
+    failure_reaches_all: bool = False
+    """An exception that leaves the body on one rank is raised on all of them."""
     when: str = ""
     """"keyword=value" ("download=True") of an argument that is off by default: the effect holds only
     where the argument is given and may have that value."""

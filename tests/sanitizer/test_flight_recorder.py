@@ -111,6 +111,93 @@ def test_equal_dumps_and_subgroups_show_no_divergence(tmp_path: Path) -> None:
     assert "no divergence in the dumps of ranks 0, 1" in done.stdout
 
 
+def _nccl(
+    folder: Path, rank: int, calls: list[tuple[str, int, list[int], str, int]], **config: str
+) -> None:
+    """Write a dump in the form of ProcessGroupNCCL's watchdog (version 2.10 of the format).
+
+    Of each call: NCCL's name, its number in the group, the shape, the state, the line.
+    """
+    entries = [
+        {
+            "frames": [
+                {"name": "all_reduce", "filename": "/x/site-packages/torch/d.py", "line": 1},
+                {"name": "step", "filename": str(folder / "train.py"), "line": line},
+            ],
+            "record_id": index,
+            "pg_id": 0,
+            "process_group": ("0", "default_pg"),
+            "collective_seq_id": number,
+            "p2p_seq_id": int("->" in name or "<-" in name),
+            "op_id": index + 1,
+            "profiling_name": f"nccl:{name}",
+            "time_created_ns": 1_000 * index + rank,
+            "input_sizes": [shape],
+            "input_dtypes": ["BFloat16"],
+            "output_sizes": [shape],
+            "output_dtypes": ["BFloat16"],
+            "state": state,
+            "time_discovered_started_ns": None if state == "scheduled" else 5,
+            "time_discovered_completed_ns": 6 if state == "completed" else None,
+            "retired": state == "completed",
+            "timeout_ms": 600_000,
+            "is_p2p": "->" in name or "<-" in name,
+        }
+        for index, (name, number, shape, state, line) in enumerate(calls)
+    ]
+    members = {"name": "0", "desc": "default_pg", "ranks": "[0, 1]"}
+    dump = {
+        "version": "2.10",
+        "pg_config": {"0": members | config},
+        "pg_status": {"0": {"last_enqueued_collective": 3, "last_completed_collective": 2}},
+        "nccl_version": "2.27.5",
+        "comm_lib_version": "2.27.5",
+        "entries": entries,
+    }
+    (folder / "dumps").mkdir(exist_ok=True)
+    (folder / "train.py").write_text("pass\n" * 20)
+    (folder / "dumps" / f"nccl_trace_rank_{rank}").write_bytes(pickle.dumps(dump, protocol=2))
+
+
+def test_a_dump_of_nccl_with_messages_between_two_ranks(tmp_path: Path) -> None:
+    """Sends and receives count for themselves; the collectives beside them are compared."""
+    same: list[tuple[str, int, list[int], str, int]] = [
+        ("all_gather_into_tensor_coalesced", 1, [8], "completed", 3),
+        ("all_gather_into_tensor_coalesced", 1, [4], "completed", 3),
+        ("all_reduce_barrier", 2, [1], "completed", 4),
+    ]
+    _nccl(
+        tmp_path,
+        0,
+        [*same, ("send 0->1", 2, [4], "completed", 5), ("all_reduce", 3, [4], "started", 6)],
+    )
+    _nccl(
+        tmp_path,
+        1,
+        [*same, ("recv 1<-0", 2, [4], "completed", 7), ("all_reduce", 3, [2], "started", 8)],
+    )
+    done = _read(tmp_path)
+    assert done.returncode == 3
+    assert (
+        "of the default group (ranks 0, 1): rank 0 in all_reduce(bfloat16[4]) at train.py:6; "
+        "rank 1 in all_reduce(bfloat16[2]) at train.py:8"
+    ) in done.stderr
+    assert "They differ in number of elements: 4 on rank 0; 2 on rank 1" in done.stderr
+
+
+@pytest.mark.parametrize("ranks", ["[0, 1]", "[]"], ids=["members are noted", "none are"])
+def test_a_rank_of_nccl_that_a_barrier_waits_for(ranks: str, tmp_path: Path) -> None:
+    first = ("_broadcast_oop", 1, [4], "completed", 3)
+    _nccl(tmp_path, 0, [first, ("all_reduce_barrier", 2, [1], "scheduled", 4)], ranks=ranks)
+    _nccl(tmp_path, 1, [first], ranks=ranks)
+    done = _read(tmp_path)
+    assert done.returncode == 3
+    assert (
+        "at collective 2 of the default group (ranks 0, 1): rank 0 in barrier() at train.py:4; rank 1"
+        in done.stderr
+    )
+
+
 class Touch:
     """A pickle that calls a function when it is loaded."""
 

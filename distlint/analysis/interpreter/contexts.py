@@ -51,7 +51,10 @@ def _items(frame: Frame, statement: ast.With | ast.AsyncWith, items: list[ast.wi
         frame.call(Closure(methods[0], {}, value), [], {}, item.context_expr, None)
         if item.optional_vars is not None:
             assign(frame, item.optional_vars, value)
-    with frame.filling(attempt.body):
+    scope = frame.scope
+    if row is not None and row.failure_reaches_all:
+        scope = scope._replace(tries_around_shared=len(scope.tries))
+    with frame.filling(attempt.body), frame.within(scope):
         alive = _items(frame, statement, items[1:])
     if methods is not None:
         with frame.filling(attempt.final):
@@ -119,8 +122,8 @@ def _enter_context(frame: Frame, site: CallSite, row: CallRow, attempt: Try) -> 
         first = bool(frame.summary.rank.fact(kind))
         with frame.filling(attempt.final if first else frame.steps):
             frame.event(row, layer, site.node, site)
-        return
-    frame.event(row, layer, site.node, site)
+    else:
+        frame.event(row, layer, site.node, site)
     if row.exit_too:
         with frame.filling(attempt.final):
             frame.event(row, layer, site.node, site)

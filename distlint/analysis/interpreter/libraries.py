@@ -129,6 +129,8 @@ def _is_alone(name: str, keywords: dict[str, Value]) -> bool:
 
 def may_fail(frame: Frame, node: ast.AST, failure: str, name: str = "") -> None:
     """Something may fail on one rank alone: caught here, or what the function that calls this may catch."""
+    if frame.scope.failure_reaches_all:
+        return
     if frame.scope.tries:
         if catches(frame.scope.tries[-1], failure, name):
             frame.steps.append(MayRaise(node, failure))

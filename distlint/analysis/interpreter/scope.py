@@ -37,6 +37,8 @@ class Scope(NamedTuple):
     alone: Guard | None = None
     """Inside an `except` block: the condition on the rank under which its whole `try` stands."""
     without_gradients: bool = False
+    tries_around_shared: int | None = None
+    """How many of `tries` surround the innermost context that raises one rank's exception on all."""
 
     def under(self, guard: Guard) -> Scope:
         """The scope where a condition holds as well."""
@@ -67,6 +69,11 @@ class Scope(NamedTuple):
             ):
                 return guard
         return None
+
+    @property
+    def failure_reaches_all(self) -> bool:
+        """Whether no handler sees an exception from here before all ranks have it."""
+        return self.tries_around_shared == len(self.tries)
 
     @property
     def loop_statements(self) -> tuple[ast.stmt, ...]:

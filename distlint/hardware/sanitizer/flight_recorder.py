@@ -35,6 +35,10 @@ _COMPARED = {
     "_reduce_scatter_base": "input",
     "reduce_scatter": "input",
     "reduce_scatter_single": "input",
+    "_broadcast_oop": "input",
+    "_reduce_oop": "input",
+    "all_gather_into_tensor_coalesced": "output",
+    "reduce_scatter_tensor_coalesced": "input",
 }
 """By the recorder's name of a collective, the tensors that must be alike on all ranks."""
 _DTYPES = {"Float": "float32", "Half": "float16", "Double": "float64", "Long": "int64"} | {
@@ -42,6 +46,10 @@ _DTYPES = {"Float": "float32", "Half": "float16", "Double": "float64", "Long": "
     "Byte": "uint8",
     "Char": "int8",
 }
+
+
+_BARRIER = "all_reduce_barrier"
+"""What NCCL records for a barrier: an all_reduce of one element of its own."""
 
 
 class NotADump(Exception):
@@ -171,6 +179,7 @@ def _read(path: Path) -> _Dump:
 
 def _entry(entry: dict[str, Any]) -> _Entry:
     name = entry["profiling_name"].rpartition(":")[2]
+    barrier = name == _BARRIER
     side = _COMPARED.get(name)
     sizes, dtypes = entry["input_sizes"], entry["input_dtypes"]
     agreed: Agreed = ()
@@ -181,6 +190,8 @@ def _entry(entry: dict[str, Any]) -> _Entry:
             ("number of elements", ", ".join(str(_product(size)) for size in sizes)),
         )
     shown = ", ".join(f"{_dtype(d)}{list(size)}" for d, size in zip(dtypes, sizes, strict=False))
+    if barrier:
+        name, shown = "barrier", ""
     group, stack = entry["process_group"][0], _stack(entry.get("frames", []))
     collective = Collective(name, group, agreed, shown, stack)
     ended = entry["state"] == "completed" or bool(entry.get("retired"))

@@ -26,7 +26,7 @@ from distlint.hardware.sanitizer.events import (
 )
 from distlint.hardware.sanitizer.output import Logs, RankOutput
 from distlint.hardware.sanitizer.places import is_internal
-from distlint.hardware.sanitizer.startup import REPLICAS, STACK_SIGNAL
+from distlint.hardware.sanitizer.startup import REPLICAS, STACK_SIGNAL, TRAINING
 from distlint.proving import launch
 from distlint.proving.waiting import PARTNER_LOST, IdleWatch
 
@@ -55,6 +55,8 @@ class Plan:
     """Whether the parameters of DDP's modules are compared too."""
     logs: Path | None = None
     """A folder that receives what each rank prints, one file a rank."""
+    training: Path | None = None
+    """A folder that receives what each rank notes of its training."""
 
 
 @dataclass(slots=True)
@@ -213,6 +215,8 @@ def start(plan: Plan, logs: Logs) -> list[Child]:
     base.setdefault("PYTHONUNBUFFERED", "1")
     if plan.replicas:
         base[REPLICAS] = "1"
+    if plan.training is not None:
+        base[TRAINING] = str(plan.training)
     port = launch.free_port()
     shared: dict[Stack, Stack] = {}
     children: list[Child] = []

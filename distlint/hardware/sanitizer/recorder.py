@@ -30,10 +30,11 @@ from torch.distributed import distributed_c10d as c10d
 from distlint.hardware.sanitizer import operators
 from distlint.hardware.sanitizer.operators import OPERATORS, Operator, dtype_text
 from distlint.hardware.sanitizer.places import INSTALLED
-from distlint.hardware.sanitizer.startup import REPLICAS
+from distlint.hardware.sanitizer.startup import REPLICAS, TRAINING
 
 if TYPE_CHECKING:
     from distlint.hardware.sanitizer.replicas import ReplicaWatch
+    from distlint.hardware.sanitizer.training_log import TrainingLog
 
 _TORCH = str(Path(torch.__file__).parent) + os.sep
 _ENGINE = torch.autograd.graph.__file__
@@ -59,6 +60,7 @@ class Recorder:
         self._hidden: list[Any] = []
         self._forwards = 0
         self._replicas: ReplicaWatch | None = None
+        self._training: TrainingLog | None = None
         self._library = torch.library.Library("c10d", "IMPL")  # type: ignore[no-untyped-call]
 
     def install(self) -> None:
@@ -78,12 +80,20 @@ class Recorder:
 
             self._replicas = ReplicaWatch(self._tell_replica)
             self._replicas.install()
+        if folder := os.environ.pop(TRAINING, None):
+            from distlint.hardware.sanitizer.training_log import TrainingLog
+
+            path = Path(folder) / f"{os.environ['RANK']}.jsonl"
+            self._training = TrainingLog(path, self._stack)
+            self._training.install()
         self._watch_forwards()
         self._hide_from_compiler()
         self._tell({"kind": "start"})
 
     def end(self, error: BaseException | None) -> None:
         """Tell that the script has ended, by `error` or in the regular way."""
+        if self._training is not None:
+            self._training.close()
         frames: tuple[tuple[str, int, str], ...] = ()
         if error is not None:
             summary = traceback.extract_tb(error.__traceback__)

@@ -65,12 +65,12 @@ class ReplicaWatch:
             "kind": "replica",
             "module": f"{type(module.module).__name__} number {index + 1}",
             "step": self._steps[index],
-            "sums": [[name, _sum(parameter)] for name, parameter in named],
+            "sums": [[name, byte_sum(parameter)] for name, parameter in named],
         }
         self._tell(module.process_group, event)
 
 
-def _sum(parameter: torch.Tensor) -> int:
+def byte_sum(parameter: torch.Tensor) -> int:
     """A sum over the bytes of a tensor, which two different ones hardly ever share."""
     with torch.no_grad():
         flat = parameter.detach().contiguous().flatten()

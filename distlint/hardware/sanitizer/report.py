@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from distlint.hardware.sanitizer.between_runs import Parting, Remark
 from distlint.hardware.sanitizer.comparison import Divergence, Kind
 from distlint.hardware.sanitizer.disagreement import differences, ranks_text
 from distlint.hardware.sanitizer.events import Collective, Group, PointToPoint, Replica, Stack
@@ -38,9 +39,48 @@ def as_text(result: Result, findings: Iterable[RuleFinding]) -> str:
     members = None if found is None or found.group is None else found.group.ranks
     shown = [state for state in result.ranks if members is None or state.rank in members]
     lines += _grouped({state.rank: _rank_lines(state, found) for state in shown})
+    return "\n".join([*lines, *_finding_lines(findings)])
+
+
+def _finding_lines(findings: Iterable[RuleFinding]) -> Iterator[str]:
     for finding in findings:
-        lines += ["", f"{finding.at} {finding.code} {finding.name}", f"  {finding.message}"]
-    return "\n".join(lines)
+        yield from ("", f"{finding.at} {finding.code} {finding.name}", f"  {finding.message}")
+
+
+def parting_text(sizes: tuple[int, int], parting: Parting, findings: Iterable[RuleFinding]) -> str:
+    """Where a run on some ranks and one on more part, and what was found alike."""
+    part = "part" if parting.parted else "do the same, as far as compared"
+    lines = [f"distlint run: {_size_text(sizes[0])} and {_size_text(sizes[1])} {part}"]
+    lines += [f"  {remark.text}" for remark in parting.parted]
+    lines += [f"  note: {remark.text}" for remark in parting.notes]
+    lines += [f"  alike: {said}" for said in parting.compared]
+    return "\n".join([*lines, *_finding_lines(findings)])
+
+
+def parting_object(
+    parting: Parting, findings: Iterable[RuleFinding], status: int
+) -> dict[str, Any]:
+    """The same for machines."""
+    return {
+        "outcome": "parted" if parting.parted else "right",
+        "status": status,
+        "parted": [_remark_object(remark) for remark in parting.parted],
+        "notes": [_remark_object(remark) for remark in parting.notes],
+        "alike": parting.compared,
+        "findings": [finding.as_object() for finding in findings],
+    }
+
+
+def _remark_object(remark: Remark) -> dict[str, Any]:
+    return {
+        "what": remark.what,
+        "message": remark.message,
+        "stack": _stack_object(remark.stack),
+    }
+
+
+def _size_text(ranks: int) -> str:
+    return "1 rank" if ranks == 1 else f"{ranks} ranks"
 
 
 def no_divergence(result: Result) -> str:

@@ -16,6 +16,9 @@ VARIABLE = "DISTLINT_RUN"
 REPLICAS = "DISTLINT_RUN_REPLICAS"
 """The variable that has a rank tell the parameters of DDP's modules too, see `replicas`."""
 
+TRAINING = "DISTLINT_RUN_TRAINING"
+"""The variable with the folder in which a rank notes its training, see `training_log`."""
+
 STACK_SIGNAL: int | None = signal.SIGRTMIN + 9 if hasattr(signal, "SIGRTMIN") else None
 """Has a rank that holds the interpreter write its stack; one that no program is likely to use."""
 

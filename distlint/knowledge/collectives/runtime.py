@@ -43,6 +43,8 @@ ROWS: tuple[CallRow, ...] = (
         result="none",
         first="main",
         context=True,
+        exit_too=True,
+        failure_reaches_all=True,
         source="distlint 0.1.0 distlint/runtime/sections.py",
     ),
     CallRow(

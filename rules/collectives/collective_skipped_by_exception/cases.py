@@ -9,6 +9,8 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
+from distlint.runtime import main_process_first
+
 logger = logging.getLogger(__name__)
 
 # --- bugs -----------------------------------------------------------------------------------------
@@ -111,7 +113,32 @@ def meet():
     dist.barrier()
 
 
+def returns_from_its_turn(url):
+    with main_process_first():
+        try:
+            reply = requests.get(url).json()  # expect: DL105
+        except requests.RequestException:
+            return None
+    dist.barrier()
+    return reply
+
+
 # --- right ----------------------------------------------------------------------------------------
+
+
+def fails_on_all(url):
+    try:
+        with main_process_first():  # raises the exception of one rank on all
+            reply = fetched(url)
+            extra = requests.get(url).json()
+    except Exception:
+        return None
+    dist.barrier()
+    return reply, extra
+
+
+def fetched(url):
+    return requests.get(url).json()
 
 
 def another_exception(path, metrics):
