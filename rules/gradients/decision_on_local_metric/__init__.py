@@ -15,7 +15,7 @@ decides or reports, seven eighths of the validation set on eight GPUs were compu
 the log is that of rank 0's share.
 
 ## Errors you may see
-- `Watchdog caught collective operation timeout`, after some ranks have stopped early
+- `Watchdog caught collective operation timeout`
 
 ## Example
 ```python

@@ -9,6 +9,9 @@ The loss is the end of its step's graph, and the sum holds on to all of them. `b
 activations, the nodes stay: memory grows with every step until the device is full, on whichever rank first.
 Where the total is reduced over the ranks, the graph goes with it.
 
+## Errors you may see
+- `torch.OutOfMemoryError: CUDA out of memory`
+
 ## Example
 ```python
 for batch in loader:
@@ -24,9 +27,6 @@ for batch in loader:
     loss.backward()
     total += loss.detach()
 ```
-
-## Errors you may see
-- `torch.OutOfMemoryError: CUDA out of memory`, after some hundred steps or epochs
 
 ## Fix safety
 Safe: the same number, without its graph.

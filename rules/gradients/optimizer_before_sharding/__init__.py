@@ -9,6 +9,9 @@ made anew.
 FSDP puts the parameters into new ones, one shard for each rank. The optimizer keeps the old, which get no
 gradient any more: it steps, and nothing changes. The loss stays where it was, and no error says so.
 
+## Errors you may see
+- `optimizer does not seem to reference any FSDP parameters`
+
 ## Example
 ```python
 optimizer = torch.optim.AdamW(model.parameters())
@@ -20,10 +23,6 @@ model = FSDP(model)
 model = FSDP(model)
 optimizer = torch.optim.AdamW(model.parameters())
 ```
-
-## Errors you may see
-- `optimizer does not seem to reference any FSDP parameters`
-- a loss that stays constant
 
 ## Fix safety
 Unsafe: the optimizer is made behind the wrap, and training starts to change the weights.

@@ -9,6 +9,10 @@ Finds `loss.backward()` in a function that also steps an optimizer, beside an Ac
 hands it to DeepSpeed's engine. Without it gradients are as many times too large as batches are accumulated,
 those of fp16 vanish, and under DeepSpeed nothing is trained at all.
 
+## Errors you may see
+- `No inf checks were recorded for this optimizer.`
+- `Expected all tensors to be on the same device`
+
 ## Example
 ```python
 with accelerator.accumulate(model):
@@ -24,10 +28,6 @@ with accelerator.accumulate(model):
     accelerator.backward(loss)
     optimizer.step()
 ```
-
-## Errors you may see
-- `No inf checks were recorded for this optimizer.`
-- `Expected all tensors to be on the same device`, or a loss that does not fall, under DeepSpeed
 
 ## Fix safety
 Unsafe: gradients change where batches are accumulated or fp16 is used.

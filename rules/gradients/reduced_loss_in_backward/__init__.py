@@ -9,6 +9,9 @@ A gathered tensor has no history: `backward` raises, or, where something else in
 trains that alone. An averaged loss keeps its history, but its gradient is divided by the number of ranks, and
 DDP divides once more: on eight GPUs the step is an eighth of what was asked for.
 
+## Errors you may see
+- `element 0 of tensors does not require grad and does not have a grad_fn`
+
 ## Example
 ```python
 loss = accelerator.gather(model(batch).loss).mean()
@@ -21,9 +24,6 @@ loss = model(batch).loss
 accelerator.backward(loss)
 average = accelerator.gather(loss.detach()).mean()  # for the log
 ```
-
-## Errors you may see
-- `element 0 of tensors does not require grad and does not have a grad_fn`
 
 ## Fix safety
 Shown only: which variable goes backward and which into the log is for a person to say.
