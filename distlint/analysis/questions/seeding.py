@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import CallSite
 from distlint.analysis.interpreter.values import Value, Variance
+from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.memory import remembered
 from distlint.knowledge import randomness
 from distlint.knowledge.randomness import Draw, Seeding
@@ -27,6 +28,8 @@ _HELPER: Final = re.compile(
     r"(?:[sS]eeds?|[sS]eed_\w+|determin\w+|reproduc\w+)$)"
 )
 """Names of functions that do nothing but seed: their calls are the seedings."""
+_WEIGHTS: Final = frozenset({"weight", "bias", "data", "param", "parameter", "embedding"})
+"""Parts of names of what is filled with random numbers once, before the training."""
 _DRAWS_FROM: Final = {"torch": ("torch", "cuda"), "numpy": ("numpy",), "python": ("python",)}
 
 
@@ -77,8 +80,8 @@ def is_helper(function: Function) -> bool:
 def draw_of(site: CallSite) -> Draw | None:
     """What a call draws from a global stream; None where it draws nothing or has its own generator."""
     row = randomness.DRAWS.get(site.name)
-    if row is None and site.method in randomness.DRAW_METHODS and site.name.startswith("."):
-        row = randomness.DRAW_METHODS[site.method]
+    if row is None and site.name.startswith(".") and not fills_weights(site.node):
+        row = randomness.DRAW_METHODS.get(site.method)
     if row is None:
         return None
     if row.generator:
@@ -86,6 +89,15 @@ def draw_of(site: CallSite) -> Draw | None:
         if given is not None and not (given.known and given.const is None):
             return None
     return row
+
+
+def fills_weights(draw: ast.Call) -> bool:
+    """Whether an in-place draw gives a model its first weights, which all ranks want alike.
+
+    DeepSpeedExamples training/BingBertGlue/nvidia/modeling.py:705: `module.weight.data.normal_(…)`.
+    """
+    owner = draw.func.value if isinstance(draw.func, ast.Attribute) else None
+    return owner is not None and not _WEIGHTS.isdisjoint(dotted_name(owner).split("."))
 
 
 def draws_by_syntax(live: LiveProgram, function: Function) -> Iterator[tuple[ast.Call, Draw]]:
@@ -98,7 +110,7 @@ def draws_by_syntax(live: LiveProgram, function: Function) -> Iterator[tuple[ast
             meaning = live.resolve(function.module, node.func)
             row = randomness.DRAWS.get(meaning) if isinstance(meaning, str) else None
             if row is None and meaning is None and isinstance(node.func, ast.Attribute):
-                row = randomness.DRAW_METHODS.get(node.func.attr)
+                row = None if fills_weights(node) else randomness.DRAW_METHODS.get(node.func.attr)
             if row is not None and not any(
                 k.arg == row.generator and not isinstance(k.value, ast.Constant)
                 for k in node.keywords
