@@ -604,6 +604,8 @@ def test_no_rank_is_left_behind(number: signal.Signals, tmp_path: Path) -> None:
         (["-n", "2", "missing.py"], "missing.py: no such file"),
         (["-n", "0", "missing.py"], "0 is not in the range"),
         (["missing.py"], "Missing option '-n'"),
+        (["-n", "2", "-m", "missing.train"], "missing.train: no such module here"),
+        (["-n", "2", "-m", "./train.py"], "./train.py: no such module here"),
     ],
 )
 def test_bad_input_is_one_line(arguments: list[str], says: str, tmp_path: Path) -> None:
@@ -625,3 +627,10 @@ def _alive(pid: int) -> bool:
         return not Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].startswith(" Z")
     except (ProcessLookupError, FileNotFoundError):
         return False
+
+
+def test_a_module_of_the_working_directory(tmp_path: Path) -> None:
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "train.py").write_text("print(__name__, __package__)\n")
+    done = _distlint(tmp_path, "run", "-n", "1", "-m", "package.train")
+    assert (done.returncode, done.stdout) == (0, "[rank 0] __main__ package\n")
