@@ -85,7 +85,13 @@ dist.destroy_process_group()
 """
 
 
-@pytest.mark.parametrize("skip", ["[(2, 1)]", "[(2, 1), (4, 0)]"], ids=["hangs", "is silent"])
+@pytest.mark.parametrize(
+    "skip",
+    [
+        pytest.param("[(2, 1)]", id="hangs", marks=pytest.mark.slow),
+        pytest.param("[(2, 1), (4, 0)]", id="is silent"),
+    ],
+)
 def test_a_skipped_backward_is_named_where_it_is_skipped(skip: str, tmp_path: Path) -> None:
     """The gradients of one step are added to those of the next, until the end at least."""
     status, report = _run(tmp_path, SKIPPED.replace("SKIP", skip))
@@ -115,6 +121,7 @@ dist.destroy_process_group()
 """
 
 
+@pytest.mark.slow
 def test_replicas_that_part_without_a_hang(tmp_path: Path) -> None:
     """Around DDP, gradients are not reduced: each rank trains a model of its own from there."""
     status, report = _run(tmp_path, REPLICAS.replace("MODEL", "model"), "--replicas", nproc=3)
