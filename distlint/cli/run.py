@@ -270,6 +270,19 @@ def _check(script: str, as_module: bool) -> None:
         raise CannotRun("`distlint run` works on Linux and macOS; here, use WSL")
     if not as_module and not Path(script).is_file():
         raise CannotRun(f"{script}: no such file; for a module of that name add -m")
+    if as_module and not _is_there(script.partition(".")[0]):
+        raise CannotRun(f"{script}: no such module here; give its name, as in mypackage.train")
+
+
+def _is_there(package: str) -> bool:
+    """Whether the ranks find a module, in the working directory or installed. Imports nothing."""
+    import importlib.util
+    from importlib.machinery import PathFinder
+
+    if not package.isidentifier():
+        return False
+    here = PathFinder.find_spec(package, [str(Path.cwd())])
+    return here is not None or importlib.util.find_spec(package) is not None
 
 
 def _check_module(name: str, who: str) -> None:

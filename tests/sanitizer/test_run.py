@@ -85,7 +85,13 @@ dist.destroy_process_group()
 """
 
 
-@pytest.mark.parametrize("skip", ["[(2, 1)]", "[(2, 1), (4, 0)]"], ids=["hangs", "is silent"])
+@pytest.mark.parametrize(
+    "skip",
+    [
+        pytest.param("[(2, 1)]", id="hangs", marks=pytest.mark.slow),
+        pytest.param("[(2, 1), (4, 0)]", id="is silent"),
+    ],
+)
 def test_a_skipped_backward_is_named_where_it_is_skipped(skip: str, tmp_path: Path) -> None:
     """The gradients of one step are added to those of the next, until the end at least."""
     status, report = _run(tmp_path, SKIPPED.replace("SKIP", skip))
@@ -115,6 +121,7 @@ dist.destroy_process_group()
 """
 
 
+@pytest.mark.slow
 def test_replicas_that_part_without_a_hang(tmp_path: Path) -> None:
     """Around DDP, gradients are not reduced: each rank trains a model of its own from there."""
     status, report = _run(tmp_path, REPLICAS.replace("MODEL", "model"), "--replicas", nproc=3)
@@ -604,6 +611,8 @@ def test_no_rank_is_left_behind(number: signal.Signals, tmp_path: Path) -> None:
         (["-n", "2", "missing.py"], "missing.py: no such file"),
         (["-n", "0", "missing.py"], "0 is not in the range"),
         (["missing.py"], "Missing option '-n'"),
+        (["-n", "2", "-m", "missing.train"], "missing.train: no such module here"),
+        (["-n", "2", "-m", "./train.py"], "./train.py: no such module here"),
     ],
 )
 def test_bad_input_is_one_line(arguments: list[str], says: str, tmp_path: Path) -> None:
@@ -625,3 +634,10 @@ def _alive(pid: int) -> bool:
         return not Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].startswith(" Z")
     except (ProcessLookupError, FileNotFoundError):
         return False
+
+
+def test_a_module_of_the_working_directory(tmp_path: Path) -> None:
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "train.py").write_text("print(__name__, __package__)\n")
+    done = _distlint(tmp_path, "run", "-n", "1", "-m", "package.train")
+    assert (done.returncode, done.stdout) == (0, "[rank 0] __main__ package\n")
