@@ -124,8 +124,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/values.py",
-        "(a, b) if len(a.wraps) >= len(b.wraps) else (b, a)",
-        "(a, b) if len(a.wraps) <= len(b.wraps) else (b, a)",
+        "(of_a, of_b) if len(of_a) >= len(of_b) else (of_b, of_a)",
+        "(of_a, of_b) if len(of_a) <= len(of_b) else (of_b, of_a)",
         "a model wrapped on one way is taken for bare",
     ),
     Fault(

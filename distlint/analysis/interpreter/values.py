@@ -301,15 +301,32 @@ def variance_of(values: Iterable[Value]) -> tuple[Variance, Origin | None, froze
 
 
 def _layers(a: Value, b: Value) -> tuple[Wrap, ...]:
-    """The layers where two paths meet: those of the path that has more, which the other may lack."""
-    more, less = (a, b) if len(a.wraps) >= len(b.wraps) else (b, a)
-    if more.wraps == less.wraps or less.const is None:
-        return more.wraps
-    both = {wrap.node for wrap in less.wraps if wrap.always}
-    return tuple(
-        wrap if wrap.node in both or not wrap.always else replace(wrap, always=False)
-        for wrap in more.wraps
+    """The layers where two paths meet: those of the path that has more, which the other may lack.
+
+    Of two ways to wrap, an engine stands for both: it passes on what DDP does not, and nobody puts the one
+    around the other (Megatron-DeepSpeed b934f46 megatron/training.py, `if args.deepspeed: return model`).
+    """
+    listed = (a.items is None) is not (b.items is None)  # a list beside one of known length
+    of_a, of_b = (_of_elements(each) if listed else each.wraps for each in (a, b))
+    more, less = (of_a, of_b) if len(of_a) >= len(of_b) else (of_b, of_a)
+    if more == less or (b if more is of_a else a).const is None:
+        return more
+    if _has_engine(less) and not _has_engine(more):
+        return less
+    both = len(less)
+    return more[:both] + tuple(
+        replace(wrap, always=False) if wrap.always else wrap for wrap in more[both:]
     )
+
+
+def _of_elements(value: Value) -> tuple[Wrap, ...]:
+    """The layers of a value, or of what is in it, where each element has them."""
+    found = {item.wraps for item in value.items or ()}
+    return value.wraps or (found.pop() if len(found) == 1 else ())
+
+
+def _has_engine(wraps: tuple[Wrap, ...]) -> bool:
+    return any(wrap.kind == "deepspeed" for wrap in wraps)
 
 
 def join(a: Value, b: Value, key: Hashable) -> Value:

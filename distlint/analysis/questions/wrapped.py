@@ -101,11 +101,23 @@ def layer_without(wraps: tuple[Wrap, ...], attr: str, written: Written) -> Wrapp
         return None
     for wrap in reversed(wraps):
         row = wrappers.WRAPPERS[wrap.kind]
+        if not wrap.always and _in_an_engine(wraps, wrap):
+            continue
         if attr in row.own or attr in row.inner or (id(wrap.node), attr) in written:
             return None
         if not row.forwards and not row.in_place:
             return row
     return None
+
+
+def _in_an_engine(wraps: tuple[Wrap, ...], wrap: Wrap) -> bool:
+    """Whether an engine is around a layer that only some paths put on: then the two are alternatives.
+
+    Megatron-DeepSpeed b934f46 megatron/training.py: `if args.deepspeed: return model` above the wrap, and
+    the caller goes on with `deepspeed.initialize(model=model, …)`.
+    """
+    around = wraps[wraps.index(wrap) + 1 :]
+    return any(outer.kind == "deepspeed" for outer in around)
 
 
 def under_condition(call: CallSite | None, site: AttributeSite, *, of_launch: bool = False) -> bool:

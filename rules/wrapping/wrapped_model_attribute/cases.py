@@ -402,3 +402,19 @@ def updated_dict(net, others):
 def bare_in_a_record(net):
     state = State(net)
     return state.model.config
+
+
+def wrapped_by_the_other_option(nets, options):
+    if options.engine:
+        return nets
+    return [DDP(net) for net in nets]
+
+
+def engine_of_the_first(nets, options):
+    model = wrapped_by_the_other_option(nets, options)
+    if options.engine:
+        engine, *_ = deepspeed.initialize(model=model[0])
+        model = [engine]
+    model = model[0]
+    model.start_of(options)  # on whatever the engine passes it on to
+    return model._config
