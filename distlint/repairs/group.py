@@ -170,9 +170,11 @@ def calls_by_function(live: LiveProgram) -> dict[Function, list[CallSite]]:
 
 def callers_by_function(live: LiveProgram) -> dict[Function, list[CallSite]]:
     """Every call that some rank makes, by the function of the project that is called."""
-    found: dict[Function, list[CallSite]] = {}
-    for sites in live.answer(calls_by_function).values():
-        for site in sites:
-            if site.callee is not None:
-                found.setdefault(site.callee, []).append(site)
-    return found
+    found: dict[Function, dict[int, CallSite]] = {}
+    for function in live.program.functions():
+        summaries = live.summaries_of(function)
+        for _, summary in summaries.summaries() if summaries is not None else ():
+            for site in summary.calls:
+                if site.callee is not None:
+                    found.setdefault(site.callee, {})[id(site.node)] = site
+    return {function: list(sites.values()) for function, sites in found.items()}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from distlint.analysis.interpreter.ir import CallSite
 from distlint.analysis.live.joint_entry import JointEntry, ranked
 from distlint.analysis.model import Model
@@ -32,6 +34,16 @@ def ranked_callers(model: Model, function: Function) -> list[CallSite]:
                 seen.add(site.function)
                 work.append(site.function)
     return found
+
+
+def joint_caller(model: Model, function: Function) -> CallSite | None:
+    """The one call of a function, as a statement of the same file, that all ranks make; None for none or several."""
+    sites = {id(site.node): site for site in model.callers.get(function, ()) if not ranked(site)}
+    if len(sites) != 1:
+        return None
+    (site,) = sites.values()
+    alone = isinstance(site.statement, ast.Expr) and site.statement.value is site.node
+    return site if alone and site.module is function.module else None
 
 
 def group_comes_later(model: Model, site: CallSite) -> bool:

@@ -107,6 +107,16 @@ def test_what_is_safe_for_one_caller_is_asked_of_all(
     assert f"helper.py:8:5: error DL301 unguarded-save [{mark}]" in distlint("check").out
 
 
+def test_the_edit_goes_to_the_caller_that_all_ranks_make(distlint: Program, tmp_path: Path) -> None:
+    path = tmp_path / "one.py"
+    path.write_text(HELPER + TRAINER.replace("from helper import keep, keep_sharded\n", ""))
+    distlint("fix", "--apply")
+    text = path.read_text()
+    assert "run_on_main(keep, model.state_dict(), os.path.join(folder, " in text
+    assert "    torch.save(state, path)\n" in text
+    assert distlint("check").code == 0
+
+
 HOUSE = '''"""The name `{word}`."""
 import ast
 from distlint.edits import Replace, Span

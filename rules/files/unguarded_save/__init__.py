@@ -39,6 +39,12 @@ that ranks may answer differently. It is unsafe elsewhere, where the keys of the
 (`module.` goes), where a model's own `save_pretrained` is moved to rank 0, and for `with open(...)`
 blocks.
 
+A helper that some callers reach on one rank alone is left as it is: the call that all ranks make becomes
+`run_on_main(helper, ...)`, where it stands in the same file. A statement goes under the test of rank 0 that the
+function has already. Downloads into a library's cache let the first rank of each machine go first. Nothing is
+offered for what stands in front of `init_process_group()`, where every process takes itself for rank 0, and for
+`with` blocks of more than a few lines or with loops, which may hold each rank's share.
+
 ## Known limits
 A path that a function receives counts as the same on all ranks unless a caller is seen to pass a
 rank's own. Elements of collections count as the rank's own, and so does every path with the local rank,
@@ -64,7 +70,12 @@ from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
 from distlint.repairs import downloads, guarding
-from distlint.repairs.premises import everyone_comes, group_comes_later
+from distlint.repairs.premises import (
+    everyone_comes,
+    group_comes_later,
+    joint_caller,
+    ranked_callers,
+)
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -166,6 +177,9 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
         return downloads.first(model, found, safe)
     if any(guard.value.variance is Variance.RANK_LOCAL for guard in site.guards):
         return None  # each rank decides for itself: what needs all ranks would hang here
+    moved = _at_the_caller(model, found)
+    if moved is not None:
+        return moved
     if isinstance(site.statement, ast.Expr) and site.statement.value is node:
         if site.name in ("torch.save", "safetensors.torch.save_file"):
             made = _through_save(model, found)
@@ -199,6 +213,25 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
         # (nemo-toolkit 3.0.0 nemo/collections/tts/g2p/models/ctc.py:140: the vocabulary).
         return None
     return Fix(Applicability.UNSAFE, "Let rank 0 alone write it", (guarded,))
+
+
+def _at_the_caller(model: Model, found: FileCall) -> Fix | None:
+    """The fix of a helper that some callers reach on one rank alone: where all ranks call it."""
+    if not ranked_callers(model, found.function):
+        return None
+    site = joint_caller(model, found.function)
+    call = model.call_at(site.node) if site is not None else None
+    joint_entry = model.joint_entry_at(call) if call is not None else None
+    if site is None or joint_entry is None:
+        return None
+    edit = guarding.call_on_main(site.module.source.text, site.node)
+    if edit is None:
+        return None
+    return Fix(
+        Applicability.SAFE if everyone_comes(model, site, joint_entry) else Applicability.UNSAFE,
+        f"Call `{site.method}` on rank 0 while the others wait, in line {site.node.lineno}: `run_on_main()`",
+        (edit,),
+    )
 
 
 def _through_save(model: Model, found: FileCall) -> tuple[Replace, bool] | None:

@@ -14,8 +14,8 @@ import torch.distributed as dist
 dist.init_process_group("gloo", timeout=timedelta(seconds=60))
 rank = dist.get_rank()
 time.sleep(1.5 * rank)
-folder = os.path.join("runs", time.strftime("%H-%M-%S"))  # expect: DL304
-os.makedirs(folder, exist_ok=True)
+folder = os.path.join("runs", time.strftime("%H-%M-%S"))
+os.makedirs(folder, exist_ok=True)  # expect: DL304
 if rank == 0:
     torch.save(torch.ones(1), os.path.join(folder, "start.pt"))
 dist.barrier()

@@ -10,8 +10,8 @@ import torch.distributed as dist
 
 
 def gather(score):
-    scores = [torch.zeros(1)] * dist.get_world_size()
-    dist.all_gather(scores, score)  # expect: DL108
+    scores = [torch.zeros(1)] * dist.get_world_size()  # expect: DL108
+    dist.all_gather(scores, score)
     return torch.cat(scores).tolist()
 
 

@@ -12,12 +12,12 @@ from torch.utils.data import DataLoader, DistributedSampler
 
 dist.init_process_group("gloo", timeout=timedelta(seconds=60))
 data = list(range(32))
-sampler = DistributedSampler(data, shuffle=True)
+sampler = DistributedSampler(data, shuffle=True)  # expect: DL403
 loader = DataLoader(data, batch_size=4, sampler=sampler)
 orders = []
 for epoch in range(3):
     orders.append([])
-    for batch in loader:  # expect: DL403
+    for batch in loader:
         orders[-1] += batch.tolist()
 assert orders[0] != orders[1], "both epochs have one order"
 dist.all_reduce(torch.ones(1))

@@ -15,9 +15,9 @@ rank = dist.get_rank()
 steps = 4
 for step in range(1, steps + 1):
     dist.barrier()
-    if rank == 0 and step % 3 == 0 or step == steps:  # expect: DL308
+    if rank == 0 and step % 3 == 0 or step == steps:
         time.sleep(0.4 * rank)
-        torch.save(torch.tensor(rank), "step.pt")
+        torch.save(torch.tensor(rank), "step.pt")  # expect: DL308
 dist.barrier()
 assert torch.load("step.pt").item() == 0, "the checkpoint is not rank 0's"
 dist.destroy_process_group()
