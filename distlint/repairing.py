@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from distlint.findings import Applicability, Finding, Fix
 from distlint.fixing.comments import apply_to_comments, only_comments
 from distlint.fixing.replacements import Replacement, replacements
 from distlint.fixing.requests import FixRequest, FixResult, SkipKind, SkippedFix
+from distlint.knowledge.collectives.runtime import ROWS
 from distlint.project.files import Problem
 from distlint.project.naming import path_of
 from distlint.project.reading import decode
@@ -21,6 +23,11 @@ from distlint.trial import Harm, Trial, harm_of, widened
 
 ROUNDS = 10
 """After this many rounds two fixes undo each other; what is left stays for people."""
+
+
+_RUNTIME_NAME = re.compile(r"\$(\w+)")
+_MEETINGS = frozenset(row.name.rpartition(".")[2] for row in ROWS)
+"""The functions of the runtime that every rank must call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +151,11 @@ class _Offer:
     @property
     def shown(self) -> str:
         return self.row.finding.place.path
+
+    @property
+    def meets(self) -> bool:
+        """Whether the new code calls what needs all ranks: as a rule it is that which does harm elsewhere."""
+        return not _MEETINGS.isdisjoint(_RUNTIME_NAME.findall(repr(self.fix.edits)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +296,9 @@ class _Bench:
             for offer in idle:
                 self._refuse([offer], f"{offer.fix.code} is found as before")
             return self._without_harmful(rest, harms) if harms else rest
+        quiet = [offer for offer in offers if not offer.meets]
+        if quiet and len(quiet) < len(offers) and not self._attempt(quiet).harms:
+            return self._halved(quiet, [offer for offer in offers if offer.meets], harms)
         return self._halved([], offers, harms)
 
     def _halved(

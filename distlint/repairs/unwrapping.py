@@ -115,6 +115,9 @@ def _before_the_wrap(site: AttributeSite) -> Move | None:
             if wrapping is None or not isinstance(wrapping, ast.Assign):
                 return None
             between = block[block.index(wrapping) + 1 : index]
+            if any("requires_grad" in ast.unparse(s) and not _freezing(s) for s in between):
+                # kohya-ss/sd-scripts train_textual_inversion_XTI.py:352: `requires_grad_(True)` on all, first.
+                return None
             read = {n.id for n in walk(statement) if isinstance(n, ast.Name)}
             bound = {
                 n.id
@@ -126,6 +129,18 @@ def _before_the_wrap(site: AttributeSite) -> Move | None:
                 return None
             return Move(span_of(statement), span_of(wrapping))
     return None
+
+
+def _freezing(statement: ast.stmt) -> bool:
+    """Whether a statement is `….requires_grad_(False)`."""
+    match statement:
+        case ast.Expr(
+            value=ast.Call(
+                func=ast.Attribute(attr="requires_grad_"), args=[ast.Constant(value=False)]
+            )
+        ):
+            return True
+    return False
 
 
 def _same_object(wrapping: ast.Assign, site: AttributeSite, call: ast.AST) -> bool:
