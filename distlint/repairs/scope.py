@@ -111,6 +111,7 @@ def scope_at(model: Model, function: Function, line: int, *, with_group: bool) -
             found.setdefault(fact, name)
         if all(_is_ddp(value.wraps) for _, value in values):
             ddp.add(name)
+    ddp |= _read_in_ddp(model, function, line)
     _add(found, _read_from_environment(function, line))
     accelerator, trainer = found.get("accelerator", ""), found.pop("trainer", "")
     _add(found, _of_framework(model, function))
@@ -346,6 +347,21 @@ def _answers(rank: RankClass, value: Value, kind: str) -> bool:
 
 def _is_ddp(wraps: tuple[Wrap, ...]) -> bool:
     return len(wraps) == 1 and wraps[0].kind == "ddp" and wraps[0].always
+
+
+def _read_in_ddp(model: Model, function: Function, line: int) -> set[str]:
+    """What every run of a function reads an attribute of at a line while it is in DDP."""
+    summaries = model.summaries_of(function)
+    runs = [run for _, run in summaries.summaries()] if summaries is not None else []
+    each = [
+        {
+            ast.unparse(site.node.value): _is_ddp(site.receiver.wraps)
+            for site in run.attributes
+            if site.node.lineno == line
+        }
+        for run in runs
+    ]
+    return {name for name in (each[0] if each else ()) if all(read.get(name) for read in each)}
 
 
 # Frameworks and the group

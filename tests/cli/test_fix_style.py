@@ -79,6 +79,12 @@ CHOOSES = MADE + (
             id="module of what is DDP on every path",
         ),
         pytest.param(
+            MADE + "    model = torch.nn.Linear(2, 2)\n    model = DDP(model)\n"
+            "    print(model.config)\n",
+            ["-    print(model.config)", "+    print(model.module.config)"],
+            id="module under the name that the model had",
+        ),
+        pytest.param(
             MADE + "    model = torch.nn.Linear(2, 2)\n    if os.environ.get('DDP'):\n"
             "        model = DDP(model)\n    print(model.config)\n",
             [],
