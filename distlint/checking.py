@@ -42,6 +42,7 @@ from distlint.project.prefilter import minimal_literals
 from distlint.project.reading import Unreadable, python_text
 from distlint.project.selection import Selection, match
 from distlint.project.settings import Settings, SettingsTree
+from distlint.project.styles import style_of
 from distlint.project.suppressions import (
     MARK,
     Suppression,
@@ -220,6 +221,7 @@ def _dependencies(request: Request) -> list[str]:
         repr(sorted(selection.codes)),
         repr(sorted(selection.with_info)),
         repr(request.settings),
+        style_of(request.settings),
         os.getcwd(),
     ]
 
@@ -500,21 +502,26 @@ def _of_model(
     """What the selected rules find in files that belong together, on what is reported."""
     shown = {module.path for module in model.modules}
     rules = request.selection.rules
+    style = style_of(request.settings)
     for number, rule in enumerate(rules):
         if request.progress:
             request.progress(f"checking {rule.code}", number, len(rules))
-        for finding in _run_rule(rule, model, sources, report):
+        for finding in _run_rule(rule, model, sources, report, style):
             place = finding.place.path
             if place in shown and request.selection.reports(finding.code, finding.severity):
                 yield finding
 
 
-def _run_rule(rule: Rule, model: Model, sources: Sequence[Source], report: Report) -> list[Finding]:
-    """The findings of one rule; what it found before it failed, where it fails."""
+def _run_rule(
+    rule: Rule, model: Model, sources: Sequence[Source], report: Report, style: str
+) -> list[Finding]:
+    """The findings of one rule, fixes in a style; what it found before it failed, where it fails."""
+    from distlint.repairs.dressing import dressed
+
     findings: list[Finding] = []
     try:
         for finding in rule.check(model):
-            findings.append(finding)
+            findings.append(dressed(model, finding, style))
     except BrokenRules:
         raise
     except Exception as error:

@@ -6,6 +6,7 @@ keeps comments, indentation, encoding and line ends, adds imports, and decides w
 In every piece of `code`, `$name` stands for the runtime function of that name: the engine imports it
 once, from `distlint.runtime` or the module in the setting `runtime-module`, and writes the name under
 which the file knows it (an alias where the file already uses the name for something else).
+Before that, `distlint.repairs.dressing` writes what the place has in its stead, as `fix-style` wants it.
 """
 
 from __future__ import annotations

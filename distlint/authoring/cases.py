@@ -101,7 +101,7 @@ def _request(copy: Path, cases: _Cases, known: Mapping[str, Rule]) -> Request:
     silenced = [rule for rule in known.values() if any(match(word, rule) for word in named)]
     rules = {rule.code: rule for rule in (*silenced, cases.rule)}
     selection = Selection(tuple(rules.values()), frozenset(rules))
-    settings = Settings(root=copy.parent)
+    settings = Settings(root=copy.parent, fix_style="runtime")
     tree = SettingsTree(settings, fixed=settings)
     paths = [str(copy)]
     return Request(

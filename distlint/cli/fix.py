@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
 from distlint.checking import Request, check
 from distlint.cli.choosing import found_at, wanted
+from distlint.cli.failure import CannotRun
 from distlint.cli.inputs import BadSetting, Inputs, prepare, shared_options
 from distlint.cli.output import (
     Printing,
@@ -26,6 +29,8 @@ from distlint.fixing.diff import diff_text, unified_diff
 from distlint.fixing.writing import WriteRefused, write_fixed
 from distlint.project.files import Problem, leads_outside
 from distlint.project.naming import escaped
+from distlint.project.settings import FIX_STYLES
+from distlint.project.vendoring import CannotVendor, Vendored, ensure_vendored
 from distlint.repairing import FixedFile, Repair, each_alone, repair
 from distlint.reporting.report import Report
 from distlint.reporting.style import Style
@@ -40,6 +45,18 @@ from distlint.reporting.style import Style
     help="Take fixes too that may change numbers, timing or files.",
 )
 @click.option("--diff", is_flag=True, help="With --apply: show the diff as well.")
+@click.option(
+    "--fix-style",
+    type=click.Choice(FIX_STYLES),
+    help="Write fixes with the runtime's functions, or with what the code has.",
+)
+@click.option(
+    "--vendor",
+    "vendored",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="With --apply: copy the runtime to PATH, a package, and import it from there.",
+)
 @click.option(
     "--line",
     "lines",
@@ -62,6 +79,8 @@ def fix(
     apply: bool,
     unsafe_fixes: bool | None,
     diff: bool,
+    fix_style: str | None,
+    vendored: Path | None,
     lines: tuple[str, ...],
     interactive: bool,
     output_format: str | None,
@@ -77,8 +96,12 @@ def fix(
     could not be done.
     """
     _refuse_odd_mixtures(values["paths"], output_format, apply=apply, interactive=interactive)
+    copy = None if vendored is None else _copy_of_runtime(vendored, fix_style, apply=apply)
+    module = None if copy is None else copy.module
+    fix_style = fix_style if copy is None else "runtime"
     try:
-        requests = prepare(Inputs(**values)).requests
+        inputs = Inputs(**values, fix_style=fix_style, runtime_module=module)
+        requests = prepare(inputs).requests
     except BadSetting as bad:
         print_report(bad.report, Printing())
         sys.exit(2)
@@ -106,6 +129,8 @@ def fix(
         write_repair(result, requests)
         if output_format is None:
             print_report(result.after, Printing(quiet=quiet))
+    if copy is not None and vendored is not None:
+        _settle(copy, vendored, result)
     for note in result.notes:
         print(f"distlint: {note.path}: {note.reason}", file=sys.stderr)
     if verbose:
@@ -126,6 +151,27 @@ def _refuse_odd_mixtures(
     if output_format is not None and (interactive or (apply and "-" in paths)):
         other = "--interactive" if interactive else "`--apply -`"
         raise click.UsageError(f"{other} prints text: leave out --output-format")
+
+
+def _copy_of_runtime(path: Path, fix_style: str | None, *, apply: bool) -> Vendored:
+    """The runtime as a package at `path`, copied there unless it is. Raises UsageError, CannotRun."""
+    if not apply:
+        raise click.UsageError("--vendor writes a package: it goes with --apply")
+    if fix_style == "native":
+        raise click.UsageError("--vendor is for fixes that import it: leave out --fix-style native")
+    try:
+        return ensure_vendored(path)
+    except CannotVendor as error:
+        raise CannotRun(str(error)) from None
+
+
+def _settle(copy: Vendored, path: Path, result: Repair) -> None:
+    """Say how the copy becomes a setting; one that was made in vain goes again."""
+    import_of_it = f"from {copy.module} import ".encode()
+    if any(import_of_it in file.after for file in result.files):
+        print(f'runtime-module = "{copy.module}"  # for the settings', file=sys.stderr)
+    elif copy.files:
+        shutil.rmtree(path)
 
 
 def _print_for_programs(result: Repair, output_format: str) -> None:

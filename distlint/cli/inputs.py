@@ -53,6 +53,8 @@ class Inputs:
     config: str | None = None
     stdin_filename: str | None = None
     baseline: str | None = None
+    fix_style: str | None = None
+    runtime_module: str | None = None
     no_cache: bool = False
     cache_dir: str | None = None
 
@@ -235,7 +237,11 @@ def _tree(inputs: Inputs, root: Path) -> SettingsTree:
         Settings(root=root),
         fixed=fixed,
         override=lambda settings: settings.overridden(
-            baseline=baseline, preview=inputs.preview, force_exclude=inputs.force_exclude
+            baseline=baseline,
+            preview=inputs.preview,
+            force_exclude=inputs.force_exclude,
+            fix_style=inputs.fix_style,
+            runtime_module=inputs.runtime_module,
         ),
         exclude=inputs.exclude,
     )

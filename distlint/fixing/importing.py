@@ -134,7 +134,10 @@ def _insert(tree: Tree, plan: Plan, module: str, items: Sequence[Needed], before
     group = next((g for g in _groups(run, lines) if order.section in map(section_of, g)), None)
     if group is not None:
         alike = [i for i in group if section_of(i) == order.section]
-        at = next((i for i in alike if _order(lines[i]).key > order.key), alike[-1] + 1)
+        keys = [_order(lines[i]).key for i in alike]
+        at = alike[-1] + 1
+        if keys == sorted(keys):  # where nobody sorts, it follows the last of its kind
+            at = next((i for i, key in zip(alike, keys, strict=True) if key > order.key), at)
         if at == group[0]:
             _take_leading(plan, tree, new, at)
         else:

@@ -76,6 +76,11 @@ class Settings:
     """A file with the fingerprints of findings that are accepted."""
     runtime_module: str = "distlint.runtime"
     """The module that fixed code imports; another one after `distlint vendor`."""
+    fix_style: str = "auto"
+    """How fixes are written: `runtime` with the bundled functions, `native` with what is in scope.
+
+    `auto`: `runtime` where they are there when the code runs (`distlint.project.styles`).
+    """
     collectives: tuple[str, ...] = ()
     """The project's own collectives: dotted names, or `.method` for a method of any object."""
     rank_predicates: Mapping[str, str] = field(default_factory=dict)
@@ -114,6 +119,9 @@ _KEYS = tuple(
     for entry in fields(Settings)
     if entry.name not in ("root", "source", "origins")
 )
+
+FIX_STYLES = ("auto", "runtime", "native")
+"""The values of `fix-style`."""
 
 NAMES = ("distlint.toml", "pyproject.toml")
 """Where settings are looked for in a directory, the first that has any."""
@@ -345,10 +353,10 @@ def _problems_of(key: str, value: Any) -> Iterator[tuple[Key, str]]:
             for pattern, codes in value.items():
                 for at, reason in _not_strings(codes):
                     yield (pattern, *at), f'["{pattern}"] {reason}'
-        case "output-format":
-            if value not in OUTPUT_FORMATS:
-                hint = _nearest(str(value), OUTPUT_FORMATS)
-                yield (), f"must be one of {', '.join(OUTPUT_FORMATS)}{hint}"
+        case "output-format" | "fix-style":
+            known = OUTPUT_FORMATS if key == "output-format" else FIX_STYLES
+            if value not in known:
+                yield (), f"must be one of {', '.join(known)}{_nearest(str(value), known)}"
         case "baseline" | "runtime-module" | "extend":
             if not isinstance(value, str) or not value:
                 yield (), "must be a string"

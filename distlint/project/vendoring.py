@@ -55,10 +55,25 @@ def vendor_runtime(target: Path, *, force: bool) -> Vendored:
     return Vendored(_module_name(target), tuple(sorted(files)))
 
 
+def ensure_vendored(target: Path) -> Vendored:
+    """The copy at `target`, made where there is none; `files` is empty where it was there.
+
+    Raises:
+        CannotVendor: as `vendor_runtime`.
+    """
+    init = target / "__init__.py"
+    if init.is_file() and _is_copy(init):
+        return Vendored(_module_name(target), ())
+    return vendor_runtime(target, force=False)
+
+
+def _is_copy(init: Path) -> bool:
+    return _MARK_START in init.read_text(encoding="utf-8", errors="replace")
+
+
 def _check_replaceable(target: Path, force: bool) -> None:
     init = target / "__init__.py"
-    is_copy = init.is_file() and _MARK_START in init.read_text(encoding="utf-8", errors="replace")
-    if not is_copy:
+    if not (init.is_file() and _is_copy(init)):
         raise CannotVendor(
             f"{target} exists and is not a copy of the runtime: name a directory that is not there"
         )

@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 
 from distlint.analysis.interpreter.ir import CallSite
-from distlint.analysis.live.joint_entry import PROCESS_GROUP_STARTS, JointEntry, ranked
-from distlint.analysis.live.program import LiveProgram
+from distlint.analysis.live.joint_entry import JointEntry, ranked
 from distlint.analysis.model import Model
-from distlint.analysis.program.definitions import Function, last_name
-from distlint.nodes import walk
+from distlint.analysis.program.definitions import Function
+from distlint.repairs.group import Group, callers_by_function, conditions_of, group_at
 
 
 def everyone_comes(model: Model, site: CallSite, joint_entry: JointEntry) -> bool:
@@ -23,7 +22,7 @@ def everyone_comes(model: Model, site: CallSite, joint_entry: JointEntry) -> boo
 
 def ranked_callers(model: Model, function: Function) -> list[CallSite]:
     """The calls, at any depth, that lead to a function and that some ranks alone make, or may make."""
-    callers = model.answer(_callers)
+    callers = model.answer(callers_by_function)
     found: list[CallSite] = []
     seen = {function}
     work = [function]
@@ -47,50 +46,11 @@ def joint_caller(model: Model, function: Function) -> CallSite | None:
     return site if alone and site.module is function.module else None
 
 
-def _callers(live: LiveProgram) -> dict[Function, list[CallSite]]:
-    """Every call that some rank makes, by the function of the project that is called."""
-    found: dict[Function, dict[int, CallSite]] = {}
-    for function in live.program.functions():
-        summaries = live.summaries_of(function)
-        for _, summary in summaries.summaries() if summaries is not None else ():
-            for site in summary.calls:
-                if site.callee is not None:
-                    found.setdefault(site.callee, {})[id(site.node)] = site
-    return {function: list(sites.values()) for function, sites in found.items()}
-
-
 def group_comes_later(model: Model, site: CallSite) -> bool:
-    """Whether a function makes the process group behind a call: before, every process takes itself for rank 0.
+    """Whether the process group is made behind a call: before, every process takes itself for rank 0.
 
-    Decided by syntax, since runs are followed as if the group were there: ijepa src/train.py:129, each process
-    writes its settings and then calls `init_distributed()`, which asks for the group first.
+    ijepa src/train.py:129: each process writes its settings and then calls `init_distributed()`, which asks
+    for the group first.
     """
-    summaries = model.summaries_of(site.function)
-    if summaries is None:
-        return False
-    later = {
-        id(call.node): call
-        for _, summary in summaries.summaries()
-        for call in summary.calls
-        if call.node.lineno > (site.statement.end_lineno or 0)
-    }
-    return any(
-        call.name in PROCESS_GROUP_STARTS
-        or (call.callee is not None and _makes_group(model, call.callee, set()))
-        for call in later.values()
-    )
-
-
-def _makes_group(model: Model, function: Function, seen: set[Function]) -> bool:
-    if function in seen:
-        return False
-    seen.add(function)
-    started = {name.rpartition(".")[2] for name in PROCESS_GROUP_STARTS}
-    if any(isinstance(n, ast.Call) and last_name(n.func) in started for n in walk(function.node)):
-        return True
-    summaries = model.summaries_of(function)
-    return summaries is not None and any(
-        call.callee is not None and _makes_group(model, call.callee, seen)
-        for _, summary in summaries.summaries()
-        for call in summary.calls
-    )
+    conditions = conditions_of(site)
+    return group_at(model, site.function, site.statement.lineno, conditions) is Group.LATER

@@ -54,6 +54,12 @@ def unwrapped(source: str, code: str = "$unwrap(m)") -> str:
             id="sorted into the installed packages",
         ),
         pytest.param(
+            "from torch import nn\nimport os\nimport torch\nimport yaml\n\nm.config\n",
+            "from torch import nn\nimport os\nimport torch\nimport yaml\n"
+            "from distlint.runtime import unwrap\n\nunwrap(m).config\n",
+            id="behind the installed packages where nobody sorts",
+        ),
+        pytest.param(
             "import os\n\nm.config\n",
             "import os\n\nfrom distlint.runtime import unwrap\n\nunwrap(m).config\n",
             id="a group of its own behind the standard library",

@@ -74,7 +74,6 @@ from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
 from distlint.repairs import downloads, guarding
-from distlint.repairs.main_tests import test_of_main
 from distlint.repairs.premises import (
     everyone_comes,
     group_comes_later,
@@ -214,7 +213,7 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
     used = guarding.names_read_after(site.function.node, statement)
     if group_comes_later(model, site):
         return Fix(Applicability.DISPLAY, "Write it behind `init_process_group()`, on rank 0")
-    guarded = guarding.statement_on_main(text, statement, test_of_main(model, site))
+    guarded = guarding.statement_on_main(text, statement, "$rank_info().rank == 0")
     if guarded is None or guarding.names_bound(statement) & used:
         return None
     if found.path is not None and guarding.written_after(site.function.node, statement, found.path):

@@ -133,7 +133,7 @@ def beside_the_last_one(accelerator: Accelerator, model, out):
 def joined_with_a_slash(accelerator: Accelerator, out):
     accelerator.wait_for_everyone()
     place = Path(out) / "metadata.json"
-    if rank_info().rank == 0:
+    if accelerator.is_main_process:
         with place.open("w") as f:  # expect: DL301
             f.write("{}")
             f.write("end")  # for the reader

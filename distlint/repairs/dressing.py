@@ -1,0 +1,364 @@
+"""How an edit's `$name(...)` is written: as the runtime's call, or with what the code at the place has.
+
+One table says which native code does what a function of the runtime does, and what it takes. A variable of
+the file that holds a rank, or a test of rank 0 in use, is taken over in every style.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from distlint.analysis.model import Model
+from distlint.analysis.program.definitions import Function, Module
+from distlint.analysis.program.places import span_of
+from distlint.columns import segment
+from distlint.edits import Edit, Insert, Replace, Span, WrapInWith
+from distlint.findings import Applicability, Finding, Fix
+from distlint.nodes import walk
+from distlint.repairs.group import Group, group_at
+from distlint.repairs.guarding import statement_on_main
+from distlint.repairs.scope import Scope, conditions_at, scope_at
+
+RUNTIME, NATIVE = "runtime", "native"
+
+_MEETINGS: Final = frozenset(
+    {"all_ranks", "any_rank", "barrier", "main_process_first", "run_on_main", "save"}
+)
+"""Functions of the runtime that do nothing between ranks before there is a group."""
+
+_RANKS: Final = (
+    ("$rank_info().rank == 0", "main"),
+    ("$rank_info().world_size", "world_size"),
+    ("$rank_info().local_rank", "local_rank"),
+    ("$rank_info().rank", "rank"),
+)
+"""What `rank_info()` is asked, and the field of `Scope` that answers the same."""
+
+_NO_FORM: Final = (
+    "needs distlint where the code runs: declare it in the project's dependencies, or add "
+    "`--vendor PATH` to `distlint fix --apply`"
+)
+_TOO_EARLY: Final = (
+    "make the process group first: before it, each process takes itself for the only one"
+)
+
+_SHARDING: Final = re.compile("fsdp|fully_?shard|deepspeed|zero.?3|accelerat|tensor_parallel", re.I)
+"""Words of files in which the state of a model may be in pieces, so that one rank cannot save it alone."""
+
+_LEAVES: Final = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom, ast.Await)
+_NAME: Final = re.compile(r"\$([A-Za-z_]\w*)")
+_MARK: Final = "distlint_runtime_"
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where an edit goes, and what the code there can name."""
+
+    module: Module
+    function: Function
+    scope: Scope
+
+    @property
+    def text(self) -> str:
+        return self.module.source.text
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """Code that does what a call of the runtime does: fields of `Scope`, and arguments by number.
+
+    `fits` says of the arguments whether it does.
+    """
+
+    text: str
+    arguments: int = 1
+    fits: Callable[[_Place, list[str]], bool] = lambda _place, _arguments: True
+
+    def written(self, place: _Place, arguments: list[str]) -> str | None:
+        """The code; None where the place lacks something."""
+        if len(arguments) != self.arguments or not self.fits(place, arguments):
+            return None
+        fields = {name: getattr(place.scope, name) for name in Scope.__dataclass_fields__}
+        if any(f"{{{name}}}" in self.text and not value for name, value in fields.items()):
+            return None
+        return self.text.format(*arguments, **fields)
+
+
+_EXPRESSIONS: Final[dict[str, tuple[_Form, ...]]] = {
+    "unwrap": (
+        # torch 2.13.0 nn/parallel/distributed.py: what DDP holds; nothing else is around it.
+        _Form("{0}.module", fits=lambda place, given: given[0] in place.scope.only_ddp),
+        # accelerate 1.15.0 utils/other.py, extract_model_from_parallel.
+        _Form("{accelerator}.unwrap_model({0})"),
+    ),
+    "to_device_of": (_Form("{0}.to({1}.device)", 2),),
+    "generator": (
+        _Form(
+            "torch.Generator().manual_seed({0})",
+            2,
+            lambda place, given: (
+                given[1] == "per_rank=False" and place.module.imports.get("torch") == "torch"
+            ),
+        ),
+    ),
+}
+"""Forms for calls that stand in an expression, the first that fits is taken."""
+
+
+def dressed(model: Model, finding: Finding, style: str) -> Finding:
+    """The finding with its fix as the place and the style want it.
+
+    Args:
+        model: the project in which it was found.
+        finding: it, with edits that name functions of the runtime.
+        style: `runtime` or `native`.
+
+    Returns:
+        The same finding where its edits name none. Its fix is only shown where the group comes later than
+        the code that needs it, and where native code would have to do what it cannot.
+    """
+    fix = finding.fix
+    module = _module(model, finding.place.path)
+    if fix is None or module is None or not any(_names(edit) for edit in fix.edits):
+        return finding
+    if any(_is_too_early(model, module, edit) for edit in fix.edits):
+        return _with_fix(finding, Fix(Applicability.DISPLAY, f"{fix.message}; {_TOO_EARLY}"))
+    edits: list[Edit] = []
+    message = fix.message
+    for edit in fix.edits:
+        if not _names(edit):
+            edits.append(edit)
+            continue
+        place = _place(model, module, _first(edit), style)
+        made = _with_ranks(edit, place)
+        if style == NATIVE and _names(made):
+            native = _native(made, place)
+            if native is None:
+                return _with_fix(
+                    finding, Fix(Applicability.DISPLAY, f"{fix.message}; it {_NO_FORM}")
+                )
+            said, more = native
+            message = said or message
+            edits += more
+        else:
+            edits.append(made)
+    return _with_fix(finding, replace(fix, message=message, edits=tuple(edits)))
+
+
+def _with_fix(finding: Finding, fix: Fix) -> Finding:
+    message = finding.message
+    if finding.fix is not None and fix.edits:
+        message = message.replace(finding.fix.message, fix.message)
+    return replace(finding, message=message, fix=fix)
+
+
+# Places
+
+
+def _module(model: Model, path: str) -> Module | None:
+    return next((each for each in model.program.modules.values() if each.path == path), None)
+
+
+def _place(model: Model, module: Module, span: Span, style: str) -> _Place:
+    function = _function_at(module, span)
+    scope = scope_at(model, function, span.line, with_group=style == NATIVE)
+    return _Place(module, function, scope)
+
+
+def _function_at(module: Module, span: Span) -> Function:
+    """The innermost function whose body holds a place: defaults and decorators belong to the one around."""
+    around = [
+        function
+        for function in module.all_functions
+        if not isinstance(function.node, ast.Lambda | ast.Module)
+        and _start(function.body[0]) <= (span.line, span.column)
+        and span.line <= (function.node.end_lineno or 0)
+    ]
+    return max(around, key=lambda each: _start(each.node), default=module.body)
+
+
+def _start(node: ast.AST) -> tuple[int, int]:
+    return int(getattr(node, "lineno", 0)), int(getattr(node, "col_offset", 0))
+
+
+def _is_too_early(model: Model, module: Module, edit: Edit) -> bool:
+    if not _names(edit) & _MEETINGS:
+        return False
+    line = _first(edit).line
+    function = _function_at(module, _first(edit))
+    return group_at(model, function, line, conditions_at(model, function, line)) is Group.LATER
+
+
+# Edits
+
+
+def _first(edit: Edit) -> Span:
+    match edit:
+        case WrapInWith(first=first):
+            return first
+        case Replace(span=span) | Insert(span=span):
+            return span
+    raise AssertionError("an edit without code has no place to dress")
+
+
+def _code(edit: Edit) -> str:
+    match edit:
+        case WrapInWith(header=code) | Replace(code=code) | Insert(code=code):
+            return code
+    return ""
+
+
+def _names(edit: Edit) -> set[str]:
+    """The functions of the runtime that an edit names."""
+    return set(_NAME.findall(_code(edit)))
+
+
+def _with_code(edit: Edit, code: str) -> Edit:
+    match edit:
+        case WrapInWith():
+            return replace(edit, header=code)
+        case Replace() | Insert():
+            return replace(edit, code=code)
+    return edit
+
+
+def _with_ranks(edit: Edit, place: _Place) -> Edit:
+    """The edit with what the place has for each question to `rank_info()`."""
+    code = _code(edit)
+    for asked, field in _RANKS:
+        if asked in code and (answer := getattr(place.scope, field)):
+            code = code.replace(asked, answer)
+    joined = re.fullmatch(r'"([^"{}\\]*)" \+ str\(([^"$]+)\)', code)
+    return _with_code(edit, f'f"{joined[1]}{{{joined[2]}}}"' if joined else code)
+
+
+def _native(edit: Edit, place: _Place) -> tuple[str, tuple[Edit, ...]] | None:
+    """What the edit becomes without the runtime, with words for it; None where the place lacks something."""
+    names = _names(edit)
+    match edit:
+        case WrapInWith() if names == {"main_process_first"}:
+            return _in_turn(edit, place)
+        case Insert(code="$barrier()") if place.scope.barrier:
+            return "", (replace(edit, code=place.scope.barrier),)
+        case Replace() if names <= _EXPRESSIONS.keys():
+            code = _expression(edit.code, place)
+            return None if code is None else ("", (replace(edit, code=code),))
+        case Replace() if names in ({"run_on_main"}, {"save"}):
+            return _on_main(edit, place)
+    return None
+
+
+def _expression(code: str, place: _Place) -> str | None:
+    """The code with a form in place of each call of the runtime, from the inside out."""
+    while name := _NAME.search(code):
+        text = _NAME.sub(rf"{_MARK}\1", code)
+        call = _innermost(text)
+        if call is None:
+            return None
+        given = [segment(text, part) for part in (*call.args, *(k for k in call.keywords))]
+        function = ast.unparse(call.func).removeprefix(_MARK)
+        forms = _EXPRESSIONS.get(function, ())
+        written = next((w for form in forms if (w := form.written(place, given)) is not None), None)
+        if written is None or name is None:
+            return None
+        code = text.replace(segment(text, call), written).replace(_MARK, "$")
+    return code
+
+
+def _innermost(text: str) -> ast.Call | None:
+    """A call of the runtime that holds no other."""
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return None
+    calls = [
+        node
+        for node in walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id.startswith(_MARK)
+    ]
+    return next((c for c in calls if not any(o is not c and o in walk(c) for o in calls)), None)
+
+
+def _on_main(edit: Replace, place: _Place) -> tuple[str, tuple[Edit, ...]] | None:
+    """`run_on_main(f, a)`: `if main: f(a)`, and all wait for it."""
+    scope = place.scope
+    statement = _statement(place, edit.span)
+    if not isinstance(statement, ast.Expr) or span_of(statement.value) != edit.span:
+        return None
+    if not (scope.main and scope.barrier) or _is_in_pieces(edit, place, statement):
+        return None
+    guarded = statement_on_main(place.text, statement, scope.main)
+    if guarded is None:
+        return None
+    waits = "" if _is_followed_by(place, statement, scope.barrier) else f"\n{scope.barrier}"
+    said = f"Write on rank 0 while the others wait: `if {scope.main}:`, then `{scope.barrier}`"
+    return said, (replace(guarded, code=f"{guarded.code}{waits}"),)
+
+
+def _is_followed_by(place: _Place, statement: ast.stmt, code: str) -> bool:
+    """Whether the next statement of the block is `code` already."""
+    for around in (place.function.node, *_statements(place)):
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(around, name, None)
+            if isinstance(block, list) and statement in block[:-1]:
+                return ast.unparse(block[block.index(statement) + 1]) == code
+    return False
+
+
+def _is_in_pieces(edit: Replace, place: _Place, statement: ast.stmt) -> bool:
+    """Whether a state may be in pieces that `save()` puts together, and one rank alone would wait for."""
+    return (
+        "$save" in edit.code
+        and "state_dict" in ast.unparse(statement)
+        and _SHARDING.search(place.text) is not None
+    )
+
+
+def _in_turn(edit: WrapInWith, place: _Place) -> tuple[str, tuple[Edit, ...]] | None:
+    """`with main_process_first():`: accelerate's, or a barrier on either side."""
+    scope = place.scope
+    local = "local=True" in edit.header
+    who = "the first rank of each machine" if local else "rank 0"
+    if scope.accelerator:
+        header = f"{scope.accelerator}.{'local_' if local else ''}main_process_first()"
+        return f"Let {who} go first: `{header}`", (replace(edit, header=header),)
+    first = (f"{scope.local_rank} == 0" if scope.local_rank else "") if local else scope.main
+    held = [s for s in _statements(place) if _is_between(span_of(s), edit)]
+    leaves = any(isinstance(node, _LEAVES) for s in held for node in walk(s))
+    if not first or not scope.barrier or leaves:
+        return None
+    before = Insert(edit.first, f"if {_negated(first)}:\n    {scope.barrier}")
+    after = Insert(edit.last, f"if {first}:\n    {scope.barrier}", after=True)
+    return f"Let {who} go first, and the others wait in `{scope.barrier}`", (before, after)
+
+
+def _negated(test: str) -> str:
+    if test.endswith(" == 0"):
+        return f"{test.removesuffix(' == 0')} != 0"
+    if test.startswith("not ") and " " not in test.removeprefix("not "):
+        return test.removeprefix("not ")
+    node = ast.parse(test, mode="eval").body
+    return (
+        f"not {test}" if isinstance(node, ast.Name | ast.Attribute | ast.Call) else f"not ({test})"
+    )
+
+
+def _statements(place: _Place) -> Iterator[ast.stmt]:
+    return (node for node in walk(place.function.node) if isinstance(node, ast.stmt))
+
+
+def _is_between(span: Span, edit: WrapInWith) -> bool:
+    return (edit.first.line, edit.first.column) <= (span.line, span.column) and (
+        (span.end_line, span.end_column) <= (edit.last.end_line, edit.last.end_column)
+    )
+
+
+def _statement(place: _Place, span: Span) -> ast.stmt | None:
+    """The statement that a span covers."""
+    return next((s for s in _statements(place) if span_of(s) == span), None)

@@ -1,0 +1,402 @@
+"""What the code at a place can name already: a test of rank 0, ranks, an accelerator, the group.
+
+A fix that takes these over reads like the code around it, and needs no second variable of the same meaning.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from distlint.analysis.interpreter.ir import CallSite
+from distlint.analysis.interpreter.ranks import MAIN, RankClass
+from distlint.analysis.interpreter.values import Value, Wrap
+from distlint.analysis.model import Model, source_of
+from distlint.analysis.program.definitions import Function, Module, dotted_name
+from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.knowledge import facts
+from distlint.nodes import walk
+from distlint.repairs.group import Group, calls_by_function, conditions_of, group_at
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Code for what a place can name; empty where it cannot."""
+
+    main: str = ""
+    """A test that holds on rank 0 alone."""
+    rank: str = ""
+    local_rank: str = ""
+    world_size: str = ""
+    accelerator: str = ""
+    """An `accelerate.Accelerator`."""
+    distributed: str = ""
+    """`torch.distributed`, as the file knows it, where the group is made on every way."""
+    barrier: str = ""
+    """A call for which all ranks meet."""
+    only_ddp: frozenset[str] = frozenset()
+    """Expressions that are a model in DDP and nothing else, on every path."""
+
+
+_TRAINER: Final = Scope(
+    main="self.is_world_process_zero()",  # transformers 5.0.0 trainer.py
+    local_rank="self.args.local_process_index",  # training_args.py
+    world_size="self.args.world_size",
+)
+_FRAMEWORKS: Final[dict[str, Scope]] = {
+    "transformers.Trainer": _TRAINER,
+    "lightning.pytorch.LightningModule": Scope(
+        main="self.trainer.is_global_zero",  # lightning 2.5 pytorch/trainer/trainer.py
+        local_rank="self.local_rank",  # pytorch/core/module.py
+        rank="self.global_rank",
+    ),
+}
+"""What a method of a framework's class may ask of `self`."""
+
+_ACCELERATOR: Final = {
+    "main": "{}.is_main_process",
+    "rank": "{}.process_index",
+    "local_rank": "{}.local_process_index",
+    "world_size": "{}.num_processes",
+    "barrier": "{}.wait_for_everyone()",
+}
+"""What `accelerate.Accelerator` has (1.15.0 accelerator.py)."""
+
+_OF_TRAINER: Final = {
+    "main": "{}.is_world_process_zero()",
+    "barrier": "{}.accelerator.wait_for_everyone()",
+}
+"""What an object of `transformers.Trainer` has (5.0.0 trainer.py)."""
+
+_GROUP: Final = {
+    "main": "{}.get_rank() == 0",
+    "rank": "{}.get_rank()",
+    "world_size": "{}.get_world_size()",
+    "barrier": "{}.barrier()",
+}
+"""What the default process group answers, where there is one."""
+
+_NO_LOCAL_RANK: Final = re.compile(
+    r"""local[_-]rank["'][^\n]*default\s*=\s*-1|LOCAL_RANK["'],\s*["']?-1"""
+)
+"""A local rank that is -1 on one process: no index of a device."""
+
+_FROM_ENVIRONMENT: Final = re.compile(
+    r"""int\(os\.(?:environ\['(\w+)'\]|(?:environ\.get|getenv)\('(\w+)'(?:, '?0'?)?\))\)"""
+)
+"""How code asks the launcher for a rank (torch 2.13.0 distributed/run.py, "Environment Variables")."""
+
+_Seen = dict[str, list[tuple[RankClass, Value]]]
+
+
+def scope_at(model: Model, function: Function, line: int, *, with_group: bool) -> Scope:
+    """What code may name in front of a statement: the file's own variables first, then the group.
+
+    Args:
+        model: the analysed project.
+        function: what holds the line.
+        line: the first line of the statement.
+        with_group: whether `torch.distributed` may be asked anew, where the group is made.
+    """
+    found: dict[str, str] = {}
+    ddp: set[str] = set()
+    test = _test_in_use(model, function, line)
+    if test:
+        found["main"] = test
+    for name, values in _values(model, function, line).items():
+        for fact in _facts_of(values, function.module):
+            found.setdefault(fact, name)
+        if all(_is_ddp(value.wraps) for _, value in values):
+            ddp.add(name)
+    ddp |= _read_in_ddp(model, function, line)
+    _add(found, _read_from_environment(function, line))
+    accelerator, trainer = found.get("accelerator", ""), found.pop("trainer", "")
+    _add(found, _of_framework(model, function))
+    if accelerator:
+        _add(found, {key: text.format(accelerator) for key, text in _ACCELERATOR.items()})
+    if trainer:
+        _add(found, {key: text.format(trainer) for key, text in _OF_TRAINER.items()})
+    if "rank" in found:
+        found.setdefault("main", f"{found['rank']} == 0")
+    name = _group_name(function.module) if with_group else ""
+    if name and _is_made(model, function, line):
+        found["distributed"] = name
+        _add(found, {key: text.format(name) for key, text in _GROUP.items()})
+    return Scope(**found, only_ddp=frozenset(ddp))
+
+
+def _add(found: dict[str, str], more: dict[str, str]) -> None:
+    for key, text in more.items():
+        if text:
+            found.setdefault(key, text)
+
+
+# Tests of rank 0
+
+
+def _test_in_use(model: Model, function: Function, line: int) -> str:
+    """A test of rank 0 that stands above in the function; one by an attribute also in a function around it."""
+    for call in model.calls(module=function.module):
+        site = call.site
+        guard = _only_test(site) if call.classes == {MAIN} else None
+        if guard is None or guard.lineno >= line:
+            continue
+        inside = site.function is function
+        around = site.function in _around(function)
+        if (inside or (around and _is_attribute(guard))) and not _names(guard) & _rebound(
+            function, None if not inside else guard.lineno, line
+        ):
+            return source_of(function.module, guard)
+    return ""
+
+
+def _only_test(site: CallSite) -> ast.expr | None:
+    """The test of the rank that leaves rank 0, where it is one and asks for nothing else."""
+    ranked = [guard for guard in site.guards if "rank" in guard.value.tags]
+    if len(ranked) != 1 or not ranked[0].taken or ranked[0].exits:
+        return None
+    guard = ranked[0]
+    node = guard.node
+    plain = not any(isinstance(part, ast.BoolOp | ast.NamedExpr | ast.IfExp) for part in walk(node))
+    here = guard.module is site.module
+    return node if here and plain and "\n" not in ast.unparse(node) else None
+
+
+def _around(function: Function) -> list[Function]:
+    found = []
+    parent = function.parent
+    while parent is not None:
+        found.append(parent)
+        parent = parent.parent
+    return found
+
+
+def _is_attribute(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) or (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args
+    )
+
+
+def _names(node: ast.expr) -> set[str]:
+    return {part.id for part in walk(node) if isinstance(part, ast.Name)}
+
+
+def _rebound(function: Function, first: int | None, last: int) -> set[str]:
+    """The names that get another meaning between two lines; all that the function binds without a first."""
+    named = {
+        part.id
+        for part in walk(function.node)
+        if isinstance(part, ast.Name)
+        and isinstance(part.ctx, ast.Store)
+        and (first is None or first < part.lineno < last)
+    }
+    return named | (set(function.parameters) if first is None else set())
+
+
+# Variables
+
+
+def _values(model: Model, function: Function, line: int) -> _Seen:
+    """What is known of the names and attributes that hold one meaning from above the line on."""
+    seen: _Seen = {}
+    for around in (function, *_around(function)):
+        for text, rank, value in _mentioned(model, around, line if around is function else None):
+            root = text.partition(".")[0]
+            if around is not function and root in _rebound(function, None, 0):
+                continue
+            if _is_bound(around, root, line):
+                seen.setdefault(text, []).append((rank, value))
+    return seen
+
+
+def _mentioned(
+    model: Model, function: Function, line: int | None
+) -> Iterator[tuple[str, RankClass, Value]]:
+    """Names, and attributes read above a line, with their values on each class of ranks."""
+    assigned = {
+        id(values[0]): name for name, values in assignments(function).items() if len(values) == 1
+    }
+    for call in model.calls(module=function.module):
+        if call.site.function is not function:
+            continue
+        for rank, site in call.sites:
+            if (name := assigned.get(id(site.node))) is not None and site.result is not None:
+                yield name, rank, site.result
+            for node, value in _given(site):
+                text = dotted_name(node)
+                above = line is None or node.lineno < line
+                if text and ("." not in text or above):
+                    yield text, rank, value
+            for guard in site.guards:
+                text = dotted_name(guard.node)
+                if (
+                    text
+                    and guard.module is function.module
+                    and ("." not in text or line is None or guard.node.lineno < line)
+                ):
+                    yield text, rank, guard.value
+
+
+def _given(site: CallSite) -> Iterator[tuple[ast.expr, Value]]:
+    if site.receiver is not None and isinstance(site.node.func, ast.Attribute):
+        yield site.node.func.value, site.receiver
+    nodes = [node for node in site.node.args if not isinstance(node, ast.Starred)]
+    if len(nodes) == len(site.node.args) == len(site.args):
+        yield from zip(nodes, site.args, strict=True)
+    for keyword in site.node.keywords:
+        if keyword.arg is not None and keyword.arg in site.keywords:
+            yield keyword.value, site.keywords[keyword.arg]
+
+
+def _read_from_environment(function: Function, line: int) -> dict[str, str]:
+    """The ranks that the launcher's variables give: a name that holds one, else the read as the file writes it."""
+    found: dict[str, str] = {}
+    for name, values in assignments(function).items():
+        variable = _variable_read(values[0])
+        if variable and "." not in name and _is_bound(function, name, line):
+            found.setdefault(variable.lower(), name)
+    if function.module.imports.get("os") == "os":
+        for node in walk(function.module.source.tree):
+            # Without a default it raises where there is no launcher.
+            if (
+                isinstance(node, ast.Call)
+                and _variable_read(node) == "LOCAL_RANK"
+                and "0" in ast.unparse(node)
+            ):
+                found.setdefault("local_rank", source_of(function.module, node))
+    return {key: text for key, text in found.items() if key in ("rank", "local_rank")}
+
+
+def _variable_read(node: ast.expr) -> str:
+    """The launcher's variable that an expression reads as a number, and no other; else empty."""
+    match = _FROM_ENVIRONMENT.fullmatch(ast.unparse(node)) if isinstance(node, ast.Call) else None
+    return (match[1] or match[2]) if match else ""
+
+
+def _is_bound(function: Function, name: str, line: int) -> bool:
+    """Whether a name has its one value wherever the code at a line runs."""
+    bindings = [
+        node
+        for node in own_nodes(function)
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+    ]
+    if name in function.parameters:
+        return not bindings
+    if len(bindings) != 1:
+        return False
+    return any(
+        isinstance(statement, ast.Assign | ast.AnnAssign)
+        and bindings[0] in walk(statement)
+        and (statement.end_lineno or 0) < line
+        for statement in _statements_before(function.body, line)
+    )
+
+
+def _statements_before(block: Iterable[ast.stmt], line: int) -> Iterator[ast.stmt]:
+    """The statements that have run when a line is reached: those above in the blocks around it."""
+    for statement in block:
+        yield statement
+        if statement.lineno <= line <= (statement.end_lineno or 0):
+            for part in (statement, *getattr(statement, "handlers", ())):
+                for name in ("body", "orelse", "finalbody"):
+                    inner = getattr(part, name, None)
+                    if (
+                        isinstance(inner, list)
+                        and inner
+                        and inner[0].lineno <= line <= (inner[-1].end_lineno or 0)
+                    ):
+                        yield from _statements_before(inner, line)
+
+
+def _facts_of(values: list[tuple[RankClass, Value]], module: Module) -> Iterator[str]:
+    """The fields of `Scope` that a name can stand for."""
+    if all(value.type == "accelerate.Accelerator" for _, value in values):
+        yield "accelerator"
+    if all(
+        value.type and "transformers.Trainer" in facts.with_bases([value.type])
+        for _, value in values
+    ):
+        yield "trainer"
+    if len({rank for rank, _ in values}) < 2:
+        return
+    if all(
+        "world_size" in value.tags and value.const == MAIN.fact("world_size") for _, value in values
+    ):
+        yield "world_size"
+    for kind, field in (("is_main", "main"), ("rank", "rank"), ("local_rank", "local_rank")):
+        if all(_answers(rank, value, kind) for rank, value in values) and not (
+            kind == "local_rank" and _NO_LOCAL_RANK.search(module.source.text)
+        ):
+            yield field
+            return
+
+
+def _answers(rank: RankClass, value: Value, kind: str) -> bool:
+    tags = value.tags
+    fits = f"kind:{kind}" in tags or (kind == "is_main" and isinstance(value.const, bool))
+    return (
+        "rank" in tags
+        and fits
+        and type(value.const) is type(rank.fact(kind))
+        and (value.const == rank.fact(kind))
+    )
+
+
+def _is_ddp(wraps: tuple[Wrap, ...]) -> bool:
+    return len(wraps) == 1 and wraps[0].kind == "ddp" and wraps[0].always
+
+
+def _read_in_ddp(model: Model, function: Function, line: int) -> set[str]:
+    """What every run of a function reads an attribute of at a line while it is in DDP."""
+    summaries = model.summaries_of(function)
+    runs = [run for _, run in summaries.summaries()] if summaries is not None else []
+    each = [
+        {
+            ast.unparse(site.node.value): _is_ddp(site.receiver.wraps)
+            for site in run.attributes
+            if site.node.lineno == line
+        }
+        for run in runs
+    ]
+    return {name for name in (each[0] if each else ()) if all(read.get(name) for read in each)}
+
+
+# Frameworks and the group
+
+
+def _of_framework(model: Model, function: Function) -> dict[str, str]:
+    method = next((f for f in (function, *_around(function)) if f.cls is not None), None)
+    if method is None or method.cls is None or "self" not in method.parameters[:1]:
+        return {}
+    _, outside = model.program.mro(method.cls)
+    for base in facts.with_bases(tuple(outside)):
+        row = _FRAMEWORKS.get(base)
+        if row is not None:
+            return {key: getattr(row, key) for key in ("main", "rank", "local_rank", "world_size")}
+    return {}
+
+
+def _group_name(module: Module) -> str:
+    """The name of `torch.distributed` in a file; empty where it does not import it by itself."""
+    for name, target in sorted(module.imports.items()):
+        if target == "torch.distributed":
+            return name
+    for node in walk(module.source.tree):
+        if isinstance(node, ast.Attribute) and dotted_name(node) == "torch.distributed":
+            return "torch.distributed" if module.imports.get("torch") == "torch" else ""
+    return ""
+
+
+def _is_made(model: Model, function: Function, line: int) -> bool:
+    return group_at(model, function, line, conditions_at(model, function, line)) is Group.MADE
+
+
+def conditions_at(model: Model, function: Function, line: int) -> frozenset[int]:
+    """The undecided tests that hold at a line: those of a call in its statement; none where none is made."""
+    for site in model.answer(calls_by_function).get(function, []):
+        if site.statement.lineno <= line <= (site.statement.end_lineno or 0):
+            return conditions_of(site)
+    return frozenset()

@@ -1,0 +1,230 @@
+"""`fix-style`: the runtime's calls where they can run, else what the code at the place has."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Program
+
+HEAD = """\
+import os
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+def main(path):
+"""
+
+MADE = "    dist.init_process_group('gloo')\n"
+
+
+def lines(text: str) -> list[str]:
+    """What a diff adds and takes away, without the names of files."""
+    return [
+        line for line in text.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")
+    ]
+
+
+def fixed(distlint: Program, root: Path, body: str, *options: str, head: str = HEAD) -> list[str]:
+    """The lines that fixing a script with this body changes."""
+    (root / "train.py").write_text(
+        head + body + '\n\nif __name__ == "__main__":\n    main("out")\n'
+    )
+    return lines(distlint("fix", "--unsafe-fixes", *options).out)
+
+
+NATIVE = ("--fix-style", "native")
+RUNTIME = ("--fix-style", "runtime")
+
+SAVES = MADE + "    rank = dist.get_rank()\n    torch.save({'a': 1}, path)\n    print(rank)\n"
+UNWRAPS = MADE + "    model = DDP(torch.nn.Linear(2, 2))\n    print(model.config)\n"
+CHOOSES = MADE + (
+    "    local_rank = int(os.environ['LOCAL_RANK'])\n"
+    "    torch.cuda.set_device(dist.get_rank())\n    print(local_rank)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        pytest.param(
+            SAVES,
+            [
+                "-    torch.save({'a': 1}, path)",
+                "+    if rank == 0:",
+                "+        torch.save({'a': 1}, path)",
+                "+    dist.barrier()",
+            ],
+            id="save under the file's own rank, then a barrier",
+        ),
+        pytest.param(
+            MADE + "    torch.save({'a': 1}, path)\n    dist.barrier()\n",
+            [
+                "-    torch.save({'a': 1}, path)",
+                "+    if dist.get_rank() == 0:",
+                "+        torch.save({'a': 1}, path)",
+            ],
+            id="no second barrier",
+        ),
+        pytest.param(
+            UNWRAPS,
+            ["-    print(model.config)", "+    print(model.module.config)"],
+            id="module of what is DDP on every path",
+        ),
+        pytest.param(
+            MADE + "    model = torch.nn.Linear(2, 2)\n    model = DDP(model)\n"
+            "    print(model.config)\n",
+            ["-    print(model.config)", "+    print(model.module.config)"],
+            id="module under the name that the model had",
+        ),
+        pytest.param(
+            MADE + "    model = torch.nn.Linear(2, 2)\n    if os.environ.get('DDP'):\n"
+            "        model = DDP(model)\n    print(model.config)\n",
+            [],
+            id="no module of what may be bare",
+        ),
+    ],
+)
+def test_native_forms(distlint: Program, tmp_path: Path, body: str, wanted: list[str]) -> None:
+    assert fixed(distlint, tmp_path, body, *NATIVE) == wanted
+
+
+def test_the_runtime_where_it_is_wanted(distlint: Program, tmp_path: Path) -> None:
+    assert "+    save({'a': 1}, path)" in fixed(distlint, tmp_path, SAVES, *RUNTIME)
+    assert "+    print(unwrap(model).config)" in fixed(distlint, tmp_path, UNWRAPS, *RUNTIME)
+
+
+@pytest.mark.parametrize("style", [NATIVE, RUNTIME])
+def test_a_local_rank_in_use_in_every_style(
+    distlint: Program, tmp_path: Path, style: tuple[str, ...]
+) -> None:
+    assert fixed(distlint, tmp_path, CHOOSES, *style) == [
+        "-    torch.cuda.set_device(dist.get_rank())",
+        "+    torch.cuda.set_device(local_rank)",
+    ]
+
+
+ACCELERATE = """\
+import torch
+from accelerate import Accelerator
+
+
+def main(path):
+    accelerator = Accelerator()
+    model = accelerator.prepare(torch.nn.Linear(2, 2))
+"""
+
+
+def test_what_an_accelerator_has(distlint: Program, tmp_path: Path) -> None:
+    body = "    print(model.config)\n    accelerator.wait_for_everyone()\n"
+    assert fixed(distlint, tmp_path, body, *NATIVE, head=ACCELERATE) == [
+        "-    print(model.config)",
+        "+    print(accelerator.unwrap_model(model).config)",
+    ]
+    body = "    torch.save({'a': 1}, path)\n    accelerator.wait_for_everyone()\n"
+    assert fixed(distlint, tmp_path, body, *NATIVE, head=ACCELERATE) == [
+        "-    torch.save({'a': 1}, path)",
+        "+    if accelerator.is_main_process:",
+        "+        torch.save({'a': 1}, path)",
+    ]
+
+
+def test_without_a_native_form_the_fix_is_shown_with_what_to_do(
+    distlint: Program, tmp_path: Path
+) -> None:
+    body = "    torch.save({'a': 1}, path)\n    dist.barrier(group=path)\n"
+    assert fixed(distlint, tmp_path, body, *NATIVE) == []
+    said = distlint("check", "--config", str(_native_settings(tmp_path))).out
+    assert "needs distlint where the code runs" in " ".join(said.split())
+    assert "[fix]" not in said
+
+
+def _native_settings(root: Path) -> Path:
+    path = root / "native.toml"
+    path.write_text('fix-style = "native"\n')
+    return path
+
+
+@pytest.mark.parametrize("style", [NATIVE, RUNTIME])
+def test_no_fix_in_front_of_the_process_group(
+    distlint: Program, tmp_path: Path, style: tuple[str, ...]
+) -> None:
+    """DeepSpeedExamples training/gan/gan_deepspeed_train.py:42: the helper runs, then the group is made."""
+    head = (
+        "import torch\nimport torch.distributed as dist\n\n\ndef write(path):\n"
+        "    torch.save({'a': 1}, path)\n\n\ndef main(path):\n"
+    )
+    body = "    write(path)\n    dist.init_process_group('gloo')\n    dist.barrier()\n"
+    assert fixed(distlint, tmp_path, body, *style, head=head) == []
+    turned = "    dist.init_process_group('gloo')\n    write(path)\n    dist.barrier()\n"
+    assert fixed(distlint, tmp_path, turned, *style, head=head) != []
+
+
+def test_auto_asks_whether_the_runtime_is_there(tmp_path: Path) -> None:
+    """The tests run beside torch; a process that cannot find it stands for a hook's environment."""
+    (tmp_path / "train.py").write_text(
+        HEAD + UNWRAPS + '\n\nif __name__ == "__main__":\n    main("")\n'
+    )
+    program = (
+        "import importlib.util, sys\n"
+        "found = importlib.util.find_spec\n"
+        "importlib.util.find_spec = lambda n, *a: None if n == 'torch' else found(n, *a)\n"
+        "from distlint.cli import main\n"
+        "main(['fix'], prog_name='distlint')\n"
+    )
+
+    def said() -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": ""},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return done.stdout
+
+    assert "+    print(model.module.config)" in said()
+    (tmp_path / "requirements-dev.txt").write_text("distlint\n")
+    assert "+    print(model.module.config)" in said()
+    (tmp_path / "requirements.txt").write_text("torch\ndistlint>=0.1  # fixes import it\n")
+    assert "+    print(unwrap(model).config)" in said()
+    (tmp_path / "requirements.txt").unlink()
+    (tmp_path / "distlint.toml").write_text('runtime-module = "own.distributed"\n')
+    assert "+    print(model.module.config)" in said()
+    (tmp_path / "own/distributed").mkdir(parents=True)
+    (tmp_path / "own/distributed/__init__.py").write_text("")
+    assert "+from own.distributed import unwrap" in said()
+
+
+def test_vendor_copies_the_runtime_that_fixes_import(distlint: Program, tmp_path: Path) -> None:
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg/__init__.py").write_text("")
+    script = tmp_path / "train.py"
+    script.write_text(HEAD + UNWRAPS + '\n\nif __name__ == "__main__":\n    main("")\n')
+    assert distlint("fix", "--vendor", "pkg/shared").code == 2
+    assert distlint("fix", "--apply", "--vendor", "pkg/shared", *NATIVE).code == 2
+    assert not (tmp_path / "pkg/shared").exists()
+    result = distlint("fix", "--apply", "--vendor", "pkg/shared")
+    assert "from pkg.shared import unwrap\n" in script.read_text()
+    assert (tmp_path / "pkg/shared/wrapping.py").is_file()
+    assert 'runtime-module = "pkg.shared"' in result.err
+    distlint("fix", "--apply", "--vendor", "pkg/other")
+    assert not (tmp_path / "pkg/other").exists()
+
+
+def test_a_wrong_style_is_refused(distlint: Program, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    (tmp_path / "distlint.toml").write_text('fix-style = "nativ"\n')
+    result = distlint("check")
+    assert result.code == 2
+    assert "did you mean `native`?" in result.out + result.err

@@ -1,0 +1,106 @@
+"""Native forms on two real processes: they leave what the runtime's calls leave, and show the ranks the same."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAD = """\
+import os
+import sys
+
+import torch
+import torch.distributed as dist
+from accelerate import Accelerator
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+class Told:
+    def __reduce__(self):
+        with open(os.path.join(sys.argv[1], "writers"), "a") as file:
+            file.write(f"rank {os.environ['RANK']}\\n")
+        return dict, ((("a", 1),),)
+
+
+class Net(torch.nn.Linear):
+    config = {"hidden": 2}
+
+
+"""
+GROUP = "def main(path):\n    dist.init_process_group('gloo')\n    rank = dist.get_rank()\n"
+ACCELERATOR = "def main(path):\n    accelerator = Accelerator(cpu=True)\n    rank = accelerator.process_index\n"
+TAIL = """\
+    with open(os.path.join(sys.argv[1], f"seen{rank}"), "w") as file:
+        print(seen, file=file)
+    dist.barrier()
+
+
+if __name__ == "__main__":
+    main(os.path.join(sys.argv[1], "out.pt"))
+"""
+WRITES = "    torch.save(Told(), path)\n    seen = torch.load(path, weights_only=False)\n"
+WRITES_ONCE = "    if not os.path.exists(path):\n        torch.save(Told(), path)\n    seen = torch.load(path, weights_only=False)\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("body", "native"),
+    [
+        pytest.param(GROUP + WRITES, "    dist.barrier()\n    seen", id="save: guard and barrier"),
+        pytest.param(
+            ACCELERATOR + WRITES, "accelerator.wait_for_everyone()", id="save: accelerator"
+        ),
+        pytest.param(GROUP + WRITES_ONCE, "if rank != 0:", id="main first: two barriers"),
+        pytest.param(
+            ACCELERATOR + WRITES_ONCE,
+            "with accelerator.main_process_first():",
+            id="main first: accelerator",
+        ),
+        pytest.param(
+            GROUP + "    model = DDP(Net(2, 2))\n    seen = model.config\n",
+            "model.module.config",
+            id="unwrap: module",
+        ),
+        pytest.param(
+            ACCELERATOR + "    model = accelerator.prepare(Net(2, 2))\n    seen = model.config\n",
+            "accelerator.unwrap_model(model).config",
+            id="unwrap: accelerator",
+        ),
+    ],
+)
+def test_a_native_form_does_what_the_runtime_does(tmp_path: Path, body: str, native: str) -> None:
+    texts, left = {}, {}
+    for style in ("runtime", "native"):
+        folder = tmp_path / style
+        folder.mkdir()
+        script = folder / "train.py"
+        script.write_text(HEAD + body + TAIL)
+        _run("-m", "distlint", "fix", "--apply", "--unsafe-fixes", "--fix-style", style, script)
+        texts[style] = script.read_text()
+        launch = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+        done = _run(*launch, script, folder)
+        assert done.returncode == 0, done.stderr[-3000:]
+        left[style] = {
+            path.name: path.read_text() for path in folder.iterdir() if path.suffix == ""
+        }
+    assert "distlint.runtime" in texts["runtime"]
+    assert native in texts["native"]
+    assert "distlint" not in texts["native"]
+    assert left["native"] == left["runtime"]
+    assert left["native"]["seen0"] == left["native"]["seen1"]
+
+
+def _run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "1"}
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=150,
+        check=False,
+    )
