@@ -1,0 +1,58 @@
+"""What is found in files that pytest collects is advice, but for ranks that wait for each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from distlint.cli import main
+
+WRITES = """
+import torch
+import torch.distributed as dist
+
+def save(state):
+    dist.barrier()
+    torch.save(state, "state.pt")
+"""
+HANGS = """
+import torch.distributed as dist
+
+def meet():
+    if dist.get_rank() == 0:
+        dist.barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "codes"),
+    [
+        ("train.py", (), {"DL301"}),
+        ("test_train.py", (), set()),
+        ("train_test.py", (), set()),
+        ("conftest.py", (), set()),
+        ("latest.py", (), {"DL301"}),
+        ("test_train.py", ("--select", "DL301"), {"DL301"}),
+    ],
+)
+def test_a_write_of_all_ranks(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    options: tuple[str, ...],
+    codes: set[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text(WRITES)
+    result = CliRunner().invoke(main, ["check", "--output-format", "concise", *options, name])
+    assert {code for code in ("DL301", "DL101") if code in result.output} == codes
+
+
+def test_a_deadlock_in_a_test_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "test_meet.py").write_text(HANGS)
+    result = CliRunner().invoke(main, ["check", "--output-format", "concise", "test_meet.py"])
+    assert result.exit_code == 1
+    assert "error DL101" in result.output
