@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,15 +19,22 @@ WRONG = sorted(SCRIPTS.glob("wrong/*.py"))
 RIGHT = sorted(SCRIPTS.glob("right/*.py"))
 
 
-@pytest.mark.parametrize(
-    "step",
-    [
-        pytest.param(as_written, marks=pytest.mark.slow),
-        found_by_check,
-        pytest.param(right_when_fixed, marks=pytest.mark.slow),
-    ],
-)
-@pytest.mark.parametrize("path", WRONG, ids=lambda path: path.stem)
+def _marked() -> list[Any]:
+    """Each script with each step; every fourth one runs with the slow tests, the others with `-m scripts`."""
+    return [
+        pytest.param(
+            path,
+            step,
+            marks=() if step is found_by_check else mark,
+            id=f"{path.stem}-{step.__name__}",
+        )
+        for number, path in enumerate(WRONG)
+        for mark in (pytest.mark.scripts if number % 4 else pytest.mark.slow,)
+        for step in (as_written, found_by_check, right_when_fixed)
+    ]
+
+
+@pytest.mark.parametrize(("path", "step"), _marked())
 def test_a_wrong_script(path: Path, step: Callable[[Declaration], Step]) -> None:
     declaration = read_declaration(path)
     if step is not found_by_check:
