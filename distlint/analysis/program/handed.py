@@ -55,13 +55,19 @@ def _is_told(program: Program, function: Function, parameter: str, depth: int) -
 
 def _naming(program: Program, parameter: str) -> Iterator[tuple[Function, ast.Call]]:
     for module in program.modules.values():
-        if f"{parameter}=" in module.source.text:
-            for calls in _calls(module).values():
-                yield from (
-                    (user, call)
-                    for user, call in calls
-                    if any(keyword.arg == parameter for keyword in call.keywords)
-                )
+        yield from _naming_in(module).get(parameter, ())
+
+
+@remembered
+def _naming_in(module: Module) -> dict[str, list[tuple[Function, ast.Call]]]:
+    """The calls of a file by the keywords that they name."""
+    found: dict[str, list[tuple[Function, ast.Call]]] = {}
+    for calls in _calls(module).values():
+        for user, call in calls:
+            for keyword in call.keywords:
+                if keyword.arg is not None:
+                    found.setdefault(keyword.arg, []).append((user, call))
+    return found
 
 
 def _callers(program: Program, function: Function) -> Iterator[tuple[Function, ast.Call]]:
@@ -76,9 +82,9 @@ def _callers(program: Program, function: Function) -> Iterator[tuple[Function, a
                 calls = _calls(cls.module).get("__init__", ())
                 yield from ((user, call) for user, call in calls if user is method)
     for module in program.modules.values():
+        calls_of = _calls(module)
         for name in names:
-            if name in module.source.text:
-                yield from _calls(module).get(name, ())
+            yield from calls_of.get(name, ())
 
 
 def _is_test(program: Program, argument: ast.expr, user: Function, depth: int) -> bool:

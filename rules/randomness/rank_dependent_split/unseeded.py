@@ -25,6 +25,8 @@ def unseeded_shuffles(model: Model, module: Module) -> Iterator[tuple[ast.Call, 
 
     A Trainer seeds all ranks alike when it is made, and gives each rank its part of the indices.
     """
+    if "shuffle" not in module.source.text:
+        return
     trainers = [
         node
         for function in module.all_functions
