@@ -21,7 +21,7 @@ _MARK = '"distlint: cell {}"'
 _MARKED = re.compile(r'^"distlint: cell (\d+)"$')
 _HIDDEN = "#distlint-magic:"
 _RESTORED = re.compile(
-    rf"^(?P<indent>[ \t]*)(?:pass  |(?P<name>[\w., \t]+= )None  )?{_HIDDEN}(?P<line>.*)$"
+    rf"^(?P<indent>[ \t]*)(?:pass  |(?P<name>[\w., \t]+=[ \t]*)None  )?{_HIDDEN}(?P<line>.*)$"
 )
 
 _PYTHON_MAGICS = frozenset({"time", "timeit", "capture", "prun"})

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from distlint.cli import main
@@ -72,6 +72,8 @@ def test_cells_are_python_and_come_back(source: str, layout: dict[str, Any]) -> 
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::SyntaxWarning")
+@example("x=%")
+@example("x = !ls")
 @given(st.text(alphabet="xy =%!?\\\n\t'\"(:)#1", max_size=60))
 def test_any_source_comes_back(source: str) -> None:
     raw = notebook(code_cell(source))
