@@ -329,13 +329,15 @@ def load_launch(
 
 
 def _load(entry: Entry, overlays: Mapping[str, bytes], *, with_tree: bool) -> None:
+    """Read a file, once; with `with_tree`, parse it as well."""
     try:
-        data = overlays.get(entry.file.path)
-        if data is None:
-            check_size(entry.file.stamp[2])
-            data = _read(entry.file.path)
-        text = python_text(entry.file.path, data)
-        entry.text = text.removeprefix("\ufeff")
+        if not entry.text:
+            data = overlays.get(entry.file.path)
+            if data is None:
+                check_size(entry.file.stamp[2])
+                data = _read(entry.file.path)
+            text = python_text(entry.file.path, data)
+            entry.text = text.removeprefix("\ufeff")
         if with_tree:
             entry.tree = parse(entry.text)
     except Unreadable as failure:

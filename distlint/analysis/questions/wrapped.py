@@ -120,6 +120,12 @@ def _in_an_engine(wraps: tuple[Wrap, ...], wrap: Wrap) -> bool:
     return any(outer.kind == "deepspeed" for outer in around)
 
 
+def call_of_wrap(live: LiveProgram, site: AttributeSite) -> CallSite | None:
+    """The call that put the outermost layer around the model which is read; None for what is no call."""
+    call = live.call_at(site.receiver.wraps[-1].node)
+    return call.site if call is not None else None
+
+
 def under_condition(call: CallSite | None, site: AttributeSite, *, of_launch: bool = False) -> bool:
     """Whether some paths come to the read without the wrap (`call`), which stands under a condition
     that the read does not stand under too.

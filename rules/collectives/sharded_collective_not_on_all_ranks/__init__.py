@@ -27,7 +27,7 @@ if accelerator.is_main_process:
 save(model, path)
 ```
 All ranks call `save`; the state is gathered from all of them, and rank 0 writes. Where the library has a
-call of its own for it (`accelerator.save_state`, `summaries.save_checkpoint`, `trainer.save_model`), all
+call of its own for it (`accelerator.save_state`, `engine.save_checkpoint`, `trainer.save_model`), all
 ranks make that call: it chooses the writing rank itself.
 
 ## Fix safety

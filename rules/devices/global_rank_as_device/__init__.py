@@ -47,8 +47,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, span_of
-from distlint.analysis.questions.launched import refuses_machines
-from distlint.analysis.questions.machines import on_one_machine
+from distlint.analysis.questions.launched import on_one_machine, refuses_machines
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import devices

@@ -59,6 +59,7 @@ from distlint.rule import Status
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.joint_entry import JointEntry
+    from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function
 
 CODE = "DL505"
@@ -76,9 +77,6 @@ def check(model: Model) -> Iterator[Finding]:
     joint_entries: dict[object, JointEntry] = {}
     for (function, _), joint_entry in model.joint_entries.items():
         joint_entries.setdefault(function, joint_entry)
-    from_cpu = _saved_from_cpu(model)
-    if model.answer(one_gpu_each):
-        return
     for call in model.calls("torch.load"):
         site = call.site
         reason = joint_entries.get(site.function)
@@ -94,8 +92,10 @@ def check(model: Model) -> Iterator[Finding]:
             or any(isinstance(a, ast.Starred) for a in site.node.args)
             or _own_file(site)
             or without_launcher(site.guards, site.function)
-            or _file_name(site.node.args[0] if site.node.args else None) in from_cpu
             or not _is_checkpoint(site)
+            or _file_name(site.node.args[0] if site.node.args else None)
+            in model.answer(_saved_from_cpu)
+            or model.answer(one_gpu_each)
         ):
             continue
         yield Finding(
@@ -110,29 +110,29 @@ def check(model: Model) -> Iterator[Finding]:
         )
 
 
-def _saved_from_cpu(model: Model) -> frozenset[str]:
+def _saved_from_cpu(live: LiveProgram) -> frozenset[str]:
     """The names of the files into which the program only ever saves tensors that `.cpu()` gave.
 
     dino 7c446df eval_knn.py:222: `torch.save(features.cpu(), os.path.join(folder, "trainfeat.pth"))`.
     """
     saved: dict[str, bool] = {}
-    for function, what, where in _saves(model):
+    for function, what, where in _saves(live):
         on_cpu = isinstance(what, ast.Call) and last_name(what.func) == "cpu"
         name = _file_name(where)
         saved[name] = saved.get(name, True) and (on_cpu or _converts(function))
     return frozenset(name for name, on_cpu in saved.items() if name and on_cpu)
 
 
-def _saves(model: Model) -> Iterator[tuple[Function, ast.expr, ast.expr]]:
+def _saves(live: LiveProgram) -> Iterator[tuple[Function, ast.expr, ast.expr]]:
     """What the program saves and where, in functions too that concern no rank and are not followed."""
-    for module in model.program.modules.values():
+    for module in live.program.modules.values():
         if "torch.save" not in module.source.text:
             continue
         for function in (module.body, *module.all_functions):
             for node in own_nodes(function):
                 match node:
                     case ast.Call(func=called, args=[what, where, *_]) if (
-                        model.resolve(module, called) == "torch.save"
+                        live.resolve(module, called) == "torch.save"
                     ):
                         yield function, what, where
 

@@ -10,7 +10,7 @@ of the rank.
 Silent where the rank, a temporary name or this rank's data goes into the path, where one rank goes first
 (`main_process_first`, `if rank != 0: barrier()` … `if rank == 0: barrier()`, a context manager of the
 project that does so), in a function that builds a parallel layout whose sizes are all 1, and on calls
-that choose the writing rank themselves (`accelerator.save`, `Trainer.save_model`, DCP, `summaries.save_checkpoint`).
+that choose the writing rank themselves (`accelerator.save`, `Trainer.save_model`, DCP, `engine.save_checkpoint`).
 
 ## Why it is bad
 The processes truncate and fill one file at the same time. What is left is a mixture, or the file is
@@ -63,7 +63,7 @@ functions are not seen.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Variance
@@ -109,17 +109,10 @@ _LIGHT_OWNERS = ("token", "processor", "config", "extractor", "scheduler")
 
 def check(model: Model) -> Iterator[Finding]:
     """Writes to one path by several ranks."""
-    fetched: set[tuple[str, str]] = set()
-    for found in model.file_calls:
+    for found in _without_repeats(filter(_by_all, model.file_calls)):
         joint_entry = found.joint_entry
         if (
             joint_entry is None
-            or found.effect not in (Effect.WRITE, Effect.DOWNLOAD)
-            or found.row.effect is Effect.DELETE
-            or found.row.locked
-            or (found.effect is Effect.DOWNLOAD and found.row.atomic)
-            or not found.by_several
-            or _fetched_before(found, fetched)
             or files.check_before(found) is not None
             or in_turn(model, found.site)
             or not files.same_path(found, model.callers)
@@ -143,19 +136,32 @@ def check(model: Model) -> Iterator[Finding]:
         )
 
 
-def _fetched_before(found: FileCall, fetched: set[tuple[str, str]]) -> bool:
-    """Whether the script has fetched this already: it is there when it asks again.
+def _by_all(found: FileCall) -> bool:
+    """Whether a call writes a file on several ranks at once, with nothing that makes them take turns."""
+    return (
+        found.joint_entry is not None
+        and found.effect in (Effect.WRITE, Effect.DOWNLOAD)
+        and found.row.effect is not Effect.DELETE
+        and not found.row.locked
+        and not (found.effect is Effect.DOWNLOAD and found.row.atomic)
+        and found.by_several
+    )
+
+
+def _without_repeats(calls: Iterable[FileCall]) -> Iterator[FileCall]:
+    """The calls without downloads of what their file has fetched further up: it is there when asked again.
 
     dino 7c446df main_dino.py:47: `torch.hub.list(…)`, and twice `torch.hub.load(…)` of the same below.
     """
-    path = found.sites[0][2]
-    if found.effect is not Effect.DOWNLOAD or path is None or not path.known:
-        return False
-    key = (found.site.module.path, str(path.const))
-    if key in fetched:
-        return True
-    fetched.add(key)
-    return False
+    fetched: set[tuple[str, str]] = set()
+    for found in calls:
+        path = found.sites[0][2]
+        if found.effect is Effect.DOWNLOAD and path is not None and path.known:
+            key = (found.site.module.path, str(path.const))
+            if key in fetched:
+                continue
+            fetched.add(key)
+        yield found
 
 
 def _is_state(found: FileCall) -> bool:

@@ -42,7 +42,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
-from distlint.analysis.questions.wrapped import BY_LAUNCH, is_guarded, under_condition
+from distlint.analysis.questions.wrapped import BY_LAUNCH, call_of_wrap, is_guarded, under_condition
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.repairs.unwrapping import asked_for_its_class
@@ -61,7 +61,6 @@ LITERALS = ()
 
 def check(model: Model) -> Iterator[Finding]:
     """Each `.module` that only some launches have."""
-    wrapping = {id(call.site.node): call.site for call in model.calls()}
     for site, ranks in model.attributes():
         if site.attr != "module" or not isinstance(site.node.ctx, ast.Load) or is_guarded(site):
             continue
@@ -71,7 +70,7 @@ def check(model: Model) -> Iterator[Finding]:
             # (pytorch-lightning 2.6.6, callbacks/weight_averaging.py, sets it up for `fit` alone).
             continue
         sometimes = wrap.kind in BY_LAUNCH or under_condition(
-            wrapping.get(id(wrap.node)), site, of_launch=True
+            call_of_wrap(model, site), site, of_launch=True
         )
         if sometimes and not _asks_for_launch(model, site, ranks):
             yield _finding(site)

@@ -58,6 +58,7 @@ from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.questions.wrapped import (
     BY_LAUNCH,
+    call_of_wrap,
     is_guarded,
     layer_without,
     lost_writes,
@@ -94,7 +95,6 @@ def check(model: Model) -> Iterator[Finding]:
         if call.site.node.args and facts.is_unwrap(call.site.name)
     }
     by_name: dict[str, list[CallSite]] = {}
-    wrapping = {id(call.site.node): call.site for call in model.calls()}
     for call in model.calls():
         if call.site.callee is not None:
             by_name.setdefault(call.site.callee.name, []).append(call.site)
@@ -105,7 +105,7 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         if not isinstance(site.node.ctx, ast.Load) or _before_the_wrap(model, site, by_name):
             continue
-        wrap = wrapping.get(id(site.receiver.wraps[-1].node))
+        wrap = call_of_wrap(model, site)
         if ruled_out(wrap, site):
             continue
         # Another function wraps, under a condition of its own: the two may never meet in one run.
