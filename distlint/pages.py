@@ -36,13 +36,18 @@ def errors_of(page: str) -> tuple[str, ...]:
     return tuple(re.findall(r"^- `(.+)`$", section[1], re.MULTILINE)) if section else ()
 
 
-def says(error: str, text: str) -> bool:
-    """Whether `text`, a piece of an error or a whole log, holds the text `error` of a page.
+def flat(text: str) -> str:
+    """A text as `says` compares it: case, spaces and line breaks do not matter."""
+    return " ".join(text.lower().split())
 
-    `...` in it stands for anything on the line; case, spaces and line breaks do not matter. A piece of at least
-    two words may be shorter than the text of the page.
+
+def says(error: str, whole: str) -> bool:
+    """Whether `whole`, a piece of an error or a whole log, made flat, holds the text `error` of a page.
+
+    `...` in it stands for anything on the line. A piece of at least two words may be shorter than the text of
+    the page.
     """
-    whole, wanted = (" ".join(each.lower().split()) for each in (text, error))
+    wanted = flat(error)
     if " " in whole and len(whole) <= len(wanted) and whole.strip("'\"` .") in wanted:
         return True
     at = 0

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 import sys
+from dataclasses import dataclass
 
 import click
 
 from distlint.cli.output import color_option, style_of, write
-from distlint.knowledge.errors import ERRORS
-from distlint.pages import errors_of, says
+from distlint.knowledge.errors import ERRORS, KnownError
+from distlint.pages import errors_of, flat, says
 from distlint.reporting.style import Style
 from distlint.rule import Rule, load_rules
 
@@ -25,20 +26,22 @@ def explain(rule: str) -> None:
     """
     rules = load_rules()
     if rule == "-":
-        _explain_error(sys.stdin.buffer.read().decode("utf-8", "replace"), "this text", rules)
+        _tell(_answers(sys.stdin.buffer.read().decode("utf-8", "replace"), rules), "this text")
         return
     found = _find(rule, rules)
     if found is not None:
         _write_page(found, style_of(sys.stdout))
-    elif " " in rule.strip() or _knows(rule, rules):
-        _explain_error(rule, f"`{rule}`", rules)
-    else:
-        known = [word for each in rules.values() for word in (each.code, each.name)]
-        close = difflib.get_close_matches(rule, known, n=1, cutoff=0.5) or (
-            difflib.get_close_matches(rule.upper(), known, n=1, cutoff=0.5)
-        )
-        hint = f"did you mean `{close[0]}`?" if close else "`distlint rules` lists them all"
-        raise click.UsageError(f"no rule is called `{rule}`; {hint}")
+        return
+    answers = _answers(rule, rules)
+    if answers.any or " " in rule.strip():
+        _tell(answers, f"`{rule}`")
+        return
+    known = [word for each in rules.values() for word in (each.code, each.name)]
+    close = difflib.get_close_matches(rule, known, n=1, cutoff=0.5) or (
+        difflib.get_close_matches(rule.upper(), known, n=1, cutoff=0.5)
+    )
+    hint = f"did you mean `{close[0]}`?" if close else "`distlint rules` lists them all"
+    raise click.UsageError(f"no rule is called `{rule}`; {hint}")
 
 
 def _write_page(rule: Rule, style: Style) -> None:
@@ -48,11 +51,47 @@ def _write_page(rule: Rule, style: Style) -> None:
     write(_painted(rule.page, style))
 
 
-def _explain_error(text: str, shown: str, rules: dict[str, Rule]) -> None:
-    """Name what knows the errors in `text`; print the page where that is one rule alone."""
-    explained, checks = _explained(text, rules), _checks(text)
-    known = [error for error in ERRORS if says(error.text, text)]
-    if not explained and not checks and not known:
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """What knows an error that is in a text: causes, rules and checks of the doctor, those with the error."""
+
+    known: list[KnownError]
+    explained: list[tuple[Rule, str]]
+    checks: list[tuple[str, str]]
+
+    @property
+    def any(self) -> bool:
+        """Whether anything knows one."""
+        return bool(self.known or self.explained or self.checks)
+
+
+def _answers(text: str, rules: dict[str, Rule]) -> _Answers:
+    from distlint.hardware.doctor.errors import ERRORS as CHECKED
+
+    whole = flat(text)
+    return _Answers(
+        [error for error in ERRORS if says(error.text, whole)],
+        [
+            (rule, error)
+            for rule in rules.values()
+            if (error := _first(errors_of(rule.page), whole)) is not None
+        ],
+        [
+            (name, error)
+            for name, errors in CHECKED.items()
+            if (error := _first(errors, whole)) is not None
+        ],
+    )
+
+
+def _first(errors: tuple[str, ...], whole: str) -> str | None:
+    return next((error for error in errors if says(error, whole)), None)
+
+
+def _tell(answers: _Answers, shown: str) -> None:
+    """Name what knows the errors; print the page where that is one rule alone."""
+    known, explained, checks = answers.known, answers.explained, answers.checks
+    if not answers.any:
         raise click.UsageError(
             f"no rule and no check knows {shown}; give a piece of the error as it was printed, or check the "
             "code: `distlint check`"
@@ -75,33 +114,6 @@ def _explain_error(text: str, shown: str, rules: dict[str, Rule]) -> None:
         return
     write("")
     write("`distlint explain CODE` prints a page; `distlint check` finds the place.")
-
-
-def _knows(text: str, rules: dict[str, Rule]) -> bool:
-    """Whether anything knows an error of one word."""
-    return bool(
-        _explained(text, rules) or _checks(text) or any(says(error.text, text) for error in ERRORS)
-    )
-
-
-def _explained(text: str, rules: dict[str, Rule]) -> list[tuple[Rule, str]]:
-    """The rules whose pages name an error that is in `text`, each with that error."""
-    return [
-        (rule, error)
-        for rule in rules.values()
-        if (error := next((e for e in errors_of(rule.page) if says(e, text)), None)) is not None
-    ]
-
-
-def _checks(text: str) -> list[tuple[str, str]]:
-    """The checks of the doctor that answer an error that is in `text`."""
-    from distlint.hardware.doctor.errors import ERRORS as CHECKED
-
-    return [
-        (name, error)
-        for name, errors in CHECKED.items()
-        if (error := next((e for e in errors if says(e, text)), None)) is not None
-    ]
 
 
 def _find(word: str, rules: dict[str, Rule]) -> Rule | None:

@@ -403,18 +403,14 @@ def _deepspeed(values: Mapping[str, Any]) -> Iterator[Defect]:
     if values.get("distributed_type") != "DEEPSPEED" or section.get("deepspeed_config_file"):
         return
     stage = str(section.get("zero_stage", 2))  # DeepSpeedPlugin: 2 where it is not said
-    parts = ("param", "optimizer")
-    yield from offload(
-        stage,
-        {part: str(section.get(f"offload_{part}_device", "none")).lower() for part in parts},
-        {part: ("deepspeed_config", f"offload_{part}_device") for part in parts},
-    )
-    for part in parts:
-        if str(section.get(f"offload_{part}_device", "none")).lower() == "nvme" and not section.get(
-            f"offload_{part}_nvme_path"
-        ):
+    keys_of = {part: f"offload_{part}_device" for part in ("param", "optimizer")}
+    devices = {part: str(section.get(key, "none")).lower() for part, key in keys_of.items()}
+    places = {part: ("deepspeed_config", key) for part, key in keys_of.items()}
+    yield from offload(stage, devices, places)
+    for part, device in devices.items():
+        if device == "nvme" and not section.get(f"offload_{part}_nvme_path"):
             yield severe(
-                ("deepspeed_config", f"offload_{part}_device"),
+                places[part],
                 f"offload_{part}_device is nvme without offload_{part}_nvme_path",
                 "DeepSpeed has no place to write to.",
                 f"offload_{part}_nvme_path: /local_nvme",

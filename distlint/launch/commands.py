@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from distlint.findings import Place
 from distlint.knowledge.configuration.launchers import LAUNCHERS, Launcher, Row
@@ -25,7 +25,7 @@ class Launch:
     """A command that starts the processes of a job.
 
     Attributes:
-        launcher: which one.
+        row: the launcher's row of the table.
         place: the words that name it.
         options: its own, by name.
         script: the program that each process runs; None where it is not known.
@@ -34,7 +34,7 @@ class Launch:
         complete: whether every word is known: else there may be options that nobody sees.
     """
 
-    launcher: Launcher
+    row: Row
     place: Place
     options: dict[str, Option]
     script: Word | None
@@ -53,9 +53,9 @@ class Launch:
         return None
 
     @property
-    def row(self) -> Row:
-        """The launcher's row of the table."""
-        return next(row for row in LAUNCHERS if row.launcher is self.launcher)
+    def launcher(self) -> Launcher:
+        """Which launcher it is."""
+        return self.row.launcher
 
 
 def launches(commands: Iterable[Command]) -> Iterator[Launch]:
@@ -120,7 +120,7 @@ def _module_at(words: tuple[Word, ...], index: int) -> tuple[Row | None, int]:
 def _launch(command: Command, index: int, row: Row, length: int) -> Launch:
     words = command.words
     first, last = words[index].place, words[index + length - 1].place
-    place = Place(first.path, first.line, first.column, last.end_line, last.end_column)
+    place = _from(first, last)
     options: dict[str, Option] = {}
     complete = True
     at = index + length
@@ -151,7 +151,7 @@ def _launch(command: Command, index: int, row: Row, length: int) -> Launch:
         arguments[option.name] = option
         at += used
     return Launch(
-        row.launcher,
+        row,
         place,
         options,
         script,
@@ -175,11 +175,9 @@ def _option(words: tuple[Word, ...], at: int, flags: frozenset[str]) -> tuple[Op
     following = words[at + 1]
     if following.text is not None and following.text.startswith("--"):
         return Option(name, None, word.place, word.sure), 1
-    place = Place(
-        word.place.path,
-        word.place.line,
-        word.place.column,
-        following.place.end_line,
-        following.place.end_column,
-    )
-    return Option(name, following.text, place, following.sure), 2
+    return Option(name, following.text, _from(word.place, following.place), following.sure), 2
+
+
+def _from(first: Place, last: Place) -> Place:
+    """From the start of one place to the end of another."""
+    return replace(first, end_line=last.end_line, end_column=last.end_column)

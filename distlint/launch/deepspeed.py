@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from distlint.knowledge.configuration import deepspeed_keys, keys
+from distlint.knowledge.configuration.values import section_of
 from distlint.launch.accelerate import offload
 from distlint.launch.defects import Defect, mild, severe
 from distlint.launch.spelling import named
@@ -24,8 +25,10 @@ def names(values: Mapping[str, Any], *, removed: bool) -> Iterator[Defect]:
             "correct or remove it.",
         )
     for section, allowed in deepspeed_keys.STRICT:
-        inner = _at(values, section)
-        unknown = sorted(key for key in inner if key not in allowed) if _is_mapping(inner) else []
+        inner = value_at(values, section)
+        unknown = (
+            sorted(key for key in inner if key not in allowed) if isinstance(inner, dict) else []
+        )
         if unknown:
             yield severe(
                 (*section, unknown[0]),
@@ -36,12 +39,12 @@ def names(values: Mapping[str, Any], *, removed: bool) -> Iterator[Defect]:
     if not removed:
         return
     version = deepspeed_keys.DEEPSPEED_VERSION
-    zero = _at(values, ("zero_optimization",))
+    zero = value_at(values, ("zero_optimization",))
     gone = [key for key in sorted(deepspeed_keys.REMOVED) if key in values]
     gone += [
         f"zero_optimization.{key}"
         for key in sorted(deepspeed_keys.ZERO_REMOVED)
-        if _is_mapping(zero) and key in zero
+        if isinstance(zero, dict) and key in zero
     ]
     if gone:
         yield severe(
@@ -55,7 +58,7 @@ def names(values: Mapping[str, Any], *, removed: bool) -> Iterator[Defect]:
 def bounds(values: Mapping[str, Any]) -> Iterator[Defect]:
     """Values outside of what DeepSpeed takes."""
     for bound in deepspeed_keys.BOUNDS:
-        value = _at(values, bound.path)
+        value = value_at(values, bound.path)
         if value is not None and value != "auto" and not bound.kind.takes(value):
             yield severe(
                 bound.path,
@@ -65,16 +68,12 @@ def bounds(values: Mapping[str, Any]) -> Iterator[Defect]:
             )
 
 
-def _at(values: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+def value_at(values: Mapping[str, Any], path: tuple[str, ...]) -> Any:
     """The value at a path of keys; None where there is none."""
     found: Any = values
     for key in path:
-        found = found.get(key) if _is_mapping(found) else None
+        found = found.get(key) if isinstance(found, dict) else None
     return found
-
-
-def _is_mapping(value: object) -> bool:
-    return isinstance(value, dict)
 
 
 def _is_note(key: str) -> bool:
@@ -155,7 +154,7 @@ def batch(values: Mapping[str, Any], world: int | None) -> Iterator[Defect]:
         return
     for parallel in (
         values.get("sequence_parallel_size"),
-        _at(values, ("tensor_parallel", "autotp_size")),
+        value_at(values, ("tensor_parallel", "autotp_size")),
     ):
         if isinstance(parallel, int) and parallel > 1:
             world = max(1, world // parallel)
@@ -175,8 +174,7 @@ def batch(values: Mapping[str, Any], world: int | None) -> Iterator[Defect]:
 def against_accelerate(
     values: Mapping[str, Any], accelerate: Mapping[str, Any]
 ) -> Iterator[Defect]:
-    section = accelerate.get("deepspeed_config")
-    section = section if isinstance(section, dict) else {}
+    section = section_of(accelerate, "deepspeed_config")
     if section.get("deepspeed_config_file"):
         # accelerate 1.15.0: commands/launch.py collects the section's keys (and mixed_precision
         # where the file gives it), _deepspeed_config_checks refuses these.

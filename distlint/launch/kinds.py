@@ -28,18 +28,19 @@ _SUFFIXES: Final = {
     ".sub": Kind.SHELL,
 }
 
-LAUNCH_SUFFIXES: Final = (*_SUFFIXES, ".md", ".dockerfile", "ockerfile")
+LAUNCH_SUFFIXES: Final = (*_SUFFIXES, ".md", "ockerfile")
 """What the names of such files end in, or nearly: a quick look before `kind_of`."""
 
 LAUNCH_LIMIT: Final = 256 * 1024
 """Bytes. Scripts and configurations are smaller; larger files are data, and are not opened."""
 
+_LAUNCHES: Final = re.compile(rb"torchrun|torch\.distributed\.|accelerate|deepspeed|MASTER_PORT")
 _WORDS: Final = {
     Kind.YAML: re.compile(rb"distributed_type|compute_environment"),
     Kind.JSON: re.compile(rb"zero_optimization|train_micro_batch_size_per_gpu|distributed_type"),
-    Kind.SHELL: re.compile(rb"torchrun|torch\.distributed\.|accelerate|deepspeed|MASTER_PORT"),
+    Kind.SHELL: _LAUNCHES,
+    Kind.DOCKERFILE: _LAUNCHES,
     Kind.README: re.compile(rb"torch\.distributed\.launch"),
-    Kind.DOCKERFILE: re.compile(rb"torchrun|torch\.distributed\.|accelerate|deepspeed|MASTER_PORT"),
 }
 
 

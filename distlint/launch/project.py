@@ -12,7 +12,7 @@ from typing import Any
 
 from distlint.findings import Place
 from distlint.knowledge.configuration.deepspeed_keys import TOP_LEVEL
-from distlint.knowledge.configuration.values import full_key
+from distlint.knowledge.configuration.values import full_key, section_of
 from distlint.launch.commands import Launch, launches
 from distlint.launch.json_text import read_json
 from distlint.launch.kinds import Kind
@@ -74,11 +74,6 @@ class Configuration:
         end = min((span[1] for span in self.spans.values()), default=0)
         return self._lines.place(start, end)
 
-    def value_span(self, keys: Keys) -> tuple[int, int] | None:
-        """The offsets of the value that `keys` lead to."""
-        span = self._span(keys)
-        return None if span is None else span[2:]
-
     def _span(self, keys: Keys) -> tuple[int, int, int, int] | None:
         if keys in self.spans or len(keys) < 2:
             return self.spans.get(keys)
@@ -122,11 +117,21 @@ class LaunchFiles:
         """The configurations of one format."""
         return (each for each in self.configurations if each.format is wanted)
 
-    def named(self, path: str, beside: str) -> Configuration | None:
-        """The configuration that the file `beside` calls `path`: seen from its own folder, or one above."""
+    def named(self, path: str, beside: str, wanted: Format) -> Configuration | None:
+        """The configuration that the file `beside` calls `path`: seen from its own folder, or one above.
+
+        None where it is another's than of the `wanted` format.
+        """
         by_path = {each.path: each for each in self.configurations}
-        found = (by_path.get(each) for each in _meant(path, beside))
-        return next((each for each in found if each is not None), None)
+        found = next((by_path[each] for each in _meant(path, beside) if each in by_path), None)
+        return found if found is not None and found.format is wanted else None
+
+    def json_of(self, accelerate: Configuration) -> Configuration | None:
+        """The DeepSpeed JSON that accelerate's configuration names."""
+        name = section_of(accelerate.values, "deepspeed_config").get("deepspeed_config_file")
+        if not isinstance(name, str):
+            return None
+        return self.named(name, accelerate.path, Format.DEEPSPEED)
 
     def starting(self, path: str) -> list[tuple[Script, Launch]]:
         """The launches whose script is the Python file `path`, those in a README included."""
@@ -203,19 +208,14 @@ def _read_script(file: TextFile, commands: list[Command], result: LaunchFiles) -
     found = list(commands)
     for command in commands:
         found += _inner(file.path, command)
+    lines = Lines(file.path, file.text)
     scheduler = {
-        match[1].lstrip("-").replace("-", "_"): Word(
-            match[2], _place_of_match(file, match.start(), match.end())
-        )
+        match[1].lstrip("-").replace("-", "_"): Word(match[2], lines.place(*match.span()))
         for match in _SBATCH.finditer(file.text)
     }
     started = tuple(launches(found))
     told = file.kind is Kind.README
     result.scripts.append(Script(file.path, tuple(found), started, scheduler, file.text, told))
-
-
-def _place_of_match(file: TextFile, start: int, end: int) -> Place:
-    return Lines(file.path, file.text).place(start, end)
 
 
 def _inner(path: str, command: Command) -> Iterator[Command]:

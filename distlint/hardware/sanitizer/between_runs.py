@@ -14,13 +14,12 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from distlint.hardware.sanitizer.disagreement import ranks_text
+from distlint.hardware.sanitizer.disagreement import names_text, ranks_by, ranks_text
 from distlint.hardware.sanitizer.events import Frame, Stack
 from distlint.hardware.sanitizer.places import at_text, users_frame
 
 _NEAR = 1e-3
 """How far, as a share of its norm, a parameter may be from the one of the other run."""
-_SHOWN = 4
 
 Summary = tuple[int, float, float, int]
 """Of a tensor: a sum over its bytes, its sum, its norm, its number of elements."""
@@ -127,16 +126,22 @@ def compare(few: dict[int, Log], many: dict[int, Log]) -> Parting:
 
 
 def _compare_steps(few: dict[int, Log], many: dict[int, Log], found: Parting) -> None:
-    for number in sorted({n for log in many.values() for n in log.steps}):
+    for number in _optimizers(many):
         counts = {rank: len(log.steps.get(number, ())) - 1 for rank, log in sorted(many.items())}
         stack = next(log.steps[number][0].stack for log in many.values() if number in log.steps)
         if len({*counts.values()}) > 1:
-            told = _by_value({rank: f"{max(count, 0)} steps" for rank, count in counts.items()})
+            made = ranks_by({rank: f"{max(count, 0)} steps" for rank, count in counts.items()})
+            told = ", ".join(f"{count} on {ranks_text(ranks)}" for count, ranks in made.items())
             found.parted.append(Remark("steps", f"optimizer {number} makes {told}", stack))
             continue
         alone = len(few[0].steps.get(number, ())) - 1
         told = f"{alone} on {_ranks(len(few))}, {counts[0]} on each of {len(many)}"
         found.compared.append(f"optimizer {number} makes as many steps on each rank ({told})")
+
+
+def _optimizers(logs: dict[int, Log]) -> list[int]:
+    """The numbers of those that some rank has followed."""
+    return sorted({number for log in logs.values() for number in log.steps})
 
 
 def _compare_samples(few: dict[int, Log], many: dict[int, Log], found: Parting) -> bool:
@@ -187,12 +192,12 @@ def _parted_samples(epoch: int, alone: list[Pass], passes: list[Pass]) -> Remark
     counts = Counter(sample for one in passes for sample in one.drawn)
     twice = sorted((sample for sample, count in counts.items() if count > 1), key=str)
     # A sampler fills up with samples that there are already, so that all ranks have as many.
-    if len(twice) > max(len(batch) for one in passes for batch in one.batches) * len(passes):
+    step = max(len(batch) for one in passes for batch in one.batches) * len(passes)
+    if len(twice) > step:
         told = f"{len(twice)} of {len(everything)} samples come on several ranks, or more than once"
         return Remark("samples", f"{head}{told} (sample {twice[0]}, for example)", stack)
     left_out = sorted(expected - everything, key=str)
-    batch = max(len(batch) for one in passes for batch in one.batches)
-    if len(left_out) > batch * len(passes):
+    if len(left_out) > step:
         told = f"{len(left_out)} of {len(expected)} samples that one rank takes come on none"
         return Remark("samples", f"{head}{told} (sample {left_out[0]}, for example)", stack)
     return None
@@ -213,7 +218,7 @@ def _same_order(alone: list[list[Pass]], shares: list[list[Pass]]) -> Remark | N
 
 def _compare_ranks(many: dict[int, Log], found: Parting) -> None:
     """What the ranks of one run hold after each step, to the bit."""
-    for number in sorted({n for log in many.values() for n in log.steps}):
+    for number in _optimizers(many):
         by_rank = {rank: log.steps.get(number, []) for rank, log in sorted(many.items())}
         named = False
         for states in zip(*by_rank.values(), strict=False):
@@ -254,11 +259,11 @@ def _differing(held: dict[int, dict[str, Summary]]) -> str | None:
     ]
     if not differing:
         return None
-    alike: dict[tuple[int, ...], list[int]] = {}
-    for rank, values in held.items():
-        alike.setdefault(tuple(values[name][0] for name in differing), []).append(rank)
+    alike = ranks_by({r: tuple(values[n][0] for n in differing) for r, values in held.items()})
     sides = " and ".join(ranks_text(ranks) for ranks in alike.values())
-    return f"{_listed(differing)} {'differs' if len(differing) == 1 else 'differ'} between {sides}"
+    return (
+        f"{names_text(differing)} {'differs' if len(differing) == 1 else 'differ'} between {sides}"
+    )
 
 
 def _compare_runs(few: Log, many: Log, found: Parting, ranks: int, *, same_batches: bool) -> None:
@@ -286,7 +291,7 @@ def _compare_runs(few: Log, many: Log, found: Parting, ranks: int, *, same_batch
                 f"the parameters of optimizer {number} are those of the other run after each step"
             )
             continue
-        told = f"{_listed(far[2])} {'parts' if len(far[2]) == 1 else 'part'} from the other run"
+        told = f"{names_text(far[2])} {'parts' if len(far[2]) == 1 else 'part'} from the other run"
         if far[1].own:
             why = f"as {', '.join(far[1].own)} may have it: each rank has a part of the batch only"
             found.notes.append(
@@ -316,17 +321,5 @@ def _when(step: Step) -> str:
     return f"after step {step.step} of optimizer {step.optimizer}"
 
 
-def _listed(names: list[str]) -> str:
-    more = f", … {len(names)} of them" if names[_SHOWN:] else ""
-    return ", ".join(names[:_SHOWN]) + more
-
-
 def _ranks(count: int) -> str:
     return "1 rank" if count == 1 else f"each of {count} ranks"
-
-
-def _by_value(values: dict[int, str]) -> str:
-    ranks: dict[str, list[int]] = {}
-    for rank, value in values.items():
-        ranks.setdefault(value, []).append(rank)
-    return ", ".join(f"{value} on {ranks_text(which)}" for value, which in ranks.items())

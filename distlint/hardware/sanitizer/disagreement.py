@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from typing import TypeVar
 
 from distlint.hardware.sanitizer.events import Collective, Group, PointToPoint, Replica
 
 _SHOWN = 4
 """How many parameters are named."""
+_Value = TypeVar("_Value", bound=Hashable)
 Shapes = tuple[tuple[int, ...], ...]
 
 
@@ -67,12 +69,23 @@ def _parted(replicas: Mapping[int, Replica]) -> list[str]:
     sums = {rank: dict(replica.sums) for rank, replica in sorted(replicas.items())}
     names = list(dict.fromkeys(name for told in sums.values() for name in told))
     parted = [name for name in names if len({told.get(name) for told in sums.values()}) > 1]
-    alike: dict[tuple[int | None, ...], list[int]] = {}
-    for rank, told in sums.items():
-        alike.setdefault(tuple(told.get(name) for name in parted), []).append(rank)
-    shown = ", ".join(parted[:_SHOWN]) + (f", … {len(parted)} of them" if parted[_SHOWN:] else "")
+    alike = ranks_by({r: tuple(told.get(name) for name in parted) for r, told in sums.items()})
     sides = "; ".join(f"one value on {ranks_text(ranks)}" for ranks in alike.values())
-    return [f"the parameters {shown}: {sides.replace('; one', '; another')}"]
+    return [f"the parameters {names_text(parted)}: {sides.replace('; one', '; another')}"]
+
+
+def names_text(names: list[str]) -> str:
+    """The first names of parameters, and how many there are."""
+    more = f", … {len(names)} of them" if names[_SHOWN:] else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+def ranks_by(values: Mapping[int, _Value]) -> dict[_Value, list[int]]:
+    """By value, the ranks that have it."""
+    ranks: dict[_Value, list[int]] = {}
+    for rank, value in values.items():
+        ranks.setdefault(value, []).append(rank)
+    return ranks
 
 
 def ranks_text(ranks: list[int]) -> str:
@@ -93,10 +106,7 @@ def ranks_text(ranks: list[int]) -> str:
 
 
 def _by_value(values: Mapping[int, str]) -> str:
-    ranks: dict[str, list[int]] = {}
-    for rank, value in values.items():
-        ranks.setdefault(value, []).append(rank)
-    return "; ".join(f"{value} on {ranks_text(which)}" for value, which in ranks.items())
+    return "; ".join(f"{value} on {ranks_text(which)}" for value, which in ranks_by(values).items())
 
 
 def _unequal_parts(

@@ -7,7 +7,7 @@ from typing import Any
 
 from distlint.hardware.sanitizer.between_runs import Parting, Remark
 from distlint.hardware.sanitizer.comparison import Divergence, Kind
-from distlint.hardware.sanitizer.disagreement import differences, ranks_text
+from distlint.hardware.sanitizer.disagreement import differences, ranks_by, ranks_text
 from distlint.hardware.sanitizer.events import Collective, Group, PointToPoint, Replica, Stack
 from distlint.hardware.sanitizer.findings import RuleFinding
 from distlint.hardware.sanitizer.places import at_text, is_users, shown_path, users_frame
@@ -144,11 +144,8 @@ def _number(does: str, ranks: list[int]) -> str:
 
 def _grouped(told: dict[int, list[str]]) -> list[str]:
     """What is told of each rank, once for all ranks of which the same is told."""
-    groups: dict[tuple[str, ...], list[int]] = {}
-    for rank, lines in told.items():
-        groups.setdefault(tuple(lines), []).append(rank)
     text = []
-    for (head, *rest), ranks in groups.items():
+    for (head, *rest), ranks in ranks_by({r: tuple(lines) for r, lines in told.items()}).items():
         text += ["", f"  {ranks_text(ranks)}  {_number(head, ranks)}", *rest]
     return text
 

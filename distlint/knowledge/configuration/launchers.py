@@ -1,7 +1,7 @@
 """The launchers: what a command line must name to start one, and which of its options take no value.
 
 Read in torch 2.13.0 (distributed/run.py, distributed/launch.py), accelerate 1.15.0 (commands/launch.py,
-launch_command_parser) and deepspeed 0.19.8 (launcher/runner.py). tests/launch/test_launchers.py compares the
+launch_command_parser) and deepspeed 0.19.8 (launcher/runner.py). tests/launch/test_launch_commands.py compares the
 first two with what is installed. Options are compared with `_` for `-`, as all three take both.
 """
 
@@ -134,4 +134,4 @@ PORT_VARIABLES = frozenset({"MASTER_PORT"})
 
 DDP_BYTES = 16
 """What DDP keeps for each parameter with Adam: hardware/memory/strategies.py and optimizers.py, which are checked
-against real bytes; tests/launch/test_launchers.py compares."""
+against real bytes; tests/launch/test_launch_commands.py compares."""

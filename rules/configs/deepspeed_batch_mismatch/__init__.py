@@ -45,7 +45,6 @@ Not proven: DeepSpeed has to be installed; the assertion is `_batch_assertion` i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from distlint.findings import Finding, Place, Related, Severity
 from distlint.knowledge.configuration.deepspeed_keys import TRAINER_VALUES
@@ -77,9 +76,7 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
             starts.setdefault(configuration.path, []).append(world)
         yield from _against_arguments(configuration, launch)
     for accelerate in files.of(Format.ACCELERATE):
-        section = accelerate.values.get("deepspeed_config")
-        named = section.get("deepspeed_config_file") if isinstance(section, dict) else None
-        found = files.named(named, accelerate.path) if isinstance(named, str) else None
+        found = files.json_of(accelerate)
         number = accelerate.values.get("num_processes")
         if found is not None and isinstance(number, int) and number > 0:
             world = number, accelerate.place(("num_processes",))
@@ -112,8 +109,8 @@ def _file_of(files: LaunchFiles, script: Script, launch: Launch) -> Configuratio
     for name in _FILE_OPTIONS:
         option = launch.arguments.get(name) or launch.options.get(name)
         if option is not None and option.value and option.sure:
-            found = files.named(option.value, script.path)
-            if found is not None and found.format is Format.DEEPSPEED:
+            found = files.named(option.value, script.path, Format.DEEPSPEED)
+            if found is not None:
                 return found
     return None
 
@@ -135,7 +132,7 @@ def _against_arguments(configuration: Configuration, launch: Launch) -> Iterator
         option = launch.arguments.get(argument)
         if option is None or option.value is None or not option.sure:
             continue
-        said, written = _number(option.value), _at(configuration.values, keys)
+        said, written = _number(option.value), deepspeed.value_at(configuration.values, keys)
         if said is None or isinstance(written, bool) or not isinstance(written, (int, float, str)):
             continue
         other = _number(str(written))
@@ -146,12 +143,6 @@ def _against_arguments(configuration: Configuration, launch: Launch) -> Iterator
             )
             places = (Related(configuration.place(keys), "the JSON's value"),)
             yield Finding(CODE, NAME, SEVERITY, text, option.place, places)
-
-
-def _at(values: Any, keys: tuple[str, ...]) -> Any:
-    for key in keys:
-        values = values.get(key) if isinstance(values, dict) else None
-    return values
 
 
 def _number(text: str) -> float | None:

@@ -128,8 +128,7 @@ def _file_of(files: LaunchFiles, script: Script, launch: Launch) -> Configuratio
     option = launch.options.get("config_file")
     if option is None or option.value is None or not option.sure:
         return None
-    found = files.named(option.value, script.path)
-    return found if found is not None and found.format is Format.ACCELERATE else None
+    return files.named(option.value, script.path, Format.ACCELERATE)
 
 
 def _gpus(script: Script, launch: Launch) -> Iterator[tuple[int, str, Place]]:

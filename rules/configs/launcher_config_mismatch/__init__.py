@@ -74,7 +74,7 @@ SEVERITY = Severity.ERROR
 STATUS = Status.PREVIEW
 LITERALS = (b"zero_optimization",)
 
-_OF_OTHER_RULES = frozenset({"main_process_port"})
+_OF_ANOTHER_RULE = "main_process_port"
 """Ports are DL806's."""
 
 
@@ -83,7 +83,7 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
     for configuration in files.of(Format.ACCELERATE):
         values = configuration.values
         for defect in (*accelerate.top_level(values), *accelerate.sections(values)):
-            if defect.keys[-1:] not in {(key,) for key in _OF_OTHER_RULES}:
+            if defect.keys[-1:] != (_OF_ANOTHER_RULE,):
                 yield _finding(configuration, defect)
         yield from _with_json(files, configuration)
     for configuration in files.of(Format.DEEPSPEED):
@@ -148,10 +148,8 @@ def _literal(node: ast.Dict) -> tuple[dict[str, Any], dict[Keys, ast.expr]]:
 
 def _with_json(files: LaunchFiles, configuration: Configuration) -> Iterator[Finding]:
     """The JSON that accelerate's configuration names, against it."""
-    section = configuration.values.get("deepspeed_config")
-    named = section.get("deepspeed_config_file") if isinstance(section, dict) else None
-    json = files.named(named, configuration.path) if isinstance(named, str) else None
-    if json is None or json.format is not Format.DEEPSPEED:
+    json = files.json_of(configuration)
+    if json is None:
         return
     at = configuration.place(("deepspeed_config", "deepspeed_config_file"))
     for defect in deepspeed.against_accelerate(json.values, configuration.values):

@@ -101,14 +101,10 @@ def _is_ddp(files: LaunchFiles, script: Script, launch: Launch) -> bool:
     said = [*launch.arguments, *launch.options, *(o.value or "" for o in launch.arguments.values())]
     if any(_LESS.search(text.lower()) for text in said):
         return False
-    if launch.launcher is Launcher.TORCHRUN:
-        return True
+    if launch.launcher is not Launcher.ACCELERATE:
+        return launch.launcher is Launcher.TORCHRUN
     option = launch.options.get("config_file")
-    if launch.launcher is not Launcher.ACCELERATE or option is None or option.value is None:
-        return launch.launcher is Launcher.ACCELERATE and "multi_gpu" in launch.options
-    found = files.named(option.value, script.path)
-    return (
-        found is not None
-        and found.format is Format.ACCELERATE
-        and found.values.get("distributed_type") == "MULTI_GPU"
-    )
+    if option is None or option.value is None:
+        return "multi_gpu" in launch.options
+    found = files.named(option.value, script.path, Format.ACCELERATE)
+    return found is not None and found.values.get("distributed_type") == "MULTI_GPU"

@@ -113,10 +113,8 @@ def _sharded(model: Model, path: str) -> tuple[Launch, Configuration] | None:
             continue
         if "fsdp_state_dict_type" in launch.options:
             continue
-        found = model.launch.named(option.value, script.path)
-        if found is None or found.format is not Format.ACCELERATE:
-            continue
-        if found.values.get("distributed_type") != "FSDP":
+        found = model.launch.named(option.value, script.path, Format.ACCELERATE)
+        if found is None or found.values.get("distributed_type") != "FSDP":
             continue
         written = section_of(found.values, "fsdp_config").get("fsdp_state_dict_type")
         default = "SHARDED_STATE_DICT" if fsdp_version(found.values) == 2 else "FULL_STATE_DICT"
