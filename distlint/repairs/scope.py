@@ -20,6 +20,7 @@ from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.knowledge import facts
 from distlint.nodes import walk
+from distlint.repairs.blocks import blocks
 from distlint.repairs.group import Group, calls_by_function, conditions_of, group_at
 
 
@@ -329,13 +330,8 @@ def _statements_before(block: Iterable[ast.stmt], line: int) -> Iterator[ast.stm
         yield statement
         if statement.lineno <= line <= (statement.end_lineno or 0):
             for part in (statement, *getattr(statement, "handlers", ())):
-                for name in ("body", "orelse", "finalbody"):
-                    inner = getattr(part, name, None)
-                    if (
-                        isinstance(inner, list)
-                        and inner
-                        and inner[0].lineno <= line <= (inner[-1].end_lineno or 0)
-                    ):
+                for inner in blocks(part):
+                    if inner and inner[0].lineno <= line <= (inner[-1].end_lineno or 0):
                         yield from _statements_before(inner, line)
 
 
