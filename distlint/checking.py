@@ -160,10 +160,10 @@ def _check(request: Request, report: Report) -> set[str]:
     report.files += found.checked
     report.problems += found.problems
     report.notes += found.notes
-    for path, data in request.overlays.items():
-        for entry in found.entries:
-            if entry.file.path == path:
-                report.texts.add(entry.file.shown, data.decode("utf-8", "replace"))
+    for entry in found.entries:
+        data = request.overlays.get(entry.file.path)
+        if data is not None:
+            report.texts.add(entry.file.shown, data.decode("utf-8", "replace"))
     if request.earlier is None:
         outcome = _remembered(request, found, engine, literals, report)
     else:
@@ -417,6 +417,7 @@ def _findings_of_rules(
         paths = request.earlier.changed
         changed = {entry.file.shown for entry in entries if entry.file.path in paths}
     analysed: set[str] = set()
+    style = style_of(request.settings)
     models = build_models(sources, knowledge, changed=changed)
     with deep_recursion():
         while True:
@@ -432,7 +433,7 @@ def _findings_of_rules(
             group = frozenset(module.path for module in model.program.modules.values())
             report.groups.append(group)
             analysed |= group
-            findings.update(dict.fromkeys(_of_model(request, model, sources, report)))
+            findings.update(dict.fromkeys(_of_model(request, model, sources, report, style)))
             for problem in model.problems:
                 outcome.notes.append(f"{problem.path}: {problem.text}")
                 if problem.reason:
@@ -498,12 +499,11 @@ def _launch_files(
 
 
 def _of_model(
-    request: Request, model: Model, sources: Sequence[Source], report: Report
+    request: Request, model: Model, sources: Sequence[Source], report: Report, style: str
 ) -> Iterator[Finding]:
     """What the selected rules find in files that belong together, on what is reported."""
     shown = {module.path for module in model.modules}
     rules = request.selection.rules
-    style = style_of(request.settings)
     for number, rule in enumerate(rules):
         if request.progress:
             request.progress(f"checking {rule.code}", number, len(rules))

@@ -49,9 +49,8 @@ class Trial:
 
     @classmethod
     def begin(cls, requests: Sequence[Request]) -> Trial:
-        """The files as they are."""
-        own = tuple(replace(request) for request in requests)
-        return cls(own, check(own))
+        """The files as they are; what is found stays in `requests`, for a trial that goes on from there."""
+        return cls(tuple(requests), check(requests))
 
     def with_files(self, changed: Mapping[str, bytes]) -> Trial:
         """The same with other bytes at some absolute paths; only what they may concern is looked at anew."""

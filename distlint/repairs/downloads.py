@@ -10,7 +10,7 @@ from distlint.analysis.questions.filesystem import FileCall
 from distlint.edits import WrapInWith
 from distlint.findings import Applicability, Fix
 from distlint.knowledge.schema import Effect
-from distlint.nodes import walk
+from distlint.repairs.blocks import block_with
 
 _SOURCES = frozenset({"url", "repo_or_dir", "github", "repo_id", "path_or_repo_id", "info_or_id"})
 """Keywords of what is fetched, in rows of the tables."""
@@ -22,16 +22,14 @@ def first(model: Model, found: FileCall, safety: Applicability) -> Fix:
     What goes into a cache of the library's choosing is there for one machine: its first rank goes first.
     """
     statement = found.site.statement
-    run = [statement]
     local = _into_a_cache(found)
     made = {
         id(each.site.statement)
         for each in _first_ones(model.file_calls)
         if each.function is found.function and _into_a_cache(each) is local
     }
-    for block in _blocks(found.function.node):
-        if statement in block:
-            run = _neighbours(block, statement, made)
+    block = block_with(found.function, statement) or [statement]
+    run = _neighbours(block, statement, made)
     header = "$main_process_first(local=True)" if local else "$main_process_first()"
     who = "the first rank of each machine" if local else "rank 0"
     return Fix(
@@ -57,15 +55,6 @@ def _first_ones(calls: list[FileCall]) -> Iterator[FileCall]:
 def _into_a_cache(found: FileCall) -> bool:
     """Whether the library chooses the place: what stands for a path names what to fetch, or nothing does."""
     return found.path is None or found.row.path_keyword in _SOURCES
-
-
-def _blocks(node: ast.AST) -> list[list[ast.stmt]]:
-    return [
-        block
-        for part in walk(node)
-        for name in ("body", "orelse", "finalbody")
-        if isinstance(block := getattr(part, name, None), list)
-    ]
 
 
 def _neighbours(block: list[ast.stmt], statement: ast.stmt, made: set[int]) -> list[ast.stmt]:

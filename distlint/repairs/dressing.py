@@ -19,8 +19,9 @@ from distlint.columns import segment
 from distlint.edits import Edit, Insert, Replace, Span, WrapInWith
 from distlint.findings import Applicability, Finding, Fix
 from distlint.nodes import walk
+from distlint.repairs.blocks import block_with
 from distlint.repairs.group import Group, group_at
-from distlint.repairs.guarding import statement_on_main
+from distlint.repairs.guarding import LEAVES, statement_on_main
 from distlint.repairs.scope import Scope, conditions_at, scope_at
 
 RUNTIME, NATIVE = "runtime", "native"
@@ -49,7 +50,6 @@ _TOO_EARLY: Final = (
 _SHARDING: Final = re.compile("fsdp|fully_?shard|deepspeed|zero.?3|accelerat|tensor_parallel", re.I)
 """Words of files in which the state of a model may be in pieces, so that one rank cannot save it alone."""
 
-_LEAVES: Final = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom, ast.Await)
 _NAME: Final = re.compile(r"\$([A-Za-z_]\w*)")
 _MARK: Final = "distlint_runtime_"
 
@@ -254,16 +254,16 @@ def _native(edit: Edit, place: _Place) -> tuple[str, tuple[Edit, ...]] | None:
 
 def _expression(code: str, place: _Place) -> str | None:
     """The code with a form in place of each call of the runtime, from the inside out."""
-    while name := _NAME.search(code):
+    while _NAME.search(code):
         text = _NAME.sub(rf"{_MARK}\1", code)
         call = _innermost(text)
         if call is None:
             return None
-        given = [segment(text, part) for part in (*call.args, *(k for k in call.keywords))]
+        given = [segment(text, part) for part in (*call.args, *call.keywords)]
         function = ast.unparse(call.func).removeprefix(_MARK)
         forms = _EXPRESSIONS.get(function, ())
         written = next((w for form in forms if (w := form.written(place, given)) is not None), None)
-        if written is None or name is None:
+        if written is None:
             return None
         code = text.replace(segment(text, call), written).replace(_MARK, "$")
     return code
@@ -303,12 +303,9 @@ def _on_main(edit: Replace, place: _Place) -> tuple[str, tuple[Edit, ...]] | Non
 
 def _is_followed_by(place: _Place, statement: ast.stmt, code: str) -> bool:
     """Whether the next statement of the block is `code` already."""
-    for around in (place.function.node, *_statements(place)):
-        for name in ("body", "orelse", "finalbody"):
-            block = getattr(around, name, None)
-            if isinstance(block, list) and statement in block[:-1]:
-                return ast.unparse(block[block.index(statement) + 1]) == code
-    return False
+    block = block_with(place.function, statement) or [statement]
+    following = block[block.index(statement) + 1 :]
+    return bool(following) and ast.unparse(following[0]) == code
 
 
 def _is_in_pieces(edit: Replace, place: _Place, statement: ast.stmt) -> bool:
@@ -330,7 +327,7 @@ def _in_turn(edit: WrapInWith, place: _Place) -> tuple[str, tuple[Edit, ...]] | 
         return f"Let {who} go first: `{header}`", (replace(edit, header=header),)
     first = (f"{scope.local_rank} == 0" if scope.local_rank else "") if local else scope.main
     held = [s for s in _statements(place) if _is_between(span_of(s), edit)]
-    leaves = any(isinstance(node, _LEAVES) for s in held for node in walk(s))
+    leaves = any(isinstance(node, LEAVES) for s in held for node in walk(s))
     if not first or not scope.barrier or leaves:
         return None
     before = Insert(edit.first, f"if {_negated(first)}:\n    {scope.barrier}")

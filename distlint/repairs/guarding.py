@@ -9,7 +9,8 @@ from distlint.analysis.program.places import span_of
 from distlint.columns import segment
 from distlint.edits import Replace
 
-_LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom, ast.Await)
+LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom, ast.Await)
+"""What leaves a block, or hands over to somebody else in it."""
 
 _LINES_OF_A_WRITE = 8
 """A statement of more lines does something else besides."""
@@ -63,7 +64,7 @@ def statement_on_main(text: str, statement: ast.stmt, test: str) -> Replace | No
     if (statement.end_lineno or 0) - statement.lineno >= _LINES_OF_A_WRITE:
         return None
     for node in ast.walk(statement):
-        if isinstance(node, (*_LEAVES, ast.For, ast.AsyncFor, ast.While)):
+        if isinstance(node, (*LEAVES, ast.For, ast.AsyncFor, ast.While)):
             return None
         if isinstance(node, (ast.Constant, ast.JoinedStr)) and node.end_lineno != node.lineno:
             return None

@@ -7,7 +7,7 @@ order of statements could matter in a way that is not seen here, there is no edi
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from distlint.analysis.interpreter.ir import Guard
@@ -19,12 +19,12 @@ from distlint.analysis.program.places import span_of
 from distlint.analysis.program.syntax import (
     assignments,
     mentions_rank,
-    own_nodes,
     statement_with_test,
 )
 from distlint.analysis.traces.divergence import Divergence
 from distlint.edits import Delete, Edit, Insert, Move, Replace
 from distlint.nodes import walk
+from distlint.repairs.blocks import block_with
 from distlint.repairs.guarding import names_bound, source
 from distlint.repairs.premises import ranked_callers
 
@@ -199,7 +199,7 @@ def _past_exit(
     divergence: Divergence, function: Function, branch: ast.If, call: ast.Call, statement: ast.stmt
 ) -> Hoisted | None:
     """`if not main: return`, then the collective: in front of the exit."""
-    block = _block_with(function, branch)
+    block = block_with(function, branch)
     if block is None or statement not in block or branch.orelse:
         return None
     if any(isinstance(node, ast.Raise) for node in walk(branch)):
@@ -317,23 +317,6 @@ def _names(node: ast.AST) -> set[str]:
 def names_bound_in(statements: Sequence[ast.stmt]) -> set[str]:
     """The names that any of the statements binds."""
     return {name for statement in statements for name in names_bound(statement)}
-
-
-def _block_with(function: Function, statement: ast.stmt) -> list[ast.stmt] | None:
-    if statement in function.body:
-        return list(function.body)
-    for node in own_nodes(function):
-        for block in _blocks(node):
-            if statement in block:
-                return block
-    return None
-
-
-def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(node, name, None)
-        if isinstance(block, list):
-            yield block
 
 
 __all__ = ["Hoisted", "hoist"]

@@ -16,9 +16,11 @@ from distlint.analysis.interpreter.ranks import MAIN, RankClass
 from distlint.analysis.interpreter.values import Value, Wrap
 from distlint.analysis.model import Model, source_of
 from distlint.analysis.program.definitions import Function, Module, dotted_name
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.knowledge import facts
 from distlint.nodes import walk
+from distlint.repairs.blocks import blocks
 from distlint.repairs.group import Group, calls_by_function, conditions_of, group_at
 
 
@@ -203,11 +205,14 @@ def _values(model: Model, function: Function, line: int) -> _Seen:
     """What is known of the names and attributes that hold one meaning from above the line on."""
     seen: _Seen = {}
     for around in (function, *_around(function)):
-        for text, rank, value in _mentioned(model, around, line if around is function else None):
+        inside = around is function
+        rebound = set() if inside else _rebound(function, None, 0)
+        bound: dict[str, bool] = {}
+        for text, rank, value in _mentioned(model, around, line if inside else None):
             root = text.partition(".")[0]
-            if around is not function and root in _rebound(function, None, 0):
-                continue
-            if _is_bound(around, root, line):
+            if root not in bound:
+                bound[root] = root not in rebound and _is_bound(around, root, line)
+            if bound[root]:
                 seen.setdefault(text, []).append((rank, value))
     return seen
 
@@ -254,20 +259,38 @@ def _given(site: CallSite) -> Iterator[tuple[ast.expr, Value]]:
 def _read_from_environment(function: Function, line: int) -> dict[str, str]:
     """The ranks that the launcher's variables give: a name that holds one, else the read as the file writes it."""
     found: dict[str, str] = {}
-    for name, values in assignments(function).items():
-        variable = _variable_read(values[0])
-        if variable and "." not in name and _is_bound(function, name, line):
-            found.setdefault(variable.lower(), name)
-    if function.module.imports.get("os") == "os":
-        for node in walk(function.module.source.tree):
-            # Without a default it raises where there is no launcher.
+    for name, variable in _names_from_environment(function):
+        if _is_bound(function, name, line):
+            found.setdefault(variable, name)
+    found.setdefault("local_rank", _local_rank_read(function.module))
+    return found
+
+
+@remembered
+def _names_from_environment(function: Function) -> tuple[tuple[str, str], ...]:
+    """The names of a function that are given a rank of the launcher's, and which."""
+    read = (
+        (name, _variable_read(values[0]).lower()) for name, values in assignments(function).items()
+    )
+    return tuple(
+        (name, variable)
+        for name, variable in read
+        if variable in ("rank", "local_rank") and "." not in name
+    )
+
+
+@remembered
+def _local_rank_read(module: Module) -> str:
+    """The first read of the local rank that has a default: without one it raises where there is no launcher."""
+    if module.imports.get("os") == "os":
+        for node in walk(module.source.tree):
             if (
                 isinstance(node, ast.Call)
                 and _variable_read(node) == "LOCAL_RANK"
                 and "0" in ast.unparse(node)
             ):
-                found.setdefault("local_rank", source_of(function.module, node))
-    return {key: text for key, text in found.items() if key in ("rank", "local_rank")}
+                return source_of(module, node)
+    return ""
 
 
 def _variable_read(node: ast.expr) -> str:
@@ -278,11 +301,7 @@ def _variable_read(node: ast.expr) -> str:
 
 def _is_bound(function: Function, name: str, line: int) -> bool:
     """Whether a name has its one value wherever the code at a line runs."""
-    bindings = [
-        node
-        for node in own_nodes(function)
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
-    ]
+    bindings = _bindings(function).get(name, [])
     if name in function.parameters:
         return not bindings
     if len(bindings) != 1:
@@ -295,19 +314,24 @@ def _is_bound(function: Function, name: str, line: int) -> bool:
     )
 
 
+@remembered
+def _bindings(function: Function) -> dict[str, list[ast.Name]]:
+    """Where a function binds each of its names."""
+    found: dict[str, list[ast.Name]] = {}
+    for node in own_nodes(function):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.setdefault(node.id, []).append(node)
+    return found
+
+
 def _statements_before(block: Iterable[ast.stmt], line: int) -> Iterator[ast.stmt]:
     """The statements that have run when a line is reached: those above in the blocks around it."""
     for statement in block:
         yield statement
         if statement.lineno <= line <= (statement.end_lineno or 0):
             for part in (statement, *getattr(statement, "handlers", ())):
-                for name in ("body", "orelse", "finalbody"):
-                    inner = getattr(part, name, None)
-                    if (
-                        isinstance(inner, list)
-                        and inner
-                        and inner[0].lineno <= line <= (inner[-1].end_lineno or 0)
-                    ):
+                for inner in blocks(part):
+                    if inner and inner[0].lineno <= line <= (inner[-1].end_lineno or 0):
                         yield from _statements_before(inner, line)
 
 
@@ -379,6 +403,7 @@ def _of_framework(model: Model, function: Function) -> dict[str, str]:
     return {}
 
 
+@remembered
 def _group_name(module: Module) -> str:
     """The name of `torch.distributed` in a file; empty where it does not import it by itself."""
     for name, target in sorted(module.imports.items()):

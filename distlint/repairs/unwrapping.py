@@ -12,6 +12,8 @@ from distlint.analysis.questions.wrapped import may_run_forward, without_gradien
 from distlint.edits import Move, Replace
 from distlint.findings import Applicability, Fix
 from distlint.nodes import children, walk
+from distlint.repairs.blocks import block_with
+from distlint.repairs.hoisting import names_bound_in
 
 _WITHOUT_TRAINING = (
     "eval",
@@ -70,11 +72,11 @@ def _freezes(model: Model, site: AttributeSite) -> bool:
     for node in walk(site.statement):
         match node:
             case ast.Call(func=ast.Attribute(attr=name) as function):
-                inside = any(part is site.node for part in walk(function))
+                inside = _holds(function, site.node)
                 if inside and (name == "requires_grad_" or name in model.answer(freezers)):
                     return True
             case ast.Assign(targets=[ast.Attribute(attr="requires_grad") as target]):
-                if any(part is site.node for part in walk(target)):
+                if _holds(target, site.node):
                     return True
     return False
 
@@ -106,29 +108,21 @@ def _before_the_wrap(site: AttributeSite) -> Move | None:
     wrap, statement = site.receiver.wraps[-1], site.statement
     if wrap.module is not site.module or not isinstance(statement, ast.Expr):
         return None
-    for node in walk(site.function.node):
-        for block in (getattr(node, name, None) for name in ("body", "orelse")):
-            if not isinstance(block, list) or statement not in block:
-                continue
-            index = block.index(statement)
-            wrapping = next((s for s in block[:index] if _holds(s, wrap.node)), None)
-            if wrapping is None or not isinstance(wrapping, ast.Assign):
-                return None
-            between = block[block.index(wrapping) + 1 : index]
-            if any("requires_grad" in ast.unparse(s) and not _freezing(s) for s in between):
-                # kohya-ss/sd-scripts train_textual_inversion_XTI.py:352: `requires_grad_(True)` on all, first.
-                return None
-            read = {n.id for n in walk(statement) if isinstance(n, ast.Name)}
-            bound = {
-                n.id
-                for s in between
-                for n in walk(s)
-                if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-            }
-            if read & bound or not _same_object(wrapping, site, wrap.node):
-                return None
-            return Move(span_of(statement), span_of(wrapping))
-    return None
+    block = block_with(site.function, statement)
+    if block is None:
+        return None
+    index = block.index(statement)
+    wrapping = next((s for s in block[:index] if _holds(s, wrap.node)), None)
+    if wrapping is None or not isinstance(wrapping, ast.Assign):
+        return None
+    between = block[block.index(wrapping) + 1 : index]
+    if any("requires_grad" in ast.unparse(s) and not _freezing(s) for s in between):
+        # kohya-ss/sd-scripts train_textual_inversion_XTI.py:352: `requires_grad_(True)` on all, first.
+        return None
+    read = {n.id for n in walk(statement) if isinstance(n, ast.Name)}
+    if read & names_bound_in(between) or not _same_object(wrapping, site, wrap.node):
+        return None
+    return Move(span_of(statement), span_of(wrapping))
 
 
 def _freezing(statement: ast.stmt) -> bool:
@@ -158,8 +152,8 @@ def _parts(target: ast.expr) -> list[ast.expr]:
     return list(target.elts) if isinstance(target, ast.Tuple | ast.List) else [target]
 
 
-def _holds(statement: ast.stmt, node: ast.AST) -> bool:
-    return any(part is node for part in walk(statement))
+def _holds(outer: ast.AST, node: ast.AST) -> bool:
+    return any(part is node for part in walk(outer))
 
 
 def asked_for_its_class(statement: ast.stmt, node: ast.expr) -> bool:

@@ -171,6 +171,16 @@ def test_changes_for_programs(distlint: Program, tmp_path: Path) -> None:
     assert path.read_text() == "x = right\ny = risky\n"
 
 
+def test_changes_for_programs_beside_what_has_no_fix(distlint: Program, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = wrong\ny = advised\n")
+    document = json.loads(
+        distlint("fix", "--extend-select", "HOUSE003", "--output-format", "json").out
+    )
+    fixes = [row["fix"] for row in document["findings"]]
+    assert [fix["applicability"] for fix in fixes] == ["safe", "display"]
+    assert [piece["line"] for piece in fixes[0]["changes"]] == [1]
+
+
 def test_check_writes_fixes_and_reports_what_is_left(distlint: Program, tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     path.write_text("x = wrong\ny = risky\n")
