@@ -6,6 +6,7 @@ import ast
 import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Final
 
 from distlint.analysis.program.definitions import Class, Function, Module
@@ -148,6 +149,11 @@ def join(a: Held, b: Held) -> Held:
 _WAYS: Final = 4
 
 
+def joined(values: Iterable[Held]) -> Held:
+    """The value where several ways meet; at least one."""
+    return reduce(join, values)
+
+
 def _either(a: Held | None, b: Held | None) -> Held:
     if a is None or b is None:
         found = a or b
@@ -178,6 +184,10 @@ def _met(a: Part, b: Part) -> Part:
 
 def combined(values: Iterable[Held]) -> Held:
     """What is made of several values: a container, or the result of a function of one process."""
+    return _mixed(plain(value) for value in values)
+
+
+def _mixed(values: Iterable[Held]) -> Held:
     part, source, ended, kind = Part.ALIKE, None, None, Kind.OTHER
     for value in values:
         part = _made(part, value.part)
@@ -221,5 +231,5 @@ def computed(left: Held, operator: ast.operator, right: Held) -> Held:
         and Kind.WORLD in (left.kind, right.kind)
         and left.kind is not right.kind
     ):
-        return combined((left, right)).but(kind=Kind.OTHER)
-    return combined((left, right))
+        return _mixed((left, right)).but(kind=Kind.OTHER)
+    return _mixed((left, right))
