@@ -15,7 +15,7 @@ from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
-    from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.program.definitions import Function
 
 _LOGS: Final = frozenset(
     {
@@ -151,10 +151,3 @@ def on_main_alone(live: LiveProgram, node: ast.AST) -> bool:
     """Whether rank 0 alone makes a call."""
     group = live.call_at(node)
     return group is not None and group.classes == {MAIN}
-
-
-def of_modules(live: LiveProgram) -> Iterator[tuple[Module, Function]]:
-    """The functions of the reported modules."""
-    for module in live.modules:
-        for function in module.all_functions:
-            yield module, function

@@ -43,10 +43,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from distlint.analysis.model import Model, place_of, related
+from distlint.analysis.model import Model, place_of
 from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.syntax import own_nodes
-from distlint.analysis.questions.reported import of_modules
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.shares.values import Part
 from distlint.findings import Finding, Severity
@@ -64,9 +63,7 @@ _OF_ALL = (Part.WHOLE, Part.PADDED)
 def check(model: Model) -> Iterator[Finding]:
     """Each loss of all ranks that goes backward."""
     known = model.answer(shares)
-    for module, function in of_modules(model):
-        if not known.follows(function):
-            continue
+    for function in known.functions():
         for node in own_nodes(function):
             loss = _loss(node)
             held = known.of(loss) if loss is not None else None
@@ -84,10 +81,8 @@ def check(model: Model) -> Iterator[Finding]:
                 NAME,
                 SEVERITY if gathered else Severity.WARNING,
                 f"{what}. Send this rank's own loss backward.",
-                place_of(module, node),
-                (related(module, held.ended, "of all ranks from here on"),)
-                if known.module_of(held.ended) is module
-                else (),
+                place_of(function.module, node),
+                known.ended(held, function.module, "of all ranks from here on"),
             )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, Function, last_name
+from distlint.analysis.program.places import related
 from distlint.analysis.program.syntax import default_of, own_nodes
 from distlint.analysis.questions.shares.calls import sampled
 from distlint.analysis.questions.shares.flow import Flow
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Definition, Module
     from distlint.analysis.questions.shares.interfaces import Following
+    from distlint.findings import Related
 
 _BEGINS: Final = re.compile(
     r"Distributed\w*Sampler|\.prepare\(|prepare_data_loader|split_between_processes|split_dataset_by_node"
@@ -86,14 +88,17 @@ class Shares:
         found = self.seen.get(id(node))
         return found.value if found is not None else ALIKE
 
-    def follows(self, function: Function) -> bool:
-        """Whether a function was followed at all."""
-        return function in self._followed
+    def functions(self) -> Iterator[Function]:
+        """The functions of the reported modules that were followed, in source order."""
+        for module in self.live.modules:
+            yield from (f for f in module.all_functions if f in self._followed)
 
-    def module_of(self, node: ast.AST) -> Module | None:
-        """The file in which an expression stands."""
-        found = self.seen.get(id(node))
-        return found.function.module if found is not None else None
+    def ended(self, held: Held, module: Module, text: str) -> tuple[Related, ...]:
+        """The place where a value was gathered or reduced, where that is in the file of the finding."""
+        found = self.seen.get(id(held.ended))
+        if held.ended is None or found is None or found.function.module is not module:
+            return ()
+        return (related(module, held.ended, text),)
 
     def see(self, node: ast.expr, value: Held, function: Function) -> None:
         """Remember whose an expression is."""

@@ -10,6 +10,8 @@ from functools import reduce
 from typing import Final
 
 from distlint.analysis.program.definitions import Class, Function, Module
+from distlint.analysis.program.places import related
+from distlint.findings import Related
 
 
 class Part(enum.Enum):
@@ -84,6 +86,12 @@ class Held:
     def is_share(self) -> bool:
         """Whether it is this rank's own."""
         return self.part is Part.SHARE
+
+    @property
+    def began(self) -> tuple[Related, ...]:
+        """The place where a rank gets its share of it, beside a finding."""
+        source = self.source
+        return (related(source.module, source.node, source.text),) if source is not None else ()
 
     def key(self, depth: int = 2) -> object:
         """Tells values apart that make a function do different things."""
