@@ -48,6 +48,7 @@ from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.shares.values import Part
+from distlint.analysis.questions.training import sent_backward
 from distlint.findings import Finding, Severity
 from distlint.rule import Status
 
@@ -65,7 +66,7 @@ def check(model: Model) -> Iterator[Finding]:
     known = model.answer(shares)
     for function in known.functions():
         for node in own_nodes(function):
-            loss = _loss(node)
+            loss = sent_backward(node)
             held = known.of(loss) if loss is not None else None
             if loss is None or held is None or held.part not in _OF_ALL or held.ended is None:
                 continue
@@ -84,13 +85,3 @@ def check(model: Model) -> Iterator[Finding]:
                 place_of(function.module, node),
                 known.ended(held, function.module, "of all ranks from here on"),
             )
-
-
-def _loss(node: ast.AST) -> ast.expr | None:
-    """What a call sends backward."""
-    match node:
-        case ast.Call(
-            func=ast.Attribute(attr="backward" | "manual_backward", value=owner), args=args
-        ):
-            return args[0] if args else owner
-    return None
