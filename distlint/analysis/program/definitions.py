@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from distlint.analysis.program.memory import Memory
@@ -47,6 +48,13 @@ class Function:
             return []
         arguments = self.node.args
         return [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+
+    def outward(self) -> Iterator[Function]:
+        """The function and those around it, innermost first."""
+        function: Function | None = self
+        while function is not None:
+            yield function
+            function = function.parent
 
     def has_decorator(self, *names: str) -> bool:
         """Whether a decorator's last name is one of `names` (``property``, ``staticmethod`` …)."""

@@ -101,6 +101,13 @@ def blocks_of(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
             yield block
 
 
+def blocks(body: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
+    """A body and all blocks below it, in source order."""
+    yield body
+    for statement, _ in statements(body):
+        yield from blocks_of(statement)
+
+
 def own_expressions(statement: ast.stmt) -> Iterator[ast.expr]:
     """The expressions of a statement, without those of the statements inside it."""
     stack: list[ast.AST] = [statement]

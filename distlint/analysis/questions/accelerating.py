@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.syntax import own_nodes
 
 if TYPE_CHECKING:
@@ -58,27 +58,25 @@ def training(live: LiveProgram, function: Function) -> Training | None:
     return Training(text, calls) if text and _is_in_reach(function, text) else None
 
 
+def accelerators(function: Function) -> list[ast.Call]:
+    """The calls of a function that make an Accelerator, by name."""
+    return [
+        n for n in own_nodes(function) if isinstance(n, ast.Call) and last_name(n) == "Accelerator"
+    ]
+
+
 def _near(function: Function) -> Iterator[Function]:
     """A function, those around it, and the other methods of their class."""
-    around: Function | None = function
-    while around is not None:
+    for around in function.outward():
         yield around
         if around.cls is not None:
             yield from (m for m in around.cls.methods.values() if m is not around)
-        around = around.parent
 
 
 def _is_in_reach(function: Function, text: str) -> bool:
     """Whether a name means here what it means in the functions around: `self` is that of a method."""
     head = text.partition(".")[0]
-    if head != "self":
-        return True
-    around: Function | None = function
-    while around is not None:
-        if "self" in around.parameters:
-            return True
-        around = around.parent
-    return False
+    return head != "self" or any("self" in f.parameters for f in function.outward())
 
 
 def steps_optimizer(function: Function) -> bool:

@@ -41,14 +41,17 @@ _ORDERS: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 def decisions(function: Function) -> Iterator[Decision]:
     """The decisions of a function, in source order of their kinds."""
-    training_loops = [
-        n for n in own_nodes(function) if isinstance(n, ast.For | ast.While) and goes_backward(n)
-    ]
+    in_training = {
+        id(inner)
+        for n in own_nodes(function)
+        if isinstance(n, ast.For | ast.While) and goes_backward(n)
+        for inner in walk(n)
+    }
     for node in own_nodes(function):
         match node:
             case ast.If():
                 yield from _best(node)
-                if any(n is node for loop in training_loops for n in walk(loop)):
+                if id(node) in in_training:
                     yield from _stop(node)
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Compare() as compare) if (
                 "best" in name.lower()

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.questions.training import BACKWARD
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
-    from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.program.definitions import Function
 
 _LOGS: Final = frozenset(
     {
@@ -39,7 +40,6 @@ _METRIC: Final = re.compile(
 )
 _TRAINING: Final = re.compile(r"(?<![a-z])(train|training)(?![a-z])", re.IGNORECASE)
 _PRESENT: Final = re.compile(r"\.val\b")
-_BACKWARD: Final = ("backward", "manual_backward")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +67,7 @@ def is_evaluation(text: str, function: Function) -> bool:
 
 def goes_backward(node: ast.AST) -> bool:
     """Whether a gradient is computed below a node."""
-    return any(isinstance(n, ast.Call) and last_name(n) in _BACKWARD for n in walk(node))
+    return any(isinstance(n, ast.Call) and last_name(n) in BACKWARD for n in walk(node))
 
 
 def reports(function: Function) -> Iterator[tuple[ast.Call, list[Number]]]:
@@ -151,10 +151,3 @@ def on_main_alone(live: LiveProgram, node: ast.AST) -> bool:
     """Whether rank 0 alone makes a call."""
     group = live.call_at(node)
     return group is not None and group.classes == {MAIN}
-
-
-def of_modules(live: LiveProgram) -> Iterator[tuple[Module, Function]]:
-    """The functions of the reported modules."""
-    for module in live.modules:
-        for function in module.all_functions:
-            yield module, function

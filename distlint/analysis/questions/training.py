@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import Final
 
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.questions.wrapped import without_gradients
 from distlint.nodes import walk
+
+BACKWARD: Final = ("backward", "manual_backward")
+
+
+def sent_backward(node: ast.AST) -> ast.expr | None:
+    """What a call sends backward: its first argument, else what it is a method of; None for other nodes."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr=attr, value=owner), args=args) if attr in BACKWARD:
+            return args[0] if args else owner
+    return None
 
 
 class Backward:
@@ -19,12 +30,7 @@ class Backward:
     def __init__(self, function: Function) -> None:
         self._function = function
         self._roots = [
-            root
-            for node in walk(function.node)
-            if isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr in ("backward", "manual_backward")
-            for root in (node.args[:1] or [node.func.value])
+            root for node in walk(function.node) if (root := sent_backward(node)) is not None
         ]
         self._names = self._reached() if self._roots else frozenset()
 

@@ -79,15 +79,12 @@ def _is_list(function: Function, node: ast.expr) -> bool:
         case ast.List() | ast.Tuple() | ast.ListComp():
             return True
         case ast.Name(id=name):
-            around: Function | None = function
-            while around is not None and name not in (known := assignments(around)):
-                if name in around.parameters:
-                    return False
-                around = around.parent
-            values = known[name] if around is not None else []
-            return bool(values) and all(
-                isinstance(value, ast.List | ast.ListComp) for value in values
-            )
+            for around in function.outward():
+                values = assignments(around).get(name, [])
+                if values or name in around.parameters:
+                    return bool(values) and all(
+                        isinstance(value, ast.List | ast.ListComp) for value in values
+                    )
         case ast.IfExp(body=body, orelse=orelse):
             return _is_list(function, body) and _is_list(function, orelse)
     return False

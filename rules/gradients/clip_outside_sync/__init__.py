@@ -52,9 +52,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
-from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.syntax import own_nodes
-from distlint.analysis.questions.accelerating import Training, training
+from distlint.analysis.questions.accelerating import Training, accelerators, training
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import walk
@@ -124,7 +123,7 @@ def _accumulates(model: Model, call: CallGroup) -> ast.With | None:
     nodes = own_nodes(site.function)
     if any(isinstance(n, ast.Assign) and "sync_gradients" in ast.unparse(n.value) for n in nodes):
         return None
-    made = [n for n in nodes if isinstance(n, ast.Call) and last_name(n) == "Accelerator"]
+    made = accelerators(site.function)
     if made and not any(k.arg is None or _ACCUMULATED in k.arg for c in made for k in c.keywords):
         return None
     for node in nodes:

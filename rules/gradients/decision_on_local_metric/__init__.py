@@ -55,18 +55,17 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.model import Model, place_of, related
+from distlint.analysis.model import Model, place_of
 from distlint.analysis.questions.decisions import Decision, decisions
 from distlint.analysis.questions.reported import (
     is_evaluation,
     is_metric,
-    of_modules,
     on_main_alone,
     reports,
 )
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.shares.values import Kind
-from distlint.findings import Applicability, Finding, Fix, Related, Severity
+from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import walk
 from distlint.repairs.arguments import with_keyword
 from distlint.rule import Status
@@ -88,14 +87,12 @@ LITERALS = ()
 def check(model: Model) -> Iterator[Finding]:
     """Each decision and each report that rests on one rank's share."""
     known = model.answer(shares)
-    for module, function in of_modules(model):
-        if not known.follows(function):
-            continue
+    for function in known.functions():
         for decision in decisions(function):
             held = known.of(decision.value)
             if held.is_share:
-                yield _decided(model, module, decision, held)
-        yield from _reported(known, module, function)
+                yield _decided(model, function.module, decision, held)
+        yield from _reported(known, function)
     for entry in logged(model):
         yield _monitored(entry)
 
@@ -130,16 +127,11 @@ def _decided(model: Model, module: Module, decision: Decision, held: Held) -> Fi
         Severity.WARNING if alone else SEVERITY,
         f"{who}. Reduce it over the ranks first.",
         place_of(module, decision.node),
-        _begins(held),
+        held.began,
     )
 
 
-def _begins(held: Held) -> tuple[Related, ...]:
-    source = held.source
-    return (related(source.module, source.node, source.text),) if source is not None else ()
-
-
-def _reported(known: Shares, module: Module, function: Function) -> Iterator[Finding]:
+def _reported(known: Shares, function: Function) -> Iterator[Finding]:
     """The numbers of this rank's share that a function logs; one finding for each call."""
     for call, numbers in reports(function):
         for number in numbers:
@@ -161,7 +153,7 @@ def _reported(known: Shares, module: Module, function: Function) -> Iterator[Fin
                 NAME,
                 Severity.WARNING if loud else Severity.INFO,
                 f"{why}. Reduce it over the ranks first.",
-                place_of(module, call),
-                _begins(held),
+                place_of(function.module, call),
+                held.began,
             )
             break

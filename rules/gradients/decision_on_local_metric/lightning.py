@@ -12,6 +12,7 @@ from distlint.analysis.program.syntax import default_of, own_nodes
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
+    from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Class, Function, Module
 
@@ -34,7 +35,6 @@ class Logged:
 
 def logged(model: Model) -> Iterator[Logged]:
     """The metrics of validation that nothing synchronises, where something watches them."""
-    watched: frozenset[str] | None = None
     for module in model.modules:
         if (
             "def validation_" not in module.source.text
@@ -44,15 +44,15 @@ def logged(model: Model) -> Iterator[Logged]:
         for cls in module.all_classes:
             if not any(base.endswith(_MODULES) for base in model.program.mro(cls)[1]):
                 continue
-            watched = _watched(model) if watched is None else watched
+            watched = model.answer(_watched)
             for method in (cls.methods[name] for name in sorted(_METHODS & cls.methods.keys())):
                 yield from _of_method(cls, method, watched)
 
 
-def _watched(model: Model) -> frozenset[str]:
+def _watched(live: LiveProgram) -> frozenset[str]:
     """The names that checkpoints and stoppers of the program watch, where they are written out."""
     found = set()
-    for module in model.program.modules.values():
+    for module in live.program.modules.values():
         if "monitor" not in module.source.text:
             continue
         for node in walk(module.source.tree):

@@ -41,8 +41,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
-from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.accelerating import accelerators
 from distlint.edits import Delete, Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.rule import Status
@@ -74,14 +74,10 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _given(function: Function) -> Iterator[str]:
     """What the Accelerators of a function, and of those around it, are told to accumulate."""
-    around: Function | None = function
-    while around is not None:
-        for node in own_nodes(around):
-            if isinstance(node, ast.Call) and last_name(node) == "Accelerator":
-                for keyword in node.keywords:
-                    if keyword.arg == _STEPS and not isinstance(keyword.value, ast.Constant):
-                        yield ast.unparse(keyword.value)
-        around = around.parent
+    for around in function.outward():
+        for keyword in (k for call in accelerators(around) for k in call.keywords):
+            if keyword.arg == _STEPS and not isinstance(keyword.value, ast.Constant):
+                yield ast.unparse(keyword.value)
 
 
 def _division(site: CallSite, numbers: set[str]) -> tuple[ast.expr, ast.stmt | None] | None:

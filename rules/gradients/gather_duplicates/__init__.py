@@ -42,7 +42,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.model import Model, place_of, source_of, span_of
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.reported import goes_backward
 from distlint.analysis.questions.shares.program import shares
@@ -55,7 +55,7 @@ from distlint.rule import Status
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
     from distlint.analysis.questions.shares.program import Shares
-    from distlint.analysis.questions.shares.values import Source
+    from distlint.analysis.questions.shares.values import Held
 
 CODE = "DL602"
 NAME = "gather-duplicates"
@@ -68,15 +68,14 @@ _GATHER = "accelerate.Accelerator.gather"
 
 def check(model: Model) -> Iterator[Finding]:
     """Each gather that hands the filled-up samples on."""
-    known: Shares | None = None
     for call in model.calls(_GATHER):
         site = call.site
         if not site.node.args or not isinstance(site.node.func, ast.Attribute):
             continue
-        known = known or model.answer(shares)
-        source = _padded(known, site.node.args[0])
-        loop = _loop(known, site.function, site.node) if source is not None else None
-        if source is None or loop is None or goes_backward(loop) or _cuts(site.function):
+        known = model.answer(shares)
+        held = known.of(site.node.args[0])
+        loop = _loop(known, site.function, site.node) if _is_padded(held) else None
+        if loop is None or goes_backward(loop) or _cuts(site.function):
             continue
         right = f"{source_of(site.module, site.node.func.value)}.gather_for_metrics"
         fix = Fix(
@@ -91,15 +90,14 @@ def check(model: Model) -> Iterator[Finding]:
             "where the data does not divide, the last batch is filled up with the first samples, and "
             f"they count twice. {fix.message}.",
             place_of(site.module, site.node),
-            (related(source.module, source.node, source.text),),
+            held.began,
             fix,
         )
 
 
-def _padded(known: Shares, node: ast.expr) -> Source | None:
-    """Where the share that is gathered begins, if its last batch is filled up."""
-    held = known.of(node)
-    return held.source if held.is_share and held.source and held.source.padded else None
+def _is_padded(held: Held) -> bool:
+    """Whether the last batch of the share that is gathered is filled up."""
+    return held.is_share and held.source is not None and held.source.padded
 
 
 def _loop(known: Shares, function: Function, call: ast.Call) -> ast.For | None:

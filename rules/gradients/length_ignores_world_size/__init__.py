@@ -49,6 +49,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.questions.accelerating import accelerators
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.nodes import walk
@@ -113,12 +114,7 @@ def _half(module: Module, function: Function, made: ast.Call) -> Iterator[Findin
 
 def _counts_otherwise(function: Function) -> bool:
     """Whether the Accelerator that is made here lets a scheduler step once."""
-    return any(
-        isinstance(n, ast.Call)
-        and last_name(n) == "Accelerator"
-        and any(k.arg in _OTHERWISE for k in n.keywords)
-        for n in own_nodes(function)
-    )
+    return any(k.arg in _OTHERWISE for call in accelerators(function) for k in call.keywords)
 
 
 def _made(function: Function, argument: ast.expr) -> ast.Call | None:

@@ -47,6 +47,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.training import sent_backward
 from distlint.analysis.questions.wrapped import without_gradients
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -62,8 +63,6 @@ SEVERITY = Severity.WARNING
 STATUS = Status.PREVIEW
 LITERALS = (b".backward(",)
 
-_BACKWARD = ("backward", "manual_backward")
-
 
 def check(model: Model) -> Iterator[Finding]:
     """Each sum that a loss joins together with its graph."""
@@ -71,7 +70,7 @@ def check(model: Model) -> Iterator[Finding]:
         if "backward(" not in module.source.text:
             continue
         for function in module.all_functions:
-            sums = [n for n in own_nodes(function) if _sum(n) is not None]
+            sums = [(n, *found) for n in own_nodes(function) if (found := _sum(n)) is not None]
             if sums:
                 yield from _kept(module, function, sums)
 
@@ -88,12 +87,11 @@ def _sum(node: ast.AST) -> tuple[ast.expr, ast.Name] | None:
     return None
 
 
-def _kept(module: Module, function: Function, sums: list[ast.AST]) -> Iterator[Finding]:
+def _kept(
+    module: Module, function: Function, sums: list[tuple[ast.AST, ast.expr, ast.Name]]
+) -> Iterator[Finding]:
     loops = [n for n in own_nodes(function) if isinstance(n, ast.For | ast.AsyncFor | ast.While)]
-    for node in sorted(sums, key=lambda n: n.lineno):  # type: ignore[attr-defined]
-        found = _sum(node)
-        assert found is not None
-        total, loss = found
+    for node, total, loss in sorted(sums, key=lambda s: s[0].lineno):  # type: ignore[attr-defined]
         around = [loop for loop in loops if any(n is node for s in loop.body for n in walk(s))]
         if not around:
             continue
@@ -124,14 +122,11 @@ def _kept(module: Module, function: Function, sums: list[ast.AST]) -> Iterator[F
 def _backward_of(loop: ast.AST, name: str) -> ast.Call | None:
     """The call of a loop that sends a variable backward."""
     for node in walk(loop):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr not in _BACKWARD:
-                continue
-            roots = node.args[:1] or [node.func.value]
-            if isinstance(roots[0], ast.Call) and roots[0].args:
-                roots = roots[0].args[:1]  # scaler.scale(loss).backward()
-            if isinstance(roots[0], ast.Name) and roots[0].id == name:
-                return node
+        root = sent_backward(node)
+        if isinstance(root, ast.Call) and root.args:
+            root = root.args[0]  # scaler.scale(loss).backward()
+        if isinstance(node, ast.Call) and isinstance(root, ast.Name) and root.id == name:
+            return node
     return None
 
 
@@ -139,9 +134,7 @@ def _is_sent(function: Function, total: ast.expr) -> bool:
     """Whether the total goes backward itself: its graph is wanted."""
     text = ast.unparse(total).partition("[")[0]
     return any(
-        isinstance(n, ast.Call)
-        and isinstance(n.func, ast.Attribute)
-        and n.func.attr in _BACKWARD
+        sent_backward(n) is not None
         and text in {ast.unparse(part) for part in walk(n) if isinstance(part, ast.expr)}
         for n in own_nodes(function)
     )

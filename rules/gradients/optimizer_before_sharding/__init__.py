@@ -44,7 +44,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
-from distlint.analysis.program.environment import blocks_of, statements
+from distlint.analysis.program.environment import blocks, statements
 from distlint.analysis.program.syntax import target_names
 from distlint.edits import Delete, Insert
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -69,14 +69,8 @@ def check(model: Model) -> Iterator[Finding]:
         if not any(word in module.source.text for word in _SHARDS):
             continue
         for function in module.all_functions:
-            for block in _blocks(function.body):
+            for block in blocks(function.body):
                 yield from _in_block(model, module, block)
-
-
-def _blocks(body: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
-    yield body
-    for statement, _ in statements(body):
-        yield from blocks_of(statement)
 
 
 def _in_block(model: Model, module: Module, block: list[ast.stmt]) -> Iterator[Finding]:
@@ -86,7 +80,7 @@ def _in_block(model: Model, module: Module, block: list[ast.stmt]) -> Iterator[F
             continue
         optimizer, trained = made
         later = block[number + 1 :]
-        if any(optimizer in _assigned(s) for after in later for s, _ in statements([after])):
+        if any(optimizer in _assigned(s) for s, _ in statements(later)):
             continue  # made anew
         for after in later:
             shards = _shards(model, module, after, trained)

@@ -45,8 +45,8 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.model import Model, place_of, related
-from distlint.analysis.questions.reported import of_modules, on_main_alone, writes
+from distlint.analysis.model import Model, place_of
+from distlint.analysis.questions.reported import on_main_alone, writes
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.shares.values import Kind
 from distlint.findings import Finding, Severity
@@ -65,23 +65,20 @@ LITERALS = ()
 def check(model: Model) -> Iterator[Finding]:
     """Each result of one rank's share that is written as if it were of all."""
     known = model.answer(shares)
-    for module, function in of_modules(model):
-        if not known.follows(function):
-            continue
+    for function in known.functions():
         for call, written in writes(function):
             held = known.of(written)
             if not held.is_share or not _is_result(held) or not on_main_alone(model, call):
                 continue
             text = ast.unparse(written)
-            source = held.source
             yield Finding(
                 CODE,
                 NAME,
                 SEVERITY,
                 f"rank 0 writes `{text}` of its own share of the data, and what the other ranks computed "
                 "is lost. Gather the parts first, on all ranks.",
-                place_of(module, call),
-                (related(source.module, source.node, source.text),) if source is not None else (),
+                place_of(function.module, call),
+                held.began,
             )
 
 

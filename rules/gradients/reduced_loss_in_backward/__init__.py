@@ -43,12 +43,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from distlint.analysis.model import Model, place_of, related
+from distlint.analysis.model import Model, place_of
 from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.syntax import own_nodes
-from distlint.analysis.questions.reported import of_modules
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.shares.values import Part
+from distlint.analysis.questions.training import sent_backward
 from distlint.findings import Finding, Severity
 from distlint.rule import Status
 
@@ -64,11 +64,9 @@ _OF_ALL = (Part.WHOLE, Part.PADDED)
 def check(model: Model) -> Iterator[Finding]:
     """Each loss of all ranks that goes backward."""
     known = model.answer(shares)
-    for module, function in of_modules(model):
-        if not known.follows(function):
-            continue
+    for function in known.functions():
         for node in own_nodes(function):
-            loss = _loss(node)
+            loss = sent_backward(node)
             held = known.of(loss) if loss is not None else None
             if loss is None or held is None or held.part not in _OF_ALL or held.ended is None:
                 continue
@@ -84,18 +82,6 @@ def check(model: Model) -> Iterator[Finding]:
                 NAME,
                 SEVERITY if gathered else Severity.WARNING,
                 f"{what}. Send this rank's own loss backward.",
-                place_of(module, node),
-                (related(module, held.ended, "of all ranks from here on"),)
-                if known.module_of(held.ended) is module
-                else (),
+                place_of(function.module, node),
+                known.ended(held, function.module, "of all ranks from here on"),
             )
-
-
-def _loss(node: ast.AST) -> ast.expr | None:
-    """What a call sends backward."""
-    match node:
-        case ast.Call(
-            func=ast.Attribute(attr="backward" | "manual_backward", value=owner), args=args
-        ):
-            return args[0] if args else owner
-    return None

@@ -40,9 +40,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.model import Model, place_of, related
+from distlint.analysis.model import Model, place_of
 from distlint.analysis.questions.decisions import decisions
-from distlint.analysis.questions.reported import is_metric, of_modules, reports
+from distlint.analysis.questions.reported import is_metric, reports
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.shares.values import Part
 from distlint.findings import Finding, Severity
@@ -65,9 +65,7 @@ def check(model: Model) -> Iterator[Finding]:
     """Each sum over the ranks that is reported, once for each reduction."""
     known = model.answer(shares)
     seen: set[int] = set()
-    for module, function in of_modules(model):
-        if not known.follows(function):
-            continue
+    for function in known.functions():
         for node, name, place in _uses(function):
             held = known.of(node)
             if held.part is not Part.SUM or held.ended is None or id(held.ended) in seen:
@@ -82,10 +80,8 @@ def check(model: Model) -> Iterator[Finding]:
                 SEVERITY,
                 f"`{text}` is the sum over the ranks, as many times too large as there are ranks. Divide "
                 "it by their number, or reduce with the mean.",
-                place_of(module, place),
-                (related(module, held.ended, "added up over the ranks here"),)
-                if known.module_of(held.ended) is module
-                else (),
+                place_of(function.module, place),
+                known.ended(held, function.module, "added up over the ranks here"),
             )
 
 

@@ -49,9 +49,10 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import Model, place_of, related
-from distlint.analysis.program.environment import blocks_of, statements
+from distlint.analysis.program.environment import blocks
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.seeding import makes_ranks_differ
+from distlint.analysis.questions.training import sent_backward
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts, randomness
 from distlint.nodes import walk
@@ -71,7 +72,6 @@ _WRAPS = frozenset({"ddp", "fsdp1", "fsdp2"})
 _LOADER = "torch.utils.data.DataLoader"
 _SPLIT = ("sampler", "batch_sampler")
 _SHARDED_WORDS = ("iter", "stream", "shard", "rank", "webdataset", "split_dataset_by_node")
-_BACKWARD = ("backward", "manual_backward")
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -116,7 +116,7 @@ def _replaced(model: Model, module: Module) -> Iterator[Finding]:
             for node in own_nodes(function)
             if (name := _sampler_in(model, module, node, distributed=True))
         }
-        for block in _blocks(function.body) if holders else ():
+        for block in blocks(function.body) if holders else ():
             for number, statement in enumerate(block):
                 if not isinstance(statement, ast.Assign | ast.If):
                     continue
@@ -126,12 +126,6 @@ def _replaced(model: Model, module: Module) -> Iterator[Finding]:
                     if after is not None and _sampler_in(model, module, after, distributed=False):
                         yield _replacement(module, name, holder, after)
                         break
-
-
-def _blocks(body: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
-    yield body
-    for statement, _ in statements(body):
-        yield from blocks_of(statement)
 
 
 def _sampler_in(model: Model, module: Module, node: ast.AST, *, distributed: bool) -> str:
@@ -224,14 +218,10 @@ def _loop(function: Function, loader: ast.Call) -> ast.For | None:
         ):
             return None
     for node in own_nodes(function):
-        if isinstance(node, ast.For) and any(
-            isinstance(n, ast.Name) and n.id == name for n in walk(node.iter)
+        if (
+            isinstance(node, ast.For)
+            and any(isinstance(n, ast.Name) and n.id == name for n in walk(node.iter))
+            and any(sent_backward(inner) is not None for inner in walk(node))
         ):
-            for inner in walk(node):
-                if (
-                    isinstance(inner, ast.Call)
-                    and isinstance(inner.func, ast.Attribute)
-                    and inner.func.attr in _BACKWARD
-                ):
-                    return node
+            return node
     return None

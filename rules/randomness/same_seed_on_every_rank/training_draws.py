@@ -14,6 +14,7 @@ from distlint.analysis.questions.seeding import (
     draws_from,
     makes_ranks_differ,
 )
+from distlint.analysis.questions.training import BACKWARD
 from distlint.knowledge import facts
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ SHARED_DRAWS: Final = (
     "dropout",
 )
 _STARTS: Final = ("spawn", "start_processes")
-_BACKWARD: Final = ("backward", "manual_backward")
 
 
 def drawn_in_training(
@@ -134,9 +134,9 @@ def trains(model: Model, function: Function) -> bool:
 
 def _runs_backward(model: Model, site: CallSite) -> bool:
     """Whether a call computes gradients, itself or in what it calls: a loss scaler does."""
-    return site.method in _BACKWARD or (
+    return site.method in BACKWARD or (
         site.callee is not None
-        and any(inner.method in _BACKWARD for inner in sites_of(model, site.callee))
+        and any(inner.method in BACKWARD for inner in sites_of(model, site.callee))
     )
 
 

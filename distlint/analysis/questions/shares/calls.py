@@ -17,7 +17,7 @@ from distlint.analysis.questions.shares.values import (
     Part,
     Source,
     combined,
-    join,
+    joined,
     plain,
 )
 from distlint.knowledge import facts, randomness
@@ -109,11 +109,20 @@ def _is_sampler(name: str) -> bool:
 
 
 def sampled(flow: Following, node: ast.Call) -> Held:
-    padded = not any(
-        k.arg == "drop_last" and getattr(k.value, "value", None) is True for k in node.keywords
-    )
+    """A sampler of this rank's part."""
+    return _divided(flow, node, padded=not _drops_last(node))
+
+
+def _divided(flow: Following, node: ast.Call, *, padded: bool) -> Held:
     source = Source(node, flow.module, "each rank gets its part of the data here", padded)
     return Held(Part.SHARE, source, Kind.LOADER)
+
+
+def _drops_last(node: ast.Call) -> bool:
+    """Whether a sampler or loader leaves out the last batch where it is not full."""
+    return any(
+        k.arg == "drop_last" and getattr(k.value, "value", None) is True for k in node.keywords
+    )
 
 
 def _ended(flow: Following, node: ast.Call, ending: Ending, args: list[Held]) -> Held:
@@ -145,7 +154,7 @@ def _outcome(node: ast.Call, ending: Ending, given: Held) -> Part:
         at = ending.operation_at
         if not words and at is not None and at < len(node.args):
             words = [ast.unparse(node.args[at])]
-        if any(mean in words[0].lower() for mean in tables.MEANS) if words else False:
+        if words and any(mean in words[0].lower() for mean in tables.MEANS):
             return Part.WHOLE
         return Part.SUM if not words or "sum" in words[0].lower() else Part.UNKNOWN
     if ending.outcome == "padded":
@@ -188,8 +197,7 @@ def _one_prepared(flow: Following, node: ast.Call, argument: ast.expr, held: Hel
         return held
     if isinstance(argument, ast.List | ast.Tuple | ast.ListComp):
         return ALIKE
-    source = Source(node, flow.module, "each rank gets its part of the data here", padded=True)
-    return Held(Part.SHARE, source, Kind.LOADER)
+    return _divided(flow, node, padded=True)
 
 
 def _loader(node: ast.Call, args: list[Held], keywords: dict[str, Held]) -> Held:
@@ -199,10 +207,7 @@ def _loader(node: ast.Call, args: list[Held], keywords: dict[str, Held]) -> Held
     if share is None:
         return Held(kind=Kind.LOADER)
     source = share.source
-    drops = any(
-        k.arg == "drop_last" and getattr(k.value, "value", None) is True for k in node.keywords
-    )
-    if source is not None and drops:
+    if source is not None and _drops_last(node):
         source = Source(source.node, source.module, source.text)
     return Held(Part.SHARE, source, Kind.LOADER)
 
@@ -234,7 +239,7 @@ def _of_method(
             _fill(flow, owner, UNKNOWN)
         return UNKNOWN if any(v.part is not Part.ALIKE for v in (receiver, *given)) else ALIKE
     if method in tables.KEEPS:
-        kept = combined(plain(v) for v in given)
+        kept = combined(given)
         if receiver.kind is Kind.PLAIN:
             flow.keep(owner, kept)
         elif kept.part is not Part.ALIKE:
@@ -244,17 +249,13 @@ def _of_method(
         return ALIKE
     if receiver.part is not Part.ALIKE:
         # A method of a tensor: `loss.item()`, `outputs.argmax(-1)`, `preds.eq(labels)`.
-        return combined((plain(receiver), *(plain(v) for v in given)))
+        return combined((receiver, *given))
     return None
 
 
 def _values(held: Held) -> Held:
     if held.fields:
-        values = list(held.fields.values())
-        found = values[0]
-        for value in values[1:]:
-            found = join(found, value)
-        return found
+        return joined(held.fields.values())
     return Held(held.part, held.source, ended=held.ended)
 
 
@@ -271,16 +272,16 @@ def _of_unknown(
         return _pairs(name, args)
     if name == "next" and args:
         return element_of(args[0])
-    if name in tables.RUNNERS and args and meaning is not Function:
+    if name in tables.RUNNERS and args:
         return args[0]
     if "loader" in name.lower() and any(v.is_share for v in given):
         return _loader(node, args, keywords)
     if name in tables.PLAIN:
-        made = combined(plain(v) for v in given)
+        made = combined(given)
         of = flow.shares.live.resolve(flow.module, node.args[0]) if node.args else None
         element = Held(made=of) if name == "defaultdict" and isinstance(of, Class) else None
         return made.but(kind=Kind.PLAIN, element=element)
-    held = combined(plain(v) for v in given)
+    held = combined(given)
     if held.part is Part.ALIKE:
         return ALIKE
     if isinstance(meaning, str) and (
@@ -301,6 +302,6 @@ _NOT_OF_ALL: Final = frozenset({Part.SHARE, Part.SUM, Part.PADDED})
 
 def _pairs(name: str, args: list[Held]) -> Held:
     items = (ALIKE, element_of(args[0])) if name == "enumerate" else tuple(map(element_of, args))
-    made = combined(plain(i) for i in items)
+    made = combined(items)
     pair = made.but(items=items)
     return Held(made.part, made.source, element=pair)

@@ -25,6 +25,7 @@ from distlint.analysis.questions.shares.values import (
     combined,
     computed,
     join,
+    joined,
     plain,
 )
 from distlint.knowledge import shares as tables
@@ -40,14 +41,11 @@ _ROUNDS: Final = 2
 class Flow:
     """A function with what its variables hold."""
 
-    def __init__(
-        self, shares: Known, function: Function, variables: dict[str, Held], depth: int = 0
-    ) -> None:
+    def __init__(self, shares: Known, function: Function, variables: dict[str, Held]) -> None:
         self.shares = shares
         self.function = function
         self.module = function.module
         self.variables = variables
-        self.depth = depth
         self.returned: Held | None = None
         self.yielded: Held | None = None
 
@@ -171,9 +169,9 @@ class Flow:
         found = element_of(self.value(iterable))
         if found.part in (Part.ALIKE, Part.UNKNOWN) and isinstance(iterable, ast.Call):
             for argument in iterable.args:
-                held = self.shares.seen.get(id(argument))
-                if held is not None and held.value.kind is Kind.LOADER and held.value.is_share:
-                    return element_of(held.value)
+                held = self.shares.of(argument)
+                if held.kind is Kind.LOADER and held.is_share:
+                    return element_of(held)
         return found
 
     # -- variables -----------------------------------------------------------------------------------
@@ -206,7 +204,7 @@ class Flow:
         path = path_of(container)
         if path:
             before = self.value(container)
-            part = combined((plain(before), plain(value)))
+            part = combined((before, value))
             self.variables[path] = before.but(
                 part=part.part,
                 source=part.source,
@@ -253,16 +251,16 @@ class Flow:
                     return held.but(const=-held.const)
                 return plain(held)
             case ast.BoolOp(values=values):
-                return self._either(values)
+                return joined([self.value(v) for v in values])  # one of them: `resumed or loader`
             case ast.Compare(left=left, comparators=others):
-                return combined(plain(self.value(v)) for v in (left, *others))
+                return combined(self.value(v) for v in (left, *others))
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 self.value(test)
                 yes, no = self.value(body), self.value(orelse)
                 choice = self._decided(test)
                 return join(yes, no) if choice is None else yes if choice else no
             case ast.JoinedStr(values=values):
-                return combined(plain(self.value(v)) for v in values)
+                return combined(self.value(v) for v in values)
             case (
                 ast.FormattedValue(value=value) | ast.Await(value=value) | ast.Starred(value=value)
             ):
@@ -283,7 +281,7 @@ class Flow:
         match node:
             case ast.Tuple(elts=elements) | ast.List(elts=elements) | ast.Set(elts=elements):
                 items = tuple(self.value(e) for e in elements)
-                made = combined(plain(i) for i in items)
+                made = combined(items)
                 starred = any(isinstance(e, ast.Starred) for e in elements)
                 return made.but(kind=Kind.PLAIN, items=None if starred else items or None)
             case ast.Dict(keys=keys, values=values):
@@ -295,13 +293,6 @@ class Flow:
             case ast.DictComp(value=element):
                 return self._comprehension(node.generators, element)
         return ALIKE
-
-    def _either(self, values: list[ast.expr]) -> Held:
-        """`resumed or loader`: one of them."""
-        found, *others = [self.value(v) for v in values]
-        for other in others:
-            found = join(found, other)
-        return found
 
     def attribute(self, base: Held, attr: str) -> Held:
         """An attribute of a value, where nothing was assigned to it."""
@@ -342,7 +333,7 @@ class Flow:
         held = []
         for key, value in zip(keys, values, strict=True):
             each = self.value(value)
-            held.append(plain(each))
+            held.append(each)
             match key:
                 case ast.Constant(value=str() as name):
                     fields[name] = each

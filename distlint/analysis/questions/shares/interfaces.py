@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -11,12 +10,6 @@ if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Class, Definition, Function, Module
     from distlint.analysis.questions.shares.values import Held
-
-
-class Seen(Protocol):
-    """An expression, and whose it is."""
-
-    value: Held
 
 
 class Following(Protocol):
@@ -45,9 +38,8 @@ class Known(Protocol):
 
     live: LiveProgram
 
-    @property
-    def seen(self) -> Mapping[int, Seen]:
-        """The expressions that were followed, by `id`."""
+    def of(self, node: ast.AST) -> Held:
+        """Whose an expression is, as far as it was followed."""
 
     def see(self, node: ast.expr, value: Held, function: Function) -> None:
         """Remember whose an expression is."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, Function, last_name
+from distlint.analysis.program.places import related
 from distlint.analysis.program.syntax import default_of, own_nodes
 from distlint.analysis.questions.shares.calls import sampled
 from distlint.analysis.questions.shares.flow import Flow
@@ -21,7 +22,7 @@ from distlint.analysis.questions.shares.values import (
     Part,
     combined,
     join,
-    plain,
+    joined,
 )
 from distlint.knowledge import facts
 from distlint.knowledge import shares as tables
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Definition, Module
     from distlint.analysis.questions.shares.interfaces import Following
+    from distlint.findings import Related
 
 _BEGINS: Final = re.compile(
     r"Distributed\w*Sampler|\.prepare\(|prepare_data_loader|split_between_processes|split_dataset_by_node"
@@ -55,9 +57,8 @@ def _synchronises(method: Function) -> bool:
 
 @dataclass(slots=True, eq=False)
 class Seen:
-    """An expression of a function, and whose it is."""
+    """Whose an expression is, and the function in which it stands."""
 
-    node: ast.expr
     value: Held
     function: Function
 
@@ -87,21 +88,24 @@ class Shares:
         found = self.seen.get(id(node))
         return found.value if found is not None else ALIKE
 
-    def follows(self, function: Function) -> bool:
-        """Whether a function was followed at all."""
-        return function in self._followed
+    def functions(self) -> Iterator[Function]:
+        """The functions of the reported modules that were followed, in source order."""
+        for module in self.live.modules:
+            yield from (f for f in module.all_functions if f in self._followed)
 
-    def module_of(self, node: ast.AST) -> Module | None:
-        """The file in which an expression stands."""
-        found = self.seen.get(id(node))
-        return found.function.module if found is not None else None
+    def ended(self, held: Held, module: Module, text: str) -> tuple[Related, ...]:
+        """The place where a value was gathered or reduced, where that is in the file of the finding."""
+        found = self.seen.get(id(held.ended))
+        if held.ended is None or found is None or found.function.module is not module:
+            return ()
+        return (related(module, held.ended, text),)
 
     def see(self, node: ast.expr, value: Held, function: Function) -> None:
         """Remember whose an expression is."""
         known = self.seen.get(id(node))
         self._followed.add(function)
         if known is None:
-            self.seen[id(node)] = Seen(node, value, function)
+            self.seen[id(node)] = Seen(value, function)
         elif known.value is not value:
             known.value = join(known.value, value)
 
@@ -115,13 +119,16 @@ class Shares:
             self._finals[function] = {}
             if function in self._running:
                 return {}
-            variables = self._start(function, {})
-            self._running.append(function)
-            flow = Flow(self, function, variables)
-            flow.run()
-            self._running.pop()
-            self._finals[function] = flow.variables
+            _, self._finals[function] = self._flow(function, self._start(function, {}))
         return self._finals[function]
+
+    def _flow(self, function: Function, variables: dict[str, Held]) -> tuple[Held, dict[str, Held]]:
+        """What a function returns, and its variables at the end."""
+        self._running.append(function)
+        flow = Flow(self, function, variables)
+        returned = flow.run()
+        self._running.pop()
+        return returned, flow.variables
 
     def _start(self, function: Function, given: dict[str, Held]) -> dict[str, Held]:
         variables = {**_defaults(function), **given}
@@ -173,27 +180,20 @@ class Shares:
         if not interesting and around is None and function not in self._sources:
             return ALIKE
         if self.is_local(function):
-            made = combined(plain(h) for h in given.values())
+            made = combined(given.values())
             if receiver is not None and isinstance(node.func, ast.Attribute) and made.is_share:
                 # What the method keeps of it is not looked at.
                 _changed_object(caller, node.func.value, {"self.": made})
             return made
         if function in self._running or len(self._running) > _DEPTH:
             return _unfollowed(given)
-        key = (
-            (function, tuple(sorted((k, v.key()) for k, v in given.items())))
-            if around is None
-            else None
-        )
+        key = (function, _told_apart(given)) if around is None else None
         found = self._done.get(key) if key is not None else None
         if found is None:
             variables = {**(around or {}), **self._start(function, given)}
             if receiver is not None and receiver.made is not None and "self" in variables:
                 variables["self"] = receiver
-            self._running.append(function)
-            flow = Flow(self, function, variables)
-            found = flow.run(), flow.variables
-            self._running.pop()
+            found = self._flow(function, variables)
             if key is not None:
                 self._done[key] = found
         _changed(caller, function, node, given, found[1])
@@ -215,7 +215,7 @@ class Shares:
         keywords: dict[str, Held],
     ) -> Held:
         """An object of a class of the program."""
-        made = combined(plain(h) for h in (*args, *keywords.values()))
+        made = combined((*args, *keywords.values()))
         _, libraries = self.live.program.mro(cls)
         is_loader = cls.name.endswith(("Loader", "Prefetcher", "Sampler")) or any(
             base.endswith(("DataLoader", "Sampler")) for base in libraries
@@ -231,15 +231,12 @@ class Shares:
 
     def _initialise(self, cls: Class, init: Function, given: dict[str, Held]) -> None:
         """Follow `__init__`, and remember what it puts into the object."""
-        key = (cls, init, tuple(sorted((k, v.key()) for k, v in given.items())))
+        key = (cls, init, _told_apart(given))
         if key in self._done or init in self._running or len(self._running) > _DEPTH:
             return
-        self._running.append(init)
-        flow = Flow(self, init, self._start(init, given) | {"self": Held(made=cls)})
-        self._done[key] = flow.run(), flow.variables
-        self._running.pop()
+        self._done[key] = self._flow(init, self._start(init, given) | {"self": Held(made=cls)})
         kept = self._fields.setdefault(cls, {})
-        for name, value in flow.variables.items():
+        for name, value in self._done[key][1].items():
             if name.startswith("self.") and name.count(".") == 1:
                 attr = name[5:]
                 kept[attr] = join(kept[attr], value) if attr in kept else value
@@ -275,12 +272,7 @@ class Shares:
             ):
                 returned = Flow(self, each.methods[attr], {"self": Held(made=cls)}).run()
                 values.append(returned)
-        if not values:
-            return None
-        found = values[0]
-        for value in values[1:]:
-            found = join(found, value)
-        return found
+        return joined(values) if values else None
 
     @property
     def _sources(self) -> frozenset[Function]:
@@ -293,7 +285,12 @@ def shares(live: LiveProgram) -> Shares:
 
 
 def _unfollowed(given: dict[str, Held]) -> Held:
-    return ALIKE if combined(plain(h) for h in given.values()).part is Part.ALIKE else UNKNOWN
+    return ALIKE if combined(given.values()).part is Part.ALIKE else UNKNOWN
+
+
+def _told_apart(given: dict[str, Held]) -> tuple[tuple[str, object], ...]:
+    """What a function is given, as far as it does different things for it."""
+    return tuple(sorted((name, held.key()) for name, held in given.items()))
 
 
 def _defaults(function: Function) -> dict[str, Held]:
@@ -329,10 +326,10 @@ def _bound(
     if not isinstance(function.node, ast.Module):
         spec = function.node.args
         if spec.vararg is not None:
-            bound[spec.vararg.arg] = combined(map(plain, args)).but(kind=Kind.PLAIN)
+            bound[spec.vararg.arg] = combined(args).but(kind=Kind.PLAIN)
         if spec.kwarg is not None:
             others = {k: v for k, v in keywords.items() if k not in names}
-            made = combined(map(plain, others.values()))
+            made = combined(others.values())
             bound[spec.kwarg.arg] = made.but(kind=Kind.PLAIN, fields=others or None)
     return bound
 
@@ -449,11 +446,7 @@ def _in_module(module: Module) -> Iterator[Function]:
 
 
 def _calls(function: Function, names: set[str]) -> bool:
-    return any(
-        isinstance(n, ast.Call)
-        and (n.func.id if isinstance(n.func, ast.Name) else getattr(n.func, "attr", "")) in names
-        for n in own_nodes(function)
-    )
+    return any(isinstance(n, ast.Call) and last_name(n) in names for n in own_nodes(function))
 
 
 def _roots(live: LiveProgram) -> list[Function]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from distlint.analysis.program.definitions import last_name
-from distlint.analysis.questions.shares.values import UNKNOWN, Held, Kind, Part, join
+from distlint.analysis.questions.shares.values import UNKNOWN, Held, Kind, Part, joined
 from distlint.knowledge import shares as tables
 from distlint.nodes import walk
 
@@ -15,10 +15,7 @@ def element_of(value: Held) -> Held:
     if value.element is not None:
         return value.element
     if value.items:
-        found = value.items[0]
-        for item in value.items[1:]:
-            found = join(found, item)
-        return found
+        return joined(value.items)
     return Held(value.part, value.source, ended=value.ended)
 
 
@@ -30,10 +27,7 @@ def unpacked(value: Held, length: int) -> tuple[Held, ...] | None:
         # data/__init__.py:84, loaders of which the first alone has a sampler.
         mixed = value.ways or value.items is not None or value.kind is Kind.PLAIN
         return (UNKNOWN,) * length if mixed and value.part is not Part.ALIKE else None
-    joined = found[0]
-    for other in found[1:]:
-        joined = join(joined, other)
-    return joined.items
+    return joined(found).items
 
 
 def path_of(node: ast.expr) -> str:

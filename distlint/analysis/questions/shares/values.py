@@ -6,9 +6,12 @@ import ast
 import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Final
 
 from distlint.analysis.program.definitions import Class, Function, Module
+from distlint.analysis.program.places import related
+from distlint.findings import Related
 
 
 class Part(enum.Enum):
@@ -84,6 +87,12 @@ class Held:
         """Whether it is this rank's own."""
         return self.part is Part.SHARE
 
+    @property
+    def began(self) -> tuple[Related, ...]:
+        """The place where a rank gets its share of it, beside a finding."""
+        source = self.source
+        return (related(source.module, source.node, source.text),) if source is not None else ()
+
     def key(self, depth: int = 2) -> object:
         """Tells values apart that make a function do different things."""
         inner = tuple(i.key(depth - 1) for i in self.items) if self.items and depth else None
@@ -148,6 +157,11 @@ def join(a: Held, b: Held) -> Held:
 _WAYS: Final = 4
 
 
+def joined(values: Iterable[Held]) -> Held:
+    """The value where several ways meet; at least one."""
+    return reduce(join, values)
+
+
 def _either(a: Held | None, b: Held | None) -> Held:
     if a is None or b is None:
         found = a or b
@@ -178,6 +192,10 @@ def _met(a: Part, b: Part) -> Part:
 
 def combined(values: Iterable[Held]) -> Held:
     """What is made of several values: a container, or the result of a function of one process."""
+    return _mixed(plain(value) for value in values)
+
+
+def _mixed(values: Iterable[Held]) -> Held:
     part, source, ended, kind = Part.ALIKE, None, None, Kind.OTHER
     for value in values:
         part = _made(part, value.part)
@@ -221,5 +239,5 @@ def computed(left: Held, operator: ast.operator, right: Held) -> Held:
         and Kind.WORLD in (left.kind, right.kind)
         and left.kind is not right.kind
     ):
-        return combined((left, right)).but(kind=Kind.OTHER)
-    return combined((left, right))
+        return _mixed((left, right)).but(kind=Kind.OTHER)
+    return _mixed((left, right))
