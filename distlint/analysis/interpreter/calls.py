@@ -10,6 +10,7 @@ from distlint.analysis.interpreter.builtins import builtin
 from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.ir import (
     CallStep,
+    JumpKind,
     Known,
     Summary,
 )
@@ -199,9 +200,9 @@ def _method(
                 if frame.knowledge.is_known_call(dotted):
                     return external(frame, node, dotted, receiver, args, keywords)
             if name == "start" and cls is not None and not hooks.THREADS.isdisjoint(outside):
-                summary = frame.summaries.program.find_method(cls, "run")
-                if summary is not None:
-                    frame.call(Closure(summary, {}, receiver), [], {}, node, node)
+                run = frame.summaries.program.find_method(cls, "run")
+                if run is not None:
+                    frame.call(Closure(run, {}, receiver), [], {}, node, node)
             if cls is None:
                 return external(frame, node, f"{receiver.type}.{name}", receiver, args, keywords)
         if receiver.wraps:
@@ -243,7 +244,7 @@ def _construct(
     if init is not None and known_arguments and not takes(init, keywords):
         # Open-Sora-Plan f7fa604 opensora/train/train_t2v_diffusers.py: `Pipeline(text_encoder_1=…)`, and the
         # constructor has no such parameter: the process ends here with a TypeError.
-        frame.leave("failure", node)
+        frame.leave(JumpKind.FAILURE, node)
     elif init is not None:
         frame.call(
             Closure(init, {}, instance),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final, Protocol
 
 from distlint.analysis.interpreter.ir import (
@@ -13,6 +13,7 @@ from distlint.analysis.interpreter.ir import (
     Event,
     Guard,
     Jump,
+    JumpKind,
     Layer,
     Step,
     Summary,
@@ -32,7 +33,7 @@ from distlint.analysis.interpreter.values import (
 )
 from distlint.analysis.interpreter.variables import Variables
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name
-from distlint.analysis.program.handed import holds_rank_test
+from distlint.analysis.program.handed import asks_rank_test
 from distlint.analysis.program.program import Program
 from distlint.knowledge import facts
 from distlint.knowledge.facts import Knowledge
@@ -52,18 +53,6 @@ def is_group(value: Value | None) -> bool:
         and not (isinstance(value.key, tuple) and value.key[:1] == ("format",))
         and value.key != ("external", "torch.distributed.group.WORLD")
     )
-
-
-def _flags(test: ast.expr) -> Iterator[str]:
-    """The attributes of `self` whose truth a condition asks for."""
-    match test:
-        case ast.Attribute(value=ast.Name(id="self"), attr=attr):
-            yield attr
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            yield from _flags(operand)
-        case ast.BoolOp(values=values):
-            for value in values:
-                yield from _flags(value)
 
 
 class SummarySource(Protocol):
@@ -193,16 +182,15 @@ class Frame(ABC):
 
     def guard(self, node: ast.expr, value: Value, taken: bool, *, exits: bool = False) -> Guard:
         """A condition of this file; `exits` where the arm that is not taken has left the block."""
-        if value.variance is Variance.UNIFORM and not value.known and self._asks_object(node):
+        cls = self.function.cls
+        if (
+            cls is not None
+            and value.variance is Variance.UNIFORM
+            and not value.known
+            and asks_rank_test(self.summaries.program, cls, node)
+        ):
             value = value.replace(tags=value.tags | {"rank"})
         return Guard(node, self.module, value, taken, exits)
-
-    def _asks_object(self, test: ast.expr) -> bool:
-        """Whether a condition asks an attribute that holds a test of the rank: `if self.quiet: return`."""
-        cls = self.function.cls
-        return cls is not None and any(
-            holds_rank_test(self.summaries.program, cls, flag) for flag in _flags(test)
-        )
 
     def visible(self) -> dict[str, Value]:
         """The variables that a function defined here can read."""
@@ -310,7 +298,7 @@ class Frame(ABC):
             key = ("group", dotted_name(function.value))
         self.steps.append(Event(row.op or row.name, layer, node, self.module, key, site))
 
-    def leave(self, kind: str, node: ast.AST) -> None:
+    def leave(self, kind: JumpKind, node: ast.AST) -> None:
         """An exit from the block."""
         last = self.scope.guards[-1] if self.scope.guards else None
         # Only directly under the test of the rank: a raise for another reason ends the whole job
@@ -321,7 +309,7 @@ class Frame(ABC):
             and last.value.variance is Variance.RANK_DEPENDENT
             and last.value.truthiness() is not None
         )
-        alone = self.scope.alone if kind == "raise" else None
+        alone = self.scope.alone if kind is JumpKind.RAISE else None
         self.steps.append(Jump(kind, node, by_rank, alone))
 
     def yielded(self, value: Value) -> None:

@@ -196,12 +196,24 @@ class Loop:
     module: Module | None = None
 
 
+class JumpKind(enum.Enum):
+    """How a block is left."""
+
+    RETURN = enum.auto()
+    BREAK = enum.auto()
+    CONTINUE = enum.auto()
+    RAISE = enum.auto()
+    PROCESS = enum.auto()
+    """The whole process ends normally."""
+    FAILURE = enum.auto()
+    """The process ends with an exit code that makes the launcher end all others."""
+
+
 @dataclass(slots=True, eq=False)
 class Jump:
-    """return, break, continue, raise; `process` where the whole process ends normally, `failure` where
-    it ends with an exit code that makes the launcher end all others."""
+    """A way out of a block."""
 
-    kind: str
+    kind: JumpKind
     node: ast.AST
     by_rank: bool = False
     """A `raise` or exit that a rank takes because of who it is: the normal end of its path."""

@@ -14,6 +14,7 @@ from distlint.analysis.interpreter.ir import (
     CallSite,
     CallStep,
     Event,
+    JumpKind,
     Layer,
     MayRaise,
     UnknownCall,
@@ -327,7 +328,7 @@ def _perform(frame: Frame, site: CallSite, row: CallRow, args: list[Value]) -> V
     elif row.effect in (Effect.WAIT, Effect.SEND):
         return None
     elif row.effect is Effect.EXIT:
-        frame.leave("failure" if args and fails(args[0]) else "process", node)
+        frame.leave(JumpKind.FAILURE if args and fails(args[0]) else JumpKind.PROCESS, node)
     if layer is None:
         return None
     grouped = frame.is_grouped(site, row)

@@ -11,6 +11,7 @@ from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.ir import (
     InlineBody,
     Jump,
+    JumpKind,
     Loop,
     Step,
 )
@@ -128,10 +129,10 @@ def _unrolled(frame: Frame, statement: ast.For | ast.AsyncFor, items: tuple[Valu
         before = len(frame.steps)
         if not frame.execute(statement.body):
             last = frame.steps[-1] if len(frame.steps) > before else None
-            if isinstance(last, Jump) and last.kind == "continue":
+            if isinstance(last, Jump) and last.kind is JumpKind.CONTINUE:
                 frame.steps.pop()
                 continue
-            if isinstance(last, Jump) and last.kind == "break":
+            if isinstance(last, Jump) and last.kind is JumpKind.BREAK:
                 frame.steps.pop()
                 return True
             return False

@@ -77,13 +77,13 @@ class _Registrations:
         self._seen.add((id(value), id(function)))
         match value:
             case ast.Lambda():
-                self._summaries(value, function)
+                self._runs(value, function)
             case ast.Name(id=name):
                 self._name(name, function)
             case ast.Attribute():
                 method = self._method(value, function)
                 if method is not None:
-                    self._summaries(method.node, method)
+                    self._runs(method.node, method)
             case ast.Call():
                 self._made(value, function)
             case ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.BoolOp(values=elements):
@@ -99,7 +99,7 @@ class _Registrations:
         owner: Function | None = function
         while owner is not None:
             if name in owner.nested:
-                self._summaries(owner.nested[name].node, owner.nested[name])
+                self._runs(owner.nested[name].node, owner.nested[name])
                 return
             values = assignments(owner).get(name, [])
             for value in values:
@@ -118,7 +118,7 @@ class _Registrations:
             owner = owner.parent
         meaning = self.program.member(self.module, name)
         if isinstance(meaning, Function):
-            self._summaries(meaning.node, meaning)
+            self._runs(meaning.node, meaning)
         else:
             for value in assignments(self.module.body).get(name, []):
                 self._flows(value, self.module.body)
@@ -129,7 +129,7 @@ class _Registrations:
         if isinstance(meaning, Class):
             method = self.program.find_method(meaning, "__call__")
             if method is not None:
-                self._summaries(method.node, method)
+                self._runs(method.node, method)
         if isinstance(meaning, Function):
             for node in own_nodes(meaning):
                 if isinstance(node, ast.Return) and node.value is not None:
@@ -194,7 +194,7 @@ class _Registrations:
 
     # -- from a function that runs to what it writes ---------------------------------------------------
 
-    def _summaries(self, body: ast.AST, function: Function) -> None:
+    def _runs(self, body: ast.AST, function: Function) -> None:
         """A function (or a lambda in `function`) runs when the signal comes."""
         if id(body) in self._ran or function.module is not self.module:
             return
@@ -224,11 +224,11 @@ class _Registrations:
                 case ast.Attribute():
                     method = self._method(value, function)
                     if method is not None:
-                        self._summaries(method.node, method)
+                        self._runs(method.node, method)
                 case ast.Name(id=name):
                     meaning = self.program.member(self.module, name)
                     if isinstance(meaning, Function):
-                        self._summaries(meaning.node, meaning)
+                        self._runs(meaning.node, meaning)
 
     def _writes(self, target: ast.expr, function: Function) -> None:
         match target:

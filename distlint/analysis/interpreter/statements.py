@@ -14,6 +14,7 @@ from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.ir import (
     Branch,
     Jump,
+    JumpKind,
     Step,
 )
 from distlint.analysis.interpreter.libraries import fails
@@ -208,7 +209,7 @@ def _return(frame: Frame, statement: ast.Return) -> bool:
         if summary.returns is None
         else join(summary.returns, value, ("returned", id(frame.function), summary.rank.rank))
     )
-    frame.leave("return", statement)
+    frame.leave(JumpKind.RETURN, statement)
     return False
 
 
@@ -216,9 +217,9 @@ def _raise(frame: Frame, statement: ast.Raise) -> bool:
     if statement.exc is not None:
         raised = frame.evaluate(statement.exc)
         if _is_system_exit(frame, statement.exc, raised):
-            frame.leave("process", statement)
+            frame.leave(JumpKind.PROCESS, statement)
             return False
-    frame.leave("raise", statement)
+    frame.leave(JumpKind.RAISE, statement)
     return False
 
 
@@ -245,12 +246,12 @@ def _is_system_exit(frame: Frame, node: ast.expr, raised: Value) -> bool:
 
 
 def _break(frame: Frame, statement: ast.Break) -> bool:
-    frame.leave("break", statement)
+    frame.leave(JumpKind.BREAK, statement)
     return False
 
 
 def _continue(frame: Frame, statement: ast.Continue) -> bool:
-    frame.leave("continue", statement)
+    frame.leave(JumpKind.CONTINUE, statement)
     return False
 
 
@@ -268,7 +269,7 @@ def _assert(frame: Frame, statement: ast.Assert) -> bool:
     test = frame.evaluate(statement.test)
     frame.note_rank_condition(statement.test, test, True)
     if test.variance is Variance.RANK_DEPENDENT and test.truthiness() is False:
-        frame.leave("raise", statement)
+        frame.leave(JumpKind.RAISE, statement)
         return False
     narrow(frame, statement.test, True)
     frame.scope = frame.scope.under(frame.guard(statement.test, test, True, exits=True))

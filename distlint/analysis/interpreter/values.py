@@ -154,7 +154,7 @@ _TAGS: Final[dict[frozenset[str], frozenset[str]]] = {}
 
 
 class Value:
-    """What is known of one value on one class of ranks. Treat as immutable; `but()` makes a variant.
+    """What is known of one value on one class of ranks. Treat as immutable; `replace()` makes a variant.
 
     key       value number: two values with equal keys are equal in the same run of the program,
               on every rank that computes both. Structural where that is sound enough.

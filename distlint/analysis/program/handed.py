@@ -20,7 +20,25 @@ _MAX_CALLERS: Final = 4
 
 
 @remembered
-def holds_rank_test(program: Program, cls: Class, attr: str) -> bool:
+def asks_rank_test(program: Program, cls: Class, test: ast.expr) -> bool:
+    """Whether a condition asks an attribute that holds a test of the rank: `if self.quiet: return`."""
+    return any(_holds_rank_test(program, cls, attr) for attr in _flags(test))
+
+
+def _flags(test: ast.expr) -> Iterator[str]:
+    """The attributes of `self` whose truth a condition asks for."""
+    match test:
+        case ast.Attribute(value=ast.Name(id="self"), attr=attr):
+            yield attr
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield from _flags(operand)
+        case ast.BoolOp(values=values):
+            for value in values:
+                yield from _flags(value)
+
+
+@remembered
+def _holds_rank_test(program: Program, cls: Class, attr: str) -> bool:
     """Whether somebody who makes an object of a class hands it a test of the rank for an attribute."""
     owners, _ = program.mro(cls)
     return any(
@@ -45,7 +63,7 @@ def _is_told(program: Program, function: Function, parameter: str, depth: int) -
     count that name the parameter (DALLE2-pytorch's train_configs.py makes the tracker, and
     train_decoder.py:549 says `tracker_config.create(…, dummy_mode=dummy)`).
     """
-    callers = list(_callers(program, function)) or list(_naming(program, parameter))
+    callers = _callers(program, function) or _naming(program, parameter)
     return any(
         _is_test(program, argument, user, depth - 1)
         for user, call in callers
@@ -70,8 +88,13 @@ def _naming_in(module: Module) -> dict[str, list[tuple[Function, ast.Call]]]:
     return found
 
 
-def _callers(program: Program, function: Function) -> Iterator[tuple[Function, ast.Call]]:
+@remembered
+def _callers(program: Program, function: Function) -> tuple[tuple[Function, ast.Call], ...]:
     """The calls that may be of a function: by its name, of a constructor by the names of its classes."""
+    return tuple(_found_callers(program, function))
+
+
+def _found_callers(program: Program, function: Function) -> Iterator[tuple[Function, ast.Call]]:
     if function.name != "__init__" or function.cls is None:
         names = [function.name]
     else:
@@ -91,8 +114,10 @@ def _is_test(program: Program, argument: ast.expr, user: Function, depth: int) -
     """Whether an argument is a test of the rank, or what its function was handed as one."""
     if mentions_rank(argument):
         return True
-    assigned = assignments(user)
     names = {node.id for node in walk(argument) if isinstance(node, ast.Name)}
+    if not names:  # `quiet=True`
+        return False
+    assigned = assignments(user)
     if any(mentions_rank(value) for name in names for value in assigned.get(name, ())):
         return True
     return depth > 0 and any(

@@ -40,6 +40,7 @@ from distlint.analysis.traces.nodes import (
     EventNode,
     LoopNode,
     Node,
+    reachable,
     ways_on,
 )
 from distlint.analysis.traces.slicing import slice_of
@@ -55,7 +56,7 @@ Way = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Where two classes part: what each may do next. `trail` is what they did together before."""
+    """Where two classes part: what each may do next. `path` is what they did together before."""
 
     left: tuple[EventNode, ...]
     right: tuple[EventNode, ...]
@@ -118,7 +119,7 @@ class Comparison:
         search = _Search(self, answers)
         remembered: frozenset[Hashable] = frozenset()
         while True:
-            found = search.summary(left, right, remembered)
+            found = search.way_to_difference(left, right, remembered)
             if found is None:
                 return None
             fresh = _answered_twice(found[1]) - remembered
@@ -144,14 +145,7 @@ class Comparison:
         """What a graph may perform, call and go round in, through calls: of all layers."""
         events: dict[int, str] = {}
         places: set[Hashable] = set()
-        seen: set[Node] = set()
-        stack = [root]
-        while stack:
-            node = stack.pop()
-            if node in seen:
-                continue
-            seen.add(node)
-            stack += ways_on(node)
+        for node in reachable(root, self._ways_into_calls):
             match node:
                 case EventNode(event=event):
                     events[id(event.node)] = event.op
@@ -159,10 +153,14 @@ class Comparison:
                         places.add(id(event.node))
                 case CallNode():
                     places.add(id(node.node))
-                    stack.append(self.graphs.root(node.summary, node.known))
                 case LoopNode():
                     places.add(node.loop.key)
         return Contents(events, frozenset(places))
+
+    def _ways_into_calls(self, node: Node) -> tuple[Node, ...]:
+        if isinstance(node, CallNode):
+            return node.next, self.graphs.root(node.summary, node.known)
+        return ways_on(node)
 
     def equivalent(self, left: Summary, right: Summary) -> bool:
         """Whether a call does the same on both sides, though its arguments may be each rank's own."""
@@ -194,7 +192,7 @@ class _Search:
         self._budget = comparison.budget
         self._walk = Walk(comparison.slice, answers, comparison.budget, comparison.limits)
 
-    def summary(
+    def way_to_difference(
         self,
         left: Node,
         right: Node,
@@ -220,14 +218,14 @@ class _Search:
                 if found is not None:
                     difference, answers = found
                     return difference, (way, answers, frozenset())
-            for next_a, next_b, carried, next_trail, dropped in steps:
+            for next_a, next_b, carried, next_path, dropped in steps:
                 kept = remembered and carried and (remembered & self._relevant(next_a, next_b))
                 work.append(
                     (
                         next_a,
                         next_b,
                         frozenset(p for p in carried if kept and p[0] in kept),
-                        next_trail,
+                        next_path,
                         (way, carried - assumed, dropped),
                     )
                 )

@@ -27,7 +27,6 @@ from distlint.analysis.traces.nodes import (
     LoopNode,
     Node,
     is_local,
-    own_nodes,
 )
 from distlint.analysis.traces.parting import Parting, arm_of, inside_calls, reason_of
 
@@ -464,7 +463,7 @@ def _forks(
 ) -> Iterator[tuple[Function, DivergenceKind, Value, ast.AST, tuple[Node, Node]]]:
     """Where each rank chooses its way for itself: the function that asks, the kind of divergence, the
     value that decides, its place, and the two ways."""
-    for node in own_nodes(graphs.root(summary)):
+    for node in graphs.own_nodes(summary):
         match node:
             case BranchNode(value=Value() as value) if is_local(value):
                 yield function, _kind(value), value, node.node, (node.then, node.orelse)

@@ -17,6 +17,7 @@ from distlint.analysis.interpreter.ir import (
     Guard,
     InlineBody,
     Jump,
+    JumpKind,
     Known,
     Layer,
     Loop,
@@ -96,6 +97,7 @@ class Graphs:
         self._via: tuple[ast.AST, ...] = ()
         self._opaque: dict[int, Event] = {}
         self._roots: dict[tuple[Summary, Known], Node] = {}
+        self._nodes: dict[Node, list[Node]] = {}
         self._known: dict[Hashable, bool | None] = {}
         self._may_have_events: dict[Summary, bool] = {}
         self._own: dict[Summary, tuple[bool, list[Summary]]] = {}
@@ -127,6 +129,13 @@ class Graphs:
                 finally:  # what is nested too deeply leaves nothing behind for the next
                     self._known, self._via = {}, ()
         return self._roots[summary, known]
+
+    def own_nodes(self, summary: Summary, known: Known = ()) -> list[Node]:
+        """The nodes of a run's own graph: many of those that call it ask."""
+        root = self.root(summary, known)
+        if root not in self._nodes:
+            self._nodes[root] = own_nodes(root)
+        return self._nodes[root]
 
     def may_have_events(self, summary: Summary) -> bool:
         """Whether a run may perform an event or end the process, through any calls."""
@@ -171,9 +180,7 @@ class Graphs:
 
     def _exits_below(self, summary: Summary) -> Iterator[tuple[Function, BranchNode]]:
         entered: set[Summary] = set()
-        inside: list[tuple[Summary, Iterator[Node]]] = [
-            (summary, iter(own_nodes(self.root(summary))))
-        ]
+        inside: list[tuple[Summary, Iterator[Node]]] = [(summary, iter(self.own_nodes(summary)))]
         while inside:
             summary, nodes = inside[-1]
             match next(nodes, None):
@@ -186,7 +193,7 @@ class Graphs:
                     called = self._final(call.summary)
                     if called not in entered:
                         entered.add(called)
-                        inside.append((called, iter(own_nodes(self.root(called)))))
+                        inside.append((called, iter(self.own_nodes(called))))
 
     def _fails(self, guard: Guard) -> Node:
         return self._failed.setdefault(id(guard.node), Failed(guard))
@@ -356,20 +363,21 @@ class Graphs:
 
     def _leave(self, step: Jump, ways: _Continuations) -> Node:
         match step.kind:
-            case "return":
+            case JumpKind.RETURN:
                 return ways.return_()
-            case "break":
+            case JumpKind.BREAK:
                 return ways.break_()
-            case "continue":
+            case JumpKind.CONTINUE:
                 return ways.continue_()
-            case "raise":
+            case JumpKind.RAISE:
                 caught = ways.raise_()
                 if caught is RAISE and step.alone is not None:
                     return ways.failed_(step.alone)
                 return ways.exit_() if caught is RAISE and step.by_rank else caught
-            case "failure":
+            case JumpKind.FAILURE:
                 return ways.exit_() if step.by_rank else RAISE
-        return ways.exit_()
+            case JumpKind.PROCESS:
+                return ways.exit_()
 
     def _attempt(self, step: Try, after: Node, ways: _Continuations) -> Node:
         def through(target: Lazy) -> Lazy:
@@ -542,7 +550,7 @@ def _contents(steps: list[Step]) -> tuple[bool, list[Summary]]:
             case Event():
                 own = True
             case Jump():
-                own = own or step.kind == "process"
+                own = own or step.kind is JumpKind.PROCESS
             case CallStep() | UnknownCall() | InlineBody():
                 called.append(step.summary)
     return own, called

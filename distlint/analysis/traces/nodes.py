@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterable
 from itertools import count
 from typing import Final
 
@@ -144,16 +144,21 @@ def ways_on(node: Node) -> tuple[Node, ...]:
     return ()
 
 
-def own_nodes(root: Node) -> list[Node]:
-    """The nodes of a function's own graph, not of the functions it calls."""
+def reachable(root: Node, following: Callable[[Node], Iterable[Node]]) -> list[Node]:
+    """A node and all that come after it, each once; of those that follow one node, the last goes first."""
     seen: dict[Node, None] = {}
     stack = [root]
     while stack:
         node = stack.pop()
         if node not in seen:
             seen[node] = None
-            stack += reversed(ways_on(node))
+            stack += following(node)
     return list(seen)
+
+
+def own_nodes(root: Node) -> list[Node]:
+    """The nodes of a function's own graph, not of the functions it calls."""
+    return reachable(root, lambda node: reversed(ways_on(node)))
 
 
 __all__ = [
@@ -171,5 +176,6 @@ __all__ = [
     "Node",
     "is_local",
     "own_nodes",
+    "reachable",
     "ways_on",
 ]

@@ -19,6 +19,7 @@ from distlint.analysis.traces.nodes import (
     LoopNode,
     Node,
     own_nodes,
+    reachable,
     ways_on,
 )
 from distlint.knowledge.wrappers import WRAPPERS
@@ -110,7 +111,7 @@ class Slice:
             seen.add(current)
             quiet = self._quiet.get(current)
             if quiet is None:
-                for node in own_nodes(self.graphs.root(*current)):
+                for node in self.graphs.own_nodes(*current):
                     if node is STOP or (isinstance(node, EventNode) and self.counts(node)):
                         quiet = False
                         break
@@ -158,14 +159,7 @@ class Slice:
 
     def _own(self, root: Node) -> list[Node]:
         """The nodes that can be reached from one that counts, not those of the functions called."""
-        seen: dict[Node, None] = {}
-        stack = [root]
-        while stack:
-            node = stack.pop()
-            if node not in seen:
-                seen[node] = None
-                stack += [self.ahead(n) for n in ways_on(node)]
-        return list(seen)
+        return reachable(root, lambda node: [self.ahead(n) for n in ways_on(node)])
 
     def nodes(self, root: Node) -> Iterator[Node]:
         """Every node that can be reached, through calls; each once."""
