@@ -30,6 +30,7 @@ COMMANDS = {
     "new-rule": "Write the folder of a new rule.",
     "test-rules": "Test rules: their cases, fixes and proofs.",
     "run": "Run a script on several processes and name the first divergence.",
+    "server": "Serve an editor: findings and fixes while you type.",
 }
 """Each command lives in the module of its name, which is loaded when the command is called."""
 
