@@ -32,7 +32,8 @@ Unsafe: the order of the samples changes. Shown only where the loop is in anothe
 
 ## Known limits
 Silent with `shuffle=False`, for samplers of evaluation by their name, where the loader goes to a framework
-that sets the epoch itself (accelerate, Lightning, Fabric, a Trainer's own methods), and where the loop, or
+that sets the epoch itself (accelerate, Lightning, Fabric, a Trainer's own methods), where a class of another library keeps the sampler
+(torchdata's `SamplerWrapper`), and where the loop, or
 anything that it may call by name, calls `set_epoch` on whatever object. A sampler class of the project counts
 where it has `set_epoch` and shuffles by `self.epoch`.
 
@@ -46,7 +47,7 @@ import ast
 from collections.abc import Iterator
 
 from distlint.analysis.model import Model, place_of, related
-from distlint.analysis.program.definitions import Class, Function, Module
+from distlint.analysis.program.definitions import Class, Function, Module, last_name
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import own_nodes
 from distlint.findings import Finding, Severity
@@ -86,6 +87,7 @@ def check(model: Model) -> Iterator[Finding]:
             and (row := _shuffle_of(model, module, call)) is not None
             and not _for_evaluation(function, call)
             and not _by_framework(model, function)
+            and not _kept_elsewhere(model, function, call)
         ]
         if not made or _imports_framework(module):
             continue
@@ -159,6 +161,27 @@ def _for_evaluation(function: Function, call: ast.Call) -> bool:
     names += [ast.unparse(a) for a in call.args[:1]]
     names += [ast.unparse(k.value) for k in call.keywords if k.arg == "dataset"]
     return any(word in name.lower() for name in names for word in _EVALUATION)
+
+
+def _kept_elsewhere(model: Model, function: Function, call: ast.Call) -> bool:
+    """Whether an object of another library than torch gets the sampler, and may tell it the epoch.
+
+    torchtune 0.6.1 torchtune/data/_utils.py:228: torchdata.nodes.SamplerWrapper calls `set_epoch` whenever it begins
+    anew.
+    """
+    holder = holder_of(function, call)
+    for user in own_nodes(function):
+        match user:
+            case ast.Call(func=func, args=args, keywords=keywords) if user is not call:
+                given = [*args, *(keyword.value for keyword in keywords)]
+                if not any(each is call or ast.unparse(each) == holder for each in given):
+                    continue
+                name = last_name(func)
+                # A function may print it; a class keeps it. What loads in batches only draws from it.
+                keeps = name[:1].isupper() and not name.endswith(("Loader", "BatchSampler"))
+                if keeps and not isinstance(model.resolve(function.module, func), Class):
+                    return True
+    return False
 
 
 def _by_framework(model: Model, function: Function) -> bool:
