@@ -8,7 +8,7 @@ import gc
 import os
 import re
 import traceback
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -25,14 +25,17 @@ from distlint.project.cache import (
     engine_stamp,
     run_key,
 )
+from distlint.project.entries import Entry
 from distlint.project.files import FileSet, Problem, leads_outside, matches_patterns
 from distlint.project.fingerprints import fingerprints
 from distlint.project.loading import (
-    Entry,
+    KNOWN_LIMIT,
     Progress,
     Survey,
+    groups_of,
     load,
     load_launch,
+    open_all,
     projects_of,
     survey,
 )
@@ -62,6 +65,10 @@ if TYPE_CHECKING:
     from distlint.launch.project import LaunchFiles
 
 
+ANSWERS_KEPT = 1_000
+"""Groups of files of which a project's cache keeps what was found in them."""
+
+
 @dataclass(slots=True)
 class Outcome:
     """What a run finds, what there is to tell about it, and the functions not compared to their end."""
@@ -69,33 +76,48 @@ class Outcome:
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     given_up: list[str] = field(default_factory=list)
+    groups: list[frozenset[str]] = field(default_factory=list)
+    """The files that were analysed together, by the paths that are shown."""
 
     def add(self, other: Outcome) -> None:
         """Take over the outcome of another part."""
         self.findings += other.findings
         self.notes += other.notes
         self.given_up += other.given_up
+        self.groups += other.groups
 
     def of(self, paths: Container[str]) -> Outcome:
         """The part that speaks of the files shown as `paths`."""
         return Outcome(
             [finding for finding in self.findings if finding.place.path in paths],
-            *(
-                [text for text in texts if text.partition(": ")[0] in paths]
-                for texts in (self.notes, self.given_up)
-            ),
+            [text for text in self.notes if text.partition(": ")[0] in paths],
+            [text for text in self.given_up if text.partition(": ")[0] in paths],
+            self.groups,
         )
 
+    def encode(self) -> dict[str, Any]:
+        """What the cache keeps."""
+        return {
+            "findings": [encode_finding(finding) for finding in self.findings],
+            "notes": self.notes,
+            "given_up": self.given_up,
+            "groups": [sorted(group) for group in self.groups],
+        }
 
-@dataclass(frozen=True, slots=True)
-class Earlier:
-    """A run over the same files, before those at the absolute paths `changed` got other bytes.
-
-    What no import joins with a changed file is not analysed again: it keeps what was found then.
-    """
-
-    changed: frozenset[str]
-    outcome: Outcome
+    @classmethod
+    def decode(cls, document: Mapping[str, Any] | None) -> Outcome | None:
+        """What `encode` made; None where there is nothing, or it is damaged."""
+        if document is None:
+            return None
+        try:
+            return cls(
+                [decode_finding(row) for row in document["findings"]],
+                [str(note) for note in document["notes"]],
+                [str(text) for text in document["given_up"]],
+                [frozenset(map(str, group)) for group in document["groups"]],
+            )
+        except (TypeError, ValueError, IndexError, KeyError):
+            return None
 
 
 @dataclass(slots=True)
@@ -104,8 +126,8 @@ class Request:
 
     `files` are those that `tree` gives these `settings`, found in `paths`. `known` are all rules that exist (suppressions may name any of them), `selection` those that
     run. `overlays` maps absolute paths to the bytes to use in place of what is on disk; a file that
-    `hides` counts as absent. A check leaves in `outcome` what it found, before the baseline; `earlier` is
-    the run that it continues.
+    `hides` counts as absent. A check leaves in `outcome` what it found, before the baseline; unless it is
+    `lasting`, only other checks of this process learn from it.
     """
 
     paths: Sequence[str | Path]
@@ -118,7 +140,7 @@ class Request:
     hides: Callable[[str], bool] = lambda _: False
     progress: Progress | None = None
     cache: Cache = field(default_factory=lambda: Cache(None))
-    earlier: Earlier | None = None
+    lasting: bool = True
     outcome: Outcome = field(default_factory=Outcome)
 
 
@@ -142,11 +164,11 @@ def check(requests: Sequence[Request]) -> Report:
 
 def _check(request: Request, report: Report) -> set[str]:
     """Put into `report` what is found in the files of `request`; the names a baseline has for it."""
-    engine = engine_stamp()
     rules = request.selection.rules
     named = (*request.settings.collectives, *request.settings.rank_predicates)
     words = [name.rpartition(".")[2].encode() for name in named]
     literals = minimal_literals([*_literals(rules), *words])
+    engine = content_digest(b"\0".join([engine_stamp().encode(), *literals]))
     found = survey(
         request.files,
         request.paths,
@@ -154,7 +176,7 @@ def _check(request: Request, report: Report) -> set[str]:
         literals,
         view=View(request.overlays, request.hides),
         cache=request.cache,
-        engine=content_digest(b"\0".join([engine.encode(), *literals])),
+        engine=engine,
         progress=request.progress,
     )
     report.files += found.checked
@@ -164,13 +186,11 @@ def _check(request: Request, report: Report) -> set[str]:
         data = request.overlays.get(entry.file.path)
         if data is not None:
             report.texts.add(entry.file.shown, data.decode("utf-8", "replace"))
-    if request.earlier is None:
-        outcome = _remembered(request, found, engine, literals, report)
-    else:
-        outcome = _fresh(request, found, literals, report)
+    outcome = _remembered(request, found, engine, literals, report)
     request.outcome = outcome
     report.notes += outcome.notes
     report.given_up += outcome.given_up
+    report.groups += outcome.groups
     findings = outcome.findings
     present = _number(request, found, findings, report)
     if request.cache.refused:
@@ -183,16 +203,15 @@ def _remembered(
 ) -> Outcome:
     """The outcome of a run, from the cache where it is there."""
     key = run_key(engine, _dependencies(request), _contents(found))
-    stored = _stored(request.cache.load_run(key))
+    stored = Outcome.decode(request.cache.load_run(key))
     if stored is not None:
         _add_odd_names(request, found, stored.findings, report)
         return stored
     problems = len(report.problems)
-    outcome = _fresh(request, found, literals, report)
-    if len(report.problems) == problems:  # what failed may not fail again
-        rows = [encode_finding(finding) for finding in outcome.findings]
-        kept = {"findings": rows, "notes": outcome.notes, "given_up": outcome.given_up}
-        request.cache.save_run(key, kept)
+    outcome = _fresh(request, found, engine, literals, report)
+    if request.lasting and len(report.problems) == problems:  # what failed may not fail again
+        request.cache.save_run(key, outcome.encode())
+    _add_odd_names(request, found, outcome.findings, report)
     return outcome
 
 
@@ -235,50 +254,63 @@ def _contents(found: Survey) -> list[tuple[str, str, bool]]:
     ]
 
 
-def _stored(document: dict[str, Any] | None) -> Outcome | None:
-    """The outcome of a stored run; None where there is none, or it is damaged."""
-    if document is None:
-        return None
-    try:
-        return Outcome(
-            [decode_finding(row) for row in document["findings"]],
-            [str(note) for note in document["notes"]],
-            [str(text) for text in document["given_up"]],
-        )
-    except (TypeError, ValueError, IndexError, KeyError):
-        return None
+@dataclass(slots=True)
+class _Run:
+    """A run over files that are not all as they were: answers are looked up by what they depend on.
+
+    `engine` names the engine with its literals, `depends_on` what else is the same for all files.
+    """
+
+    request: Request
+    report: Report
+    engine: str
+    depends_on: list[str]
+    answers: dict[str, Any]
+    learned: bool = False
+
+    def answer(self, entries: Sequence[Entry], more: str, find: Callable[[], Outcome]) -> Outcome:
+        """What was found in `entries` that were like this when they were looked at, or what `find` finds."""
+        files = [(e.file.shown, e.facts.digest if e.facts else "", e.own) for e in entries]
+        links = [f"{e.module} {sorted((e.meant or {}).items())}" for e in entries if e.analysed]
+        key = run_key(self.engine, [*self.depends_on, more, *links], files)
+        known = self.answers.pop(key, None)
+        stored = Outcome.decode(known)
+        if stored is not None:
+            self.answers[key] = known  # the last ones are kept
+            return stored
+        problems = len(self.report.problems)
+        outcome = find()
+        if len(self.report.problems) == problems:  # what failed may not fail again
+            self.answers[key] = outcome.encode()
+            self.learned = True
+        return outcome
 
 
-def _fresh(request: Request, found: Survey, literals: Sequence[bytes], report: Report) -> Outcome:
+def _fresh(
+    request: Request, found: Survey, engine: str, literals: Sequence[bytes], report: Report
+) -> Outcome:
     """The outcome of this run, its findings in the order of the report."""
-    earlier = request.earlier
-    if earlier is not None and any(kind_of(path) is not None for path in earlier.changed):
-        request = replace(request, earlier=None)  # how a script is launched may matter to any code
-    outcome = Outcome()
-    launch = _launch_files(request, found, outcome, report)
+    cache = request.cache
+    run = _Run(request, report, engine, _dependencies(request), cache.shared("answers", engine))
+    contents = cache.shared("contents", engine)
+    outcome, launch = _launch_files(run, found)
     parts = projects_of(found, request.paths)
     for part, progress in zip(parts, _shared_progress(request.progress, parts), strict=True):
-        unchanged = _unchanged(request, part)
-        if unchanged is not None:
-            outcome.add(unchanged)
-            continue
-        asked = replace(request, progress=progress)
-        outcome.add(_of_project(asked, part, launch, literals, report))
+        run.request = replace(request, progress=progress)
+        entries = load(part, literals, kept=contents, progress=progress)
+        outcome.add(_of_project(run, entries, launch))
         if len(parts) > 1:
             let_go()
+    if request.lasting:
+        if any(entry.asked for entry in found.entries):
+            cache.save_shared("contents", engine, KNOWN_LIMIT)
+        if run.learned:
+            cache.save_shared("answers", engine, ANSWERS_KEPT)
     # What stands in the shell commands of a notebook is found anew, and kept with its Python.
     findings = list(dict.fromkeys(outcome.findings))
     outcome.findings = _without_ignored_files(request, found, findings)
     outcome.findings.sort(key=_order)
     return outcome
-
-
-def _unchanged(request: Request, part: Survey) -> Outcome | None:
-    """What was found in a part in which no file has changed since; None where there is no such run."""
-    earlier = request.earlier
-    if earlier is None or any(entry.file.path in earlier.changed for entry in part.entries):
-        return None
-    return earlier.outcome.of({entry.file.shown for entry in part.entries})
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,25 +346,36 @@ def let_go() -> None:
     gc.collect()
 
 
-def _of_project(
-    request: Request,
-    found: Survey,
+def _of_project(run: _Run, entries: Sequence[Entry], launch: _Launch) -> Outcome:
+    """The findings in loaded files, which are analysed in groups; those of no group are looked at alone."""
+    outcome = Outcome()
+    tops = sorted({entry.module.partition(".")[0] for entry in entries if entry.analysed})
+    for group in groups_of(entries):
+        if any(entry.reported for entry in group):
+            found = run.answer(
+                group,
+                f"{tops} {launch.digests}" if group[0].analysed else "",
+                functools.partial(_of_group, run, group, launch.read, tops),
+            )
+            outcome.add(found)
+    return outcome.of({entry.file.shown for entry in entries if entry.reported})
+
+
+def _of_group(
+    run: _Run,
+    entries: Sequence[Entry],
     launch: Callable[[], LaunchFiles] | None,
-    literals: Sequence[bytes],
-    report: Report,
+    tops: Collection[str],
 ) -> Outcome:
-    """The findings in files that are analysed together."""
-    entries = load(found, literals, overlays=request.overlays, progress=request.progress)
+    """What is found in files that belong together, and shown in any of them."""
+    request, report = run.request, run.report
+    open_all(entries)
     problems = len(report.problems)
-    outcome, kept = _findings_of_rules(request, entries, launch, report)
-    looked_at = [entry for entry in entries if entry.file.shown not in kept]
-    findings = outcome.findings + _unparsable(request, looked_at, outcome.notes)
+    outcome = _findings_of_rules(request, entries, launch, report, tops)
+    findings = outcome.findings + _unparsable(request, entries, outcome.notes)
     complete = len(report.problems) == problems
-    outcome.findings = _without_suppressed(request, looked_at, findings, judge_comments=complete)
-    if request.earlier is not None:
-        outcome.add(request.earlier.outcome.of(kept))
-    findings = outcome.findings
-    told = {place.path for finding in findings for place in finding.places()}
+    outcome.findings = _without_suppressed(request, entries, findings, judge_comments=complete)
+    told = {place.path for finding in outcome.findings for place in finding.places()}
     for entry in entries:
         if entry.file.shown in told:
             report.texts.add(entry.file.shown, entry.text)
@@ -352,7 +395,7 @@ def _unparsable(request: Request, entries: Sequence[Entry], notes: list[str]) ->
     findings = []
     for entry in entries:
         failure = entry.failure
-        if failure is not None and entry.reported:
+        if failure is not None and entry.own:
             if leads_outside(entry.file.path, str(request.settings.root)):
                 notes.append(f"{entry.file.shown}: a link out of the project, to no Python file")
                 continue
@@ -384,41 +427,35 @@ def _findings_of_rules(
     entries: Sequence[Entry],
     launch: Callable[[], LaunchFiles] | None,
     report: Report,
-) -> tuple[Outcome, frozenset[str]]:
-    """What the rules find, and the files (as shown) that need no new analysis."""
-    if not any(entry.reported and entry.tree is not None for entry in entries):
-        return Outcome(), frozenset()
+    tops: Collection[str],
+) -> Outcome:
+    """What the rules find in files that belong together."""
+    if not any(entry.own and entry.tree is not None for entry in entries):
+        return Outcome()
     if request.progress:
         request.progress("analysing", 0, 0)
     # 50 ms that a run without such files saves.
     from distlint.analysis import Source, build_models, deep_recursion
     from distlint.knowledge.facts import Knowledge
 
-    sources = []
-    for entry in entries:
-        if entry.tree is not None:
-            package = entry.file.path.endswith("__init__.py")
-            sources.append(
-                Source(
-                    entry.file.shown,
-                    entry.module,
-                    entry.text,
-                    entry.tree,
-                    package,
-                    entry.reported,
-                    entry.meant,
-                )
-            )
+    sources = [
+        Source(
+            entry.file.shown,
+            entry.module,
+            entry.text,
+            entry.tree,
+            entry.file.path.endswith("__init__.py"),
+            entry.own,
+            entry.meant,
+        )
+        for entry in entries
+        if entry.tree is not None
+    ]
     knowledge = Knowledge.with_rows(request.settings.collectives, request.settings.rank_predicates)
     findings: dict[Finding, None] = {}
     outcome = Outcome()
-    changed = None
-    if request.earlier is not None:
-        paths = request.earlier.changed
-        changed = {entry.file.shown for entry in entries if entry.file.path in paths}
-    analysed: set[str] = set()
     style = style_of(request.settings)
-    models = build_models(sources, knowledge, changed=changed)
+    models = build_models(sources, knowledge, tops=tops)
     with deep_recursion():
         while True:
             try:
@@ -430,9 +467,8 @@ def _findings_of_rules(
                 break
             if launch is not None:
                 model.read_launch = launch
-            group = frozenset(module.path for module in model.program.modules.values())
-            report.groups.append(group)
-            analysed |= group
+            paths = (module.path for module in model.program.modules.values())
+            outcome.groups.append(frozenset(paths))
             findings.update(dict.fromkeys(_of_model(request, model, sources, report, style)))
             for problem in model.problems:
                 outcome.notes.append(f"{problem.path}: {problem.text}")
@@ -441,44 +477,67 @@ def _findings_of_rules(
                         f"{problem.path}: {problem.function} ({problem.reason})"
                     )
     outcome.findings = list(findings)
-    kept = frozenset(source.path for source in sources) - analysed
-    return outcome, kept if changed is not None else frozenset()
+    return outcome
 
 
-def _launch_files(
-    request: Request, found: Survey, outcome: Outcome, report: Report
-) -> Callable[[], LaunchFiles] | None:
-    """What reads the scripts and configurations beside the code, once; none where there are none.
+@dataclass(frozen=True, slots=True)
+class _Launch:
+    """What reads the scripts and configurations beside the code, and what they hold; neither where none are."""
 
-    What the rules find in them goes into `outcome`.
-    """
+    read: Callable[[], LaunchFiles] | None = None
+    digests: str = ""
+
+
+def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
+    """What the rules find in the scripts and configurations beside the code, and what reads them."""
     notebooks = [
-        Entry(entry.file, True, entry.facts)
+        Entry(entry.file, entry.reported, entry.own, entry.facts, entry.overlay)
         for entry in found.entries
-        if entry.reported and entry.file.path.endswith(SUFFIX)
+        if entry.own and entry.file.path.endswith(SUFFIX)
         if entry.facts is not None and entry.facts.relevant
     ]
-    if not found.launch and not notebooks:
-        return None
-    # 60 ms that a project without such files saves.
-    from distlint.launch.project import TextFile, read_files
+    named = [*found.launch, *notebooks]
+    if not named:
+        return Outcome(), _Launch()
+    notes: list[str] = []
 
-    entries = load_launch(found.launch, request.overlays, outcome.notes)
-    # What is wrong with a notebook is told where its Python is read.
-    entries += load_launch(notebooks, request.overlays, [])
-    texts = []
-    for entry in entries:
-        kind = kind_of(entry.file.path)
-        text = entry.text if kind is not None else shell_of(entry.text)
-        texts.append(TextFile(entry.file.shown, kind or Kind.SHELL, text))
-        report.texts.add(entry.file.shown, entry.text)
+    @functools.cache
+    def entries() -> list[Entry]:
+        # What is wrong with a notebook is told where its Python is read.
+        return [*load_launch(found.launch, notes), *load_launch(notebooks, [])]
 
     @functools.cache
     def read() -> LaunchFiles:
-        files = read_files(texts)
-        outcome.notes += files.notes
-        return files
+        # 60 ms that a project without such files saves.
+        from distlint.launch.project import TextFile, read_files
 
+        texts = []
+        for entry in entries():
+            kind = kind_of(entry.file.path)
+            text = entry.text if kind is not None else shell_of(entry.text)
+            texts.append(TextFile(entry.file.shown, kind or Kind.SHELL, text))
+        return read_files(texts)
+
+    def find() -> Outcome:
+        for entry in entries():
+            run.report.texts.add(entry.file.shown, entry.text)
+        outcome = _of_launch_files(run, entries(), read)
+        return replace(outcome, notes=[*notes, *read().notes])
+
+    outcome = run.answer(named, "launch", find)
+    reported = {entry.file.shown for entry in named if entry.reported}
+    told = Outcome(
+        [finding for finding in outcome.findings if finding.place.path in reported],
+        [note for note in outcome.notes if note.partition(":")[0] in reported],
+    )
+    digests = [f"{entry.file.shown} {entry.facts.digest}" for entry in named if entry.facts]
+    return told, _Launch(read, repr(digests))
+
+
+def _of_launch_files(
+    run: _Run, entries: Sequence[Entry], read: Callable[[], LaunchFiles]
+) -> Outcome:
+    request, report = run.request, run.report
     findings: dict[Finding, None] = {}
     problems = len(report.problems)
     for rule in request.selection.rules:
@@ -492,10 +551,9 @@ def _launch_files(
             text = f"rule {rule.code} ({rule.name}) failed: {crash_text(error)}"
             report.problems.append(Problem("", text))
     complete = len(report.problems) == problems
-    outcome.findings += _without_suppressed(
-        request, entries, list(findings), judge_comments=complete, launch=True
+    return Outcome(
+        _without_suppressed(request, entries, list(findings), judge_comments=complete, launch=True)
     )
-    return read
 
 
 def _of_model(
@@ -597,7 +655,7 @@ def _without_suppressed(
     by_path: dict[str, list[Suppression]] = {
         entry.file.shown: _suppressions(entry, launch=launch)
         for entry in entries
-        if entry.reported and (MARK in entry.text or entry.file.shown in found_in)
+        if entry.own and (MARK in entry.text or entry.file.shown in found_in)
         if mentions_suppression(entry.text)
     }
     if not by_path:

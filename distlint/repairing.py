@@ -287,7 +287,9 @@ class _Bench:
             if any(harm.path in group or not harm.path for harm in attempt.harms)
         ]
         # What no import joins with the harm did not do it.
-        suspects = [[o for o in attempt.applied if o.shown in group] for group in groups]
+        suspects = [
+            some for group in groups if (some := [o for o in attempt.applied if o.shown in group])
+        ]
         named = {offer.name for some in suspects for offer in some}
         good = [offer for offer in attempt.applied if offer.name not in named]
         for some in suspects or [list(attempt.applied)]:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from distlint.checking import Earlier, Outcome, Request, check
+from distlint.checking import Outcome, Request, check
 from distlint.columns import lines_kept
 from distlint.findings import Finding, Severity
 from distlint.project.files import Problem
@@ -58,17 +58,12 @@ class Trial:
             replace(
                 request,
                 overlays={**request.overlays, **changed},
-                earlier=Earlier(frozenset(changed), request.outcome),
+                lasting=False,
                 outcome=Outcome(),
             )
             for request in self.requests
         )
-        report = check(requests)
-        looked_at = frozenset().union(*report.groups)
-        # A rule that failed on other files was not run on them again.
-        old = [each for each in self.report.problems if each.path not in looked_at]
-        report.problems = list(dict.fromkeys([*old, *report.problems]))
-        return Trial(requests, report)
+        return Trial(requests, check(requests))
 
     def findings(self) -> list[Finding]:
         """All findings, those that a baseline accepts included."""

@@ -8,7 +8,7 @@ the classes part) → `model` (what rules ask).
 from __future__ import annotations
 
 import sys
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
 from distlint.analysis.model import Model
@@ -36,28 +36,24 @@ def build_model(sources: Iterable[Source], knowledge: Knowledge | None = None) -
 
 
 def build_models(
-    sources: Iterable[Source],
-    knowledge: Knowledge | None = None,
-    *,
-    changed: Container[str] | None = None,
+    sources: Iterable[Source], knowledge: Knowledge | None = None, *, tops: Collection[str] = ()
 ) -> Iterator[Model]:
     """Analyse files in groups that no import joins: what is found in one does not depend on another.
 
     Args:
         sources: the parsed files, those reported on and those only known.
         knowledge: what is known of libraries; by default the tables.
-        changed: the paths of files that have changed; the groups without one are left out.
+        tops: the first parts of the names of all modules of the tree, where `sources` are not all of it.
 
     Yields:
         A model for each group that holds a file to report on. One is done with before the next is
         made: its memory is free then.
     """
     with deep_recursion():
-        program = Program(list(sources))
+        program = Program(list(sources), tops)
         groups = components(program)
     for modules in groups:
-        fresh = changed is None or any(module.path in changed for module in modules)
-        if fresh and any(module.source.reported for module in modules):
+        if any(module.source.reported for module in modules):
             part = program.part(modules)
             yield _model_of(part, knowledge)
             part.forget()

@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import distlint
 from distlint.edits import Edit, Span
@@ -51,7 +51,7 @@ _DAY = 86_400
 _ABANDONED = 30 * _DAY
 
 _PROJECT = re.compile(r"[0-9a-f]{24}")
-_ENTRY = re.compile(r"(files|rules|run)-[0-9a-f]{24,32}\.json")
+_ENTRY = re.compile(r"(files|rules|run|contents|answers)-[0-9a-f]{24,32}\.json")
 _UNFINISHED = re.compile(r"new-\w{8}\.tmp")
 _SWEPT = "swept"
 
@@ -113,6 +113,7 @@ class Cache:
         self._project = (folder or root) / hashlib.blake2b(name, digest_size=12).hexdigest()
         self.refused: str | None = None
         """Why there is no cache although one was wanted."""
+        self._shared: dict[str, dict[str, Any]] = {}
 
     def load_facts(self, engine: str) -> dict[str, tuple[Stamp, FileFacts]]:
         """Facts about files by absolute path, as the last run with this `engine` left them."""
@@ -146,6 +147,23 @@ class Cache:
     def save_run(self, key: str, document: dict[str, Any]) -> None:
         """Keep the result of a run."""
         self._write(f"run-{key}.json", document)
+
+    def shared(self, kind: Literal["contents", "answers"], engine: str) -> dict[str, Any]:
+        """A table that all checks of this process read and add to, as the last run with this `engine` left it.
+
+        `contents`: what is known of files by their content. `answers`: what was found in files that
+        belong together. `save_shared` keeps it for other processes.
+        """
+        name = f"{kind}-{engine}.json"
+        if name not in self._shared:
+            table = self._read(name).get(kind)
+            self._shared[name] = table if isinstance(table, dict) else {}
+        return self._shared[name]
+
+    def save_shared(self, kind: Literal["contents", "answers"], engine: str, limit: int) -> None:
+        """Keep a shared table, of its rows the last `limit`."""
+        rows = list(self.shared(kind, engine).items())[-limit:]
+        self._write(f"{kind}-{engine}.json", {kind: dict(rows)})
 
     def load_rules(self, engine: str) -> list[list[Any]] | None:
         """The rows of the rule catalogue of this `engine`, or None."""

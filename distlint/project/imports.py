@@ -6,7 +6,7 @@ import ast
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -17,7 +17,6 @@ from distlint.project.modules import (
     package_root,
     project_root,
 )
-from distlint.project.search_path import added_folders
 
 Written = tuple[int, str, str]
 """An import as written: the dots before it, the module, and the name taken from it ("" for none)."""
@@ -89,20 +88,24 @@ class Imports:
             self._names[path] = name
         return name
 
-    def meant(self, path: str, tree: ast.Module, text: str) -> dict[Written, str]:
-        """What the imports of the file at `path` mean, where that is something of these files.
+    def meant(
+        self, path: str, written: Iterable[Written], added: Sequence[str], script: bool
+    ) -> dict[Written, str]:
+        """What imports `written` in the file at `path` mean, where that is something of these files.
 
-        Names of modules of these files, and names in them.
+        Names of modules of these files, and names in them. `added` are the folders that the file adds to
+        the search path; `script` says whether it is run as one (`is_script`).
         """
         found: dict[Written, str] = {}
-        added = tuple(added_folders(path, tree)) if "sys.path" in text else ()
-        for written in written_imports(tree):
-            meaning = self._meaning(path, written, added, text)
+        for each in written:
+            meaning = self._meaning(path, each, added, script)
             if meaning is not None:
-                found[written] = meaning
+                found[each] = meaning
         return found
 
-    def _meaning(self, path: str, written: Written, added: Iterable[str], text: str) -> str | None:
+    def _meaning(
+        self, path: str, written: Written, added: Sequence[str], script: bool
+    ) -> str | None:
         dots, dotted, name = written
         folder = os.path.dirname(path)
         if dots:
@@ -120,7 +123,7 @@ class Imports:
         if key not in self._known:
             self._known[key] = self._in_order(folder, dotted, name, path)
         meaning = self._known[key]
-        if meaning is None and is_package(folder) and _is_script(text):
+        if meaning is None and script and is_package(folder):
             here = folder
             while meaning is None and is_package(here):
                 meaning = self._from(here, dotted, name, path)
@@ -212,7 +215,7 @@ def _installs(root: str) -> bool:
     return any(os.path.exists(os.path.join(project, marker)) for marker in ROOT_MARKERS)
 
 
-def _is_script(text: str) -> bool:
+def is_script(text: str) -> bool:
     """Whether a file in a package is run as a script: folders of the package are searched then."""
     return "__main__" in text and not _RELATIVE.search(text)
 

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-import ast
 import os
-import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from distlint.columns import split_lines
 from distlint.launch.kinds import LAUNCH_LIMIT, Kind, is_relevant, kind_of
-from distlint.nodes import last_name
 from distlint.project.cache import Cache, FileFacts, Stamp, content_digest
+from distlint.project.entries import (
+    Entry,
+    annotated_classes,
+    bases_as_written,
+    callables,
+    called_names,
+    classes,
+    downloads,
+    imports_of,
+    read_bytes,
+    reason_of,
+    touches_files_or_draws,
+)
 from distlint.project.files import FileSet, Problem, ProjectFile, discover
-from distlint.project.imports import Imports, Written
+from distlint.project.imports import Imports
 from distlint.project.modules import (
     View,
     forget_packages,
@@ -25,17 +35,12 @@ from distlint.project.modules import (
 )
 from distlint.project.notebooks import SUFFIX as NOTEBOOK
 from distlint.project.prefilter import holds_any
-from distlint.project.reading import (
-    SIZE_LIMIT,
-    Unreadable,
-    check_size,
-    is_readable,
-    parse,
-    python_text,
-    share_line_numbers,
-)
+from distlint.project.reading import SIZE_LIMIT, is_readable, share_line_numbers
 from distlint.project.settings import SettingsTree
 from distlint.project.suppressions import MARK
+
+Contents = dict[str, tuple[str, dict[str, Any]]]
+"""What is known of the content of files: by absolute path the hash, and the answers to questions."""
 
 Progress = Callable[[str, int, int], None]
 """Told the name of a stage, how much of it is done, and how much there is (0: unknown)."""
@@ -65,40 +70,6 @@ WAVES = 3
 """How many calls a caller may be away from the function that holds a literal."""
 
 _MARK = MARK.encode()
-
-_CALLED = re.compile(r"\b([A-Za-z_]\w{5,})\(|@([A-Za-z_]\w{5,})")
-"""Names that are called or used as decorators. Shorter ones (`save`, `train`) tell too little."""
-
-_DOWNLOADS = re.compile(r"\b(?:urlretrieve|\w*download\w*)\(")
-"""Calls that fetch files. What only one rank should do stands in helpers that know of no ranks."""
-
-_TOUCHES_FILES = re.compile(
-    r"\b(?:urlretrieve|wget|\w*download\w*|extractall|unpack_archive|rmtree|unlink|makedirs"
-    r"|save|savez|save_file|dump|copy2?|copyfile|copytree|move|rename|replace|to_csv|to_parquet"
-    r"|write_text|write_bytes)\("
-    r"|\bopen\([^()]*(?:\([^()]*\)[^()]*)*,\s*(?:mode\s*=\s*)?[\"'][rb]?[wx]"
-)
-"""Calls that fetch, write or remove files."""
-
-_DRAWS = re.compile(r"\btorch\.(?:rand|randn|randint|rand_like|randn_like|bernoulli|normal)\(")
-"""Calls that draw from torch's global stream, as models and losses do."""
-
-_CLASS = re.compile(r"^class (\w+)\(([^)]*)\)", re.MULTILINE)
-"""A class and its bases."""
-
-
-@dataclass(slots=True)
-class Entry:
-    """A file of the run: where, whether findings in it are wanted, and what it turned out to be."""
-
-    file: ProjectFile
-    reported: bool
-    facts: FileFacts | None = None
-    text: str = ""
-    tree: ast.Module | None = None
-    failure: Unreadable | None = None
-    module: str = ""
-    meant: Mapping[Written, str] | None = None
 
 
 @dataclass(slots=True)
@@ -136,7 +107,8 @@ def survey(
     forget_packages(view)
     overlays = view.overlays
     result = Survey(problems=list(found.problems), notes=list(found.notes))
-    context = _context(paths, tree, found, view, result)
+    around = _context(paths, tree, found, view, result)
+    context = list(around.files.values())
     known = cache.load_facts(engine)
     fresh: dict[str, tuple[Stamp, FileFacts]] = {}
     changed = False
@@ -144,9 +116,10 @@ def survey(
     for file in (*found.files, *context):
         if progress and len(result.entries) % 64 == 0:
             progress("reading", len(result.entries), total)
-        entry = Entry(file, reported=len(result.entries) < len(found.files))
-        result.entries.append(entry)
+        named = len(result.entries) < len(found.files)
         data = overlays.get(file.path)
+        entry = Entry(file, named, named or file.path in around.own, overlay=data)
+        result.entries.append(entry)
         if data is None:
             stored = known.get(file.path)
             if stored is not None and stored[0] == file.stamp:
@@ -157,16 +130,16 @@ def survey(
                 entry.facts = FileFacts(f"{file.stamp}", False, False, False)
                 continue
             try:
-                data = _read(file.path)
+                data = read_bytes(file.path)
             except OSError as error:
-                result.problems.append(Problem(file.shown, _reason(error)))
+                result.problems.append(Problem(file.shown, reason_of(error)))
                 continue
         entry.facts = _search(file.path, data, literals)
         if file.path not in overlays:
             fresh[file.path] = (file.stamp, entry.facts)
             changed = True
     result.entries = [entry for entry in result.entries if entry.facts is not None]
-    for file in found.launch:
+    for number, file in enumerate((*found.launch, *around.launch)):
         if file.stamp[2] > LAUNCH_LIMIT:  # data, whatever its name says
             continue
         stored = known.get(file.path)
@@ -175,16 +148,17 @@ def survey(
             facts = stored[1]
         else:
             try:
-                data = _read(file.path) if data is None else data
+                data = read_bytes(file.path) if data is None else data
             except OSError as error:
-                result.problems.append(Problem(file.shown, _reason(error)))
+                result.problems.append(Problem(file.shown, reason_of(error)))
                 continue
             facts = _search_launch(file.path, data)
             changed = changed or file.path not in overlays
         if file.path not in overlays:
             fresh[file.path] = (file.stamp, facts)
         if facts.relevant:
-            result.launch.append(Entry(file, True, facts))
+            named = number < len(found.launch)
+            result.launch.append(Entry(file, named, facts=facts, overlay=data))
     if changed:
         # Files of other parts of the project stay known: runs on them alternate in an editor.
         kept = known if len(known) < KNOWN_LIMIT else {}
@@ -225,42 +199,116 @@ def load(
     found: Survey,
     literals: Sequence[bytes],
     *,
-    overlays: Mapping[str, bytes],
-    progress: Progress | None,
+    kept: Contents | None = None,
+    progress: Progress | None = None,
 ) -> list[Entry]:
-    """Parse what matters: relevant files, their callers and bases, the `__init__` files names pass through.
+    """Which files matter: relevant ones, their callers and bases, the `__init__` files names pass through.
 
-    `literals` are those of the survey. Files with suppressions get their text, files that cannot be
-    read their failure. Returns the entries that have any of these.
+    `literals` are those of the survey. Returns what is analysed, with the name of its module and what its
+    imports mean; the files with suppressions; those that cannot be read, with their failure. A file is
+    read and parsed only where a question about it is not answered in `kept`, which gets the new answers.
     """
+    kept = {} if kept is None else kept
+    for entry in found.entries:
+        digest, answers = kept.get(entry.file.path, ("", {}))
+        entry.kept = answers if entry.facts and entry.facts.digest == digest else {}
+    loaded = _loaded(found, literals, progress)
+    for entry in found.entries:
+        if entry.asked and entry.facts:
+            kept[entry.file.path] = (entry.facts.digest, entry.kept)
+    return sorted(loaded.values(), key=lambda entry: entry.file.shown)
+
+
+def _loaded(
+    found: Survey, literals: Sequence[bytes], progress: Progress | None
+) -> dict[str, Entry]:
     loaded: dict[str, Entry] = {}
     large = _relevant_bytes(found.entries) > SHARED_BYTES
     for number, entry in enumerate(found.entries):
         if progress and number % 64 == 0:
             progress("parsing", number, len(found.entries))
         if entry.facts is not None and entry.facts.needed:
-            _load(entry, overlays, with_tree=entry.facts.relevant)
-            if large and entry.tree is not None:
-                share_line_numbers(entry.tree)
+            if entry.facts.relevant:
+                _take(entry)
+                if large and entry.tree is not None:
+                    share_line_numbers(entry.tree)
+            elif not entry.facts.readable:
+                entry.read()
             loaded[entry.file.path] = entry
     for entry in _without_literals(found.entries):
-        text = _parse_only(entry, overlays)
-        if text is not None:
+        if not entry.parses():
             loaded[entry.file.path] = entry
-    for entry in _second_wave(found.entries, literals, overlays):
+        entry.tree = None
+    for entry in _second_wave(found.entries, literals):
         loaded[entry.file.path] = entry
     imports = Imports(entry.file.path for entry in found.entries)
-    for entry in _bases(found.entries, imports, overlays):
+    for entry in _bases(found.entries, imports):
         loaded[entry.file.path] = entry
-    for entry in _reexports(found.entries, imports, overlays):
+    for entry in _reexports(found.entries, imports):
         loaded[entry.file.path] = entry
-    for entry in _helpers(found.entries, imports, overlays):
+    for entry in _helpers(found.entries, imports):
         loaded[entry.file.path] = entry
     for entry in loaded.values():
-        if entry.tree is not None:
+        if entry.analysed:
             entry.module = imports.name(entry.file.path)
             _imported_names(entry, imports)
-    return sorted(loaded.values(), key=lambda entry: entry.file.shown)
+    return loaded
+
+
+def open_all(entries: Iterable[Entry]) -> None:
+    """Read `entries`, and parse what is analysed of them."""
+    entries = list(entries)
+    large = _relevant_bytes(entries) > SHARED_BYTES
+    for entry in entries:
+        if not entry.analysed:
+            entry.read()
+        elif entry.tree is None:
+            entry.analysed = entry.parse() is not None
+            if large and entry.tree is not None:
+                share_line_numbers(entry.tree)
+
+
+def groups_of(entries: Iterable[Entry]) -> list[list[Entry]]:
+    """Loaded files in groups that no import joins; what is not analysed comes last, each by itself.
+
+    What is found in a file depends on the files of its group, on what else has its imports' names, and on
+    how the code is launched.
+    """
+    entries = list(entries)
+    by_module = {entry.module: entry for entry in entries if entry.analysed}
+    leader = {module: module for module in by_module}
+
+    def find(module: str) -> str:
+        while leader[module] != module:
+            leader[module] = leader[leader[module]]
+            module = leader[module]
+        return module
+
+    for module, entry in by_module.items():
+        for dotted in (entry.meant or {}).values():
+            while dotted:
+                if dotted in by_module:
+                    leader[find(dotted)] = find(module)
+                dotted = dotted.rpartition(".")[0]
+    groups: dict[str, list[Entry]] = {}
+    for module, entry in by_module.items():
+        groups.setdefault(find(module), []).append(entry)
+    return [*groups.values(), *([entry] for entry in entries if not entry.analysed)]
+
+
+def _take(entry: Entry) -> bool:
+    """Have a file analysed; False where it has no syntax tree."""
+    entry.analysed = entry.parses()
+    return entry.analysed
+
+
+@dataclass(slots=True)
+class _Context:
+    """What lies around the named files: code, that of it which a check of everything reports, launch files."""
+
+    files: dict[str, ProjectFile]
+    own: set[str] = field(default_factory=set)
+    launch: list[ProjectFile] = field(default_factory=list)
 
 
 def _context(
@@ -269,17 +317,20 @@ def _context(
     named: FileSet,
     view: View,
     result: Survey,
-) -> list[ProjectFile]:
+) -> _Context:
     """The rest of the projects that the named files belong to: names resolve there."""
     around: dict[tuple[Path, ...], None] = {}
+    sources = set()
     for each in paths:
         path = Path(os.path.abspath(each))
         if path.is_dir() and not is_package(str(path)):
             continue  # a whole tree is its own context
         if path.exists() or str(path) in view.overlays:
             around.setdefault(tuple(neighbourhood(path)))
-    context = {file.path: file for file in named.known}
-    named_files = {file.path for file in named.files}
+            sources.add(tree.of(str(path if path.is_dir() else path.parent)).source)
+    context = _Context({file.path: file for file in named.known})
+    named_files = {file.path for file in named.reported}
+    launch: dict[str, ProjectFile] = {}
     for places in around:
         found = discover(places, tree, view=view, limit=CONTEXT_LIMIT)
         if found.incomplete:
@@ -289,8 +340,17 @@ def _context(
             continue
         for file in (*found.files, *found.known):
             if file.path not in named_files:
-                context.setdefault(file.path, file)
-    return list(context.values())
+                context.files.setdefault(file.path, file)
+        for file in found.reported:
+            # What other settings say of a file is found where these apply.
+            if file.path not in named_files and (
+                tree.of(os.path.dirname(file.path)).source in sources
+            ):
+                context.own.add(file.path)
+                if kind_of(file.path) is not None:
+                    launch.setdefault(file.path, file)
+    context.launch = list(launch.values())
+    return context
 
 
 def _search(path: str, data: bytes, literals: Sequence[bytes]) -> FileFacts:
@@ -314,36 +374,16 @@ def _search_launch(path: str, data: bytes) -> FileFacts:
     )
 
 
-def load_launch(
-    entries: Sequence[Entry], overlays: Mapping[str, bytes], notes: list[str]
-) -> list[Entry]:
+def load_launch(entries: Sequence[Entry], notes: list[str]) -> list[Entry]:
     """Give scripts and configurations their texts; what is gone meanwhile, or no text, goes to `notes`."""
     loaded = []
     for entry in entries:
-        _load(entry, overlays, with_tree=False)
+        entry.read()
         if entry.failure is None:
             loaded.append(entry)
         else:
             notes.append(f"{entry.file.shown}: {entry.failure.reason}")
     return loaded
-
-
-def _load(entry: Entry, overlays: Mapping[str, bytes], *, with_tree: bool) -> None:
-    """Read a file, once; with `with_tree`, parse it as well."""
-    try:
-        if not entry.text:
-            data = overlays.get(entry.file.path)
-            if data is None:
-                check_size(entry.file.stamp[2])
-                data = _read(entry.file.path)
-            text = python_text(entry.file.path, data)
-            entry.text = text.removeprefix("\ufeff")
-        if with_tree:
-            entry.tree = parse(entry.text)
-    except Unreadable as failure:
-        entry.failure = failure
-    except OSError as error:
-        entry.failure = Unreadable(_reason(error))
 
 
 def _without_literals(entries: Iterable[Entry]) -> list[Entry]:
@@ -360,20 +400,7 @@ def _without_literals(entries: Iterable[Entry]) -> list[Entry]:
     return chosen if sum(entry.file.stamp[2] for entry in chosen) <= VERIFIED_BYTES else []
 
 
-def _parse_only(entry: Entry, overlays: Mapping[str, bytes]) -> str | None:
-    """Parse and forget; the text where it does not parse."""
-    had_text = entry.text
-    _load(entry, overlays, with_tree=True)
-    entry.tree = None
-    if entry.failure is not None:
-        return entry.text
-    entry.text = had_text
-    return None
-
-
-def _second_wave(
-    entries: Sequence[Entry], literals: Sequence[bytes], overlays: Mapping[str, bytes]
-) -> list[Entry]:
+def _second_wave(entries: Sequence[Entry], literals: Sequence[bytes]) -> list[Entry]:
     """Files without a literal that call functions which hold one or make such objects, and their callers.
 
     They are found by name, so that only names count that one function of the project has and few
@@ -386,84 +413,49 @@ def _second_wave(
     ]
     if sum(entry.file.stamp[2] for entry in rest) > WAVE_BYTES:
         return []
-    calls: dict[str, frozenset[str]] = {}
-    for entry in rest:
-        _load(entry, overlays, with_tree=False)
-        found = _CALLED.findall(entry.text)
-        calls[entry.file.path] = frozenset(name or decorator for name, decorator in found)
+    calls = {entry.file.path: frozenset(entry.ask(called_names).split()) for entry in rest}
     counts = Counter(name for names in calls.values() for name in names)
     frequent = max(len(rest) // 100, 10)
     words = [literal.decode("latin-1") for literal in literals]
-
-    def of_interest(definition: ast.stmt, text: Sequence[str], names: Container[str]) -> bool:
-        body = "\n".join(text[definition.lineno - 1 : definition.end_lineno])
-        return any(word in body for word in words) or any(
-            (name or decorator) in names for name, decorator in _CALLED.findall(body)
-        )
-
-    wave = [entry for entry in entries if entry.tree is not None]
+    wave = [entry for entry in entries if entry.analysed]
     reaching: set[str] = set()
     taken: list[Entry] = []
     for _ in range(WAVES):
-        defined = Counter(node.name for entry in wave for node in _callables(entry))
+        defined = Counter(name for entry in wave for name, _, _ in entry.ask(callables, words))
         known = frozenset(reaching)
         for entry in wave:
-            text = split_lines(entry.text)
-            for node in _callables(entry):
-                telling = defined[node.name] == 1 and counts[node.name] <= frequent
-                if telling and of_interest(node, text, known):
-                    reaching.add(node.name)
+            for name, holds, called in entry.ask(callables, words):
+                telling = defined[name] == 1 and counts[name] <= frequent
+                if telling and (holds or not known.isdisjoint(called.split())):
+                    reaching.add(name)
         wave = [
             entry
             for entry in rest
-            if entry.tree is None
+            if not entry.analysed
             and entry.failure is None
             and not calls[entry.file.path].isdisjoint(reaching)
         ]
-        for entry in wave:
-            _load(entry, overlays, with_tree=True)
         taken += wave
-        wave = [entry for entry in wave if entry.tree is not None]
+        wave = [entry for entry in wave if _take(entry)]
         if not wave:
             break
     return taken
 
 
-def _callables(entry: Entry) -> list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
-    """What the callers of a module may call: functions, methods, and classes, which make objects.
-
-    OpenRLHF openrlhf/utils/utils.py:26: `get_strategy()`, which every script calls, makes the strategy.
-    """
-    return [*_functions(entry), *_classes(entry)]
-
-
-def _functions(entry: Entry) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Functions of a module and methods of its classes."""
-    assert entry.tree is not None
-    found: list[ast.FunctionDef | ast.AsyncFunctionDef] = []
-    for node in entry.tree.body:
-        for each in node.body if isinstance(node, ast.ClassDef) else [node]:
-            if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
-                found.append(each)
-    return found
-
-
-def _bases(
-    entries: Sequence[Entry], imports: Imports, overlays: Mapping[str, bytes]
-) -> list[Entry]:
+def _bases(entries: Sequence[Entry], imports: Imports) -> list[Entry]:
     """Files without a literal whose classes stand between parsed ones: what is inherited passes through.
 
     Only bases that are imported from where they are defined are followed.
     """
     by_module = {imports.name(entry.file.path): entry for entry in entries}
-    wave = [entry for entry in entries if entry.tree is not None]
-    defined = {cls.name for entry in wave for cls in _classes(entry)}
+    wave = [entry for entry in entries if entry.analysed]
+    defined = {name for entry in wave for name, _ in entry.ask(classes)}
     taken: list[Entry] = []
     for _ in range(WAVES):
         wanted: dict[str, set[str]] = {}
         for entry in wave:
-            bases = {last_name(base) for cls in _classes(entry) for base in cls.bases} - defined
-            bases |= _annotations(entry) - defined
+            bases = {base for _, own in entry.ask(classes) for base in own} - defined
+            bases.update(name for name in entry.ask(annotated_classes) if name not in defined)
             for dotted in _imported_names(entry, imports) if bases else ():
                 module, _, name = dotted.rpartition(".")
                 if name in bases:
@@ -471,59 +463,33 @@ def _bases(
         wave = []
         for module in sorted(wanted.keys() & by_module.keys()):
             entry = by_module[module]
-            if entry.tree is None and _inherits(entry, wanted[module], defined, overlays):
-                _load(entry, overlays, with_tree=True)
+            inherits = not entry.analysed and _inherits(entry, wanted[module], defined)
+            if inherits and _take(entry):
                 wave.append(entry)
-        wave = [entry for entry in wave if entry.tree is not None]
         taken += wave
         if not wave:
             break
-        defined |= {cls.name for entry in wave for cls in _classes(entry)}
+        defined |= {name for entry in wave for name, _ in entry.ask(classes)}
     return taken
 
 
-def _annotations(entry: Entry) -> set[str]:
-    """The classes of what the functions of a parsed module are given, but for settings of constructors.
-
-    sentence-transformers 6.2.0 cross_encoder/fit_mixin.py: a callback saves its `model: CrossEncoder`.
-    """
-    return {
-        last_name(parameter.annotation)
-        for function in _functions(entry)
-        if function.name != "__init__"
-        for parameter in (*function.args.args, *function.args.kwonlyargs)
-        if parameter.annotation is not None
-    }
-
-
-def _inherits(
-    entry: Entry, names: Container[str], defined: Container[str], overlays: Mapping[str, bytes]
-) -> bool:
+def _inherits(entry: Entry, names: Container[str], defined: Container[str]) -> bool:
     """Whether one of the classes `names` of a file has a base called like one of `defined`."""
-    _load(entry, overlays, with_tree=False)
     return any(
         base.strip().rpartition(".")[2] in defined
-        for name, bases in _CLASS.findall(entry.text)
+        for name, bases in entry.ask(bases_as_written)
         if name in names
         for base in bases.split(",")
     )
 
 
-def _classes(entry: Entry) -> list[ast.ClassDef]:
-    """The classes of a parsed module."""
-    assert entry.tree is not None
-    return [node for node in entry.tree.body if isinstance(node, ast.ClassDef)]
-
-
-def _reexports(
-    entries: Sequence[Entry], imports: Imports, overlays: Mapping[str, bytes]
-) -> list[Entry]:
+def _reexports(entries: Sequence[Entry], imports: Imports) -> list[Entry]:
     """The `__init__` files through which names of parsed modules reach other parsed modules.
 
     Those that pass on nothing of a parsed module are left out: transformers has 550 of them, and only
     those above a parsed module are parsed to see it.
     """
-    parsed = [entry for entry in entries if entry.tree is not None]
+    parsed = [entry for entry in entries if entry.analysed]
     telling = {imports.name(entry.file.path) for entry in parsed}
     above = {name[:end] for name in telling for end, char in enumerate(name) if char == "."}
     packages = [entry for entry in entries if entry.file.path.endswith("__init__.py")]
@@ -533,13 +499,11 @@ def _reexports(
     wave = parsed
     for _ in range(REEXPORT_DEPTH):
         named = {name for entry in wave for name in _imported_names(entry, imports)}
-        wave = []
-        for name in sorted(named & by_module.keys()):
-            entry = by_module[name]
-            if entry.tree is None and entry.failure is None:
-                _load(entry, overlays, with_tree=True)
-                wave.append(entry)
-        wave = [entry for entry in wave if entry.tree is not None]
+        wave = [
+            entry
+            for name in sorted(named & by_module.keys())
+            if not (entry := by_module[name]).analysed and entry.failure is None and _take(entry)
+        ]
         for entry in wave:
             found[imports.name(entry.file.path)] = _imported_names(entry, imports)
         if not wave:
@@ -557,13 +521,12 @@ def _reexports(
     }:
         kept |= more
     for name in found.keys() - kept:
+        by_module[name].analysed = False
         by_module[name].tree = None
     return [by_module[name] for name in sorted(kept)]
 
 
-def _helpers(
-    entries: Sequence[Entry], imports: Imports, overlays: Mapping[str, bytes]
-) -> list[Entry]:
+def _helpers(entries: Sequence[Entry], imports: Imports) -> list[Entry]:
     """Files without a literal that touch files or draw, and that a file with one imports: its ranks all
     call them.
 
@@ -572,22 +535,19 @@ def _helpers(
     by_module = {
         imports.name(entry.file.path): entry
         for entry in entries
-        if entry.tree is None and entry.failure is None
+        if not entry.analysed and entry.failure is None
     }
     large = sum(entry.file.stamp[2] for entry in by_module.values()) > WAVE_BYTES
-    telling = (_DOWNLOADS,) if large else (_TOUCHES_FILES, _DRAWS)
-    wave = [e for e in entries if e.tree is not None and e.facts and e.facts.relevant]
+    telling = downloads if large else touches_files_or_draws
+    wave = [e for e in entries if e.analysed and e.facts and e.facts.relevant]
     taken: list[Entry] = []
     for _ in range(WAVES):
         named = {name for entry in wave for name in _imported_names(entry, imports)}
         wave = []
         for name in sorted(named & by_module.keys()):
             entry = by_module.pop(name)
-            _load(entry, overlays, with_tree=False)
-            if any(words.search(entry.text) for words in telling):
-                _load(entry, overlays, with_tree=True)
+            if entry.ask(telling) and _take(entry):
                 wave.append(entry)
-        wave = [entry for entry in wave if entry.tree is not None]
         taken += wave
     return taken
 
@@ -595,16 +555,8 @@ def _helpers(
 def _imported_names(entry: Entry, imports: Imports) -> frozenset[str]:
     """The names of modules of the tree that the imports of a parsed file mention, and names in them."""
     if entry.meant is None:
-        assert entry.tree is not None
-        entry.meant = imports.meant(entry.file.path, entry.tree, entry.text)
+        written, added, script = entry.ask(imports_of)
+        asked = ((level, module, name) for level, module, name in written)
+        entry.meant = imports.meant(entry.file.path, asked, added, script)
     names = frozenset(entry.meant.values())
     return names | {name.rpartition(".")[0] for name in names}
-
-
-def _read(path: str) -> bytes:
-    with open(path, "rb", buffering=0) as stream:
-        return stream.read()
-
-
-def _reason(error: OSError) -> str:
-    return f"cannot be read: {(error.strerror or str(error)).lower()}"

@@ -59,7 +59,7 @@ def test_a_damaged_cache_is_written_anew(distlint: Program, tmp_path: Path, cach
     (tmp_path / "a.py").write_text("wrong\n")
     first = distlint("check")
     files = list(cache.rglob("*.json"))
-    assert len(files) == 3
+    assert len(files) == 5
     for path in files:
         path.write_bytes(b'{"engine": \xff')
     assert distlint("check") == first
@@ -138,7 +138,7 @@ def test_where_the_cache_is(distlint: Program, tmp_path: Path, cache: Path) -> N
     assert not cache.exists()
     done = distlint("clean", "--cache-dir", "named")
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith(f"{named}: 3 files deleted (")
+    assert done.out.startswith(f"{named}: 5 files deleted (")
     assert not named.exists()
     assert distlint("clean", "--cache-dir", "named").out == f"{named}: 0 files deleted (0.0 MiB).\n"
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from distlint.project.cache import Cache
+from distlint.project.entries import Entry
 from distlint.project.files import discover
-from distlint.project.loading import Entry, load, survey
+from distlint.project.loading import load, survey
 from distlint.project.modules import View
 from distlint.project.settings import Settings, SettingsTree
 
@@ -35,11 +36,11 @@ def loaded(
         cache=Cache(root / "cache" if cache else None, root),
         engine="engine",
     )
-    entries = load(found, LITERALS, overlays=overlays or {}, progress=None)
+    entries = load(found, LITERALS)
     return {
         Path(entry.file.path).relative_to(root).as_posix(): entry
         for entry in entries
-        if entry.tree is not None
+        if entry.analysed
     }
 
 

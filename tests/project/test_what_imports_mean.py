@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from distlint.cli import main
-from distlint.project.imports import Imports
+from distlint.project.imports import Imports, is_script, written_imports
 from distlint.project.modules import forget_packages
+from distlint.project.search_path import added_folders
 
 LAYOUTS = {
     "a folder without __init__.py": (
@@ -122,7 +123,10 @@ def written(root: Path, files: dict[str, str]) -> list[str]:
 def test_an_import_means(layout: str, tmp_path: Path) -> None:
     files, (importer, text, expected) = LAYOUTS[layout]
     imports = Imports(written(tmp_path, {**dict.fromkeys(files, ""), importer: text}))
-    meant = imports.meant(str(tmp_path / importer), ast.parse(text), text)
+    path, tree = str(tmp_path / importer), ast.parse(text)
+    meant = imports.meant(
+        path, written_imports(tree), list(added_folders(path, tree)), is_script(text)
+    )
     if expected is None:
         assert meant == {}
         return

@@ -22,10 +22,12 @@ _MAX_REEXPORTS: Final = 12
 class Program:
     """All modules of the analysed tree, and what names mean in them."""
 
-    def __init__(self, sources: Iterator[Source] | list[Source]) -> None:
+    def __init__(
+        self, sources: Iterator[Source] | list[Source], tops: Collection[str] = ()
+    ) -> None:
         self.modules: dict[str, Module] = {}
         self.memory: Memory = {}
-        self._tops: set[str] = set()
+        self._tops = set(tops)
         self._bases: dict[Class, tuple[Definition, ...]] = {}
         self._members: dict[tuple[Module, str], Definition | None] = {}
         self._cuts = 0

@@ -1,0 +1,235 @@
+"""A file of a run, and what is asked of its content: answers are kept, so that few files are read again."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+
+from distlint.columns import split_lines
+from distlint.nodes import last_name
+from distlint.project.cache import FileFacts
+from distlint.project.files import ProjectFile
+from distlint.project.imports import Written, is_script, written_imports
+from distlint.project.reading import Unreadable, check_size, parse, python_text
+from distlint.project.search_path import added_folders
+
+Answer = TypeVar("Answer")
+Others = ParamSpec("Others")
+
+CALLED: Final = re.compile(r"\b([A-Za-z_]\w{5,})\(|@([A-Za-z_]\w{5,})")
+"""Names that are called or used as decorators. Shorter ones (`save`, `train`) tell too little."""
+
+_DOWNLOADS: Final = re.compile(r"\b(?:urlretrieve|\w*download\w*)\(")
+"""Calls that fetch files. What only one rank should do stands in helpers that know of no ranks."""
+
+_TOUCHES_FILES: Final = re.compile(
+    r"\b(?:urlretrieve|wget|\w*download\w*|extractall|unpack_archive|rmtree|unlink|makedirs"
+    r"|save|savez|save_file|dump|copy2?|copyfile|copytree|move|rename|replace|to_csv|to_parquet"
+    r"|write_text|write_bytes)\("
+    r"|\bopen\([^()]*(?:\([^()]*\)[^()]*)*,\s*(?:mode\s*=\s*)?[\"'][rb]?[wx]"
+)
+"""Calls that fetch, write or remove files."""
+
+_DRAWS: Final = re.compile(
+    r"\btorch\.(?:rand|randn|randint|rand_like|randn_like|bernoulli|normal)\("
+)
+"""Calls that draw from torch's global stream, as models and losses do."""
+
+_CLASS: Final = re.compile(r"^class (\w+)\(([^)]*)\)", re.MULTILINE)
+"""A class and its bases."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """A file of the run: where, whether findings in it are wanted, and what it turned out to be."""
+
+    file: ProjectFile
+    reported: bool
+    own: bool = True
+    """Whether a check of the whole project reports what is in it."""
+    facts: FileFacts | None = None
+    overlay: bytes | None = None
+    """What counts instead of what is on disk."""
+    text: str = ""
+    tree: ast.Module | None = None
+    failure: Unreadable | None = None
+    analysed: bool = False
+    """Whether it is part of what is analysed."""
+    module: str = ""
+    meant: Mapping[Written, str] | None = None
+    kept: dict[str, Any] = field(default_factory=dict)
+    """What is known of its content: lists, texts, numbers, by the question that they answer."""
+    asked: bool = False
+    """Whether `kept` has got something new."""
+    gone: bool = False
+    """Whether the file could not be opened: that says nothing of its content."""
+
+    def read(self) -> str:
+        """The text; empty, and a failure, where there is none."""
+        try:
+            if not self.text:
+                data = self.overlay
+                if data is None:
+                    check_size(self.file.stamp[2])
+                    data = read_bytes(self.file.path)
+                self.text = python_text(self.file.path, data).removeprefix("\ufeff")
+        except Unreadable as failure:
+            self.failure = failure
+        except OSError as error:
+            self.failure = Unreadable(reason_of(error))
+            self.gone = True
+        return self.text
+
+    def parse(self) -> ast.Module | None:
+        """The syntax tree; None, and a failure, where there is none."""
+        if self.tree is None and self.failure is None:
+            text = self.read()
+            try:
+                self.tree = parse(text) if self.failure is None else None
+            except Unreadable as failure:
+                self.failure = failure
+        return self.tree
+
+    def ask(
+        self,
+        question: Callable[Concatenate[Entry, Others], Answer],
+        *args: Others.args,
+        **kwargs: Others.kwargs,
+    ) -> Answer:
+        """What a question says of the content: kept from an earlier run of this engine, or found now.
+
+        The other arguments are the same for all files of all runs of an engine.
+        """
+        name = question.__name__
+        if name in self.kept:
+            known: Answer = self.kept[name]
+            return known
+        answer = question(self, *args, **kwargs)
+        if not self.gone:
+            self.kept[name] = answer
+            self.asked = True
+        return answer
+
+    def parses(self) -> bool:
+        """Whether there is a syntax tree; the failure where there is none."""
+        if self.tree is None and self.failure is None:
+            failure = self.ask(failure_of)
+            if failure:
+                self.failure = Unreadable(*failure)
+        return self.failure is None
+
+
+# Questions. Their names are the keys under which the answers are kept.
+
+
+def failure_of(entry: Entry) -> list[Any]:
+    """Why a file has no syntax tree, and where; empty where it has one."""
+    entry.parse()
+    failure = entry.failure
+    return [failure.reason, failure.line, failure.column] if failure is not None else []
+
+
+def called_names(entry: Entry) -> str:
+    """The names that a file calls or decorates with."""
+    return _called(entry.read())
+
+
+def _called(text: str) -> str:
+    return " ".join(sorted({name or decorator for name, decorator in CALLED.findall(text)}))
+
+
+def bases_as_written(entry: Entry) -> list[list[str]]:
+    """The classes of a file, each with its bases, by their words alone."""
+    return [list(pair) for pair in _CLASS.findall(entry.read())]
+
+
+def downloads(entry: Entry) -> bool:
+    """Whether a file may fetch others."""
+    return _DOWNLOADS.search(entry.read()) is not None
+
+
+def touches_files_or_draws(entry: Entry) -> bool:
+    """Whether a file may fetch, write or remove others, or draws random numbers."""
+    text = entry.read()
+    return any(words.search(text) for words in (_TOUCHES_FILES, _DRAWS))
+
+
+def imports_of(entry: Entry) -> list[Any]:
+    """The imports of a parsed file as written, the folders it adds to the search path, and whether it is
+    a script: what `Imports.meant` asks."""
+    tree = entry.parse()
+    if tree is None:
+        return [[], [], False]
+    added = list(added_folders(entry.file.path, tree)) if "sys.path" in entry.text else []
+    return [[list(each) for each in written_imports(tree)], added, is_script(entry.text)]
+
+
+def callables(entry: Entry, words: Sequence[str]) -> list[list[Any]]:
+    """What the callers of a module may call, functions, methods, and classes, which make objects: the name
+    of each, whether one of `words` stands in it, and the names called in it.
+
+    OpenRLHF openrlhf/utils/utils.py:26: `get_strategy()`, which every script calls, makes the strategy.
+    """
+    tree = entry.parse()
+    if tree is None:
+        return []
+    lines = split_lines(entry.text)
+    found: list[list[Any]] = []
+    for node in [*_functions(tree), *_classes(tree)]:
+        body = "\n".join(lines[node.lineno - 1 : node.end_lineno])
+        found.append([node.name, any(word in body for word in words), _called(body)])
+    return found
+
+
+def classes(entry: Entry) -> list[list[Any]]:
+    """The classes of a parsed module, each with the last names of its bases."""
+    tree = entry.parse()
+    return [] if tree is None else [[c.name, [*map(last_name, c.bases)]] for c in _classes(tree)]
+
+
+def annotated_classes(entry: Entry) -> list[str]:
+    """The classes of what the functions of a parsed module are given, but for settings of constructors.
+
+    sentence-transformers 6.2.0 cross_encoder/fit_mixin.py: a callback saves its `model: CrossEncoder`.
+    """
+    tree = entry.parse()
+    if tree is None:
+        return []
+    return sorted(
+        {
+            last_name(parameter.annotation)
+            for function in _functions(tree)
+            if function.name != "__init__"
+            for parameter in (*function.args.args, *function.args.kwonlyargs)
+            if parameter.annotation is not None
+        }
+    )
+
+
+def _functions(tree: ast.Module) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Functions of a module and methods of its classes."""
+    found: list[ast.FunctionDef | ast.AsyncFunctionDef] = []
+    for node in tree.body:
+        for each in node.body if isinstance(node, ast.ClassDef) else [node]:
+            if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
+                found.append(each)
+    return found
+
+
+def _classes(tree: ast.Module) -> list[ast.ClassDef]:
+    """The classes of a module."""
+    return [node for node in tree.body if isinstance(node, ast.ClassDef)]
+
+
+def read_bytes(path: str) -> bytes:
+    """The content of a file."""
+    with open(path, "rb", buffering=0) as stream:
+        return stream.read()
+
+
+def reason_of(error: OSError) -> str:
+    """Why a file cannot be read."""
+    return f"cannot be read: {(error.strerror or str(error)).lower()}"
