@@ -17,7 +17,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from distlint.project.imports import Imports, written_imports
+from distlint.project.imports import Imports, is_script, written_imports
+from distlint.project.search_path import added_folders
 
 
 def main() -> int:
@@ -50,7 +51,8 @@ def imports_of(tree: Path) -> Iterator[tuple[Path, str, bool]]:
             syntax = ast.parse(text)
         except (SyntaxError, ValueError):
             continue
-        meant = imports.meant(str(path), syntax, text)
+        added = list(added_folders(str(path), syntax))
+        meant = imports.meant(str(path), written_imports(syntax), added, is_script(text))
         seen: dict[tuple[int, str], bool] = {}
         for written in written_imports(syntax):
             dots, module, _ = written

@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from distlint.checking import Earlier, Outcome, Request, check, let_go
+from distlint.checking import Outcome, Request, check, let_go
 from distlint.fixing.replacements import Replacement, replacements
 from distlint.project.naming import path_of
 from distlint.project.reading import decode
@@ -77,13 +77,9 @@ class Session:
                 return asked
             requests = tuple(asked)
         else:
+            # What no change concerns is found in the tables of the cache, which all checks here share.
             requests = tuple(
-                replace(
-                    request,
-                    overlays=unsaved,
-                    earlier=Earlier(changed, request.outcome),
-                    outcome=Outcome(),
-                )
+                replace(request, overlays=unsaved, lasting=False, outcome=Outcome())
                 for request in self._requests
             )
         self.tidy()
