@@ -7,8 +7,6 @@ import torch.distributed as dist
 import torch.nn.functional as F
 from accelerate import Accelerator
 from accelerate.utils import set_seed
-from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader
 from torchvision import transforms
@@ -206,13 +204,3 @@ def weights_anew(args, model, head, loader):
         if batch.is_first:
             head.weight.data.normal_(0.0, 0.02)  # the same on all ranks, as it has to be
         accelerator.backward(head(model(batch)).sum())
-
-
-def place_in_the_mesh(args, model):
-    mesh = init_device_mesh("cuda", (2, 2), mesh_dim_names=("dp", "tp"))
-    replica = mesh["dp"].get_local_rank()
-    model = fully_shard(model, mesh=mesh["dp"])
-    for step in range(args.steps):
-        torch.manual_seed(step + replica)
-        batch = torch.randint(32000, (8, 256))
-        model(batch).sum().backward()
