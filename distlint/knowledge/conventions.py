@@ -53,8 +53,15 @@ PARAMETER_TYPES: Final[dict[str, dict[str, str]]] = {
 
 ITEM_TYPES: Final[dict[str, str]] = {
     "transformers.TrainerCallback.**[model]": "transformers.PreTrainedModel",
+    # torch 2.13.0 torch/distributed/device_mesh.py: `mesh["dp"]` is the mesh of one dimension.
+    "torch.distributed.device_mesh.DeviceMesh[]": "torch.distributed.device_mesh.DeviceMesh",
 }
-"""Class of an item of a library's dict."""
+"""Class of an item of a library's dict, by its key; `[]` is that of every named item."""
+
+GROUP_TYPES: Final[dict[str, str]] = {
+    "init_device_mesh": "torch.distributed.device_mesh.DeviceMesh",
+}
+"""Class of what makes process groups, by the collective that makes it."""
 
 CLASS_BASES: Final[dict[str, str]] = {
     # transformers 5.23.0 and trl 1.16.0: the classes that users derive trainers from.

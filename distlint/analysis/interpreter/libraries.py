@@ -366,7 +366,8 @@ def _perform(frame: Frame, site: CallSite, row: CallRow, args: list[Value]) -> V
                 else None
             )
         case "group":
-            return Value(("call", id(node)), tags=frozenset({"group"}), truth=True)
+            made = conventions.GROUP_TYPES.get(row.op)
+            return Value(("call", id(node)), tags=frozenset({"group"}), truth=True, type=made)
         case "work":
             return Value(("call", id(node)), tags=frozenset({"work"}))
         case "wrapped":

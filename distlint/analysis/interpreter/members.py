@@ -255,7 +255,9 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
         variance, origin = index.variance, index.origin
     wraps = base.wraps if isinstance(index.const, int) or not index.known else ()
     type_ = (
-        conventions.ITEM_TYPES.get(f"{base.type}[{index.const}]")
+        conventions.ITEM_TYPES.get(
+            f"{base.type}[{index.const}]", conventions.ITEM_TYPES.get(f"{base.type}[]")
+        )
         if base.type is not None and isinstance(index.const, str)
         else None
     )
