@@ -735,5 +735,7 @@ _NOT_TRAINING = (
 def trains_nothing(method: str) -> bool:
     """Whether a method's name says that no gradient flows through its result: `save_pretrained`,
     `generate`, `resize_token_embeddings`, `get_input_embeddings` (transformers 5.23.0
-    transformers/modeling_utils.py, transformers/generation/utils.py; peft 0.21.2 peft/peft_model.py)."""
-    return method.lstrip("_").startswith(_NOT_TRAINING)
+    transformers/modeling_utils.py, transformers/generation/utils.py; peft 0.21.2 peft/peft_model.py), and
+    what every module has but `forward`."""
+    of_module = method in MODULE_ATTRIBUTES and method != "forward"
+    return of_module or method.lstrip("_").startswith(_NOT_TRAINING)

@@ -11,6 +11,7 @@ from distlint.analysis.interpreter.libraries import external, unknown_result
 from distlint.analysis.interpreter.members import attribute_of, class_of_instance
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
+    Entries,
     Value,
     Variance,
     constant,
@@ -32,6 +33,12 @@ _COMPUTED: Final[dict[str, Callable[..., Any]]] = {
 
 
 _MAX_RANGE: Final = 16
+
+
+def _first_places(value: Value) -> Entries | None:
+    """What is known of a tuple of unknown length; of a dict, a list has the keys."""
+    known = value.entries is not None and "0" in value.entries.named
+    return value.entries if known else None
 
 
 def builtin(
@@ -66,6 +73,7 @@ def builtin(
             items=items,
             truth=args[0].truth,
             wraps=args[0].wraps,
+            entries=_first_places(args[0]) if name in ("list", "tuple") else None,
         )
     if name == "len" and args and args[0].items is not None:
         return constant(len(args[0].items), variance, origin)

@@ -26,6 +26,7 @@ from distlint.analysis.interpreter.values import (
     NO_TAGS,
     UNKNOWN,
     Closure,
+    Entries,
     Partial,
     Value,
     Variance,
@@ -268,8 +269,14 @@ def _wrapping(
             )
             for i, (value, expression) in enumerate(zip(args, node.args, strict=False))
         )
-        if any(isinstance(a, ast.Starred) for a in node.args) or not items:
+        starred = next((i for i, a in enumerate(node.args) if isinstance(a, ast.Starred)), None)
+        if starred == 0 or not items:
             return None
+        if starred is not None:
+            # `model, *optimizers = accelerator.prepare(model, *optimizers)`: the first places are known.
+            first = {str(i): value for i, value in enumerate(items[:starred])}
+            rest = Value(("rest", id(node)))
+            return Value(("call", id(node)), truth=True, entries=Entries(first, rest))
         return items[0] if len(items) == 1 else Value(("call", id(node)), items=items, truth=True)
     model = next((keywords[k] for k in wrapper.model_keywords if k in keywords), None)
     if model is None and wrapper.model_position is not None and wrapper.model_position < len(args):

@@ -89,7 +89,7 @@ class Partial:
 class Entries:
     """What a dict holds under the text keys that code writes out: `opt["rank"] = get_rank()`.
 
-    `rest` says how all else differs between ranks.
+    Of a tuple of unknown length the first places, under their numbers. `rest` says how all else differs between ranks.
     """
 
     named: dict[str, Value]
