@@ -5,6 +5,7 @@ Conventions are weak facts: they apply only where the analysis resolves nothing 
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 NAMED_RANKS: Final[dict[str, str]] = {
@@ -103,6 +104,16 @@ ALONE: Final[dict[str, tuple[str, tuple[object, ...]]]] = {
 }
 """Classes whose objects are one process's own where a keyword has one of these values, and nothing says
 how many nodes there are."""
+
+BACKWARD: Final = frozenset({"backward", "manual_backward", "loss_scaler"})
+"""Names of what computes gradients when it is called; `loss_scaler(loss, optimizer)` is timm's (timm 1.0.31
+timm/utils/cuda.py:20)."""
+
+LOSSES: Final = re.compile(r"loss|criterion|objective|^scale$", re.IGNORECASE)
+"""Names of functions that make a loss of what a model gives; `scaler.scale(loss)` is a loss still."""
+
+REDUCING: Final = re.compile(r"reduc|gather|averag|sync|across|mean|log|print", re.IGNORECASE)
+"""Names of functions that may give all ranks one value of a loss, or do something else with it."""
 
 UNIFORM_ATTRIBUTES: Final = frozenset(
     {"dtype", "device", "ndim", "requires_grad", "__class__", "is_cuda", "is_leaf"}

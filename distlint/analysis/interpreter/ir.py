@@ -216,7 +216,7 @@ class Jump:
     kind: JumpKind
     node: ast.AST
     by_rank: bool = False
-    """A `raise` or exit that a rank takes because of who it is: the normal end of its path."""
+    """A `raise` or exit that a rank takes because of who it is, the normal end of its path, or of its own loss."""
     alone: Guard | None = None
     """Of a `raise` in a handler: the condition on the rank under which its whole `try` stands."""
 

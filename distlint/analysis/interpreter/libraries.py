@@ -23,6 +23,7 @@ from distlint.analysis.interpreter.members import environment
 from distlint.analysis.interpreter.signature import bind, with_bound
 from distlint.analysis.interpreter.values import (
     AGREED,
+    MODEL_OUTPUT,
     NO_TAGS,
     UNKNOWN,
     Closure,
@@ -33,7 +34,7 @@ from distlint.analysis.interpreter.values import (
     constant,
     variance_of,
 )
-from distlint.analysis.program.definitions import Class, Module, dotted_name
+from distlint.analysis.program.definitions import Class, Module, dotted_name, last_name
 from distlint.knowledge import conventions, facts, failures, hooks, ranks
 from distlint.knowledge.schema import CallRow, Effect
 
@@ -69,6 +70,8 @@ def external(
     for row in rows:
         outcome = _perform(frame, site, row, args)
         result = outcome if result is None else result
+    if not rows:
+        backward(frame, node, [*args, *([receiver] if receiver is not None else [])], site)
     failure = (failures.METHOD_FAILURES if by_name else failures.FAILURES).get(
         name.removeprefix(".")
     )
@@ -144,16 +147,31 @@ def unknown_result(frame: Frame, node: ast.AST, inputs: list[Value], *, pure: bo
     """What an unknown call returns: the same on all ranks unless an argument differs.
 
     Code that is not resolved at all (`pure` is false) may do anything with a rank's own data: it is not
-    taken to hand the difference on. What depends on the rank number does.
+    taken to hand the difference on. What depends on the rank number does, and so does what makes a loss, by
+    its name, of the outputs of a wrapped model.
     """
     variance, origin, tags = variance_of(inputs)
-    if variance is Variance.RANK_LOCAL and not pure:
+    if variance is Variance.RANK_LOCAL and not pure and not _makes_loss(node, tags):
         variance, origin, tags = variance_of(
             v for v in inputs if v.variance is Variance.RANK_DEPENDENT
         )
     return Value(
         ("call", id(node)), UNKNOWN, variance, origin, tags=tags - {"world_size", "bool-mask"}
     )
+
+
+def _makes_loss(node: ast.AST, tags: frozenset[str]) -> bool:
+    """Whether a call computes a loss from what a wrapped model gave, by its name."""
+    if MODEL_OUTPUT not in tags or not isinstance(node, ast.Call):
+        return False
+    name = last_name(node.func)
+    return conventions.LOSSES.search(name) is not None and conventions.REDUCING.search(name) is None
+
+
+def backward(frame: Frame, node: ast.Call, inputs: list[Value], site: CallSite | None) -> None:
+    """A call that may compute gradients: of what a wrapped model gave, they are reduced over the ranks."""
+    if last_name(node.func) in conventions.BACKWARD and any(MODEL_OUTPUT in v.tags for v in inputs):
+        frame.steps.append(Event("backward", Layer.WRAPPED, node, frame.module, site=site))
 
 
 def hand_over(frame: Frame, node: ast.Call, inputs: list[Value], name: str = "") -> None:
@@ -406,7 +424,8 @@ def _local(
         variance, _, tags = variance_of([*([receiver] if receiver is not None else []), *args])
         if variance is not Variance.RANK_LOCAL and not tags & {"masked"}:
             return None
-    tags = (receiver.tags if receiver is not None else NO_TAGS) | {fact.tag}
+    of_model = NO_TAGS.union(*(value.tags for value in args)) & {MODEL_OUTPUT}
+    tags = (receiver.tags if receiver is not None else NO_TAGS) | {fact.tag} | of_model
     return Value(
         ("call", id(node)),
         UNKNOWN,
@@ -431,7 +450,7 @@ def forward(
         UNKNOWN,
         Variance.RANK_LOCAL,
         frame.origin(node, "the output of this rank's batch", "tensor"),
-        tags=frozenset({"model-output"}),
+        tags=frozenset({MODEL_OUTPUT}),
     )
     site.result = result
     return result

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import Final
 
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.wrapped import without_gradients
+from distlint.knowledge.conventions import BACKWARD
 from distlint.nodes import last_name, walk
-
-BACKWARD: Final = ("backward", "manual_backward", "loss_scaler")
-"""Calls that compute gradients; `loss_scaler(loss, optimizer)` is timm's (timm 1.0.31 timm/utils/cuda.py:20)."""
 
 
 def sent_backward(node: ast.AST) -> ast.expr | None:

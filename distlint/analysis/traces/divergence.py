@@ -385,10 +385,12 @@ def _local(
             left = [(act, difference.right, difference.left_calls) for act in difference.left]
             right = [(act, difference.left, difference.right_calls) for act in difference.right]
             # What both layers hold may come first: the break of one rank leads to a barrier at the end.
-            picked = next((p for p in (*left, *right) if p[0].event.layer == layer), None)
-            if picked is None:
+            picked = [p for p in (*left, *right) if p[0].event.layer == layer]
+            if not picked:
                 continue
-            act, others, chain = picked
+            # Who skips a backward comes to the forward of the next turn: what is skipped says more.
+            backward = next((p for p in picked if p[0].event.op == "backward"), None)
+            act, others, chain = backward or picked[0]
             path = difference.path
             if path and isinstance(place, ast.ExceptHandler):
                 # The handler's way begins like the other: ranks that tell each other who ran out of memory

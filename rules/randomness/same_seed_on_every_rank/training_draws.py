@@ -14,8 +14,9 @@ from distlint.analysis.questions.seeding import (
     draws_from,
     makes_ranks_differ,
 )
-from distlint.analysis.questions.training import BACKWARD, training_loops
+from distlint.analysis.questions.training import training_loops
 from distlint.knowledge import facts
+from distlint.knowledge.conventions import BACKWARD
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
