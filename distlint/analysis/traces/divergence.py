@@ -172,7 +172,17 @@ def _of_function(
                 found += _local(
                     function, graphs, layer, summary, reported, context, limits, too_many
                 )
-    return _once_for_each_exit(found)
+    return _without_backward_of_forward(_once_for_each_exit(found))
+
+
+def _without_backward_of_forward(found: list[Divergence]) -> list[Divergence]:
+    """Who does not come to the forward of a model does not come to its backward: that is said once."""
+
+    def cause(divergence: Divergence) -> tuple[object, ...]:
+        return divergence.kind, id(divergence.node), *(id(g.node) for g in divergence.guards)
+
+    forward = {cause(d) for d in found if d.event.op == "forward"}
+    return [d for d in found if d.event.op != "backward" or cause(d) not in forward]
 
 
 def _once_for_each_exit(found: list[Divergence]) -> list[Divergence]:
