@@ -725,6 +725,10 @@ PREPARED_ATTRIBUTES: frozenset[str] = _names(
 (torch 2.13.0 torch/utils/data/dataloader.py, torch/optim/optimizer.py, torch/optim/lr_scheduler.py;
 accelerate 1.15.0 accelerate/data_loader.py)."""
 
+PARTS_OF_MODELS: frozenset[str] = _names("generator")
+"""Names of them that a model's part may have as well, where only models are wrapped (CosyVoice
+cosyvoice/utils/train_utils.py:148: `model.module.generator.parameters()`)."""
+
 _NOT_TRAINING = (
     "add_", "delete_", "disable_", "enable_", "from_", "generate", "get_", "gradient_checkpointing_",
     "init_", "is_", "load", "merge_", "num_", "print_", "push_", "resize_", "sample", "save",

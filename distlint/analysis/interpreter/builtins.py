@@ -59,6 +59,10 @@ def builtin(
                 if "world_size" in tags or variance is Variance.RANK_DEPENDENT
                 else None,
             )
+    if name == "range" and len(args) == 3 and args[0].variance is Variance.RANK_DEPENDENT:
+        # `range(rank, n, world_size)`: the first ranks may have one more.
+        tags = tags | {"local-length"}
+        return Value((name, *(a.key for a in args)), UNKNOWN, variance, origin, tags=tags)
     if name in ("list", "tuple", "sorted", "set", "frozenset", "iter", "reversed") and args:
         items = args[0].items if name in ("list", "tuple") else None
         salted = (

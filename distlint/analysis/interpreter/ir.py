@@ -166,6 +166,9 @@ class Event:
     group: Hashable | None = None
     """None for the default group. Events of other groups are not compared."""
     site: CallSite | None = None
+    first_only: bool = False
+    """Whether of several in a row only the first waits: forwards of DDP without gradients broadcast buffers where a
+    step with gradients has come before (torch 2.13.0 torch/nn/parallel/distributed.py:1781)."""
 
 
 @dataclass(slots=True, eq=False)

@@ -19,6 +19,7 @@ from distlint.analysis.interpreter.ir import (
     MayRaise,
     UnknownCall,
 )
+from distlint.analysis.interpreter.iteration import UNEVEN
 from distlint.analysis.interpreter.members import environment
 from distlint.analysis.interpreter.signature import bind, with_bound
 from distlint.analysis.interpreter.values import (
@@ -85,12 +86,17 @@ def external(
             variance, origin, tags = variance_of(inputs)
             # Objects made from the rank are not themselves what ranks decide by, but they carry it (paths).
             type_ = None if _is_alone(name, keywords) else name
+            drops = keywords.get("drop_last")
+            if drops is not None and drops.truthiness() is True:
+                tags = tags - UNEVEN  # a part of a batch more or less makes no turn
             result = Value(("instance", id(node)), UNKNOWN, variance, origin, type=type_, tags=tags)
         else:
             if by_name and (receiver is None or receiver.variance is not Variance.RANK_LOCAL):
                 result = unknown_result(frame, node, inputs, pure=False)
             else:
                 result = unknown_result(frame, node, [*inputs, *([receiver] if receiver else [])])
+            if last in conventions.PARTS and _counts_ranks(name, args, keywords):
+                result.tags = result.tags | {conventions.PARTS[last]}
             if last in conventions.MASK_METHODS:
                 result.tags = result.tags | {"bool-mask"}
             elif last in conventions.SAME_MODEL_METHODS and receiver is not None and not args[1:]:
@@ -158,6 +164,17 @@ def unknown_result(frame: Frame, node: ast.AST, inputs: list[Value], *, pure: bo
     return Value(
         ("call", id(node)), UNKNOWN, variance, origin, tags=tags - {"world_size", "bool-mask"}
     )
+
+
+def _counts_ranks(name: str, args: list[Value], keywords: dict[str, Value]) -> bool:
+    """Whether something is cut into as many parts as there are ranks, or this rank's part is taken.
+
+    What is cut by a method of an object of unknown class has to be given both.
+    """
+    given = [*(args if name.startswith(".") else args[1:]), *keywords.values()]
+    size = any("world_size" in value.tags for value in given)
+    rank = any(v.variance is Variance.RANK_DEPENDENT and "world_size" not in v.tags for v in given)
+    return size and (rank or name == "numpy.array_split")
 
 
 def _makes_loss(node: ast.AST, tags: frozenset[str]) -> bool:
@@ -330,7 +347,8 @@ def _wrapped_argument(
     """An argument of `prepare()` as it comes back: only models are wrapped."""
     key = ("prepared", id(node), index)
     if facts.is_data_or_optimizer(value.type, dotted_name(expression)):
-        return value.replace(key=key, tags=value.tags | {"prepared"})
+        # A prepared loader gives every rank as many batches.
+        return value.replace(key=key, tags=(value.tags - UNEVEN) | {"prepared"})
     return value.replace(
         key=key,
         wraps=(*value.wraps, *layers),
@@ -444,7 +462,9 @@ def forward(
     layer = Layer.WRAPPED if facts.replicates(kinds) else Layer.SHARDED
     local = layer is Layer.WRAPPED and frame.scope.without_gradients and _keeps_buffers(model)
     if facts.forward_waits(kinds) and not local:
-        frame.steps.append(Event("forward", layer, node, frame.module, site=site))
+        first_only = layer is Layer.WRAPPED and frame.scope.without_gradients
+        event = Event("forward", layer, node, frame.module, site=site, first_only=first_only)
+        frame.steps.append(event)
     result = Value(
         ("call", id(node)),
         UNKNOWN,

@@ -100,7 +100,9 @@ def layer_without(wraps: tuple[Wrap, ...], attr: str, written: Written) -> Wrapp
     """The layer at which reading `attr` fails; None where a layer has it or all pass it on."""
     if attr in wrappers.MODULE_ATTRIBUTES or attr.startswith("__"):
         return None
-    if attr in wrappers.PREPARED_ATTRIBUTES and any(w.kind == "accelerate" for w in wraps):
+    if attr in wrappers.PREPARED_ATTRIBUTES and not (
+        attr in wrappers.PARTS_OF_MODELS and all(w.kind != "accelerate" for w in wraps)
+    ):
         return None  # `prepare()` gives loaders and optimizers back from the same call
     if attr in _LAUNCHED:
         # Written for one kind of launch, whatever else may arrive there: transformers 5.23.0,
