@@ -2,7 +2,9 @@
 
 ## What it does
 Finds a shuffling `DistributedSampler` whose loader is iterated over epochs, in a program where nothing calls
-`set_epoch()`.
+`set_epoch()`. A loop is one over epochs by the name of what it counts (`for epoch in`, `while self.epoch <`); where
+nothing calls `set_epoch()` at all, also a generator that hands out the batches of a loader for ever, and a `try`
+that begins a loader anew at its end.
 
 ## Why it is bad
 The sampler shuffles with a generator seeded from `seed + epoch`. The epoch stays 0 unless somebody sets it:
@@ -54,7 +56,7 @@ from distlint.findings import Finding, Severity
 from distlint.knowledge import facts, randomness
 from distlint.rule import Status
 
-from .epochs import Loops, epoch_loops
+from .epochs import EpochLoop, Loops, epoch_loops
 from .repair import holder_of, repaired
 
 CODE = "DL403"
@@ -75,7 +77,7 @@ _SETS_EPOCH = (
 def check(model: Model) -> Iterator[Finding]:
     """Each shuffling sampler that is used over epochs and not told which."""
     known: dict[frozenset[Module], Loops] = {}
-    done: set[ast.For] = set()
+    done: set[EpochLoop] = set()
     for module in model.modules:
         if "Sampler" not in module.source.text:
             continue
@@ -103,7 +105,7 @@ def _ordered(modules: frozenset[Module]) -> list[Module]:
 
 
 def _untold(
-    loops: Loops, module: Module, function: Function, call: ast.Call, done: set[ast.For]
+    loops: Loops, module: Module, function: Function, call: ast.Call, done: set[EpochLoop]
 ) -> Iterator[Finding]:
     """At the sampler where nobody tells it the epoch, else at the loops that do not."""
     found, everywhere = loops.untold(function, call)
@@ -197,7 +199,7 @@ def _finding(
     function: Function,
     call: ast.Call,
     where: Module,
-    loop: ast.For,
+    loop: EpochLoop,
     *,
     at_loop: bool = False,
 ) -> Finding:
