@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `torch.utils.checkpoint.checkpoint` and `checkpoint_sequential`, without `use_reentrant=False`, in the
-classes that a model is built from which `DistributedDataParallel` gets with `find_unused_parameters=True`.
+classes that a model is built from which `DistributedDataParallel` gets with `find_unused_parameters=True`, or
+`accelerator.prepare` beside `DistributedDataParallelKwargs(find_unused_parameters=True)`.
 
 ## Why it is bad
 The reentrant checkpoint hides the layers inside it from the graph. DDP looks through the graph after each
@@ -52,7 +53,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.model import Model, place_of, related, span_of
 from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.syntax import default_of, own_nodes
-from distlint.analysis.questions.built import parts, wrapped_classes
+from distlint.analysis.questions.built import classes_of, parts, wrapped_classes
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import walk
@@ -61,7 +62,7 @@ from distlint.rule import Status
 
 if TYPE_CHECKING:
     from distlint.analysis.live.summaries import CallGroup
-    from distlint.analysis.program.definitions import Function
+    from distlint.analysis.program.definitions import Class, Function
 
 CODE = "DL616"
 NAME = "reentrant-checkpoint-with-find-unused"
@@ -78,16 +79,11 @@ _WORDS = ("checkpoint", "ckpt")
 def check(model: Model) -> Iterator[Finding]:
     """Each reentrant checkpoint below a wrap that looks for unused parameters."""
     found: dict[int, tuple[Function, ast.Call, CallGroup]] = {}
-    for wrap in model.calls("torch.nn.parallel.DistributedDataParallel"):
-        if not _is_on(wrap, "find_unused_parameters") or _is_static(wrap):
-            continue
-        for root in wrapped_classes(model, wrap.site):
-            if root is None:
-                continue
-            classes, functions = parts(model, root)
-            for function in (*functions, *(m for c in classes for m in c.methods.values())):
-                for node in _reentrant(model, function):
-                    found.setdefault(id(node), (function, node, wrap))
+    for wrap, root in _searched(model):
+        classes, functions = parts(model, root)
+        for function in (*functions, *(m for c in classes for m in c.methods.values())):
+            for node in _reentrant(model, function):
+                found.setdefault(id(node), (function, node, wrap))
     for function, node, wrap in found.values():
         if function.module.source.reported:
             flag = _flag(function, node)
@@ -95,8 +91,21 @@ def check(model: Model) -> Iterator[Finding]:
                 yield _finding(function, node, wrap, flag)
 
 
-def _is_on(wrap: CallGroup, keyword: str) -> bool:
-    value = wrap.site.argument(None, keyword)
+def _searched(model: Model) -> Iterator[tuple[CallGroup, Class]]:
+    """The calls that make DDP look for unused parameters, each with a class that the model is of."""
+    for wrap in model.calls("torch.nn.parallel.DistributedDataParallel"):
+        if _is_on(wrap) and not _is_static(wrap):
+            yield from ((wrap, root) for root in wrapped_classes(model, wrap.site) if root)
+    for asked in model.calls(".DistributedDataParallelKwargs"):
+        if _is_on(asked) and not _is_static(asked):
+            for call in model.calls("accelerate.Accelerator.prepare", module=asked.site.module):
+                for given in call.site.node.args:
+                    roots = classes_of(model, call.site.function, given)
+                    yield from ((asked, root) for root in roots if root)
+
+
+def _is_on(call: CallGroup) -> bool:
+    value = call.site.argument(None, "find_unused_parameters")
     return value is not None and value.truthiness() is True
 
 

@@ -1,6 +1,8 @@
 """Models with activation checkpoints, and DDP that looks for unused parameters."""
 
 import torch.utils.checkpoint as cp
+from accelerate import Accelerator
+from accelerate.utils import DistributedDataParallelKwargs
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.checkpoint import checkpoint, checkpoint_sequential
@@ -66,6 +68,22 @@ def train(cfg, rank):
     flagged = built(cfg).cuda()
     flagged = DDP(flagged.cuda(), find_unused_parameters=True)
     return plain, nested, flagged
+
+
+class Prepared(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return checkpoint(self.layer, x, use_reentrant=False)  # expect: DL616
+
+
+def train_prepared(optimizer):
+    settings = DistributedDataParallelKwargs(find_unused_parameters=True)
+    accelerator = Accelerator(kwargs_handlers=[settings])
+    model = Prepared()
+    return accelerator.prepare(model, optimizer)
 
 
 # Correct
