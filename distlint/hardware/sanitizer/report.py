@@ -19,6 +19,11 @@ _FRAMES = 6
 
 SILENT = "`distlint check` is silent at these lines: no rule sees this divergence before the program runs."
 
+LOST = (
+    "distlint run: the job was ended from outside before its scripts had ended, and no rank could say why. "
+    "See what its launcher says."
+)
+
 
 def stacks_of(result: Result) -> list[Stack]:
     """The stacks that a report shows, of those that explain the divergence first."""
@@ -162,10 +167,11 @@ def as_object(result: Result, findings: Iterable[RuleFinding], status: int) -> d
     """The same for machines; also on a run without a report."""
     found = result.divergence
     outcome = "diverged" if found else "failed" if result.failed is not None else "right"
+    outcome = "lost" if result.lost else outcome
     return {
         "outcome": outcome,
         "status": status,
-        "headline": None if outcome == "right" else _headline(result),
+        "headline": None if outcome in {"right", "lost"} else _headline(result),
         "divergence": None
         if found is None
         else {
