@@ -31,7 +31,9 @@ dist.destroy_process_group()
 def _environment(folder: Path, *options: str) -> dict[str, str]:
     """What a shell has after evaluating what `--environment` prints."""
     (folder / "train.py").write_text(SCRIPT)
-    command = f'eval "$({sys.executable} -m distlint run --environment {" ".join(options)})"; env -0'
+    command = (
+        f'eval "$({sys.executable} -m distlint run --environment {" ".join(options)})"; env -0'
+    )
     env = {k: v for k, v in os.environ.items() if k != "DISTLINT_RUN"}
     done = subprocess.run(["bash", "-c", command], capture_output=True, check=True, env=env)
     return dict(line.split("=", 1) for line in done.stdout.decode().split("\0") if line)
