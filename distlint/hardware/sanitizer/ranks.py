@@ -20,6 +20,7 @@ from distlint.hardware.sanitizer.events import (
     End,
     Event,
     Frame,
+    Group,
     PointToPoint,
     Stack,
     Whereabouts,
@@ -70,6 +71,8 @@ class RankState:
     where: Whereabouts | None = None
     operations: int = 0
     latest: Collective | PointToPoint | None = None
+    group: Group | None = None
+    """The group of its latest operation."""
     lacks: bool = False
     """Whether others have not entered its latest operation."""
     idle: bool = False

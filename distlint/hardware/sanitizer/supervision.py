@@ -201,6 +201,7 @@ class _Supervision:
             rank = child.state.rank
             child.state.operations = self._comparison.counts.get(rank, 0)
             child.state.latest = self._comparison.latest.get(rank)
+            child.state.group = self._comparison.group_of(rank)
             child.state.lacks = self._comparison.lacks(rank)
 
     def _completed(self, found: Divergence) -> Divergence:
