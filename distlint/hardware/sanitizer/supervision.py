@@ -33,6 +33,8 @@ _LAST_WORDS = 2.0
 """Seconds that the other ranks get after one has failed, to tell what they saw."""
 _LAST_STEPS = 1.0
 """Seconds that the other ranks get after a divergence, to come to where it is."""
+_AGAIN = 1.0
+"""Seconds between two questions where ranks are, while none waits."""
 _ANSWER = 5.0
 """Seconds that a rank has to say where it is."""
 
@@ -252,8 +254,11 @@ class _Supervision:
         if now < self._next_notice:
             return
         states = self.whereabouts()
-        if any(child.state.lacks or child.state.waits for child in silent):
-            self._listener.waiting(states, now - min(child.heard for child in silent))
+        if not any(child.state.lacks or child.state.waits for child in silent):
+            # A rank that sleeps has been silent first; those that wait for it soon are, too.
+            self._next_notice = now + _AGAIN
+            return
+        self._listener.waiting(states, now - min(child.heard for child in silent))
         self._pause *= 2
         self._next_notice = now + self._pause
 
