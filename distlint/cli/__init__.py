@@ -35,6 +35,10 @@ COMMANDS = {
 """Each command lives in the module of its name, which is loaded when the command is called."""
 
 
+HIDDEN = frozenset({"watch-job"})
+"""Commands that only distlint itself calls."""
+
+
 class LazyGroup(click.Group):
     """A group whose commands are imported only when one of them runs: `check` starts in 0.05 s."""
 
@@ -80,7 +84,7 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        if cmd_name not in COMMANDS and cmd_name not in HIDDEN:
             return None
         name = cmd_name.replace("-", "_")
         command = getattr(importlib.import_module(f"distlint.cli.{name}"), name)

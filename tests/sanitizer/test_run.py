@@ -336,8 +336,16 @@ def test_swapped_collectives_that_look_alike(tmp_path: Path) -> None:
             "dist.send(x, 0, tag=7) if r else dist.recv(x, 1, tag=3)",
             "tag: 3 on rank 0; 7 on rank 1",
         ),
+        (
+            "dist.all_reduce(x) if r else dist.broadcast(x, 0)",
+            "operation: broadcast on rank 0; all_reduce on rank 1",
+        ),
+        (
+            "dist.all_reduce(x, group=[dist.new_group([0, 1]) for _ in range(2)][r])",
+            "group: group 1 on rank 0; group 2 on rank 1",
+        ),
     ],
-    ids=["root", "reduce op", "shape", "dtype", "splits", "lists", "tag"],
+    ids=["root", "reduce op", "shape", "dtype", "splits", "lists", "tag", "operation", "group"],
 )
 def test_what_differs_is_named(call: str, difference: str, tmp_path: Path) -> None:
     status, report = _run(tmp_path, f"x = torch.ones(2, 3)\n{call}\n")
