@@ -69,6 +69,7 @@ from distlint.analysis.traces.witness import (
     witness,
 )
 from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.repairs.agreeing import agreed
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -95,10 +96,7 @@ def check(model: Model) -> Iterator[Finding]:
         if divergence.guards:
             yield _raised_alone(divergence, node)
             continue
-        fix = Fix(
-            Applicability.DISPLAY,
-            "Let all ranks hear of the failure: `run_on_main()`, or `any_rank(failed)` behind the `try`",
-        )
+        fix = _fix(model, divergence)
         what = (
             "where one rank runs out of memory, the exception is caught here"
             if isinstance(node, ast.ExceptHandler)
@@ -115,6 +113,17 @@ def check(model: Model) -> Iterator[Finding]:
             fix,
             witness(divergence),
         )
+
+
+def _fix(model: Model, divergence: Divergence) -> Fix:
+    edits = agreed(model, divergence)
+    if edits is None:
+        return Fix(
+            Applicability.DISPLAY,
+            "Let all ranks hear of the failure: `run_on_main()`, or `any_rank(failed)` behind the `try`",
+        )
+    text = "Let all ranks hear of the failure: `any_rank(failed)` behind the `try`"
+    return Fix(Applicability.UNSAFE, text, edits)
 
 
 def _raised_alone(divergence: Divergence, node: ast.AST) -> Finding:
