@@ -7,6 +7,7 @@ What stands behind the failure in its `try` and needs all ranks moves out of it.
 from __future__ import annotations
 
 import ast
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -71,7 +72,10 @@ def agreed(model: Model, divergence: Divergence) -> tuple[Edit, ...] | None:
     handlers = _marked(statement, name, falls_through=bool(moved))
     if handlers is None or (handlers.leave is None and not moved):
         return None
-    behind = _decision(divergence.module.source.text, handlers.leave, name, moved)
+    text = divergence.module.source.text
+    if any("#" in line for line in _lines(text, kept, moved)):
+        return None
+    behind = _decision(text, handlers.leave, name, moved)
     if behind is None:
         return None
     return (
@@ -163,17 +167,20 @@ def _stored(statements: Sequence[ast.stmt]) -> Iterator[str]:
                 yield part.id
 
 
+def _lines(text: str, kept: Sequence[ast.stmt], moved: Sequence[ast.stmt]) -> list[str]:
+    """The lines of what moves, and those above it: a comment in them would be left behind."""
+    return text.split("\n")[kept[-1].end_lineno : moved[-1].end_lineno] if moved else []
+
+
 def _decision(
     text: str, leave: ast.stmt | None, name: str, moved: Sequence[ast.stmt]
 ) -> str | None:
-    """What stands behind the `try`; None where a comment would be lost."""
+    """What stands behind the `try`; None where the statements cannot be written with another indentation."""
     lines = [dedented(text, each) for each in moved]
-    first, last = (moved[0].lineno, moved[-1].end_lineno or 0) if moved else (0, 0)
-    if None in lines or any("#" in line for line in text.split("\n")[max(first - 2, 0) : last]):
+    if None in lines:
         return None
     rest = "\n".join(line for line in lines if line)
     if leave is not None:
         exit_code = f"if $any_rank({name}):\n    {source(text, leave)}"
         return f"{exit_code}\n{rest}" if rest else exit_code
-    indented = "\n".join(f"    {line}" if line.strip() else line for line in rest.split("\n"))
-    return f"if not $any_rank({name}):\n{indented}"
+    return f"if not $any_rank({name}):\n{textwrap.indent(rest, '    ')}"

@@ -39,7 +39,10 @@ data = run_on_main(fetch, url, broadcast=True)
 rank does the work, catch the failure, reduce it (`any_rank(failed)`), and let all ranks decide together.
 
 ## Fix safety
-Shown only: what the ranks are to do after the failure is not known.
+Unsafe: `any_rank(failed)` behind the `try` tells all ranks, and those without the failure now return or go on
+together with the one that has it; a collective behind the failure in the `try` moves out of it. Shown only
+where the ranks cannot be shown to part in this way alone: other collectives or exits in the `try`, `else` or
+`finally`, handlers that leave in several ways or with a value of their own, failures that handlers raise on.
 
 ## Known limits
 Preview: only failures of known calls count, those of the network and of processes also below the call in
