@@ -194,7 +194,7 @@ def asked_before_the_wrap(net, optimizer):
     model = net
     assert isinstance(model, nn.Sequential)
     model, optimizer = accelerator.prepare(model, optimizer)
-    return unwrap(model).stages  # the question was put to the bare model  # expect: DL201
+    return accelerator.unwrap_model(model).stages  # the question was put to the bare model  # expect: DL201
 
 
 def by_name_of_the_mode(net, optimizer, args):
@@ -207,12 +207,12 @@ def by_name_of_the_mode(net, optimizer, args):
 def with_the_rest(decoder, unets, optimizers):
     accelerator = Accelerator()
     decoder, *optimizers = list(accelerator.prepare(decoder, *optimizers))
-    return unwrap(decoder).unets, optimizers  # expect: DL201
+    return accelerator.unwrap_model(decoder).unets, optimizers  # expect: DL201
 
 
 def two_networks(networks):
     model = DDP(networks)
-    return torch.optim.Adam(unwrap(model).generator.parameters())  # expect: DL201
+    return torch.optim.Adam(model.module.generator.parameters())  # expect: DL201
 
 
 # Correct
