@@ -120,7 +120,7 @@ def _finding(
     return Finding(
         CODE,
         NAME,
-        severity,
+        severity if joint_entry.all_ranks else Severity.WARNING,
         message,
         place_of(site.module, site.node),
         evidence(joint_entry),
