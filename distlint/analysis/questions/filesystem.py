@@ -23,6 +23,7 @@ from distlint.analysis.program.syntax import (
     assignments,
     default_of,
     element_names,
+    only_adds_a_bar,
     own_nodes,
     statement_with_test,
     target_names,
@@ -380,6 +381,9 @@ def _names_a_part(node: ast.expr, function: Function) -> bool:
     stack: list[tuple[ast.AST, Function]] = [(node, function)]
     while stack:
         root, scope = stack.pop()
+        if isinstance(root, ast.IfExp) and only_adds_a_bar(root):
+            stack += [(root.body, scope), (root.orelse, scope)]
+            continue
         for child in walk(root):
             if isinstance(child, ast.Constant):
                 if isinstance(child.value, str) and _holds_part(child.value):
