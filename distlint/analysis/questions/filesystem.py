@@ -209,6 +209,14 @@ def written_by_one(site: CallSite) -> ast.expr | None:
     return None
 
 
+def read_by(site: CallSite) -> ast.expr | None:
+    """The path that a call reads beside what it is for: a model's weights; None where nothing says which."""
+    for row in site.rows:
+        if Effect.READ in row.also and row.path is not None:
+            return _path_node(site, row.path, row.path_keyword)
+    return None
+
+
 def _path_node(site: CallSite, position: int | str | None, keyword: str) -> ast.expr | None:
     if position == "self":
         return site.node.func.value if isinstance(site.node.func, ast.Attribute) else None

@@ -17,6 +17,7 @@ from distlint.analysis.program.syntax import mentions_rank
 from distlint.analysis.questions.filesystem import (
     asks_existence,
     effects_of,
+    read_by,
     written_by_one,
 )
 from distlint.analysis.questions.paths import Parts, bound, holds, parts_of
@@ -76,6 +77,11 @@ class Race:
     used: Step
     function: Function
 
+    @property
+    def calls(self) -> int:
+        """How many calls lead from the function to the two: fewest where they are near each other."""
+        return len(self.prepared.through) + len(self.used.through)
+
 
 class Traces:
     """The file and waiting steps of runs, with the calls that they make followed."""
@@ -114,21 +120,22 @@ class Traces:
 
 
 def _own(site: CallSite, child: Summary | None) -> Iterator[Step]:
-    name = site.method
-    if facts.is_collective(site.rows) or _WAITS.search(name):
-        yield Step(None, None, site)
     chosen = written_by_one(site)
-    found = chosen is not None
-    if found:
-        yield Step(Effect.WRITE, chosen, site, chosen=True)
-    for effect, row, path in effects_of(site):
-        if path is not None and not row.locked:
-            found = True
-            yield Step(effect, path, site)
-    if not found and child is None and _LOADS.search(name):
-        for argument in site.node.args[:1]:
+    touched = [Step(Effect.WRITE, chosen, site, chosen=True)] if chosen is not None else []
+    touched += [
+        Step(effect, path, site)
+        for effect, row, path in effects_of(site)
+        if path is not None and not row.locked
+    ]
+    if not touched and child is None and _LOADS.search(site.method):
+        # Who loads reads before it meets the others, if it does: `from_pretrained` under ZeRO-3.
+        read = read_by(site)
+        for argument in site.node.args[:1] if read is None else (read,):
             if not isinstance(argument, (ast.Starred, ast.Constant)):
                 yield Step(Effect.READ, argument, site)
+    if facts.is_collective(site.rows) or _WAITS.search(site.method):
+        yield Step(None, None, site)
+    yield from touched
 
 
 def _arguments(site: CallSite, callee: Function) -> dict[Hashable, Parts]:
@@ -145,7 +152,7 @@ def _arguments(site: CallSite, callee: Function) -> dict[Hashable, Parts]:
 def races(live: LiveProgram) -> Iterator[Race]:
     """Files that rank 0 alone prepares and that other ranks use without having waited for it."""
     traces = Traces(live)
-    seen: set[tuple[int, int]] = set()
+    found: dict[tuple[int, int], Race] = {}
     for summaries in live.functions():
         for _, group in groups_of(summaries):
             main = next((summary for rank, summary in group if rank is MAIN), None)
@@ -157,9 +164,10 @@ def races(live: LiveProgram) -> Iterator[Race]:
                 continue
             for prepared, used in _unordered(live, steps, traces.of(other)):
                 key = (id(prepared.site.node), id(used.site.node))
-                if key not in seen:
-                    seen.add(key)
-                    yield Race(prepared, used, summaries.function)
+                race = Race(prepared, used, summaries.function)
+                if key not in found or race.calls < found[key].calls:
+                    found[key] = race
+    yield from found.values()
 
 
 def _unordered(

@@ -10,6 +10,7 @@ import torch.distributed as dist
 from accelerate import Accelerator
 from datasets import load_from_disk
 from distlint.runtime import barrier
+from peft import PeftModel, get_peft_model
 from transformers import AutoTokenizer
 
 
@@ -53,6 +54,16 @@ def directory_of_main(state, out):
         os.makedirs(parts)
     barrier()
     torch.save(state, os.path.join(parts, f"{rank}.pt"))  # expect: DL302
+
+
+def adapter(base, config, folder):
+    accelerator = Accelerator()
+    trained = accelerator.prepare(get_peft_model(base, config))
+    accelerator.wait_for_everyone()
+    if accelerator.is_main_process:
+        accelerator.unwrap_model(trained).save_pretrained(folder)
+    barrier()
+    return PeftModel.from_pretrained(base, folder)  # expect: DL302
 
 
 def through_helpers(model, path):
@@ -150,3 +161,11 @@ def one_rank_by_choice_then_all(state, out):
     accelerator.save(state, out)
     accelerator.wait_for_everyone()
     return torch.load(out, map_location="cpu")
+
+
+def load_adapter(accelerator: Accelerator, base, adapter, folder):
+    accelerator.wait_for_everyone()
+    if accelerator.is_main_process:
+        adapter.save_pretrained(folder)
+    accelerator.wait_for_everyone()
+    return PeftModel.from_pretrained(base, folder)
