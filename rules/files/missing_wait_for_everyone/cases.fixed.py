@@ -5,6 +5,7 @@ import os
 import shutil
 from pathlib import Path
 
+import numpy as np
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
@@ -169,3 +170,17 @@ def load_adapter(accelerator: Accelerator, base, adapter, folder):
         adapter.save_pretrained(folder)
     accelerator.wait_for_everyone()
     return PeftModel.from_pretrained(base, folder)
+
+
+class Indices:
+    """Whoever makes these objects lets rank 0 go first."""
+
+    def __init__(self, sizes, path):
+        self.indices = self._build(sizes, path)
+
+    def _build(self, sizes, path):
+        if not os.path.isfile(path) and dist.get_rank() == 0:
+            indices = np.argsort(sizes)
+            np.save(path, indices)
+            return indices
+        return np.load(path)
