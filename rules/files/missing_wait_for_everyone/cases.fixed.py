@@ -179,7 +179,8 @@ class Indices:
         self.indices = self._build(sizes, path)
 
     def _build(self, sizes, path):
-        if not os.path.isfile(path) and dist.get_rank() == 0:
+        there = all(map(os.path.isfile, [path]))
+        if not there and dist.get_rank() == 0:
             indices = np.argsort(sizes)
             np.save(path, indices)
             return indices
