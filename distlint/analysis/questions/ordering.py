@@ -59,6 +59,11 @@ class Step:
         return self.through[-1][0] if self.through else self.site
 
     @property
+    def sites(self) -> tuple[CallSite, ...]:
+        """The call itself and those that lead to it."""
+        return self.site, *(site for site, _ in self.through)
+
+    @property
     def path(self) -> Parts:
         """The file, in terms of the function that the trace belongs to."""
         if self.node is None:
@@ -251,8 +256,13 @@ def _conflict(prepared: Step, used: Step) -> bool:
     if not holds(prepared.path, used.path):
         return False
     if prepared.effect is Effect.CREATE_DIR:
-        # Who creates the directory too, if need be, does not depend on rank 0.
-        return used.effect in (Effect.WRITE, Effect.READ) and prepared.path != used.path
+        # Who creates the directory too, if need be, does not depend on rank 0, nor who asks for it:
+        # nothing is in it yet (BigVGAN 7d2b454 train.py:119).
+        return (
+            used.effect in (Effect.WRITE, Effect.READ)
+            and prepared.path != used.path
+            and not any(asks_existence(site) for site in used.sites)
+        )
     if prepared.effect is Effect.DELETE:
         return used.effect in (Effect.WRITE, Effect.READ, Effect.CREATE_DIR)
     return used.effect is Effect.READ

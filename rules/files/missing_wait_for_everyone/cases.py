@@ -1,5 +1,6 @@
 """Cases of DL302: files that rank 0 prepares and the others use at once, and right orders."""
 
+import glob
 import json
 import os
 import shutil
@@ -164,6 +165,18 @@ def load_adapter(accelerator: Accelerator, base, adapter, folder):
         adapter.save_pretrained(folder)
     accelerator.wait_for_everyone()
     return PeftModel.from_pretrained(base, folder)
+
+
+def newest(folder):
+    return sorted(glob.glob(os.path.join(folder, "step-*")))[-1:]
+
+
+def resumed_from(folder):
+    if dist.get_rank() == 0:
+        os.makedirs(folder, exist_ok=True)
+    if os.path.isdir(folder):
+        return newest(folder)
+    return []
 
 
 class Indices:
