@@ -113,6 +113,7 @@ def test_fetched_where_the_group_is_made_under_a_test(
     files = {"train.py": LAUNCHED.format(weights=weights), "fetching.py": FETCHING}
     assert findings_in("DL301", tmp_path, files, capsys) == [("fetching.py", n) for n in lines]
 
+
 HELPERS = """\
 import torch.distributed as dist
 
