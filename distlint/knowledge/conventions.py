@@ -161,3 +161,18 @@ SAME_MODEL_METHODS: Final = frozenset(
     {"to", "cuda", "cpu", "eval", "train", "half", "float", "bfloat16", "requires_grad_", "apply"}
 )
 """Methods of `nn.Module` that return the module (torch 2.13.0 torch/nn/modules/module.py)."""
+
+PROGRESS_BARS: Final = frozenset(
+    {
+        "tqdm.tqdm",
+        "tqdm.auto.tqdm",
+        "tqdm.autonotebook.tqdm",
+        "tqdm.notebook.tqdm",
+        "tqdm.std.tqdm",
+        "tqdm.rich.tqdm",
+        "rich.progress.track",
+        "accelerate.utils.tqdm",
+    }
+)
+"""Calls that give the elements of their first argument and draw a bar (tqdm 4.67, rich 14): with a bar on
+rank 0 only, all ranks go through the same."""

@@ -137,8 +137,8 @@ WEAK_WORDS: Final = frozenset(
         failures.METHOD_FAILURES, randomness.SEEDINGS, randomness.DRAWS,
     )
     for name in table
-) | {"open", "input", "environ", "getenv", "yield", "global"}  # fmt: skip
-"""Words of what matters inside code that several ranks run: files, random numbers, local values."""
+) | {"open", "input", "environ", "getenv", "yield", "global", "is_initialized"}  # fmt: skip
+"""Words of what matters inside code that several ranks run: files, random numbers, local values, the group."""
 
 WRITING_WORDS: Final = frozenset(
     name.rpartition(".")[2]

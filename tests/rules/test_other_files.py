@@ -112,3 +112,51 @@ def test_fetched_where_the_group_is_made_under_a_test(
 ) -> None:
     files = {"train.py": LAUNCHED.format(weights=weights), "fetching.py": FETCHING}
     assert findings_in("DL301", tmp_path, files, capsys) == [("fetching.py", n) for n in lines]
+
+
+HELPERS = """\
+import torch.distributed as dist
+
+
+def has_group():
+    if not dist.is_available():
+        return False
+    if not dist.is_initialized():
+        return False
+    return True
+
+
+def synchronized(options):
+    return options.synchronized
+"""
+
+MERGING = """\
+import json
+
+import torch.distributed as dist
+from helpers import has_group, synchronized
+
+
+def merge(options, results, path):
+    if {test}:
+        dist.barrier()
+    with open(path, "w") as stream:
+        json.dump(results, stream)
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "lines"),
+    [
+        ("has_group()", [10]),
+        ("dist.is_initialized()", [10]),
+        ("synchronized(options)", []),
+        ("has_group() and options.synchronized", []),
+    ],
+)
+def test_a_helper_that_asks_for_the_group(
+    test: str, lines: list[int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """MiniGPT-4 d94738a minigpt4/tasks/base_task.py:262: there is one wherever ranks meet."""
+    files = {"merging.py": MERGING.replace("{test}", test), "helpers.py": HELPERS}
+    assert findings_in("DL301", tmp_path, files, capsys) == [("merging.py", n) for n in lines]

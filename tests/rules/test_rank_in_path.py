@@ -19,6 +19,7 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 from accelerate import Accelerator
+from tqdm import tqdm
 
 
 """
@@ -357,6 +358,28 @@ def main(state, out):
     with (folder / "log.txt").open("w") as f:
         f.write("x")
 """,
+    "elements behind a bar": """\
+def main(state, names):
+    dist.barrier()
+    for name in tqdm(names):
+        torch.save(state, name)
+""",
+    "the rank's share behind a bar": """\
+def main(state, out, total):
+    dist.barrier()
+    share = range(dist.get_rank(), total, dist.get_world_size())
+    if dist.get_rank() == 0:
+        share = tqdm(share)
+    for number in share:
+        torch.save(state, f"{out}/{number}.pt")
+""",
+    "another list on rank 0": """\
+def main(state, out, few, many):
+    dist.barrier()
+    names = tqdm(few) if dist.get_rank() == 0 else many
+    for name in names:
+        torch.save(state, out + name)
+""",
     "device of the mesh": """\
 def main(state, out, mesh):
     dist.barrier()
@@ -536,6 +559,23 @@ def main(state, out):
     for step in range(100):
         dist.barrier()
         torch.save(state, f"{out}/{step * world}.pt")  # here
+""",
+    "steps behind a bar of rank 0": """\
+def main(state, out, total, start):
+    dist.barrier()
+    steps = range(total)
+    if dist.get_rank() == 0:
+        steps = tqdm(steps, dynamic_ncols=True)
+    for step in steps:
+        number = start + step
+        torch.save(state, f"{out}/{number}.pt")  # here
+""",
+    "batches behind a bar of rank 0": """\
+def main(state, out, loader):
+    dist.barrier()
+    batches = tqdm(loader) if dist.get_rank() == 0 else loader
+    for step, batch in enumerate(batches):
+        torch.save(state, f"{out}/{step}.pt")  # here
 """,
     "the integer part": """\
 def save(state):

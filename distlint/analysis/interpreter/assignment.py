@@ -75,7 +75,8 @@ def assign(frame: Frame, target: ast.expr, value: Value) -> None:
     """Bind a target (name, attribute, tuple …) to a value."""
     match target:
         case ast.Name(id=name):
-            value = _controlled(frame, value)
+            if value is not frame.variables.get(name):  # `steps = tqdm(steps)` on one rank
+                value = _controlled(frame, value)
             if frame.signalled is not None and name in frame.signalled:
                 value = set_by_signal(value, frame.signalled[name], frame.module)
             frame.variables.bind(name, value)

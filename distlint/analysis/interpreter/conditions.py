@@ -24,6 +24,7 @@ from distlint.analysis.interpreter.values import (
     variance_of,
 )
 from distlint.analysis.program.definitions import Class, Module, dotted_name
+from distlint.analysis.program.syntax import only_adds_a_bar
 from distlint.knowledge import facts
 
 _COMPARE: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
@@ -270,7 +271,8 @@ def conditional(frame: Frame, node: ast.IfExp) -> Value:
     if truth is not None:
         with frame.guarded(node.test, test, truth):
             value = frame.evaluate(node.body if truth else node.orelse)
-        if test.variance is Variance.RANK_DEPENDENT and value.variance is Variance.UNIFORM:
+        differs = test.variance is Variance.RANK_DEPENDENT and not only_adds_a_bar(node)
+        if differs and value.variance is Variance.UNIFORM:
             return value.replace(variance=Variance.RANK_DEPENDENT, origin=test.origin)
         return value
     then: list[Step] = []

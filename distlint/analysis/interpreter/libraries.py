@@ -242,7 +242,7 @@ def _special(
         return None
     if name == "functools.partial":
         return _partial(args[0], tuple(args[1:]), tuple(keywords.items()), node)
-    if name in ("copy.copy", "copy.deepcopy"):
+    if name in ("copy.copy", "copy.deepcopy") or name in conventions.PROGRESS_BARS:
         return args[0]
     return args[-1] if name in ("typing.cast", "typing_extensions.cast") else None
 

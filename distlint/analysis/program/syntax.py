@@ -8,6 +8,7 @@ from typing import Final
 
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
 from distlint.analysis.program.memory import remembered, remembered_of_nodes
+from distlint.knowledge import conventions
 from distlint.nodes import LEAVES, children, walk
 
 _RANK_WORDS: Final = (
@@ -23,6 +24,7 @@ _RANK_WORDS: Final = (
     "global_zero",
     "is_saver",
 )
+_BARS: Final = frozenset(name.rpartition(".")[2] for name in conventions.PROGRESS_BARS)
 
 
 @remembered
@@ -129,22 +131,37 @@ def element_names(function: Function) -> set[str]:
                 | ast.AsyncFor(target=target, iter=iterable)
                 | ast.comprehension(target=target, iter=iterable)
             ):
-                found.update(_elements(target, iterable))
+                found.update(_elements(function, target, iterable))
     return found
 
 
-def _elements(target: ast.expr, iterable: ast.expr) -> Iterator[str]:
+def _elements(function: Function, target: ast.expr, iterable: ast.expr) -> Iterator[str]:
     match iterable:
-        case ast.List() | ast.Tuple() | ast.Set() | ast.Dict():
-            return
-        case ast.Call(func=ast.Name(id="range")):
-            return
         case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]) if (
             isinstance(target, ast.Tuple) and len(target.elts) == 2
         ):
-            yield from _elements(target.elts[1], inner)
-        case _:
+            yield from _elements(function, target.elts[1], inner)
+        case ast.List() | ast.Tuple() | ast.Set() | ast.Dict():
+            return
+        case _ if not _is_range(function, iterable, frozenset()):
             yield from target_names(target)
+
+
+def _is_range(function: Function, iterable: ast.expr, seen: frozenset[str]) -> bool:
+    """Whether a loop counts: through a range, with a progress bar around it or not."""
+    match iterable:
+        case ast.Call(func=ast.Name(id="range" | "trange")):
+            return True
+        case ast.Call(
+            func=ast.Name(id="tqdm" | "track") | ast.Attribute(attr="tqdm"), args=[inner, *_]
+        ):
+            return _is_range(function, inner, seen)
+        case ast.Name(id=name):
+            assigned = assignments(function).get(name, [])
+            return name in seen or (
+                bool(assigned) and all(_is_range(function, v, seen | {name}) for v in assigned)
+            )
+    return False
 
 
 @remembered
@@ -338,3 +355,12 @@ def literals(test: ast.expr, taken: bool) -> Iterator[tuple[ast.expr, bool]]:
                 yield from literals(value, taken)
         case _:
             yield test, taken
+
+
+def only_adds_a_bar(node: ast.IfExp) -> bool:
+    """Whether both arms give the same elements: `tqdm(loader) if is_main else loader`."""
+    for drawn, plain in ((node.body, node.orelse), (node.orelse, node.body)):
+        match drawn:
+            case ast.Call(args=[inner, *_]) if last_name(drawn.func) in _BARS:
+                return ast.unparse(inner) == ast.unparse(plain)
+    return False

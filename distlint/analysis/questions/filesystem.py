@@ -26,6 +26,7 @@ from distlint.analysis.program.syntax import (
     default_of,
     element_names,
     mentions_rank,
+    only_adds_a_bar,
     own_nodes,
     statement_with_test,
     target_names,
@@ -210,6 +211,14 @@ def written_by_one(site: CallSite) -> ast.expr | None:
     """The path of a call that chooses one writing rank itself; None where each writes a file of its own."""
     for row in site.rows:
         if row.effect is Effect.GUARDED_WRITE and row.writers != "each":
+            return _path_node(site, row.path, row.path_keyword)
+    return None
+
+
+def read_by(site: CallSite) -> ast.expr | None:
+    """The path that a call reads beside what it is for: a model's weights; None where nothing says which."""
+    for row in site.rows:
+        if Effect.READ in row.also and row.path is not None:
             return _path_node(site, row.path, row.path_keyword)
     return None
 
@@ -432,6 +441,9 @@ def _names_a_part(node: ast.expr, function: Function) -> bool:
     stack: list[tuple[ast.AST, Function]] = [(node, function)]
     while stack:
         root, scope = stack.pop()
+        if isinstance(root, ast.IfExp) and only_adds_a_bar(root):
+            stack += [(root.body, scope), (root.orelse, scope)]
+            continue
         for child in walk(root):
             if isinstance(child, ast.Constant):
                 if isinstance(child.value, str) and _holds_part(child.value):

@@ -13,10 +13,11 @@ from distlint.analysis.interpreter.ranks import MAIN, OTHER
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.joint_entry import called, groups_of
 from distlint.analysis.program.definitions import Function
-from distlint.analysis.program.syntax import mentions_rank
+from distlint.analysis.program.syntax import mentions_rank, statement_with_test
 from distlint.analysis.questions.filesystem import (
     asks_existence,
     effects_of,
+    read_by,
     written_by_one,
 )
 from distlint.analysis.questions.paths import Parts, bound, holds, parts_of
@@ -60,6 +61,11 @@ class Step:
         return self.through[-1][0] if self.through else self.site
 
     @property
+    def sites(self) -> tuple[CallSite, ...]:
+        """The call itself and those that lead to it."""
+        return self.site, *(site for site, _ in self.through)
+
+    @property
     def path(self) -> Parts:
         """The file, in terms of the function that the trace belongs to."""
         if self.node is None:
@@ -77,6 +83,11 @@ class Race:
     prepared: Step
     used: Step
     function: Function
+
+    @property
+    def calls(self) -> int:
+        """How many calls lead from the function to the two: fewest where they are near each other."""
+        return len(self.prepared.through) + len(self.used.through)
 
 
 class Traces:
@@ -116,22 +127,23 @@ class Traces:
 
 
 def _own(site: CallSite, child: Summary | None) -> Iterator[Step]:
-    name = site.method
-    waits = _WAITS.search(name) and not _OF_DEVICE.fullmatch(site.name)
-    if waits or facts.is_collective(site.rows):
-        yield Step(None, None, site)
     chosen = written_by_one(site)
-    found = chosen is not None
-    if found:
-        yield Step(Effect.WRITE, chosen, site, chosen=True)
-    for effect, row, path in effects_of(site):
-        if path is not None and not row.locked:
-            found = True
-            yield Step(effect, path, site)
-    if not found and child is None and _LOADS.search(name):
-        for argument in site.node.args[:1]:
+    touched = [Step(Effect.WRITE, chosen, site, chosen=True)] if chosen is not None else []
+    touched += [
+        Step(effect, path, site)
+        for effect, row, path in effects_of(site)
+        if path is not None and not row.locked
+    ]
+    if not touched and child is None and _LOADS.search(site.method):
+        # Who loads reads before it meets the others, if it does: `from_pretrained` under ZeRO-3.
+        read = read_by(site)
+        for argument in site.node.args[:1] if read is None else (read,):
             if not isinstance(argument, (ast.Starred, ast.Constant)):
                 yield Step(Effect.READ, argument, site)
+    waits = _WAITS.search(site.method) and not _OF_DEVICE.fullmatch(site.name)
+    if waits or facts.is_collective(site.rows):
+        yield Step(None, None, site)
+    yield from touched
 
 
 def _arguments(site: CallSite, callee: Function) -> dict[Hashable, Parts]:
@@ -148,7 +160,7 @@ def _arguments(site: CallSite, callee: Function) -> dict[Hashable, Parts]:
 def races(live: LiveProgram) -> Iterator[Race]:
     """Files that rank 0 alone prepares and that other ranks use without having waited for it."""
     traces = Traces(live)
-    seen: set[tuple[int, int]] = set()
+    found: dict[tuple[int, int], Race] = {}
     for summaries in live.functions():
         for _, group in groups_of(summaries):
             main = next((summary for rank, summary in group if rank is MAIN), None)
@@ -160,9 +172,36 @@ def races(live: LiveProgram) -> Iterator[Race]:
                 continue
             for prepared, used in _unordered(live, steps, traces.of(other)):
                 key = (id(prepared.site.node), id(used.site.node))
-                if key not in seen:
-                    seen.add(key)
-                    yield Race(prepared, used, summaries.function)
+                race = Race(prepared, used, summaries.function)
+                if _returns(prepared) and _made_elsewhere(live, prepared.site.function, set()):
+                    continue
+                if key not in found or race.calls < found[key].calls:
+                    found[key] = race
+    yield from found.values()
+
+
+def _returns(step: Step) -> bool:
+    """Whether rank 0 leaves the function where it has prepared a file, with what it made."""
+    blocks = (statement_with_test(step.site.function, guard.node) for guard in step.site.guards)
+    return any(
+        isinstance(last, ast.Return) and last.value is not None
+        for block in blocks
+        if block is not None
+        for last in block.body[-1:]
+    )
+
+
+def _made_elsewhere(live: LiveProgram, function: Function, seen: set[Function]) -> bool:
+    """Whether only the constructor of a class that the program makes no object of leads to a function.
+
+    Who makes the objects may let rank 0 go first: megatron-core 0.19.2 hands its datasets' classes to
+    blended_megatron_dataset_builder.py:487, which has a barrier between rank 0's and the others'.
+    """
+    seen.add(function)
+    callers = {site.function for site in live.callers.get(function, ())}
+    if not callers:
+        return function.name == "__init__"
+    return all(caller in seen or _made_elsewhere(live, caller, seen) for caller in callers)
 
 
 def _unordered(
@@ -220,8 +259,13 @@ def _conflict(prepared: Step, used: Step) -> bool:
     if not holds(prepared.path, used.path):
         return False
     if prepared.effect is Effect.CREATE_DIR:
-        # Who creates the directory too, if need be, does not depend on rank 0.
-        return used.effect in (Effect.WRITE, Effect.READ) and prepared.path != used.path
+        # Who creates the directory too, if need be, does not depend on rank 0, nor who asks for it:
+        # nothing is in it yet (BigVGAN 7d2b454 train.py:119).
+        return (
+            used.effect in (Effect.WRITE, Effect.READ)
+            and prepared.path != used.path
+            and not any(asks_existence(site) for site in used.sites)
+        )
     if prepared.effect is Effect.DELETE:
         return used.effect in (Effect.WRITE, Effect.READ, Effect.CREATE_DIR)
     return used.effect is Effect.READ

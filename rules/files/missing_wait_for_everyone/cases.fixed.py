@@ -1,15 +1,18 @@
 """Cases of DL302: files that rank 0 prepares and the others use at once, and right orders."""
 
+import glob
 import json
 import os
 import shutil
 from pathlib import Path
 
+import numpy as np
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
 from datasets import load_from_disk
 from distlint.runtime import barrier
+from peft import PeftModel, get_peft_model
 from transformers import AutoTokenizer
 
 
@@ -53,6 +56,16 @@ def directory_of_main(state, out):
         os.makedirs(parts)
     barrier()
     torch.save(state, os.path.join(parts, f"{rank}.pt"))  # expect: DL302
+
+
+def adapter(base, config, folder):
+    accelerator = Accelerator()
+    trained = accelerator.prepare(get_peft_model(base, config))
+    accelerator.wait_for_everyone()
+    if accelerator.is_main_process:
+        accelerator.unwrap_model(trained).save_pretrained(folder)
+    barrier()
+    return PeftModel.from_pretrained(base, folder)  # expect: DL302
 
 
 def through_helpers(model, path):
@@ -158,3 +171,38 @@ def one_rank_by_choice_then_all(state, out):
     accelerator.save(state, out)
     accelerator.wait_for_everyone()
     return torch.load(out, map_location="cpu")
+
+
+def load_adapter(accelerator: Accelerator, base, adapter, folder):
+    accelerator.wait_for_everyone()
+    if accelerator.is_main_process:
+        adapter.save_pretrained(folder)
+    accelerator.wait_for_everyone()
+    return PeftModel.from_pretrained(base, folder)
+
+
+def newest(folder):
+    return sorted(glob.glob(os.path.join(folder, "step-*")))[-1:]
+
+
+def resumed_from(folder):
+    if dist.get_rank() == 0:
+        os.makedirs(folder, exist_ok=True)
+    if os.path.isdir(folder):
+        return newest(folder)
+    return []
+
+
+class Indices:
+    """Whoever makes these objects lets rank 0 go first."""
+
+    def __init__(self, sizes, path):
+        self.indices = self._build(sizes, path)
+
+    def _build(self, sizes, path):
+        there = all(map(os.path.isfile, [path]))
+        if not there and dist.get_rank() == 0:
+            indices = np.argsort(sizes)
+            np.save(path, indices)
+            return indices
+        return np.load(path)
