@@ -312,10 +312,18 @@ def train(loader, steps):
 
 def main(data):
     train(DataLoader(data, sampler=sampler_of(data, is_train=True)), 1000)
+{script}
 """
 FOR_EVER = "while True:\n        for batch in loader:\n            yield batch"
 YIELDED = "while True:\n        yield from loader"
 ONCE = "for batch in loader:\n        yield batch"
+
+
+SCRIPT = """
+
+if __name__ == "__main__":
+    main(load())
+"""
 
 
 @pytest.mark.parametrize(
@@ -339,9 +347,18 @@ def test_batches_that_are_handed_out_for_ever(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    text = ENDLESS.format(batches=batches, hand_out=hand_out, again=again, tell=tell)
+    text = ENDLESS.format(batches=batches, hand_out=hand_out, again=again, tell=tell, script=SCRIPT)
     found = findings_in("DL403", tmp_path, {"script.py": text}, capsys)
     assert [line for _, line in found] == lines
+
+
+def test_batches_that_a_library_hands_out_for_ever(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = ENDLESS.format(
+        batches="sample_data", hand_out=FOR_EVER, again="other", tell="pass", script=""
+    )
+    assert findings_in("DL403", tmp_path, {"script.py": text}, capsys) == []
 
 
 def test_a_loop_over_other_data_than_what_is_handed_out_for_ever(
