@@ -369,6 +369,7 @@ def test_a_loop_over_other_data_than_what_is_handed_out_for_ever(
         hand_out=ONCE,
         again="dataloader",
         tell="self.dataloader.sampler.set_epoch(1)",
+        script="",
     )
     text += """
 
