@@ -237,7 +237,7 @@ def _construct(
         ("instance", id(node)),
         UNKNOWN,
         type=cls.full_name,
-        tags=tags,
+        tags=tags - {"local-length"},  # of what it was made from
         variance=variance,
         origin=origin,
         entries=_record(frame, cls, args, keywords),

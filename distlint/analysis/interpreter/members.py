@@ -156,7 +156,7 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
         base.origin,
         type=type_,
         receiver=base,
-        tags=base.tags,
+        tags=base.tags - {"local-length"},
     )
 
 
