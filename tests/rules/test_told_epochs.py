@@ -384,3 +384,58 @@ def all_of_it(data, rollouts):
     optimise(rollouts, 4)
 """
     assert findings_in("DL403", tmp_path, {"script.py": text}, capsys) == []
+
+
+PREPARED = """
+import torch
+from accelerate import Accelerator
+from torch.utils.data import DataLoader, Sampler
+
+
+class Batches(Sampler):
+    def __init__(self, batches):
+        self.batches, self.epoch = batches, 0
+
+    def __iter__(self):
+        generator = torch.Generator()
+        generator.manual_seed(self.epoch)
+        for i in torch.randperm(len(self.batches), generator=generator).tolist():
+            yield self.batches[i]
+
+    def set_epoch(self, epoch):
+        self.epoch = epoch
+
+
+def train(model, data, batches, epochs):
+    accelerator = Accelerator()
+    sampler = Batches(batches)
+    loader = DataLoader(data, batch_sampler=sampler)
+    model, loader = accelerator.prepare(model, {prepared})
+    for epoch in range(epochs):
+        {tell}
+        for batch in loader:
+            accelerator.backward(model(batch).sum())
+"""
+
+
+@pytest.mark.parametrize(
+    ("prepared", "tell", "lines"),
+    [
+        ("loader", "pass", [23]),
+        ("loader", "loader.batch_sampler.set_epoch(epoch)", [27]),
+        ("loader", "loader.set_epoch(epoch)", [27]),
+        ("loader", "sampler.set_epoch(epoch)", []),
+        ("loader", "loader.batch_sampler.batch_sampler.set_epoch(epoch)", []),
+        ("optimizer", "loader.batch_sampler.set_epoch(epoch)", []),
+    ],
+)
+def test_a_batch_sampler_that_accelerate_wraps(
+    prepared: str,
+    tell: str,
+    lines: list[int],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = PREPARED.format(prepared=prepared, tell=tell)
+    found = findings_in("DL403", tmp_path, {"script.py": text}, capsys)
+    assert [line for _, line in found] == lines
