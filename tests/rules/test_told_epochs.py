@@ -312,10 +312,18 @@ def train(loader, steps):
 
 def main(data):
     train(DataLoader(data, sampler=sampler_of(data, is_train=True)), 1000)
+{script}
 """
 FOR_EVER = "while True:\n        for batch in loader:\n            yield batch"
 YIELDED = "while True:\n        yield from loader"
 ONCE = "for batch in loader:\n        yield batch"
+
+
+SCRIPT = """
+
+if __name__ == "__main__":
+    main(load())
+"""
 
 
 @pytest.mark.parametrize(
@@ -339,9 +347,18 @@ def test_batches_that_are_handed_out_for_ever(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    text = ENDLESS.format(batches=batches, hand_out=hand_out, again=again, tell=tell)
+    text = ENDLESS.format(batches=batches, hand_out=hand_out, again=again, tell=tell, script=SCRIPT)
     found = findings_in("DL403", tmp_path, {"script.py": text}, capsys)
     assert [line for _, line in found] == lines
+
+
+def test_batches_that_a_library_hands_out_for_ever(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = ENDLESS.format(
+        batches="sample_data", hand_out=FOR_EVER, again="other", tell="pass", script=""
+    )
+    assert findings_in("DL403", tmp_path, {"script.py": text}, capsys) == []
 
 
 def test_a_loop_over_other_data_than_what_is_handed_out_for_ever(
@@ -352,6 +369,7 @@ def test_a_loop_over_other_data_than_what_is_handed_out_for_ever(
         hand_out=ONCE,
         again="dataloader",
         tell="self.dataloader.sampler.set_epoch(1)",
+        script="",
     )
     text += """
 
@@ -366,3 +384,58 @@ def all_of_it(data, rollouts):
     optimise(rollouts, 4)
 """
     assert findings_in("DL403", tmp_path, {"script.py": text}, capsys) == []
+
+
+PREPARED = """
+import torch
+from accelerate import Accelerator
+from torch.utils.data import DataLoader, Sampler
+
+
+class Batches(Sampler):
+    def __init__(self, batches):
+        self.batches, self.epoch = batches, 0
+
+    def __iter__(self):
+        generator = torch.Generator()
+        generator.manual_seed(self.epoch)
+        for i in torch.randperm(len(self.batches), generator=generator).tolist():
+            yield self.batches[i]
+
+    def set_epoch(self, epoch):
+        self.epoch = epoch
+
+
+def train(model, data, batches, epochs):
+    accelerator = Accelerator()
+    sampler = Batches(batches)
+    loader = DataLoader(data, batch_sampler=sampler)
+    model, loader = accelerator.prepare(model, {prepared})
+    for epoch in range(epochs):
+        {tell}
+        for batch in loader:
+            accelerator.backward(model(batch).sum())
+"""
+
+
+@pytest.mark.parametrize(
+    ("prepared", "tell", "lines"),
+    [
+        ("loader", "pass", [23]),
+        ("loader", "loader.batch_sampler.set_epoch(epoch)", [27]),
+        ("loader", "loader.set_epoch(epoch)", [27]),
+        ("loader", "sampler.set_epoch(epoch)", []),
+        ("loader", "loader.batch_sampler.batch_sampler.set_epoch(epoch)", []),
+        ("optimizer", "loader.batch_sampler.set_epoch(epoch)", []),
+    ],
+)
+def test_a_batch_sampler_that_accelerate_wraps(
+    prepared: str,
+    tell: str,
+    lines: list[int],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = PREPARED.format(prepared=prepared, tell=tell)
+    found = findings_in("DL403", tmp_path, {"script.py": text}, capsys)
+    assert [line for _, line in found] == lines

@@ -71,6 +71,8 @@ class Arguments:
     ) -> Hashable:
         """What of the arguments matters: booleans, None, numbers of the rank, functions, wrapped models, types."""
         parts = [(name, part) for name, part in signatures.items() if name != "self"]
+        if (held := self._held(function, receiver)) is not None:
+            parts.append(("self", held))
         free = []
         if captured and function.parent is not None:
             for name in self._free_names(function):
@@ -81,14 +83,30 @@ class Arguments:
         cls = self._receiver_class(function, receiver)
         return (cls, tuple(sorted(parts)), tuple(sorted(free))) if parts or free or cls else None
 
-    def is_plain(self, function: Function, inputs: Iterable[Value]) -> bool:
+    def is_plain(self, function: Function, inputs: Iterable[Value], receiver: Value | None) -> bool:
         """Whether a call of a function with these arguments does nothing that concerns any rule."""
-        return function in self.plain and all(
-            value.known
-            or (value.type is not None and value.entries is None)
-            or _known_of(value) is None
-            for value in inputs
+        return (
+            function in self.plain
+            and all(
+                value.known
+                or (value.type is not None and value.entries is None)
+                or _known_of(value) is None
+                for value in inputs
+            )
+            and self._held(function, receiver) is None
         )
+
+    def _held(self, function: Function, receiver: Value | None) -> Signature | None:
+        """The wrapped models that an object was given when it was made, as far as a method asks for them."""
+        if receiver is None or receiver.entries is None or function.cls is None:
+            return None
+        used = self._uses_of_self(function)
+        held = tuple(
+            (name, "/".join(wrap.kind for wrap in value.wraps))
+            for name, value in sorted(receiver.entries.named.items())
+            if value.wraps and name in used
+        )
+        return ("wrapped", held) if held else None
 
     def _matters(self, function: Function) -> frozenset[str]:
         """The names of a function that a condition may ask: there, or in what they are passed to."""
@@ -207,6 +225,11 @@ def told(function: Function, bound: dict[str, Value]) -> dict[str, Value]:
 def class_of(context: Hashable) -> str | None:
     """The class of the receiver in a context."""
     return context[0] if isinstance(context, tuple) else None
+
+
+def holds_models(context: Hashable) -> bool:
+    """Whether the receiver in a context was given wrapped models."""
+    return isinstance(context, tuple) and any(name == "self" for name, _ in context[1])
 
 
 def mentions_rank(context: Hashable) -> bool:

@@ -68,7 +68,8 @@ def _self_value(frame: Frame, receiver: Value | None) -> Value:
     type_ = receiver.type if receiver is not None and receiver.type else cls.full_name
     made = frame.summaries.classes.get(type_, cls)
     target = made if frame.function.has_decorator("classmethod") else None
-    return Value(("self",), type=type_, target=target, truth=True)
+    entries = receiver.entries if receiver is not None else None
+    return Value(("self",), type=type_, target=target, truth=True, entries=entries)
 
 
 def assign(frame: Frame, target: ast.expr, value: Value) -> None:

@@ -237,7 +237,7 @@ def _construct(
         ("instance", id(node)),
         UNKNOWN,
         type=cls.full_name,
-        tags=tags,
+        tags=tags - {"local-length"},  # of what it was made from
         variance=variance,
         origin=origin,
         entries=_record(frame, cls, args, keywords),
@@ -255,6 +255,7 @@ def _construct(
             node,
             node if known_arguments else None,
         )
+        instance = _with_models(frame, instance, cls, init, [*args, *keywords.values()])
     else:
         outside = frame.summaries.program.mro(cls)[1]
         for type_ in facts.with_bases(outside):
@@ -263,6 +264,32 @@ def _construct(
                 break
     frame.site(node, cls.full_name, None, args, keywords, (), None)
     return instance
+
+
+def _with_models(
+    frame: Frame, instance: Value, cls: Class, init: Function, given: list[Value]
+) -> Value:
+    """An object that keeps wrapped models which it is given, in attributes that nothing else assigns.
+
+    `Trainer(DDP(model)).fit()`, where `__init__` says `self.model = model`.
+    """
+    wrapped = [value.wraps for value in given if value.wraps]
+    owners = frame.summaries.program.mro(cls)[0]
+    run = next((c for c in reversed(frame.summary.children) if c.function is init), None)
+    if not wrapped or run is None:
+        return instance
+    runs = [run, *(c for c in run.children if c.function.name == "__init__")]
+    held = {
+        name: value
+        for each in runs
+        if each.function.cls in owners
+        for name, value in each.self_attributes.items()
+        if value.wraps in wrapped and sum(len(o.self_assigned.get(name, ())) for o in owners) == 1
+    }
+    if not held:
+        return instance
+    known = instance.entries or Entries({}, Value(("held", id(cls))))
+    return instance.replace(entries=Entries({**held, **known.named}, known.rest))
 
 
 def _record(
@@ -320,7 +347,7 @@ def call_project(
             function,
         )
     if (
-        frame.summaries.is_plain(function, [*args, *keywords.values()])
+        frame.summaries.is_plain(function, [*args, *keywords.values()], closure.receiver)
         and not function.is_generator
     ):
         result = unknown_result(frame, node, [*args, *keywords.values()], pure=False)
@@ -406,7 +433,8 @@ def _ident(
 
 def _not_told(summary: Summary, bound: dict[str, Value]) -> Known:
     """Constant arguments of which a run does not know: a function has only so many runs."""
-    told = summary.context[1] if isinstance(summary.context, tuple) else ()
+    context = summary.context[1] if isinstance(summary.context, tuple) else ()
+    told = [part for part in context if part[0] != "self"]
     if len(told) >= len(bound):
         return ()
     names = {name for name, _ in told}

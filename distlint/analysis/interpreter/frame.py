@@ -77,7 +77,9 @@ class SummarySource(Protocol):
         """The run of a function on a class of ranks with these arguments."""
         ...
 
-    def is_plain(self, function: Function, inputs: Iterable[Value]) -> bool:
+    def is_plain(
+        self, function: Function, inputs: Iterable[Value], receiver: Value | None = None
+    ) -> bool:
         """Whether a call with these arguments does nothing that concerns any rule."""
         ...
 

@@ -156,7 +156,7 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
         base.origin,
         type=type_,
         receiver=base,
-        tags=base.tags,
+        tags=base.tags - {"local-length"},
     )
 
 
@@ -242,12 +242,14 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
     elif (
         index.variance is Variance.RANK_DEPENDENT
         and isinstance(node.slice, ast.Slice)
-        and (node.slice.step or rounded_up(frame.function, node.slice))
+        and node.slice.step
     ):
-        # `names[rank::world_size]`: the first ranks may have one more; of chunks the last may have fewer.
+        # `names[rank::world_size]`: the first ranks may have one more.
         variance, tags = Variance.RANK_LOCAL, tags | {"local-length"}
-        text = f"`{ast.unparse(node)}`, of which ranks may have different numbers"
+        text = f"`{ast.unparse(node)}`, of which the first ranks may have more"
         origin = Origin(node, frame.module, text, "rank-part")
+    elif index.variance is Variance.RANK_DEPENDENT and _last_has_fewer(frame, node.slice):
+        tags = tags | {"local-length"}
     elif (
         index.variance is Variance.RANK_DEPENDENT
         and base.variance is Variance.UNIFORM
@@ -275,6 +277,12 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
         receiver=base,
         type=type_,
     )
+
+
+def _last_has_fewer(frame: Frame, part: ast.expr) -> bool:
+    """Whether a slice is a part of the data whose size was rounded up."""
+    both = isinstance(part, ast.Slice) and part.lower is not None and part.upper is not None
+    return both and rounded_up(frame.function, part)
 
 
 def _of_a_batch(base: Value, held: Value) -> Value:

@@ -11,7 +11,13 @@ from collections.abc import Hashable, Iterable
 from typing import Final
 
 from distlint.analysis.interpreter.annotations import Annotations
-from distlint.analysis.interpreter.arguments import Arguments, class_of, mentions_rank, told
+from distlint.analysis.interpreter.arguments import (
+    Arguments,
+    class_of,
+    holds_models,
+    mentions_rank,
+    told,
+)
 from distlint.analysis.interpreter.interpreter import follow
 from distlint.analysis.interpreter.ir import Summary
 from distlint.analysis.interpreter.outside import Outside
@@ -88,7 +94,8 @@ class Summaries:
         context = self._arguments.context(function, signatures, receiver, captured)
         if receiver is not None and function.cls is not None and class_of(context) is None:
             # Shared by all classes of receivers: the first one must not be seen in it.
-            receiver = None
+            held = holds_models(context)
+            receiver = receiver.replace(type=function.cls.full_name) if held else None
         key = (function, rank, context)
         found = self._memo.get(key) or self._provisional.get(key)
         if found is not None:
@@ -154,9 +161,11 @@ class Summaries:
             self._provisional.clear()
         return summary
 
-    def is_plain(self, function: Function, inputs: Iterable[Value]) -> bool:
+    def is_plain(
+        self, function: Function, inputs: Iterable[Value], receiver: Value | None = None
+    ) -> bool:
         """Whether a call of a function with these arguments does nothing that concerns any rule."""
-        return self._arguments.is_plain(function, inputs)
+        return self._arguments.is_plain(function, inputs, receiver)
 
     def final(self, summary: Summary) -> Summary:
         """The complete run in place of one that a recursion cut short; only between runs."""

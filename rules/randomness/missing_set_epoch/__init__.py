@@ -34,9 +34,10 @@ Unsafe: the order of the samples changes. Shown only where the loop is in anothe
 
 ## Known limits
 Silent with `shuffle=False`, for samplers of evaluation by their name, where the loader goes to a framework
-that sets the epoch itself (accelerate, Lightning, Fabric, a Trainer's own methods), where a class of another library keeps the sampler
-(torchdata's `SamplerWrapper`), and where the loop, or
-anything that it may call by name, calls `set_epoch` on whatever object. A sampler class of the project counts
+that sets the epoch itself (accelerate, Lightning, Fabric, a Trainer's own methods), where a class of another
+library keeps the sampler (torchdata's `SamplerWrapper`), and where the loop, or anything that it may call by
+name, calls `set_epoch` on whatever object. Of what accelerate prepares, only batch samplers of the project's own
+are looked at, which its wrapper does not tell the epoch. A sampler class of the project counts
 where it has `set_epoch` and shuffles by `self.epoch`.
 
 ## References
@@ -52,11 +53,12 @@ from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.definitions import Class, Function, Module, last_name
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import own_nodes
-from distlint.findings import Finding, Severity
+from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts, randomness
 from distlint.rule import Status
 
 from .epochs import EpochLoop, Loops, epoch_loops
+from .prepared import hidden_samplers
 from .repair import holder_of, repaired
 
 CODE = "DL403"
@@ -81,6 +83,7 @@ def check(model: Model) -> Iterator[Finding]:
     for module in model.modules:
         if "Sampler" not in module.source.text:
             continue
+        yield from _behind_prepare(model, module)
         made = [
             (function, call, row)
             for function in module.all_functions
@@ -98,6 +101,26 @@ def check(model: Model) -> Iterator[Finding]:
         for function, call, (given, position) in made:
             if _shuffles(loops, function, call, given, position):
                 yield from _untold(loops, module, function, call, done)
+
+
+def _behind_prepare(model: Model, module: Module) -> Iterator[Finding]:
+    def is_sampler(call: ast.Call) -> bool:
+        meaning = model.resolve(module, call.func)
+        return isinstance(meaning, Class) and _shuffle_of(model, module, call) is not None
+
+    for made, name, told in hidden_samplers(module, is_sampler):
+        advice = f"Call `{name}.set_epoch(epoch)` of the sampler itself at the start of each epoch"
+        how = "this call does not tell" if told is not None else "nobody tells"
+        yield Finding(
+            CODE,
+            NAME,
+            SEVERITY,
+            f"on several processes `prepare()` puts a batch sampler without `set_epoch` around `{name}`: {how} it "
+            f"the epoch, and every epoch has the same batches in the same order. {advice}.",
+            place_of(module, told or made),
+            (related(module, made, "the sampler"),) if told is not None else (),
+            Fix(Applicability.DISPLAY, advice),
+        )
 
 
 def _ordered(modules: frozenset[Module]) -> list[Module]:

@@ -5,7 +5,8 @@ Finds a seed that is the same on every rank (`set_seed(args.seed)`, `torch.manua
 training loop over a wrapped or prepared model that draws tensors from that stream (`torch.randn_like`,
 `torch.randint`, `x.uniform_()` …), where nothing gives the ranks streams of their own. The draws may stand in
 the loop, in the methods of models and losses of the project that the script makes, or be those of random
-transforms of images (`RandomResizedCrop`) and of `__getitem__` of its data sets.
+transforms of images (`RandomResizedCrop`) and of `__getitem__` of its data sets. Finds also scripts that sample: a
+loop that counts, draws from such a seed, and writes into files that the rank names or gathers what the ranks drew.
 
 ## Why it is bad
 The ranks draw the same numbers in the same step: the same noise on different images, the same time steps
@@ -39,8 +40,8 @@ Unsafe: the numbers change.
 ## Known limits
 Dropout is not looked for; nor, in loops, numbers of `random` and `numpy`, which they often draw to take one
 decision on all ranks. Silent in files that make ranks differ
-anywhere, and where the seed or the loop is not in the same program. Evaluation and sampling loops are left
-out: those are often meant to be alike.
+anywhere, and where the seed or the loop is not in the same program. Loops over data that train nothing are left
+out: their draws are often meant to be alike.
 
 ## References
 - accelerate 1.15.0 accelerate/utils/random.py:40: `set_seed` is the same on all ranks by default
@@ -62,6 +63,7 @@ from distlint.knowledge import randomness
 from distlint.rule import Status
 
 from .object_draws import drawn_by_objects
+from .sampling_draws import drawn_in_sampling
 from .training_draws import (
     depends_on_rank,
     drawn_in_training,
@@ -94,6 +96,32 @@ def check(model: Model) -> Iterator[Finding]:
             )
             if found is not None:
                 yield _finding(model, module, seed, *found)
+                continue
+            sampled = drawn_in_sampling(model, function, seed)
+            if sampled is not None:
+                yield _repeated(module, seed, *sampled)
+
+
+def _repeated(module: Module, seed: Seed, where: Module, draw: ast.Call, kept: CallSite) -> Finding:
+    advice = "Add the rank to the seed"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"all ranks seed alike here, and `{source_of(where, draw.func)}()` at line {draw.lineno}"
+        f"{_of_file(where, module)} then draws the same samples on every rank, of which each keeps its own. "
+        f"{advice}.",
+        place_of(module, seed.site.node),
+        (
+            related(where, draw, "every rank draws the same numbers here"),
+            related(kept.module, kept.node, "what each rank made is kept"),
+        ),
+        Fix(Applicability.DISPLAY, advice),
+    )
+
+
+def _of_file(where: Module, module: Module) -> str:
+    return "" if where is module else f" of {where.path.rpartition('/')[2]}"
 
 
 def _finding(
@@ -102,7 +130,7 @@ def _finding(
     fix = _fix(model, module, seed)
     text = source_of(where, draw.func)
     transform = model.resolve(where, draw.func) in randomness.RANDOM_TRANSFORMS
-    file = "" if where is module else f" of {where.path.rpartition('/')[2]}"
+    file = _of_file(where, module)
     same = (
         "crops, flips and colours alike on every rank"
         if transform

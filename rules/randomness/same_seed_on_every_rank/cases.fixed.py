@@ -137,7 +137,59 @@ class Denoiser(Trainer):
         return self.model(batch, steps).mean()
 
 
+def samples(args, net, folder):
+    dist.init_process_group("nccl")
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    torch.manual_seed(args.seed)  # expect: DL401
+    turns = range(args.count // world_size)
+    for turn in turns:
+        image = net(torch.randn(1, 3, 64, 64))
+        torch.save(image, f"{folder}/{turn * world_size + rank:06d}.pt")
+
+
+class Sampler:
+    def generate(self, count):
+        return torch.multinomial(torch.ones(1000), count)
+
+
+def gathered_samples(sampler, count):
+    dist.init_process_group("nccl")
+    torch.manual_seed(0)  # expect: DL401
+    kept = []
+    while len(kept) < count:
+        parts = [torch.empty(8) for _ in range(dist.get_world_size())]
+        dist.all_gather(parts, sampler.generate(8))
+        kept += parts
+    return kept
+
+
 # Correct
+
+
+def same_noise_for_other_data(args, net, loader, folder):
+    dist.init_process_group("nccl")
+    rank = dist.get_rank()
+    torch.manual_seed(args.seed)
+    for number, batch in enumerate(loader):
+        image = net(batch + torch.randn_like(batch))
+        torch.save(image, f"{folder}/{rank}-{number}.pt")
+
+
+def one_file_of_all(args, net, path):
+    dist.init_process_group("nccl")
+    torch.manual_seed(args.seed)
+    for _ in range(args.count):
+        image = net(torch.randn(1, 3, 64, 64))
+        if dist.get_rank() == 0:
+            torch.save(image, path)
+
+
+def without_noise(args, net, folder):
+    dist.init_process_group("nccl")
+    rank = dist.get_rank()
+    torch.manual_seed(args.seed)
+    for turn in range(args.count):
+        torch.save(net(torch.full((1, 3), turn)), f"{folder}/{turn}-{rank}.pt")
 
 
 class SeededForSamples:

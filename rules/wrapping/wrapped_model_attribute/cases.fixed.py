@@ -215,7 +215,80 @@ def two_networks(networks):
     return torch.optim.Adam(model.module.generator.parameters())  # expect: DL201
 
 
+class Runner:
+    def __init__(self, model, loader):
+        self.model = model
+        self.loader = loader
+
+    def fit(self):
+        for batch in self.loader:
+            self.model(batch).sum().backward()
+        self.report()
+
+    def report(self):
+        print(unwrap(self.model).vocabulary)  # expect: DL201
+
+
+class LongRunner(Runner):
+    def __init__(self, model, loader, epochs):
+        super().__init__(model, loader)
+        self.epochs = epochs
+
+    def card(self):
+        return {"layers": unwrap(self.model).depth}  # expect: DL201
+
+
+def handed_to_an_object(net, loader):
+    runner = LongRunner(DDP(net), loader, epochs=3)
+    runner.fit()
+    return runner.card()
+
+
 # Correct
+
+
+class Replacing:
+    def __init__(self, model):
+        self.model = model
+
+    def strip(self):
+        self.model = self.model.module
+
+    def report(self):
+        return self.model.vocabulary
+
+
+def stripped_before(net):
+    replacing = Replacing(DDP(net))
+    replacing.strip()
+    return replacing.report()
+
+
+class BareRunner:
+    def __init__(self, model):
+        self.model = model
+
+    def report(self):
+        return self.model.vocabulary
+
+
+def bare_in_an_object(net):
+    model = DDP(net)
+    model(torch.zeros(1)).sum().backward()
+    return BareRunner(net).report()
+
+
+class Asking:
+    def __init__(self, model):
+        self.model = model.module if isinstance(model, DDP) else model
+        self.wrapped = model
+
+    def report(self):
+        return self.model.vocabulary, self.wrapped.module.vocabulary
+
+
+def unwrapped_in_the_constructor(net):
+    return Asking(DDP(net)).report()
 
 
 def rest_of_the_optimizers(decoder, optimizers):
