@@ -19,17 +19,17 @@ from distlint.analysis.live.joint_entry import (
     maybe_guarded,
 )
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
-from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import (
     assignments,
     default_of,
     element_names,
     own_nodes,
+    spawned_index,
     statement_with_test,
     target_names,
 )
 from distlint.analysis.questions.paths import holds, parts_of, readable
-from distlint.knowledge import devices, sinks
+from distlint.knowledge import sinks
 from distlint.knowledge.schema import CallRow as Row
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
@@ -66,7 +66,6 @@ _NOT_WHO: Final = frozenset({"num", "world", "total", "count", "lora", "src", "d
 """Words that make of a rank a count, a size or somebody else's number."""
 _HOLDERS: Final = ("_dir", "_path", "_file", "_folder", "_name")
 """Ends of names of what may hold a rank, where the assignment shows whether it does."""
-_STARTERS: Final = frozenset(name.rpartition(".")[2] for name in devices.LOCAL_INDEX_FIRST)
 _PLACEHOLDER: Final = re.compile(r"\{([^{}!:]+)[^{}]*\}|%\((\w+)\)")
 """Names in a template of `str.format` or of `%`."""
 _MAX_CALLERS: Final = 3
@@ -355,23 +354,10 @@ def _computed(key: Hashable) -> set[str] | None:
 
 def _is_number(name: str, function: Function) -> bool:
     """Whether a parameter tells who the process is: by its name, its default, or how ranks start."""
-    if _counts(name) or name == _started_with(function):
+    if _counts(name) or name == spawned_index(function):
         return True
     default = default_of(function, name)
     return default is not None and _names_a_part(default, function)
-
-
-@remembered
-def _started_with(function: Function) -> str:
-    """The parameter in which a function that is spawned gets its number; "" where none is."""
-    for scope in (function.module.body, *function.module.all_functions):
-        for node in own_nodes(scope):
-            match node:
-                case ast.Call(args=[ast.Name(id=worker), *_]) if (
-                    worker == function.name and last_name(node.func) in _STARTERS
-                ):
-                    return function.parameters[0] if function.parameters else ""
-    return ""
 
 
 def _counts(name: str) -> bool:
@@ -457,7 +443,7 @@ def _shared(
     depth: int,
 ) -> bool:
     parameters, elements = sources_of(node, function)
-    if elements or _started_with(function) in parameters:
+    if elements or spawned_index(function) in parameters:
         return False
     asked = parameters - {"self", "cls"}
     sites = callers.get(function, ())
