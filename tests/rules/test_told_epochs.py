@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rules.checked import findings_in
+from tests.rules.checked import findings_in, lines_of
 
 DATA = """
 from torch.utils.data import DataLoader, DistributedSampler
@@ -219,3 +219,45 @@ def test_a_subclass_of_the_sampler_and_a_loop_without_for(
     assert findings_in("DL403", tmp_path, files, capsys) == [("script.py", 14)]
     files["script.py"] = BUCKETS.format(tell="loader.batch_sampler.set_epoch(epoch)")
     assert findings_in("DL403", tmp_path, files, capsys) == []
+
+
+ENDLESS = """\
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def rounds(loader{more}):
+    {head}
+        {tell}
+        for batch in loader:
+            yield batch
+
+
+def train(model, data):
+    dist.init_process_group()
+    sampler = DistributedSampler(data)
+    batches = rounds(DataLoader(data, sampler=sampler){given})
+    for _ in range(1000):
+        model(next(batches)).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "head", "tell", "given", "lines"),
+    [
+        ("", "while True:", "pass", "", [14]),
+        (", sampler", "while True:", "sampler.set_epoch(len(loader))", ", sampler", []),
+        ("", "if len(loader):", "pass", "", []),
+    ],
+)
+def test_rounds_without_an_end(
+    more: str,
+    head: str,
+    tell: str,
+    given: str,
+    lines: list[int],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = ENDLESS.format(more=more, head=head, tell=tell, given=given)
+    assert lines_of("DL403", tmp_path, text, capsys) == lines

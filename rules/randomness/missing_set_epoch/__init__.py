@@ -1,8 +1,8 @@
 """A DistributedSampler is never told the epoch, and every epoch has the same order.
 
 ## What it does
-Finds a shuffling `DistributedSampler` whose loader is iterated over epochs, in a program where nothing calls
-`set_epoch()`.
+Finds a shuffling `DistributedSampler` whose loader is iterated over epochs, or goes round and round in a
+generator, in a program where nothing calls `set_epoch()`.
 
 ## Why it is bad
 The sampler shuffles with a generator seeded from `seed + epoch`. The epoch stays 0 unless somebody sets it:
@@ -49,7 +49,7 @@ from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.definitions import Class, Function, Module
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import own_nodes
-from distlint.findings import Finding, Severity
+from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts, randomness
 from distlint.rule import Status
 
@@ -106,6 +106,10 @@ def _untold(
     """At the sampler where nobody tells it the epoch, else at the loops that do not."""
     found, everywhere = loops.untold(function, call)
     found = [(f, loop) for f, loop in found if not _imports_framework(f.module)]
+    endless = loops.endless()
+    if endless is not None:
+        yield _endlessly(module, call, *endless)
+        return
     if everywhere and found:
         user, loop = min(
             found, key=lambda u: (u[0].module is not module, u[0].module.path, u[1].lineno)
@@ -116,6 +120,21 @@ def _untold(
         if loop not in done:
             done.add(loop)
             yield _finding(module, function, call, user.module, loop, at_loop=True)
+
+
+def _endlessly(module: Module, call: ast.Call, generator: Function, loop: ast.While) -> Finding:
+    """A sampler whose loader a generator goes round without end."""
+    advice = f"Call `set_epoch` in each round of `{generator.name}`"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        "no one tells this sampler the epoch: every rank sees its samples in the same order in each round. "
+        f"{advice}.",
+        place_of(module, call),
+        (related(generator.module, loop, "the rounds"),),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _shuffle_of(model: Model, module: Module, call: ast.Call) -> tuple[str, int | None] | None:

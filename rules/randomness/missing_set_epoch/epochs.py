@@ -51,6 +51,20 @@ class Loops:
             return [], False
         return untold, len(untold) == len(own)
 
+    def endless(self) -> tuple[Function, ast.While] | None:
+        """The generator that goes round and round a loader, in files without epochs in which nobody sets one.
+
+        stylegan2-pytorch issue 319: `while True: for batch in loader: yield batch`.
+        """
+        if self._all or self._sets:
+            return None
+        for function in self._functions:
+            if function.is_generator and self._callers.get(function):
+                for node in own_nodes(function):
+                    if isinstance(node, ast.While) and _is_endless(node, function.parameters):
+                        return function, node
+        return None
+
     def _uses(self, user: Function, loop: ast.For, function: Function, sampler: ast.Call) -> bool:
         """Whether a loop names what its function made with the sampler, where that can be seen."""
 
@@ -223,6 +237,21 @@ def epoch_loops(function: Function) -> Iterator[ast.For]:
     for node in own_nodes(function):
         if isinstance(node, ast.For) and _is_epochs(node):
             yield node
+
+
+def _is_endless(loop: ast.While, parameters: list[str]) -> bool:
+    """Whether a loop without an end gives what a parameter holds, again and again."""
+    return (
+        isinstance(loop.test, ast.Constant)
+        and bool(loop.test.value)
+        and any(
+            isinstance(inner, ast.For)
+            and isinstance(inner.iter, ast.Name)
+            and inner.iter.id in parameters
+            and any(isinstance(n, ast.Yield) for n in walk(inner))
+            for inner in loop.body
+        )
+    )
 
 
 def _is_epochs(loop: ast.For) -> bool:
