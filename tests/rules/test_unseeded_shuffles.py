@@ -61,3 +61,38 @@ def test_no_trainer_divides_it(tmp_path: Path, capsys: pytest.CaptureFixture[str
         "Trainer(model=model, args=arguments, train_dataset=data).train()", "model(data)"
     )
     assert lines_of("DL405", tmp_path, text, capsys) == []
+
+
+SPLIT = """\
+from accelerate import Accelerator
+from sklearn.model_selection import train_test_split
+from torch.utils.data import DataLoader
+
+
+def main(frame, model, optimizer):
+    {first}
+    accelerator = Accelerator()
+    train, test = {split}
+    model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(train))
+    for batch in loader:
+        accelerator.backward(model(batch).loss)
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("split", "first", "lines"),
+    [
+        ("train_test_split(frame, test_size=0.2)", "pass", [9]),
+        ("frame.train_test_split(test_size=0.2)", "pass", [9]),
+        ("train_test_split(frame, random_state=0)", "pass", []),
+        ("frame.train_test_split(test_size=0.2, seed=0)", "pass", []),
+        ("frame.train_test_split(test_size=0.2)", "set_seed(0)", []),
+        ("train_test_split(frame, shuffle=False)", "pass", []),
+    ],
+)
+def test_split_without_a_seed(
+    split: str, first: str, lines: list[int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = SPLIT.format(split=split, first=first)
+    assert lines_of("DL405", tmp_path, text, capsys) == lines

@@ -18,6 +18,7 @@ from distlint.analysis.interpreter.values import (
     variance_of,
 )
 from distlint.analysis.program.definitions import Class, Module, dotted_name
+from distlint.analysis.program.syntax import spawned_index
 from distlint.knowledge import conventions, facts, ranks
 from distlint.knowledge.failures import TENSOR, TENSOR_SIZE
 from distlint.knowledge.libraries import canonical_name
@@ -67,6 +68,8 @@ def _listed(frame: Frame, dotted: str, node: ast.AST, text: str) -> Value | None
 def convention(frame: Frame, name: str, node: ast.AST) -> Value | None:
     """What a name that nothing defines stands for by convention (a parameter `accelerator`)."""
     kind = conventions.NAMED_RANKS.get(name)
+    if kind is None and isinstance(node, ast.arg) and name == spawned_index(frame.function):
+        kind = "local_rank"
     if kind is not None and not _is_annotated_float(node):
         return frame.rank_value(kind, node, f"`{name}`")
     type_ = facts.named_type(name, frame.module.source.text)

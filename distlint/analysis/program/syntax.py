@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from distlint.analysis.program.definitions import Function, dotted_name, last_name
+from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
 from distlint.analysis.program.memory import remembered, remembered_of_nodes
 from distlint.knowledge import conventions
+from distlint.knowledge.devices import LOCAL_INDEX_FIRST
 from distlint.nodes import LEAVES, children, walk
 
 _RANK_WORDS: Final = (
@@ -25,6 +26,8 @@ _RANK_WORDS: Final = (
     "is_saver",
 )
 _BARS: Final = frozenset(name.rpartition(".")[2] for name in conventions.PROGRESS_BARS)
+_STARTERS: Final = frozenset(name.rpartition(".")[2] for name in LOCAL_INDEX_FIRST)
+"""The functions that start others as processes, and give each its number first."""
 
 
 @remembered
@@ -104,6 +107,27 @@ def target_names(target: ast.expr) -> Iterator[str]:
                 yield from target_names(element)
         case ast.Starred(value=value) | ast.Subscript(value=value):
             yield from target_names(value)
+
+
+def spawned_index(function: Function) -> str:
+    """The parameter in which a function that is spawned gets the number of its process; "" where none is."""
+    return function.parameters[0] if function.name in _spawned(function.module) else ""
+
+
+@remembered
+def _spawned(module: Module) -> frozenset[str]:
+    """The functions with parameters that a file spawns, by name."""
+    if not any(name in module.source.text for name in _STARTERS):
+        return frozenset()
+    found: set[str] = set()
+    for function in (module.body, *module.all_functions):
+        for node in own_nodes(function):
+            if isinstance(node, ast.Call) and last_name(node.func) in _STARTERS:
+                given = [*node.args[:1], *(k.value for k in node.keywords if k.arg == "fn")]
+                found.update(worker.id for worker in given if isinstance(worker, ast.Name))
+    return frozenset(
+        name for name in found if name in module.functions and module.functions[name].parameters
+    )
 
 
 def default_of(function: Function, name: str) -> ast.expr | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.knowledge.conventions import SAME_MODEL_METHODS
 from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
@@ -15,12 +16,7 @@ if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Module
 
-_SAME_MODEL: Final = frozenset(
-    {
-        *("to", "cuda", "cpu", "train", "eval", "half", "float", "double", "bfloat16", "requires_grad_"),
-        *("convert_sync_batchnorm", "compile"),
-    }
-)  # fmt: skip
+_GIVES_IT_BACK: Final = SAME_MODEL_METHODS | {"double", "convert_sync_batchnorm", "compile"}
 """Methods and functions that give the model back which they get."""
 _DEPTH: Final = 4
 
@@ -43,7 +39,7 @@ def classes_of(
     if not depth:
         return unknown
     match node:
-        case ast.Call(func=ast.Attribute(attr=attr, value=inner)) if attr in _SAME_MODEL:
+        case ast.Call(func=ast.Attribute(attr=attr, value=inner)) if attr in _GIVES_IT_BACK:
             return (
                 classes_of(live, function, node.args[0] if _is_module(inner) else inner, depth)
                 if (node.args or not _is_module(inner))

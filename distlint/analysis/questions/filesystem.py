@@ -28,10 +28,10 @@ from distlint.analysis.program.syntax import (
     mentions_rank,
     only_adds_a_bar,
     own_nodes,
+    spawned_index,
     statement_with_test,
     target_names,
 )
-from distlint.analysis.questions.launched import started_with
 from distlint.analysis.questions.paths import holds, parts_of, readable
 from distlint.knowledge import sinks
 from distlint.knowledge.schema import CallRow as Row
@@ -415,7 +415,7 @@ def _computed(key: Hashable) -> set[str] | None:
 
 def _is_number(name: str, function: Function) -> bool:
     """Whether a parameter tells who the process is: by its name, its default, or how ranks start."""
-    if _counts(name) or name == started_with(function):
+    if _counts(name) or name == spawned_index(function):
         return True
     default = default_of(function, name)
     return default is not None and _names_a_part(default, function)
@@ -507,7 +507,7 @@ def _shared(
     depth: int,
 ) -> bool:
     parameters, elements = sources_of(node, function)
-    if elements or started_with(function) in parameters:
+    if elements or spawned_index(function) in parameters:
         return False
     asked = parameters - {"self", "cls"}
     sites = callers.get(function, ())

@@ -5,6 +5,7 @@ import os
 import deepspeed
 import torch
 import torch.distributed as dist
+import torch.multiprocessing as mp
 from accelerate import Accelerator
 from distlint.runtime import save
 from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
@@ -79,6 +80,19 @@ class Samples(TrainerCallback):
             return
         model = kwargs["model"]
         print(model.generate(max_new_tokens=8))  # expect: DL106
+
+
+def worker(gpu, world_size, model, loader):
+    dist.init_process_group("nccl", rank=gpu, world_size=world_size)
+    model = DistributedDataParallel(model.cuda(gpu), device_ids=[gpu])
+    if gpu == 0:
+        for batch in loader:
+            model(batch)  # expect: DL106
+    dist.barrier()
+
+
+def start(world_size, model, loader):
+    mp.spawn(worker, nprocs=world_size, args=(world_size, model, loader))
 
 
 # --- right ----------------------------------------------------------------------------------------

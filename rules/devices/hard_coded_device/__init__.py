@@ -1,7 +1,7 @@
 """Every rank puts its tensors on the same GPU.
 
 ## What it does
-Finds `"cuda:0"` and `.cuda(0)` in functions that several ranks run together, and bare `"cuda"` or `.cuda()` in
+Finds `"cuda:0"`, `.cuda(0)` and `torch.cuda.set_device(0)` in functions that several ranks run together, and bare `"cuda"` or `.cuda()` in
 functions that initialise the process group, in programs that never choose a device for the process.
 
 ## Why it is bad
@@ -55,7 +55,7 @@ from distlint.analysis.program.syntax import assignments
 from distlint.analysis.questions.cuda_start import constant_device
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.nodes import walk
+from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ LITERALS = ()
 
 _CHOSEN = ("set_device", "CUDA_VISIBLE_DEVICES", "set_default_device", "cuda.device")
 _CHOOSING = frozenset({"set_device", "set_default_device"})
+_SETS = "torch.cuda.set_device"
 _INIT = "torch.distributed.init_process_group"
 _METHODS = frozenset({"to", "cuda"})
 
@@ -107,8 +108,15 @@ def _chooses_device(module: Module) -> bool:
     """Whether the code of a file gives each process its device; what comments say does not count."""
     if not any(word in module.source.text for word in _CHOSEN):
         return False
+    fixed: set[ast.AST] = set()
     for node in walk(module.source.tree):
         match node:
+            case ast.Call(func=function, args=[ast.Constant(value=int())]) if (
+                last_name(function) == "set_device"
+            ):
+                fixed.add(function)  # the same device on each
+            case _ if node in fixed:
+                continue
             case ast.Name(id=name) | ast.Attribute(attr=name) if name in _CHOOSING:
                 return True
             case ast.alias(name=name) if name in _CHOOSING:
@@ -134,6 +142,10 @@ def _device(site: CallSite) -> tuple[ast.expr, str | None]:
                 case [ast.Constant(value=0)]:
                     return node.args[0], "cuda:0"
         candidates += node.args[:1]
+    elif site.name == _SETS:
+        match node.args:
+            case [ast.Constant(value=0)]:
+                return node.args[0], "cuda:0"
     elif site.name == "torch.device" and len(node.args) == 1:
         candidates += node.args[:1]
     for candidate in candidates:
@@ -176,7 +188,7 @@ def _fix(model: Model, module: Module, site: CallSite, node: ast.expr, device: s
     advice = "Use the local rank's device"
     if device != "cuda:0":
         return Fix(Applicability.DISPLAY, "Call `torch.cuda.set_device(local_rank)` first")
-    if site.method == "cuda":
+    if site.method == "cuda" or site.name == _SETS:
         code = "$rank_info().local_rank"
     elif isinstance(node, ast.Call):
         code = f'{ast.unparse(node.func)}("cuda", $rank_info().local_rank)'

@@ -41,6 +41,12 @@ def accelerated(x):
     return accelerator.gather(x)
 
 
+def first_for_all(model):
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(rank_info().local_rank)  # expect: DL503
+    return DDP(model)
+
+
 # Correct
 
 
@@ -68,3 +74,8 @@ def current_of_the_process(x):
 def on_the_cpu(x):
     dist.all_reduce(x)
     return x.to("cpu")
+
+
+def chosen_for_one_process(model):
+    torch.cuda.set_device(0)
+    return model.cuda()

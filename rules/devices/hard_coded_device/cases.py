@@ -40,6 +40,12 @@ def accelerated(x):
     return accelerator.gather(x)
 
 
+def first_for_all(model):
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(0)  # expect: DL503
+    return DDP(model)
+
+
 # Correct
 
 
@@ -67,3 +73,8 @@ def current_of_the_process(x):
 def on_the_cpu(x):
     dist.all_reduce(x)
     return x.to("cpu")
+
+
+def chosen_for_one_process(model):
+    torch.cuda.set_device(0)
+    return model.cuda()

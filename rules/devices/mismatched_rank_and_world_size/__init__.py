@@ -57,8 +57,8 @@ from distlint.analysis.interpreter.ranks import WORLD_SIZE
 from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.environment import Use, accesses, statements
-from distlint.analysis.program.syntax import target_names
-from distlint.analysis.questions.launched import on_one_machine, started_with
+from distlint.analysis.program.syntax import spawned_index, target_names
+from distlint.analysis.questions.launched import on_one_machine
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.ranks import ENVIRONMENT
 from distlint.rule import Status
@@ -133,7 +133,7 @@ def _is_local(site: CallSite, rank: ast.expr, size: ast.expr) -> bool:
 
 def _is_index(site: CallSite, rank: ast.Name, size: ast.expr) -> bool:
     """Whether `mp.spawn` passes the rank, and the world size is that of a machine times their number."""
-    if started_with(site.function) != rank.id:
+    if spawned_index(site.function) != rank.id:
         return False
     match size:
         case ast.BinOp(left=left, op=ast.Mult(), right=right):

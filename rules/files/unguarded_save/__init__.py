@@ -5,7 +5,7 @@ Reports a write to one path that rank 0 and other ranks perform together: `torch
 `save_pretrained`, `json.dump`, `numpy.save`, `open(path, "w")`, a download without a lock, and the like.
 The program itself must show that several ranks come there: the function performs a collective, tests the
 rank elsewhere, is a method that a trainer calls on every rank, or is called by such code under no test
-of the rank.
+of the rank. Also a write that the other ranks make of the same path on the other arm of a test of the rank.
 
 Silent where the rank, a temporary name or this rank's data goes into the path, where one rank goes first
 (`main_process_first`, `if rank != 0: barrier()` … `if rank == 0: barrier()`, a context manager of the
@@ -68,7 +68,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Variance
-from distlint.analysis.model import evidence, place_of, span_of
+from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.sections import in_turn
 from distlint.edits import Replace
@@ -82,6 +82,8 @@ from distlint.repairs.premises import (
     ranked_callers,
 )
 from distlint.rule import Status
+
+from .either_way import either_way
 
 if TYPE_CHECKING:
     from distlint.analysis.live.joint_entry import JointEntry
@@ -135,6 +137,17 @@ def check(model: Model) -> Iterator[Finding]:
             place_of(module, node),
             evidence(joint_entry),
             fix,
+        )
+    for other, main in either_way(model):
+        yield Finding(
+            CODE,
+            NAME,
+            Severity.ERROR if _is_state(other) else Severity.WARNING,
+            f"the other ranks write `{other.text}` at the same time as rank 0 does, and what is left of the "
+            "file is whatever they happened to write last. Drop this arm.",
+            place_of(other.site.module, other.site.node),
+            (related(main.site.module, main.site.node, "rank 0 writes it here"),),
+            Fix(Applicability.DISPLAY, "Drop this arm"),
         )
 
 

@@ -148,6 +148,14 @@ class StepTraces(TrainerCallback):
         save(state, os.path.join(self.folder, name))  # expect: DL301
 
 
+def on_both_arms(model, path):
+    dist.barrier()
+    if dist.get_rank() == 0:
+        torch.save(model.module.state_dict(), path)
+    else:
+        torch.save(model.state_dict(), path)  # expect: DL301
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -389,3 +397,20 @@ def from_a_registry(registry, config, model):
     dist.barrier()
     trainer = registry[config.name](model)
     trainer.save_pretrained("final")
+
+
+def another_file_on_each_arm(model, path):
+    dist.barrier()
+    if dist.get_rank() == 0:
+        torch.save(model.state_dict(), path)
+    else:
+        torch.save(model.state_dict(), f"{path}.{dist.get_rank()}")
+
+
+def without_ranks_on_the_other_arm(model, path, distributed):
+    dist.barrier()
+    if distributed:
+        if dist.get_rank() == 0:
+            torch.save(model.module.state_dict(), path)
+    elif dist.get_world_size() == 1:
+        torch.save(model.state_dict(), path)

@@ -183,6 +183,15 @@ def in_training(model, optimizer, data, args):
         print(f"{losses.average:.3f}")  # expect: DL601
 
 
+def parts_of_a_batch(model, data, validation):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, DataLoader(data))
+    for batch in loader:
+        tokens, mask = [part.long() for part in batch["parts"]]
+        val_loss = model(tokens, mask).loss
+        accelerator.log({"val/loss": val_loss})  # expect: DL601
+
+
 # Correct
 
 

@@ -1,8 +1,8 @@
 """A model in DistributedDataParallel is trained from a loader that gives every rank the whole data set.
 
 ## What it does
-Finds a function that wraps a model in DDP or FSDP and trains it in a loop over a plain `DataLoader`: no
-sampler, nothing in the data set that depends on the rank, no framework that would split it. Also finds a
+Finds a function that wraps a model in DDP or FSDP and trains it in a loop over a plain `DataLoader`, also of
+a stream: no sampler, nothing in the data set that depends on the rank, no framework that would split it. Also finds a
 `DistributedSampler` in whose variable a plain sampler is put before anything has used it.
 
 ## Why it is bad
@@ -30,7 +30,7 @@ Shown only: batch size, learning rate and epoch length mean something else after
 
 ## Known limits
 Wrapping, loader and loop have to stand in one function. Silent where the data set is iterable or sharded by
-its name, where the file mentions a distributed sampler or seeds each rank differently, and where the loader
+its name, except for a stream of `datasets` that nothing splits by node, where the file mentions a distributed sampler or seeds each rank differently, and where the loader
 goes into another call before the loop. A sampler counts as replaced where the next statement of the block
 that names the variable assigns it a plain sampler of torch.
 
@@ -55,7 +55,7 @@ from distlint.analysis.questions.seeding import makes_ranks_differ
 from distlint.analysis.questions.training import sent_backward
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts, randomness
-from distlint.nodes import walk
+from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ LITERALS = (b"DistributedSampler",)
 _WRAPS = frozenset({"ddp", "fsdp1", "fsdp2"})
 _LOADER = "torch.utils.data.DataLoader"
 _SPLIT = ("sampler", "batch_sampler")
+_DIVIDED_WORDS = ("split_dataset_by_node", "shard", "rank", "skip")
 _SHARDED_WORDS = ("iter", "stream", "shard", "rank", "webdataset", "split_dataset_by_node")
 
 
@@ -92,19 +93,21 @@ def check(model: Model) -> Iterator[Finding]:
             wrap = _wrap(model, site.function)
             loop = _loop(site.function, site.node)
             if wrap is not None and loop is not None:
+                advice = "Give each its part with `DistributedSampler`"
+                if _is_stream(site):
+                    advice = "Give each its part with `datasets.distributed.split_dataset_by_node`"
                 yield Finding(
                     CODE,
                     NAME,
                     SEVERITY,
                     "every rank goes through the whole data set: the ranks repeat one another's "
-                    "work, and eight take as long for an epoch as one. Give each its part with "
-                    "`DistributedSampler`.",
+                    f"work, and eight take as long for an epoch as one. {advice}.",
                     place_of(module, site.node),
                     (
                         related(module, wrap.node, "several ranks train this model"),
                         related(module, loop, "each rank sees every sample here"),
                     ),
-                    Fix(Applicability.DISPLAY, "Give each rank its part with `DistributedSampler`"),
+                    Fix(Applicability.DISPLAY, advice),
                 )
 
 
@@ -178,7 +181,39 @@ def _is_split(site: CallSite) -> bool:
     nodes = [node]
     if isinstance(node, ast.Name):
         nodes += assignments(site.function).get(node.id, [])
+    if _is_stream(site):
+        return False
     return any(word in ast.unparse(n).lower() for n in nodes for word in _SHARDED_WORDS)
+
+
+def _is_stream(site: CallSite) -> bool:
+    """Whether the data set is a stream of `datasets`, which nothing divides between ranks by itself.
+
+    The workers of a loader share its shards; ranks do only after `split_dataset_by_node` (datasets issue 3423).
+    """
+    node = site.argument_node(0, "dataset")
+    if node is None:
+        return False
+    assigned = assignments(site.function)
+    made = [
+        node,
+        *(v for n in walk(node) if isinstance(n, ast.Name) for v in assigned.get(n.id, [])),
+    ]
+    if any(word in ast.unparse(v).lower() for v in made for word in _DIVIDED_WORDS):
+        return False
+    return any(_streams(part) for v in made for part in walk(v))
+
+
+def _streams(node: ast.AST) -> bool:
+    """Whether a node is `load_dataset(…, streaming=True)`."""
+    return (
+        isinstance(node, ast.Call)
+        and last_name(node.func) == "load_dataset"
+        and any(
+            k.arg == "streaming" and isinstance(k.value, ast.Constant) and k.value.value is True
+            for k in node.keywords
+        )
+    )
 
 
 def _wrap(model: Model, function: Function) -> CallSite | None:

@@ -3,6 +3,8 @@
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
+from datasets import load_dataset
+from datasets.distributed import split_dataset_by_node
 from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader, Subset
@@ -28,7 +30,27 @@ def sharded(model, data, optimizer):
         print(step)
 
 
+def of_a_stream(model, optimizer, tokenize):
+    data = load_dataset("c4", split="train", streaming=True)
+    data = data.map(tokenize)
+    loader = DataLoader(data.with_format("torch"), batch_size=8)  # expect: DL404
+    model = DDP(model)
+    for batch in loader:
+        model(batch).sum().backward()
+        optimizer.step()
+
+
 # Correct
+
+
+def of_a_divided_stream(model, optimizer):
+    data = load_dataset("c4", split="train", streaming=True)
+    data = split_dataset_by_node(data, dist.get_rank(), dist.get_world_size())
+    loader = DataLoader(data, batch_size=8)
+    model = DDP(model)
+    for batch in loader:
+        model(batch).sum().backward()
+        optimizer.step()
 
 
 def one_process(model, data):

@@ -2,9 +2,10 @@
 
 ## What it does
 Finds splits and shuffles that all ranks have to make alike, seeded by the rank: the `seed` of a
-`DistributedSampler`, `random_split` and `train_test_split` with a seed or generator of the rank or after a
+`DistributedSampler`, which may not come from the clock either, `random_split` and `train_test_split` with a seed or generator of the rank or after a
 seed of the rank, and `dataset.shuffle(seed=seed + rank)` in front of what gives each rank its part. Also
-`random.shuffle` in the constructor of a data set where nothing is seeded before a `Trainer` is made.
+`random.shuffle` in the constructor of a data set where nothing is seeded before a `Trainer` is made, and
+`train_test_split` without a seed in a program that seeds nothing.
 
 ## Why it is bad
 Each rank cuts another permutation. With a `DistributedSampler` the parts overlap: samples are seen twice in
@@ -49,7 +50,7 @@ from distlint.nodes import walk
 from distlint.rule import Status
 
 from .repair import repaired
-from .unseeded import unseeded_shuffles
+from .unseeded import unseeded_shuffles, unseeded_splits
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -98,6 +99,14 @@ def check(model: Model) -> Iterator[Finding]:
                 place_of(module, node),
                 (related(module, trainer, "seeds the ranks alike, too late for the shuffle"),),
             )
+        for call in unseeded_splits(model, module):
+            yield Finding(
+                CODE,
+                NAME,
+                Severity.WARNING,
+                f"nothing is seeded: {_LEAK}. Give it a seed.",
+                place_of(module, call.site.node),
+            )
 
 
 def _sampler(module: Module, call: CallGroup) -> Finding | None:
@@ -105,7 +114,9 @@ def _sampler(module: Module, call: CallGroup) -> Finding | None:
     if row is None or not row.distributed or not row.seed_keyword:
         return None
     node = call.site.argument_node(None, row.seed_keyword)
-    if not _of_rank(call.site.keywords.get(row.seed_keyword)) or _takes_rank_off(call.site, node):
+    seed = call.site.keywords.get(row.seed_keyword)
+    own = seed is not None and (_of_rank(seed) or "clock" in seed.tags)
+    if not own or _takes_rank_off(call.site, node):
         return None
     return _finding(module, call.site, _OVERLAP, node)
 

@@ -1,5 +1,7 @@
 """Splits and shuffles, alike on all ranks and not."""
 
+import time
+
 import torch
 import torch.distributed as dist
 from distlint.runtime import generator
@@ -56,7 +58,24 @@ def held_out(data):
     return parts["train"], parts["test"]
 
 
+def sampled_by_the_clock(data):
+    dist.init_process_group()
+    seed = int(time.time())
+    return DistributedSampler(data, shuffle=True, seed=seed)  # expect: DL405
+
+
+def sampled_by_clock_and_rank(data):
+    seed = int(time.time()) * (dist.get_rank() + 1)
+    return DistributedSampler(data, shuffle=True, seed=seed)  # expect: DL405
+
+
 # Correct
+
+
+def sampled_by_the_clock_of_rank_0(data):
+    seed = [int(time.time())]
+    dist.broadcast_object_list(seed)
+    return DistributedSampler(data, shuffle=True, seed=seed[0])
 
 
 def sampled_alike(data, seed):
@@ -94,3 +113,10 @@ def on_one(data, seed):
 def split_by_default(data):
     train, test = random_split(data, [0.9, 0.1])
     return DistributedSampler(train), test
+
+
+def sampled_by_a_setting(data, args):
+    dist.init_process_group()
+    started = time.time()
+    sampler = DistributedSampler(data, shuffle=True, seed=args.seed)
+    return sampler, started

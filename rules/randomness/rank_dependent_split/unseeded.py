@@ -1,4 +1,4 @@
-"""Shuffles in the constructors of data sets, before anything is seeded."""
+"""Shuffles in the constructors of data sets, and splits, before anything is seeded."""
 
 from __future__ import annotations
 
@@ -11,12 +11,22 @@ from distlint.knowledge import facts
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
-    from distlint.analysis.model import Model
+    from distlint.analysis.model import CallGroup, Model
     from distlint.analysis.program.definitions import Module
 
 _SHUFFLES: Final = ("random.shuffle", "numpy.random.shuffle")
 _DATA_SET: Final = "torch.utils.data.Dataset"
 _SEED_LATER: Final = "transformers.Trainer"
+_DIVIDES: Final = (
+    "accelerate.Accelerator.prepare",
+    "torch.nn.parallel.DistributedDataParallel",
+    "torch.utils.data.DistributedSampler",
+    "deepspeed.initialize",
+)
+_SPLIT: Final = "train_test_split"
+_SPLIT_SEEDS: Final = frozenset(
+    {"seed", "random_state", "generator", "generators", "shuffle", None}
+)
 _WORDS: Final = ("seed", "determin")
 
 
@@ -41,6 +51,27 @@ def unseeded_shuffles(model: Model, module: Module) -> Iterator[tuple[ast.Call, 
     ]
     if trainers and shuffles and not any(_seeds(m) for m in model.program.modules.values()):
         yield from ((node, trainers[0]) for node in shuffles)
+
+
+def unseeded_splits(model: Model, module: Module) -> Iterator[CallGroup]:
+    """The splits that each rank makes by itself, in a program that seeds nothing.
+
+    scikit-learn and datasets draw from NumPy's global generator, which each process starts differently;
+    `random_split` draws from torch's, which starts alike (torch 2.13.0, `default_rng_seed_val`).
+    """
+    if _SPLIT not in module.source.text or not _has_ranks(model, module):
+        return
+    for call in model.calls(f".{_SPLIT}", module=module):
+        words = {k.arg for k in call.site.node.keywords}
+        if call.guarded_by_rank or words & _SPLIT_SEEDS or call.site.callee is not None:
+            continue
+        if not any(_seeds(m) for m in model.program.modules.values()):
+            yield call
+
+
+def _has_ranks(model: Model, module: Module) -> bool:
+    """Whether several ranks divide data in a file."""
+    return any(True for _ in model.calls(*_DIVIDES, module=module))
 
 
 def _is_trainer(model: Model, module: Module, node: ast.Call) -> bool:

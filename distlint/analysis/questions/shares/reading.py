@@ -25,6 +25,11 @@ def unpacked(value: Held, length: int) -> tuple[Held, ...] | None:
     if not found:
         # Of a list that was put together one by one, nobody knows which is which: BLIP 056a169
         # data/__init__.py:84, loaders of which the first alone has a sampler.
+        each = value.element
+        if each is not None and each.kind is not Kind.LOADER and not value.ways:
+            # A comprehension makes them all alike: sd-scripts library/strategy_sdxl.py:186,
+            # `tokens1, tokens2 = tokens` of `[ids.to(device) for ids in batch["input_ids_list"]]`.
+            return (each,) * length
         mixed = value.ways or value.items is not None or value.kind is Kind.PLAIN
         return (UNKNOWN,) * length if mixed and value.part is not Part.ALIKE else None
     return joined(found).items
