@@ -85,6 +85,18 @@ dist.destroy_process_group()
 """
 
 
+@pytest.mark.slow
+def test_the_sample_of_the_page(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/commands/run.md").read_text()
+    script = page.partition("says nothing for ten minutes.\n\n```python\n")[2]
+    script = script.partition("```\n")[0]
+    (tmp_path / "train.py").write_text(script)
+    session = page.partition(f"{script}```\n```\n$ ")[2].partition("$ echo")[0]
+    command, _, report = session.split("\n", 2)
+    done = _distlint(tmp_path, *command.split()[1:])
+    assert done.returncode == 3 and report in done.stderr
+
+
 @pytest.mark.parametrize(
     "skip",
     [
