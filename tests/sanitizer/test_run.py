@@ -364,6 +364,16 @@ def test_what_differs_is_named(call: str, difference: str, tmp_path: Path) -> No
     assert (status, report["divergence"]["differences"]) == (3, [difference])
 
 
+@pytest.mark.slow
+def test_many_tensors_of_one_kind_are_counted(tmp_path: Path) -> None:
+    body = "dist.all_reduce_coalesced([torch.ones(8)] * 6) if r else dist.barrier()\n"
+    status, report = _run(tmp_path, body)
+    assert (status, report["ranks"][1]["operation"]["call"]) == (
+        3,
+        "all_reduce_coalesced(6 x float32[8])",
+    )
+
+
 def test_object_collectives_and_three_ranks(tmp_path: Path) -> None:
     body = """\
     gathered = [None] * 3
