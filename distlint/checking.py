@@ -755,12 +755,16 @@ def _number(
 
 
 def _judged(row: Accepted, request: Request, found: Survey, root: str) -> bool:
-    """Whether this run would have found what `row` accepts: its rule ran, and its file was looked at."""
+    """Whether this run would have found what `row` accepts: its rule ran, and its file was read."""
     if row.code not in request.selection.codes:
         return False
     path = os.path.join(root, row.path)
+    unread = {entry.file.path for entry in found.entries if entry.failure is not None}
     if os.path.exists(path):
         looked_at = (*found.entries, *found.launch)
-        return any(entry.file.path == path and entry.reported for entry in looked_at)
+        read = path not in unread
+        return read and any(entry.file.path == path and entry.reported for entry in looked_at)
+    if unread:
+        return False  # It may have been renamed to one of those.
     named = [os.path.abspath(each) for each in request.paths]
     return any(path == each or path.startswith(each.rstrip(os.sep) + os.sep) for each in named)

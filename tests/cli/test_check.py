@@ -344,6 +344,8 @@ def test_a_baseline_follows_renamed_files_and_says_what_is_stale(
     assert "no longer there" not in distlint("check", "--select", "HOUSE001").out
     (note,) = json.loads(distlint("check", "--output-format", "json").out)["notes"]
     assert "b.py:1 HOUSE002" in note
+    write(tmp_path, b="(\n")
+    assert "no longer there" not in distlint("check").out, "nobody knows what is in b.py"
 
 
 def test_a_baseline_names_files_from_the_root_wherever_it_is_written(

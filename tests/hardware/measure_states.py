@@ -15,6 +15,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
 
 WIDTH, DEPTH, VOCABULARY = 64, 8, 128
 PARAMETERS = WIDTH * WIDTH * DEPTH
@@ -75,9 +76,15 @@ def measure_torch(strategy: str, precision: str) -> dict[str, int]:
             if precision == "mixed"
             else MixedPrecisionPolicy()
         )
+        # HSDP: shards within groups of half the ranks, and the two groups hold copies.
+        halves = (2, dist.get_world_size() // 2)
+        if strategy == "hsdp":
+            mesh = init_device_mesh("cpu", halves, mesh_dim_names=("copies", "shards"))
+        else:
+            mesh = init_device_mesh("cpu", (dist.get_world_size(),))
         for layer in model.layers:  # type: ignore[union-attr]
-            fully_shard(layer, mp_policy=policy)
-        fully_shard(model, mp_policy=policy)
+            fully_shard(layer, mesh=mesh, mp_policy=policy)
+        fully_shard(model, mesh=mesh, mp_policy=policy)
     optimizer = torch.optim.Adam(model.parameters())
     for _ in range(3):  # DDP rebuilds its buckets after the first backward
         optimizer.zero_grad(set_to_none=False)
@@ -154,6 +161,17 @@ def measure_unsharded(strategy: str, precision: str) -> dict[str, int]:
     return {"after_forward": after_forward, "in_backward": most}
 
 
+def measure_tensor_parallel(folder: str) -> dict[str, int]:
+    """Bytes of the weights that a rank holds of a model which transformers divides by its own plan.
+
+    By elements: on the CPU a part of the rows is a view of the file's tensor, and a copy on a GPU.
+    """
+    from transformers import AutoModelForCausalLM
+
+    model = AutoModelForCausalLM.from_pretrained(folder, tp_plan="auto", dtype=torch.float32)
+    return {"weights": sum(local(p).numel() * p.element_size() for p in model.parameters())}
+
+
 def measure_deepspeed(stage: int, precision: str) -> dict[str, int]:
     """Every tensor of a kilobyte or more that is alive after backward, by what it must be.
 
@@ -207,8 +225,12 @@ def main() -> None:
         measured = measure_deepspeed(int(strategy.removeprefix("zero")), precision)
     else:
         dist.init_process_group("gloo")
-        measure = measure_unsharded if what == "unsharded" else measure_torch
-        measured = measure(strategy, precision)
+        if what == "tensor-parallel":
+            measured = measure_tensor_parallel(strategy)
+        elif what == "unsharded":
+            measured = measure_unsharded(strategy, precision)
+        else:
+            measured = measure_torch(strategy, precision)
     if dist.get_rank() == 0:
         print(json.dumps({"parameters": PARAMETERS, **measured}), flush=True)
     dist.barrier()

@@ -23,9 +23,11 @@ _RANKS = 2
 _LIMIT_S = 180
 
 
-def _measured(strategy: str, precision: str, what: str = "states") -> dict[str, int]:
+def _measured(
+    strategy: str, precision: str, what: str = "states", ranks: int = _RANKS
+) -> dict[str, int]:
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    command += ["--nproc-per-node", str(_RANKS), str(_SCRIPT), what, strategy, precision]
+    command += ["--nproc-per-node", str(ranks), str(_SCRIPT), what, strategy, precision]
     done = subprocess.run(
         command,
         capture_output=True,
@@ -63,6 +65,41 @@ def test_torch_keeps_what_the_plan_says(strategy: str, precision: str) -> None:
     assert measured["gradients"] == planned.gradients
     assert measured["optimizer"] == planned.optimizer
     assert measured["buckets"] == planned.buckets
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("precision", ["mixed", "bf16"])
+def test_hsdp_keeps_what_the_plan_says(precision: str) -> None:
+    """Two groups of two ranks: each rank has half."""
+    measured = _measured("hsdp", precision, ranks=4)
+    shape = Shape(layers=8, hidden=64, heads=1, vocabulary=0, block_parameters=64 * 64)
+    whole, kind = measured["parameters"], Precision(precision)
+    row = next(s for s in STRATEGIES if s.key == "hsdp")
+    planned = usage_of(row, Request(whole, shape, 4, 1 << 30, kind, shard_group=2))
+    states = (measured["weights"], measured["gradients"], measured["optimizer"])
+    assert states == (planned.weights, planned.gradients, planned.optimizer)
+
+
+@pytest.mark.slow
+def test_tensor_parallel_ranks_keep_what_the_plan_says(tmp_path: Path) -> None:
+    """A model saved by transformers, and divided by it over two ranks."""
+    import transformers
+
+    config = transformers.LlamaConfig(
+        hidden_size=64,
+        intermediate_size=176,
+        num_hidden_layers=3,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        vocab_size=500,
+    )
+    transformers.LlamaForCausalLM(config).save_pretrained(tmp_path)
+    measured = _measured(str(tmp_path), "fp32", "tensor-parallel")
+    command = [sys.executable, "-m", "distlint", "plan", "--config", str(tmp_path), "--json"]
+    command += ["--tp", "2", "--gpus", "2", "--memory", "80GB", "--precision", "fp32"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_LIMIT_S)
+    rows = {row["strategy"]: row for row in json.loads(done.stdout)["strategies"]}
+    assert measured["weights"] == rows["ddp-bucket-view"]["usage"]["weights"]
 
 
 @pytest.mark.parametrize(

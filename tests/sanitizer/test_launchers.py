@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -34,10 +35,12 @@ if __name__ == "__main__":
     started.join()
     assert started.exitcode == 0
     dist.init_process_group("gloo")
-    main(sys.argv[1])
+    main(sys.argv[-1])  # deepspeed puts its --local_rank in front
 """
 TORCHRUN = ("torchrun", "--", "--nproc-per-node", "2")
 ACCELERATE = ("accelerate", "--", "--multi_gpu", "--num_processes", "2")
+DEEPSPEED = ("deepspeed", "--", "--num_gpus", "2")
+WITHOUT = importlib.util.find_spec("deepspeed") is None
 
 
 def _run(
@@ -62,7 +65,18 @@ def test_a_sitecustomize_of_the_user_still_runs(tmp_path: Path) -> None:
     assert all((tmp_path / f"{rank}.seen").exists() for rank in range(2))
 
 
-@pytest.mark.parametrize("launcher", [TORCHRUN, ACCELERATE], ids=lambda launcher: launcher[0])
+@pytest.mark.parametrize(
+    "launcher",
+    [
+        pytest.param(TORCHRUN, id="torchrun"),
+        pytest.param(ACCELERATE, id="accelerate"),
+        pytest.param(
+            DEEPSPEED,
+            id="deepspeed",
+            marks=[pytest.mark.slow, pytest.mark.skipif(WITHOUT, reason="needs DeepSpeed")],
+        ),
+    ],
+)
 def test_a_divergence_under_a_launcher(launcher: tuple[str, ...], tmp_path: Path) -> None:
     done = _run(tmp_path, "--json", "--launcher", *launcher, "train.py", "diverge")
     report = json.loads(done.stdout)

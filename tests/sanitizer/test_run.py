@@ -85,6 +85,18 @@ dist.destroy_process_group()
 """
 
 
+@pytest.mark.slow
+def test_the_sample_of_the_page(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/commands/run.md").read_text()
+    script = page.partition("says nothing for ten minutes.\n\n```python\n")[2]
+    script = script.partition("```\n")[0]
+    (tmp_path / "train.py").write_text(script)
+    session = page.partition(f"{script}```\n```\n$ ")[2].partition("$ echo")[0]
+    command, _, report = session.split("\n", 2)
+    done = _distlint(tmp_path, *command.split()[1:])
+    assert done.returncode == 3 and report in done.stderr
+
+
 @pytest.mark.parametrize(
     "skip",
     [
@@ -360,6 +372,16 @@ DIFFERENCES = [
 def test_what_differs_is_named(call: str, difference: str, tmp_path: Path) -> None:
     status, report = _run(tmp_path, f"x = torch.ones(2, 3)\n{call}\n")
     assert (status, report["divergence"]["differences"]) == (3, [difference])
+
+
+@pytest.mark.slow
+def test_many_tensors_of_one_kind_are_counted(tmp_path: Path) -> None:
+    body = "dist.all_reduce_coalesced([torch.ones(8)] * 6) if r else dist.barrier()\n"
+    status, report = _run(tmp_path, body)
+    assert (status, report["ranks"][1]["operation"]["call"]) == (
+        3,
+        "all_reduce_coalesced(6 x float32[8])",
+    )
 
 
 @pytest.mark.slow

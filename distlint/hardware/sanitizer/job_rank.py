@@ -154,10 +154,10 @@ class _Teller(threading.Thread):
 
     def _tell_idle(self) -> None:
         """Also that the process is there at all: the watcher counts on hearing this."""
+        idle = self._idle.idle([os.getpid()])  # It wants to be asked often.
         if (now := time.monotonic()) - self._said_idle >= _BEAT:
             self._said_idle = now
-            told = {"kind": "idle", "idle": self._idle.idle([os.getpid()])}
-            self._side.tell(json.dumps(told) + "\n")
+            self._side.tell(json.dumps({"kind": "idle", "idle": idle}) + "\n")
 
     def _obey(self) -> None:
         match self._side.hear():

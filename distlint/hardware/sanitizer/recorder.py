@@ -339,7 +339,9 @@ def _called_by_autograd(frame: FrameType | None) -> bool:
 
 
 def _shown(tensors: Iterable[torch.Tensor]) -> str:
-    """Dtypes and shapes, at most four: ``float32[4, 8], …``."""
+    """Dtypes and shapes, at most four: ``float32[4, 8], …``; of many alike ``16 x float32[8]``."""
     listed = list(tensors)
+    if len(listed) > 4 and len({(t.dtype, t.shape) for t in listed}) == 1:
+        return f"{len(listed)} x {dtype_text(listed[0])}{list(listed[0].shape)}"
     parts = [f"{dtype_text(t)}{list(t.shape)}" for t in listed[:4]]
     return ", ".join([*parts, f"… {len(listed)} tensors"] if len(listed) > 4 else parts)

@@ -196,7 +196,7 @@ class _Supervision:
         """Where each rank is, as it says now, and what it did last."""
         self._ask()
         self._note_latest()
-        return [child.state for child in self._children]
+        return sorted((child.state for child in self._children), key=lambda state: state.rank)
 
     def _note_latest(self) -> None:
         for child in self._children:

@@ -34,10 +34,9 @@ def render(verification: Verification, style: Style, width: int, verbose: bool) 
         codes = ", ".join(verification.rules_without_proof)
         lines += _wrapped(f"rules without a proof: {codes}", width)
     if verification.proofs_left_out:
-        lines += _wrapped(
-            f"left out, as they run on the other backend: {len(verification.proofs_left_out)} proofs",
-            width,
-        )
+        left = len(verification.proofs_left_out)
+        proofs = f"{left} proof{'s' * (left != 1)}"
+        lines += _wrapped(f"left out, as they run on the other backend: {proofs}", width)
     counts = Counter(row.status for row in verification.outcomes)
     summary = ", ".join(f"{counts[status]} {status.value}" for status in Status)
     return "\n".join([*lines, "", f"{summary} in {verification.seconds:.0f} s"])
