@@ -204,6 +204,8 @@ class _Bench:
             path: data for request in requests for path, data in request.overlays.items()
         }
         self._now: dict[str, bytes] = dict(self._given)
+        self._attempts: dict[frozenset[str], _Attempt] = {}
+        """What came of fixes that were carried out together, by the names of their findings."""
         self._originals: dict[str, bytes] = {}
 
     # -- files
@@ -261,6 +263,7 @@ class _Bench:
 
     def keep(self, attempt: _Attempt) -> None:
         """Go on from what an attempt made of the files."""
+        self._attempts.clear()
         self._now.update(attempt.changed)
         same = self._own is self._wide
         self._own = attempt.trial if same else self._own.with_files(attempt.changed)
@@ -310,6 +313,11 @@ class _Bench:
             for offer in idle:
                 self._refuse([offer], f"{offer.fix.code} is found as before")
             return self._without_harmful(rest, harms) if harms else rest
+        # As a rule harm shows where a fix changed something: one attempt without those tells.
+        for near in (_nearest(offers, harms), _in_files_of(offers, harms)):
+            rest = [offer for offer in offers if offer not in near]
+            if near and rest and not self._attempt(rest).harms:
+                return self._halved(rest, near, harms)
         quiet = [offer for offer in offers if not offer.meets]
         if quiet and len(quiet) < len(offers) and not self._attempt(quiet).harms:
             return self._halved(quiet, [offer for offer in offers if offer.meets], harms)
@@ -338,6 +346,12 @@ class _Bench:
 
     def _attempt(self, offers: Sequence[_Offer]) -> _Attempt:
         """Carry out the fixes that can be, all or none of the edits of each, and look what comes of it."""
+        names = frozenset(offer.name for offer in offers)
+        if names not in self._attempts:
+            self._attempts[names] = self._carried_out(offers)
+        return self._attempts[names]
+
+    def _carried_out(self, offers: Sequence[_Offer]) -> _Attempt:
         by_file: dict[str, list[_Offer]] = {}
         for offer in offers:
             by_file.setdefault(offer.shown, []).append(offer)
@@ -374,6 +388,21 @@ class _Bench:
                 reason = f"the fix of {skip.fix.code} failed: {skip.reason}; please report it"
                 self._problems.append(Problem(where, reason))
         self._refuse(offers, skip.reason)
+
+
+def _in_files_of(offers: Sequence[_Offer], harms: Sequence[Harm]) -> list[_Offer]:
+    """The offers for the files in which harm shows."""
+    return [offer for offer in offers if any(offer.shown == harm.path for harm in harms)]
+
+
+def _nearest(offers: Sequence[_Offer], harms: Sequence[Harm]) -> list[_Offer]:
+    """For each harm the offer for its file that is closest."""
+    found: list[_Offer] = []
+    for harm in harms:
+        beside = [offer for offer in offers if offer.shown == harm.path and harm.line]
+        if beside:
+            found.append(min(beside, key=lambda offer: abs(offer.fix.line - harm.line)))
+    return list(dict.fromkeys(found))
 
 
 def _in_script(data: bytes, fixes: Sequence[FixRequest]) -> FixResult:

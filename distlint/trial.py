@@ -38,6 +38,8 @@ class Harm:
     text: str
     left: Finding | None = None
     """The finding whose fix was carried out and that is still there."""
+    line: int = 0
+    """Where it shows, as the lines were numbered before; 0 for a file as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +149,8 @@ def _harm(finding: Finding, fixed: Sequence[Finding], regions: _Regions) -> Harm
         left = next((each for each in fixed if _subject(each) == _subject(finding)), None)
     path, code, (line, _) = region
     if left is not None:
-        return Harm(path, f"{code} is found as before", left)
-    return Harm(path, f"with it, {code} is found at {path}:{line}")
+        return Harm(path, f"{code} is found as before", left, line)
+    return Harm(path, f"with it, {code} is found at {path}:{line}", line=line)
 
 
 def _failures(before: Report, after: Report) -> Iterator[Harm]:

@@ -86,7 +86,7 @@ def _apply_groups(
     """What becomes of the file when the fixes of one group, and of no other, are applied."""
     try:
         file = read_file(data)
-        parsed_file = _Parsed(file, Tree(file.module, file.text, file.shifts))
+        parsed_file = _Parsed(file)
     except (Refused, RecursionError, TypeError) as error:
         return [_refused(data, group, error) for group in groups]
     results = []
@@ -111,12 +111,50 @@ def _refused(data: bytes, fixes: Sequence[FixRequest], error: Exception) -> FixR
     return FixResult(data, (), skipped, refusal=reason)
 
 
-@dataclass(frozen=True, slots=True)
 class _Parsed:
-    """A file as text and as a tree; no edit changes either."""
+    """A file as text and as trees, which no edit changes, and what is the same for all fixes of it."""
 
-    file: FileText
-    tree: Tree
+    def __init__(self, file: FileText) -> None:
+        self.file = file
+        self.tree = Tree(file.module, file.text, file.shifts)
+        self.ast = parsed(file.original)
+        self.names = Names(self.ast)
+        self.comments = _comments(file.original)
+        parts = _parts(self.tree.module)
+        self._codes = {id(part): file.module.code_for_node(part) for part in parts}
+        self._comments: dict[int, Counter[str]] = {}
+        written = "".join(self._codes[id(part)] for part in parts)
+        self._in_parts = written == file.text == file.original
+
+    def code(self, module: cst.Module) -> str:
+        """The text of an edited form of the file; parts that are as they were are not written again."""
+        if not self._in_parts:
+            return self.file.restored(module.code)
+        codes = (self._codes.get(id(part)) for part in _parts(module))
+        return "".join(
+            module.code_for_node(part) if code is None else code
+            for part, code in zip(_parts(module), codes, strict=True)
+        )
+
+    def comments_of(self, module: cst.Module, text: str) -> Counter[str]:
+        """The comments of an edited form of the file, whose text parses."""
+        if not self._in_parts:
+            return _comments(text)
+        found: Counter[str] = Counter()
+        for part in _parts(module):
+            code = self._codes.get(id(part))
+            if code is None:
+                found += _comments(module.code_for_node(part))
+            elif "#" in code:
+                if id(part) not in self._comments:
+                    self._comments[id(part)] = _comments(code)
+                found.update(self._comments[id(part)])
+        return found
+
+
+def _parts(module: cst.Module) -> list[cst.CSTNode]:
+    """The lines and statements that a file consists of."""
+    return [*module.header, *module.body, *module.footer]
 
 
 @dataclass(slots=True)
@@ -151,9 +189,10 @@ class _File:
     def __init__(self, whole: _Parsed, fixes: Sequence[FixRequest], runtime_module: str) -> None:
         self._file = file = whole.file
         self._fixes = fixes
+        self._parsed = whole
         self._tree = whole.tree
-        self._ast = parsed(file.original)
-        self._names = Names(self._ast)
+        self._ast = whole.ast
+        self._names = whole.names
         self._runtime_module = runtime_module
         self._needed: dict[str, Needed] = {}
         self._pieces = Pieces(file.module, self._known_as())
@@ -216,19 +255,19 @@ class _File:
         if not fixes:
             return self._file.original.encode(self._file.encoding)
         try:
-            text = rewrite(self._tree, self._plan(fixes)).code
+            module = rewrite(self._tree, self._plan(fixes))
+            text = self._parsed.code(module)
         except (cst.CSTValidationError, cst.CSTLogicError, Refused) as error:
             if "at least one space" in str(error):
                 return _UNWALKABLE
             return f"the edits do not fit into the code ({_first_line(error)})"
         except TypeError:
             return _UNWALKABLE
-        text = self._file.restored(text)
         try:
             parsed(text)
         except SyntaxError as error:
             return f"the edited file does not parse ({error.msg}, line {error.lineno})"
-        if lost := _comments(self._file.original) - _comments(text):
+        if lost := self._parsed.comments - self._parsed.comments_of(module, text):
             return f"the edited file lacks the comment `{next(iter(lost))[:60]}`"
         try:
             return text.encode(self._file.encoding)

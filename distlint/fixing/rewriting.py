@@ -335,7 +335,7 @@ class _Rewriter(cst.CSTTransformer):
                 comments.append(new.trailing_whitespace.comment)
             writer.leave(self._residue(leading, comments))
         else:
-            writer.add(new.with_changes(leading_lines=leading))
+            writer.add(new.with_changes(leading_lines=leading) if planned.before else new)
         for _ in self._closing.get(old, ()):
             writer.close()
         for line in self._lines(planned.after):
@@ -440,7 +440,10 @@ class _BlockWriter:
         self._waiting: list[cst.EmptyLine] | None = None
 
     def add(self, line: StatementLine) -> None:
-        self._frames[-1][1].append(line.with_changes(leading_lines=self._above(line.leading_lines)))
+        # What stays as it was is not copied: its text is known.
+        kept = self._waiting is None
+        above = self._above(line.leading_lines)
+        self._frames[-1][1].append(line if kept else line.with_changes(leading_lines=above))
 
     def leave(self, lines: Sequence[cst.EmptyLine]) -> None:
         self._waiting = _joined(self._waiting or [], lines)

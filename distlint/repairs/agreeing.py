@@ -11,19 +11,17 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from distlint.analysis.interpreter.ir import CallStep, Event, UnknownCall
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import Model, span_of
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.questions.sections import in_turn
 from distlint.analysis.traces.divergence import Divergence
-from distlint.analysis.traces.graph import steps_below
 from distlint.edits import Delete, Edit, Insert, Replace
 from distlint.nodes import walk
 from distlint.repairs.blocks import block_with
 from distlint.repairs.guarding import LEAVES, dedented, source
-from distlint.repairs.premises import ranked_callers
+from distlint.repairs.premises import meetings_in, ranked_callers
 
 _NAMES = ("failed", "has_failed", "failed_here")
 """What the variable may be called that says whether this rank failed."""
@@ -67,7 +65,8 @@ def agreed(model: Model, divergence: Divergence) -> tuple[Edit, ...] | None:
     if any(isinstance(part, LEAVES) for each in kept for part in walk(each)):
         return None
     handled = [each for handler in statement.handlers for each in handler.body]
-    if any(_needs_all(model, function, each) for each in (*kept, *handled)):
+    meetings = meetings_in(model, function)
+    if any(id(part) in meetings for each in (*kept, *handled) for part in walk(each)):
         return None
     handlers = _marked(statement, name, falls_through=bool(moved))
     if handlers is None or (handlers.leave is None and not moved):
@@ -112,21 +111,6 @@ def _behind(statement: ast.Try, failing: ast.Call, anchor: ast.AST) -> Sequence[
             alone = index and not any(part is failing for part in parts)
             return statement.body[index:] if alone else None
     return None
-
-
-def _needs_all(model: Model, function: Function, statement: ast.stmt) -> bool:
-    """Whether a statement performs a collective, itself or in what it calls."""
-    nodes = {id(part) for part in walk(statement)}
-    runs = model.summaries_of(function)
-    for _, run in runs.summaries() if runs is not None else ():
-        for step in steps_below(run.steps):
-            match step:
-                case Event(node=node) | UnknownCall(node=node) if id(node) in nodes:
-                    return True
-                case CallStep(node=node, summary=called) if id(node) in nodes:
-                    if called.function in model.graphs.has_events:
-                        return True
-    return False
 
 
 def _marked(statement: ast.Try, name: str, *, falls_through: bool) -> _Handlers | None:

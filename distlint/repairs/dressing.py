@@ -16,7 +16,7 @@ from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Function, Module
 from distlint.analysis.program.places import span_of
 from distlint.columns import segment
-from distlint.edits import Edit, Insert, Replace, Span, WrapInWith
+from distlint.edits import Edit, Insert, Move, Replace, Span, WrapInWith
 from distlint.findings import Applicability, Finding, Fix
 from distlint.nodes import walk
 from distlint.repairs.blocks import block_with
@@ -135,6 +135,7 @@ def dressed(model: Model, finding: Finding, style: str) -> Finding:
             continue
         place = _place(model, module, _first(edit), style)
         made = _with_own_unwrap(_with_ranks(edit, place), place)
+        made = _under_the_next_guard(made, place) or made
         if style == NATIVE and _names(made):
             native = _native(made, place)
             if native is None:
@@ -234,6 +235,22 @@ def _with_ranks(edit: Edit, place: _Place) -> Edit:
             code = code.replace(asked, answer)
     joined = re.fullmatch(r'"([^"{}\\]*)" \+ str\(([^"$]+)\)', code)
     return _with_code(edit, f'f"{joined[1]}{{{joined[2]}}}"' if joined else code)
+
+
+def _under_the_next_guard(edit: Edit, place: _Place) -> Move | None:
+    """A statement that gets a guard of its own goes under that of the next one, where it is the same.
+
+    open-instruct open_instruct/finetune.py:986: `if accelerator.is_main_process:` follows the marker's write.
+    """
+    statement = _statement(place, edit.span) if isinstance(edit, Replace) else None
+    test = re.match(r"if ([^\n]+):\n    ", _code(edit))
+    if statement is None or test is None or isinstance(statement, ast.If):
+        return None
+    block = block_with(place.function, statement) or [statement]
+    match block[block.index(statement) + 1 :]:
+        case [ast.If(test=asked, orelse=[]) as guard, *_] if ast.unparse(asked) == test[1]:
+            return Move(span_of(statement), span_of(guard.body[0]))
+    return None
 
 
 def _with_own_unwrap(edit: Edit, place: _Place) -> Edit:

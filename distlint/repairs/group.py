@@ -9,7 +9,7 @@ from distlint.analysis.interpreter.ir import CallSite
 from distlint.analysis.live.joint_entry import PROCESS_GROUP_STARTS
 from distlint.analysis.live.program import LiveProgram
 from distlint.analysis.model import Model
-from distlint.analysis.program.definitions import Function, last_name
+from distlint.analysis.program.definitions import Class, Function, last_name
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
 
@@ -110,7 +110,22 @@ def _starts(model: Model, site: CallSite, seen: set[Function]) -> bool:
     """Whether a call makes the group, by syntax where runs are not followed."""
     if site.name in _STARTS or site.name in _MADE_WHERE_NEEDED:
         return True
-    return site.callee is not None and _makes(model, site.callee, seen)
+    function = _run_by(model, site)
+    return function is not None and _makes(model, function, seen)
+
+
+def _run_by(model: Model, site: CallSite) -> Function | None:
+    """The function of the project that a call runs: of a class, its `__init__`.
+
+    F5-TTS src/f5_tts/train/finetune_cli.py:183: `Trainer(…)` makes the accelerator.
+    """
+    if site.callee is not None:
+        return site.callee
+    meaning = model.resolve(site.module, site.node.func)
+    if not isinstance(meaning, Class):
+        return None
+    own, _ = model.program.mro(meaning)
+    return next((c.methods["__init__"] for c in own if "__init__" in c.methods), None)
 
 
 def _makes(model: Model, function: Function, seen: set[Function]) -> bool:
@@ -133,7 +148,7 @@ def _made_by(model: Model, site: CallSite, seen: frozenset[Function]) -> Group:
         return Group.MADE  # without a group it raises
     if site.name in _MADE_WHERE_NEEDED:
         return Group.MAYBE
-    function = site.callee
+    function = _run_by(model, site)
     if function is None or function in seen or function.is_generator:
         return Group.UNKNOWN
     return max(

@@ -29,6 +29,13 @@ def dedented(text: str, statement: ast.stmt) -> str | None:
     return "\n".join([lines[0], *(line[statement.col_offset :] for line in lines[1:])])
 
 
+def comment_behind(text: str, statement: ast.stmt) -> str:
+    """The comment on the last line of a statement, with the spaces before it."""
+    line = text.split("\n")[(statement.end_lineno or statement.lineno) - 1]
+    comment = re.match(r"[ \t]*#.*", line.encode()[statement.end_col_offset or 0 :].decode())
+    return comment[0] if comment else ""
+
+
 def has_long_text(statement: ast.stmt) -> bool:
     """Whether a statement holds a text of several lines, which other indentation would change."""
     return any(
@@ -82,9 +89,7 @@ def statement_on_main(text: str, statement: ast.stmt, test: str) -> Replace | No
     forbidden = (*LEAVES, ast.For, ast.AsyncFor, ast.While)
     if has_long_text(statement) or any(isinstance(n, forbidden) for n in ast.walk(statement)):
         return None
-    line = text.split("\n")[(statement.end_lineno or statement.lineno) - 1]
-    comment = re.match(r"[ \t]*#.*", line.encode()[statement.end_col_offset or 0 :].decode())
-    lines = (source(text, statement) + (comment[0] if comment else "")).split("\n")
+    lines = (source(text, statement) + comment_behind(text, statement)).split("\n")
     first, rest = lines[0], [line[statement.col_offset :] for line in lines[1:]]
     body = "\n".join(f"    {line}" if line.strip() else line for line in (first, *rest))
     return Replace(span_of(statement), f"if {test}:\n{body}")

@@ -14,7 +14,7 @@ from distlint.analysis.interpreter.ir import Guard
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import Model
-from distlint.analysis.program.definitions import Function, dotted_name
+from distlint.analysis.program.definitions import Function, dotted_name, last_name
 from distlint.analysis.program.places import span_of
 from distlint.analysis.program.syntax import (
     assignments,
@@ -25,8 +25,8 @@ from distlint.analysis.traces.divergence import Divergence
 from distlint.edits import Delete, Edit, Insert, Move, Replace
 from distlint.nodes import walk
 from distlint.repairs.blocks import block_with
-from distlint.repairs.guarding import dedented, names_bound, source
-from distlint.repairs.premises import ranked_callers
+from distlint.repairs.guarding import comment_behind, dedented, names_bound, source
+from distlint.repairs.premises import meetings_in, ranked_callers
 
 _WRITERS = frozenset({"torch.save", "safetensors.torch.save_file"})
 _LOGGING = ("log", "logger", "logging", "print", "warnings", "tqdm", "rank_zero_info", "pbar")
@@ -52,10 +52,15 @@ def hoist(model: Model, divergence: Divergence) -> Hoisted | None:
         The edits. `exact` holds where all ranks come to the guard, too.
     """
     site = divergence.event.site
-    if divergence.chain or divergence.act.via or site is None or len(divergence.guards) != 1:
+    if len(divergence.guards) != 1:
         return None
     guard, function = divergence.guards[0], divergence.function
     branch = statement_with_test(function, guard.node)
+    if branch is not None and guard.exits and _may_go(model, function, branch):
+        text = f"Let all ranks go on in line {branch.lineno}: what follows needs all of them"
+        return Hoisted((Delete(span_of(branch)),), text, False)
+    if divergence.chain or divergence.act.via or site is None:
+        return None
     if branch is None or site.function is not function or not isinstance(site.node, ast.Call):
         return None
     if any(g.value.variance is Variance.RANK_LOCAL for g in site.guards):
@@ -172,7 +177,10 @@ def _out_of_branch(
     if len(block) == len(needed) + 1 and not branch.orelse:
         lines = [dedented(text, s) for s in block]
         if None not in lines:
-            whole = Replace(span_of(branch), "\n".join(line for line in lines if line))
+            written = [
+                f"{line}{comment_behind(text, s)}" for line, s in zip(lines, block, strict=True)
+            ]
+            whole = Replace(span_of(branch), "\n".join(written))
             return Hoisted((whole,), f"Call `{name}` on all ranks, outside the branch", True)
     moves = tuple(Move(span_of(s), span_of(branch), prune=True) for s in needed)
     if not before or not alone:
@@ -218,6 +226,30 @@ def _past_exit(
     moves = tuple(Move(span_of(s), span_of(branch)) for s in (*needed, statement))
     text = f"Call `{name}` before line {branch.lineno}, where ranks leave"
     return Hoisted(moves, text, not between)
+
+
+def _may_go(model: Model, function: Function, branch: ast.If) -> bool:
+    """Whether an exit of some ranks stands in front of several collectives, and of nothing for one rank alone.
+
+    With one collective behind it, that moves and the exit stays. What is done with its own hands (a call that
+    stands alone, a file) may be for one rank; a tensor that is changed in place is everybody's.
+    """
+    match branch:
+        case ast.If(body=[ast.Return(value=None | ast.Constant(value=None))], orelse=[]):
+            pass
+        case _:
+            return False
+    last = branch.end_lineno or branch.lineno
+    below = [node for node in walk(function.node) if getattr(node, "lineno", 0) > last]
+    meetings = meetings_in(model, function)
+    if sum(id(node) in meetings for node in below) < 2:
+        return False
+    alone = (n.value for n in below if isinstance(n, ast.Expr) and isinstance(n.value, ast.Call))
+    if any(not last_name(c.func).endswith("_") and id(c) not in meetings for c in alone):
+        return False
+    return not any(
+        found.function is function and found.site.node.lineno > last for found in model.file_calls
+    )
 
 
 def _saved_state(text: str, call: ast.Call, statement: ast.stmt) -> str | None:

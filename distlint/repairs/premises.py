@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from distlint.analysis.interpreter.ir import CallSite
+from distlint.analysis.interpreter.ir import CallSite, CallStep, Event, UnknownCall
 from distlint.analysis.live.joint_entry import JointEntry, ranked
 from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Function
+from distlint.analysis.traces.graph import steps_below
 from distlint.repairs.group import Group, callers_by_function, conditions_of, group_at
 
 
@@ -33,6 +34,21 @@ def ranked_callers(model: Model, function: Function) -> list[CallSite]:
             elif site.function not in seen:
                 seen.add(site.function)
                 work.append(site.function)
+    return found
+
+
+def meetings_in(model: Model, function: Function) -> set[int]:
+    """The nodes of a function, by `id`, that perform a collective or may, themselves or in what they call."""
+    runs = model.summaries_of(function)
+    found: set[int] = set()
+    for _, run in runs.summaries() if runs is not None else ():
+        for step in steps_below(run.steps):
+            match step:
+                case Event(node=node) | UnknownCall(node=node):
+                    found.add(id(node))
+                case CallStep(node=node, summary=called):
+                    if called.function in model.graphs.has_events:
+                        found.add(id(node))
     return found
 
 

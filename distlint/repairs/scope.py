@@ -308,7 +308,10 @@ def _variable_read(node: ast.expr) -> str:
 
 def _is_bound(function: Function, name: str, line: int) -> bool:
     """Whether a name has its one value wherever the code at a line runs."""
-    bindings = _bindings(function).get(name, [])
+    names = _bindings(function).get(name, [])
+    if any(isinstance(each.ctx, ast.Del) and each.lineno < line for each in names):
+        return False  # kohya-ss/sd-scripts train_db.py: `del accelerator` in front of what is left to save
+    bindings = [each for each in names if isinstance(each.ctx, ast.Store)]
     if name in function.parameters:
         return not bindings
     if len(bindings) != 1:
@@ -323,10 +326,10 @@ def _is_bound(function: Function, name: str, line: int) -> bool:
 
 @remembered
 def _bindings(function: Function) -> dict[str, list[ast.Name]]:
-    """Where a function binds each of its names."""
+    """Where a function binds each of its names, or lets go of it."""
     found: dict[str, list[ast.Name]] = {}
     for node in own_nodes(function):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
             found.setdefault(node.id, []).append(node)
     return found
 

@@ -98,7 +98,14 @@ def test_native_forms(distlint: Program, tmp_path: Path, body: str, wanted: list
 
 def test_the_runtime_where_it_is_wanted(distlint: Program, tmp_path: Path) -> None:
     assert "+    save({'a': 1}, path)" in fixed(distlint, tmp_path, SAVES, *RUNTIME)
-    assert "+    print(unwrap(model).config)" in fixed(distlint, tmp_path, UNWRAPS, *RUNTIME)
+    maybe = MADE + "    model = torch.nn.Linear(2, 2)\n    if os.environ.get('DDP'):\n"
+    maybe += "        model = DDP(model)\n    print(model.config)\n"
+    assert "+    print(unwrap(model).config)" in fixed(distlint, tmp_path, maybe, *RUNTIME)
+
+
+def test_the_way_into_ddp_is_taken_over_in_every_style(distlint: Program, tmp_path: Path) -> None:
+    written = ["-    print(model.config)", "+    print(model.module.config)"]
+    assert fixed(distlint, tmp_path, UNWRAPS, *RUNTIME) == written
 
 
 @pytest.mark.parametrize("style", [NATIVE, RUNTIME])
@@ -170,7 +177,7 @@ def test_no_fix_in_front_of_the_process_group(
 def test_auto_asks_whether_the_runtime_is_there(tmp_path: Path) -> None:
     """The tests run beside torch; a process that cannot find it stands for a hook's environment."""
     (tmp_path / "train.py").write_text(
-        HEAD + UNWRAPS + '\n\nif __name__ == "__main__":\n    main("")\n'
+        HEAD + SAVES + '\n\nif __name__ == "__main__":\n    main("")\n'
     )
     program = (
         "import importlib.util, sys\n"
@@ -193,30 +200,30 @@ def test_auto_asks_whether_the_runtime_is_there(tmp_path: Path) -> None:
         assert "Traceback" not in done.stderr, done.stderr
         return done.stdout
 
-    assert "+    print(model.module.config)" in said()
+    assert "+    if rank == 0:" in said()
     (tmp_path / "requirements-dev.txt").write_text("distlint\n")
-    assert "+    print(model.module.config)" in said()
+    assert "+    if rank == 0:" in said()
     (tmp_path / "requirements.txt").write_text("torch\ndistlint>=0.1  # fixes import it\n")
-    assert "+    print(unwrap(model).config)" in said()
+    assert "+    save({'a': 1}, path)" in said()
     (tmp_path / "requirements.txt").unlink()
     (tmp_path / "distlint.toml").write_text('runtime-module = "own.distributed"\n')
-    assert "+    print(model.module.config)" in said()
+    assert "+    if rank == 0:" in said()
     (tmp_path / "own/distributed").mkdir(parents=True)
     (tmp_path / "own/distributed/__init__.py").write_text("")
-    assert "+from own.distributed import unwrap" in said()
+    assert "+from own.distributed import save" in said()
 
 
 def test_vendor_copies_the_runtime_that_fixes_import(distlint: Program, tmp_path: Path) -> None:
     (tmp_path / "pkg").mkdir()
     (tmp_path / "pkg/__init__.py").write_text("")
     script = tmp_path / "train.py"
-    script.write_text(HEAD + UNWRAPS + '\n\nif __name__ == "__main__":\n    main("")\n')
+    script.write_text(HEAD + SAVES + '\n\nif __name__ == "__main__":\n    main("")\n')
     assert distlint("fix", "--vendor", "pkg/shared").code == 2
     assert distlint("fix", "--apply", "--vendor", "pkg/shared", *NATIVE).code == 2
     assert not (tmp_path / "pkg/shared").exists()
     result = distlint("fix", "--apply", "--vendor", "pkg/shared")
-    assert "from pkg.shared import unwrap\n" in script.read_text()
-    assert (tmp_path / "pkg/shared/wrapping.py").is_file()
+    assert "from pkg.shared import save\n" in script.read_text()
+    assert (tmp_path / "pkg/shared/saving.py").is_file()
     assert 'runtime-module = "pkg.shared"' in result.err
     distlint("fix", "--apply", "--vendor", "pkg/other")
     assert not (tmp_path / "pkg/other").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from pathlib import Path
 
@@ -125,8 +126,10 @@ from distlint.rule import Status
 
 CODE, NAME, SEVERITY, STATUS = "{code}", "name-{word}", Severity.ERROR, Status.STABLE
 LITERALS = (b"{word}",)
+LOOKS = []
 
 def check(model):
+    LOOKS.append(model)
     for module in model.modules:
         for node in ast.walk(module.source.tree):
             if isinstance(node, ast.Name) and node.id == "{word}":
@@ -177,3 +180,20 @@ def test_one_bad_fix_among_many_is_found(distlint: Program, tmp_path: Path) -> N
     )
     assert "a.py:8: the fix of REN004 is not offered: REN004 is found as before" in result.err
     assert "Applied 8 fixes in 2 files." in result.err
+
+
+@pytest.mark.usefixtures("renaming")
+def test_few_looks_find_the_bad_fix_among_many(distlint: Program, tmp_path: Path) -> None:
+    looks = importlib.import_module("renaming_rules.delta").LOOKS
+    code = tmp_path / "code"
+    code.mkdir()
+    lines = [f"x{number} = alpha" for number in range(64)]
+    lines[40] = "x40 = delta"
+    (code / "a.py").write_text("\n".join(lines) + "\n")
+    looks.clear()
+    result = distlint("fix", "--apply", "--no-cache", "--select", "REN", cwd=code)
+    assert "a.py:41: the fix of REN002 is not offered" in result.err
+    assert "Applied 63 fixes in 1 file." in result.err
+    # With the selected rules as the file is and as it becomes; with all stable ones as it is, with all fixes,
+    # and without the one where the harm shows. Halving took 17.
+    assert len(looks) == 5

@@ -152,15 +152,23 @@ def under_condition(call: CallSite | None, site: AttributeSite, *, of_launch: bo
     if call is None:
         return False
     always = site.receiver.wraps[-1].always
-    held = {(ast.unparse(g.node), g.taken) for g in site.guards}
+    held = {(_flag(g.node), g.taken) for g in site.guards}
     return any(
         not g.exits
-        and (ast.unparse(g.node), g.taken) not in held
+        and (_flag(g.node), g.taken) not in held
         and not (of_launch and _names_choice(g.node))
         # `world_size > 1` is decided where several processes are followed; one process takes the other arm.
         and not (always and g.value.truthiness() is None)
         for g in call.guards
     )
+
+
+def _flag(test: ast.expr) -> str:
+    """A condition as written; an argument and the attribute of the same name that keeps it are one flag.
+
+    stylegan2-pytorch lpips/dist_model.py:98: `if use_gpu:` around the wrap, `if self.use_gpu:` at the read.
+    """
+    return ast.unparse(test).removeprefix("self.")
 
 
 def _names_choice(test: ast.expr) -> bool:

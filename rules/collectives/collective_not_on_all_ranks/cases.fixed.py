@@ -18,6 +18,21 @@ from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
 # --- bugs -----------------------------------------------------------------------------------------
 
 
+def statistics_behind_an_exit(codebook, counts, sums):
+    dist.all_reduce(counts)  # expect: DL101
+    dist.all_reduce(sums)  # expect: DL101
+    codebook.counts.mul_(0.99).add_(counts)
+    codebook.sums.mul_(0.99).add_(sums)
+
+
+def statistics_that_one_rank_prints(codebook, counts, sums):
+    dist.all_reduce(counts)  # expect: DL101
+    dist.all_reduce(sums)  # expect: DL101
+    if dist.get_rank() != 0:
+        return
+    print(counts, sums)  # of one rank: the exit stays
+
+
 def barrier_first(model, path):
     accelerator = Accelerator()
     # Everybody has to be done.
@@ -34,8 +49,7 @@ def barrier_last(model, path):
 
 
 def only_the_barrier():
-    # expect: DL101
-    dist.barrier()
+    dist.barrier()  # expect: DL101
 
 
 def result_used(model, metrics, accelerator):
@@ -76,8 +90,7 @@ def nested(self, stats):
 
 def one_of_two_conditions(use_deepspeed):
     accelerator = Accelerator()
-    # expect: DL101
-    accelerator.wait_for_everyone()
+    accelerator.wait_for_everyone()  # expect: DL101
 
 
 def every_so_often(step, every):
@@ -158,8 +171,7 @@ def ends_the_process(x):
 
 def engine(model, path):
     model_engine, _, _, _ = deepspeed.initialize(model=model)
-    # expect: DL101
-    model_engine.save_checkpoint(path)
+    model_engine.save_checkpoint(path)  # expect: DL101
 
 
 def fsdp_state(model, path):

@@ -18,6 +18,23 @@ from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
 # --- bugs -----------------------------------------------------------------------------------------
 
 
+def statistics_behind_an_exit(codebook, counts, sums):
+    if dist.get_rank() != 0:
+        return
+    dist.all_reduce(counts)  # expect: DL101
+    dist.all_reduce(sums)  # expect: DL101
+    codebook.counts.mul_(0.99).add_(counts)
+    codebook.sums.mul_(0.99).add_(sums)
+
+
+def statistics_that_one_rank_prints(codebook, counts, sums):
+    if dist.get_rank() != 0:
+        return
+    dist.all_reduce(counts)  # expect: DL101
+    dist.all_reduce(sums)  # expect: DL101
+    print(counts, sums)  # of one rank: the exit stays
+
+
 def barrier_first(model, path):
     accelerator = Accelerator()
     if accelerator.is_main_process:

@@ -51,6 +51,21 @@ def makes_room_for_a_folder(path: Path):
     path.mkdir(parents=True, exist_ok=True)
 
 
+class Prepares:
+    def __init__(self, model):
+        self.accelerator = Accelerator()
+        self.model = self.accelerator.prepare(model)
+
+
+def copies_before_there_is_a_group(model, start, path):
+    # F5-TTS 2ae2c9b src/f5_tts/train/finetune_cli.py:149: the trainer makes the group.
+    if not os.path.isfile(path):
+        shutil.copy2(start, path)  # expect: DL305
+    prepared = Prepares(model)
+    prepared.accelerator.wait_for_everyone()
+    return prepared
+
+
 def with_comments(out):
     dist.barrier()
     if not os.path.exists(out):

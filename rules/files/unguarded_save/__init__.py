@@ -239,11 +239,29 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
     guarded = guarding.statement_on_main(text, statement, "$rank_info().rank == 0")
     if guarded is None or guarding.names_bound(statement) & used:
         return None
-    if found.path is not None and guarding.written_after(site.function.node, statement, found.path):
+    if found.path is not None and _is_needed_below(model, found, statement, found.path):
         # The others do not wait, and would read what is not there yet
         # (nemo-toolkit 3.0.0 nemo/collections/tts/g2p/models/ctc.py:140: the vocabulary).
         return None
     return Fix(Applicability.UNSAFE, "Let rank 0 alone write it", (guarded,))
+
+
+def _is_needed_below(model: Model, found: FileCall, statement: ast.stmt, path: ast.expr) -> bool:
+    """Whether the path is written again below: here, or where a caller gives it.
+
+    CosyVoice ace7c47 cosyvoice/cli/model.py:84: `convert_onnx_to_trt(path, …)`, then `open(path, "rb")`.
+    """
+    function = found.function
+    if guarding.written_after(function.node, statement, path):
+        return True
+    if not isinstance(path, ast.Name) or path.id not in function.parameters:
+        return False
+    position = function.parameters.index(path.id)
+    for site in model.callers.get(function, ()):
+        given = site.argument_node(position, path.id) or site.argument_node(position)
+        if given is None or guarding.written_after(site.function.node, site.statement, given):
+            return True
+    return False
 
 
 def _at_the_caller(model: Model, found: FileCall) -> Fix | None:

@@ -156,6 +156,27 @@ def on_both_arms(model, path):
         torch.save(model.state_dict(), path)  # expect: DL301
 
 
+def marks_in_front_of_a_guard(accelerator: Accelerator, folder, state):
+    accelerator.wait_for_everyone()
+    if accelerator.is_main_process:
+        # open-instruct open_instruct/finetune.py:986.
+        with open(folder + "/COMPLETED", "w") as file:  # expect: DL301
+            file.write("COMPLETED")
+        torch.save(state, folder + "/last.pt")
+
+
+def converts(target, engine):
+    dist.barrier()
+    with open(target, "wb") as file:  # expect: DL301  the caller reads it
+        file.write(engine)
+
+
+def converts_and_reads(target, engine):
+    converts(target, engine)
+    with open(target, "rb") as file:
+        return file.read()
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 

@@ -113,3 +113,16 @@ def chosen_by_name(net, options):
 def tuned(net, options, several):
     net = chosen_by_name(net, options)
     return net.module.parameters() if several else None
+
+
+class Kept:
+    def __init__(self, net, use_gpu):
+        self.use_gpu = use_gpu
+        self.net = net
+        if use_gpu:
+            self.net = DDP(net)
+
+    def save(self):
+        if self.use_gpu:
+            return self.net.module.state_dict()
+        return self.net.state_dict()

@@ -22,6 +22,13 @@ def sample(model, optimizer, loader):
         accelerator.print(ids, model.config.vocab_size)  # expect: DL201
 
 
+def without_the_accelerator(model):
+    accelerator = Accelerator()
+    model = accelerator.prepare(model)
+    del accelerator
+    return model.config  # expect: DL201
+
+
 def first_of_several(model, optimizer, loader):
     model, *others, loader = Accelerator().prepare(model, optimizer, loader)
     print(model.config, loader.dataset, others)  # expect: DL201
