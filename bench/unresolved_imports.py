@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from distlint.project.imports import Imports, written_imports
+from distlint.project.imports import Imports, as_written, written_imports
 
 
 def main() -> int:
@@ -50,7 +50,7 @@ def imports_of(tree: Path) -> Iterator[tuple[Path, str, bool]]:
             syntax = ast.parse(text)
         except (SyntaxError, ValueError):
             continue
-        meant = imports.meant(str(path), syntax, text)
+        meant = imports.meant(str(path), *as_written(str(path), syntax, text))
         seen: dict[tuple[int, str], bool] = {}
         for written in written_imports(syntax):
             dots, module, _ = written

@@ -12,9 +12,8 @@ from distlint.columns import split_lines
 from distlint.nodes import last_name
 from distlint.project.cache import FileFacts
 from distlint.project.files import ProjectFile
-from distlint.project.imports import Written, is_script, written_imports
+from distlint.project.imports import Written, as_written
 from distlint.project.reading import Unreadable, check_size, parse, python_text
-from distlint.project.search_path import added_folders
 
 Answer = TypeVar("Answer")
 Others = ParamSpec("Others")
@@ -158,13 +157,9 @@ def touches_files_or_draws(entry: Entry) -> bool:
 
 
 def imports_of(entry: Entry) -> list[Any]:
-    """The imports of a parsed file as written, the folders it adds to the search path, and whether it is
-    a script: what `Imports.meant` asks."""
+    """What `Imports.meant` asks of a parsed file."""
     tree = entry.parse()
-    if tree is None:
-        return [[], [], False]
-    added = list(added_folders(entry.file.path, tree)) if "sys.path" in entry.text else []
-    return [[list(each) for each in written_imports(tree)], added, is_script(entry.text)]
+    return [[], [], False] if tree is None else [*as_written(entry.file.path, tree, entry.text)]
 
 
 def callables(entry: Entry, words: Sequence[str]) -> list[list[Any]]:
