@@ -209,7 +209,9 @@ def _remembered(
         return stored
     problems = len(report.problems)
     outcome = _fresh(request, found, engine, literals, report)
-    if request.lasting and len(report.problems) == problems:  # what failed may not fail again
+    failed = len(report.problems) > problems  # it may not fail again
+    stale = any(entry.stale for entry in (*found.entries, *found.launch))
+    if request.lasting and not failed and not stale:
         request.cache.save_run(key, outcome.encode())
     _add_odd_names(request, found, outcome.findings, report)
     return outcome
@@ -280,7 +282,8 @@ class _Run:
             return stored
         problems = len(self.report.problems)
         outcome = find()
-        if len(self.report.problems) == problems:  # what failed may not fail again
+        failed = len(self.report.problems) > problems  # it may not fail again
+        if not failed and not any(entry.stale for entry in entries):
             self.answers[key] = outcome.encode()
             self.learned = True
         return outcome

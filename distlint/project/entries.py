@@ -10,7 +10,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from distlint.columns import split_lines
 from distlint.nodes import last_name
-from distlint.project.cache import FileFacts
+from distlint.project.cache import FileFacts, content_digest
 from distlint.project.files import ProjectFile
 from distlint.project.imports import Written, as_written
 from distlint.project.reading import Unreadable, check_size, parse, python_text
@@ -63,8 +63,8 @@ class Entry:
     """What is known of its content: lists, texts, numbers, by the question that they answer."""
     asked: bool = False
     """Whether `kept` has got something new."""
-    gone: bool = False
-    """Whether the file could not be opened: that says nothing of its content."""
+    stale: bool = False
+    """Whether the file is gone, or holds something else than when its hash was taken."""
 
     def read(self) -> str:
         """The text; empty, and a failure, where there is none."""
@@ -74,12 +74,13 @@ class Entry:
                 if data is None:
                     check_size(self.file.stamp[2])
                     data = read_bytes(self.file.path)
+                    self.stale = self.facts is None or content_digest(data) != self.facts.digest
                 self.text = python_text(self.file.path, data).removeprefix("\ufeff")
         except Unreadable as failure:
             self.failure = failure
         except OSError as error:
             self.failure = Unreadable(reason_of(error))
-            self.gone = True
+            self.stale = True
         return self.text
 
     def parse(self) -> ast.Module | None:
@@ -107,7 +108,7 @@ class Entry:
             known: Answer = self.kept[name]
             return known
         answer = question(self, *args, **kwargs)
-        if not self.gone:
+        if not self.stale:
             self.kept[name] = answer
             self.asked = True
         return answer

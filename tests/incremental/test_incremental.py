@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from distlint.checking import check
+from distlint.cli.inputs import Inputs, prepare
 from tests.incremental.edits import PACKAGES, copied, differences, generated, said
 
 
@@ -18,6 +20,28 @@ def test_edits_of_small_projects(seed: int, tmp_path: Path) -> None:
     generated(folder, seed)
     assert said(folder, ["."], None)  # there is something to lose
     assert not list(differences(folder, tmp_path / "cache", seed, 12))
+
+
+def test_a_file_that_is_saved_during_a_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is found in the new text is not kept as what is found in the old one."""
+    monkeypatch.chdir(tmp_path)
+    train, cache = tmp_path / "train.py", str(tmp_path / "cache")
+    right = "import torch.distributed as dist\n\ndist.init_process_group()\ndist.barrier()\n"
+    wrong = right.replace("dist.barrier()", "if dist.get_rank() == 0:\n    dist.barrier()")
+    train.write_text(right, encoding="utf-8")
+
+    def save(stage: str, done: int, total: int) -> None:
+        if (stage, done) == ("parsing", 0) and total:
+            train.write_text(wrong, encoding="utf-8")
+
+    requests = prepare(Inputs((".",), cache_dir=cache)).requests
+    for request in requests:
+        request.progress = save
+    assert check(requests).findings
+    train.write_text(right, encoding="utf-8")
+    assert not check(prepare(Inputs((".",), cache_dir=cache)).requests).findings
 
 
 @pytest.mark.slow
