@@ -46,7 +46,11 @@ PACKAGES: Mapping[str, Sequence[str]] = {
 def said(folder: Path, paths: Sequence[str], cache: Path | None) -> dict[str, Said]:
     """What a check of `paths` says, by file; what is of no file under the empty name."""
     inputs = Inputs(
-        tuple(paths), preview=True, no_cache=cache is None, cache_dir=str(cache) if cache else None
+        tuple(paths),
+        select=("ALL",),
+        preview=True,
+        no_cache=cache is None,
+        cache_dir=str(cache) if cache else None,
     )
     with _inside(folder):
         return _by_file(check(prepare(inputs).requests))
@@ -273,7 +277,10 @@ def generated(folder: Path, seed: int) -> None:
     """Write a project of small files into `folder`: a package, scripts that use it, and some that do not."""
     chance = random.Random(seed)
     names = ["sync", "steps", "files", "plain", "model"]
-    texts = {"pyproject.toml": "", "lib/__init__.py": "from .sync import wait\n"}
+    texts = {
+        chance.choice(["pyproject.toml", "README.md"]): "",
+        "lib/__init__.py": "from .sync import wait\n",
+    }
     for number, name in enumerate(names):
         others = "".join(
             f"from lib.{other} import {other}_step\n"

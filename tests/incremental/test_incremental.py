@@ -22,6 +22,21 @@ def test_edits_of_small_projects(seed: int, tmp_path: Path) -> None:
     assert not list(differences(folder, tmp_path / "cache", seed, 12))
 
 
+@pytest.mark.parametrize("top", ["pyproject.toml", "README.md", ".gitignore"])
+def test_of_a_file_alone_is_said_what_is_said_of_all(top: str, tmp_path: Path) -> None:
+    """Scripts need the packages beside them, packages the scripts that use them: wherever the project starts."""
+    generated(tmp_path, 1)
+    for name in ("pyproject.toml", "README.md"):
+        (tmp_path / name).unlink(missing_ok=True)
+    (tmp_path / top).write_text("", encoding="utf-8")
+    everything = said(tmp_path, ["."], None)
+    assert {"lib/files.py", "run_0.py"} <= everything.keys()
+    for path in sorted(tmp_path.rglob("*.py")):
+        name = path.relative_to(tmp_path).as_posix()
+        expected = {name: everything[name]} if name in everything else {}
+        assert said(tmp_path, [name], None) == expected
+
+
 def test_a_file_that_is_saved_during_a_check(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
