@@ -32,15 +32,16 @@ Said = list[object]
 PACKAGES: Mapping[str, Sequence[str]] = {
     "accelerate": ("state.py", "optimizer.py", "scheduler.py", "test_utils/scripts"),
     "transformers": (
+        "trainer.py",
+        "trainer_utils.py",
         "trainer_pt_utils.py",
         "integrations/fsdp.py",
-        "integrations/tensor_parallel.py",
     ),
     "peft": ("tuners/lora", "utils/save_and_load.py"),
-    "torch": ("distributed/checkpoint", "distributed/optim"),
+    "torch": ("distributed/optim", "distributed/algorithms/model_averaging", "distributed/nn"),
     "torch.distributed": ("tensor/parallel", "elastic/agent", "launcher"),
 }
-"""Parts of installed packages that a check takes a fraction of a second for."""
+"""Parts of installed packages that a check takes a second for, or less."""
 
 
 def said(folder: Path, paths: Sequence[str], cache: Path | None) -> dict[str, Said]:
