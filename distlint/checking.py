@@ -32,6 +32,7 @@ from distlint.project.loading import (
     KNOWN_LIMIT,
     Progress,
     Survey,
+    first_names,
     groups_of,
     load,
     load_launch,
@@ -352,9 +353,10 @@ def let_go() -> None:
 def _of_project(run: _Run, entries: Sequence[Entry], launch: _Launch) -> Outcome:
     """The findings in loaded files, which are analysed in groups; those of no group are looked at alone."""
     outcome = Outcome()
-    tops = sorted({entry.module.partition(".")[0] for entry in entries if entry.analysed})
+    known = {entry.module.partition(".")[0] for entry in entries if entry.analysed}
     for group in groups_of(entries):
         if any(entry.reported for entry in group):
+            tops = sorted(known & first_names(group))
             found = run.answer(
                 group,
                 f"{tops} {launch.digests}" if group[0].analysed else "",

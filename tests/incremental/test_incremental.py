@@ -37,6 +37,43 @@ def test_of_a_file_alone_is_said_what_is_said_of_all(top: str, tmp_path: Path) -
         assert said(tmp_path, [name], None) == expected
 
 
+def test_only_groups_with_a_changed_file_are_analysed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    barrier = "import torch.distributed as dist\n\ndist.barrier()\n"
+    for name in ("one.py", "two.py", "tool.py"):
+        Path(name).write_text("x = 1\n" if name == "tool.py" else barrier, encoding="utf-8")
+
+    def analysed() -> int:
+        """How many groups are analysed anew."""
+        stages = []
+        requests = prepare(Inputs((".",), cache_dir="cache")).requests
+        for request in requests:
+            request.progress = lambda stage, done, total: stages.append(stage)
+        check(requests)
+        return stages.count("analysing")
+
+    def append(name: str, text: str) -> None:
+        with Path(name).open("a", encoding="utf-8") as file:
+            file.write(text)
+
+    assert analysed() == 2
+    assert analysed() == 0
+    append("two.py", "dist.barrier()\n")
+    assert analysed() == 1
+    append("tool.py", "y = 2\n")
+    assert analysed() == 0
+    append("three.py", barrier)
+    assert analysed() == 1
+    append("one.py", "import two\n")
+    assert analysed() == 1
+    append("two.py", "dist.barrier()\n")
+    assert analysed() == 1
+    Path("one.py").unlink()
+    assert analysed() == 1  # `two` stands alone again
+
+
 def test_a_file_that_is_saved_during_a_check(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -65,4 +102,4 @@ def test_edits_of_installed_packages(package: str, tmp_path: Path) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
     copied(package, PACKAGES[package], folder)
-    assert not list(differences(folder, tmp_path / "cache", 1, 10))
+    assert not list(differences(folder, tmp_path / "cache", 1, 6))
