@@ -567,18 +567,25 @@ def _of_model(
     """What the selected rules find in files that belong together, on what is reported."""
     shown = {module.path for module in model.modules}
     rules = request.selection.rules
+    root = os.path.abspath(request.settings.root)
+
+    @functools.cache
+    def in_test(path: str) -> bool:
+        below = os.path.relpath(os.path.abspath(path_of(path)), root).replace(os.sep, "/")
+        return _TEST_FILE.search(below.rpartition("../")[2]) is not None
+
     for number, rule in enumerate(rules):
         if request.progress:
             request.progress(f"checking {rule.code}", number, len(rules))
         for each in _run_rule(rule, model, sources, report, style):
-            finding = _as_in_a_test(each) if _TEST_FILE.search(each.place.path) else each
+            finding = _as_in_a_test(each) if in_test(each.place.path) else each
             place = finding.place.path
             if place in shown and request.selection.reports(finding.code, finding.severity):
                 yield finding
 
 
-_TEST_FILE: Final = re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$")
-"""The files that pytest collects."""
+_TEST_FILE: Final = re.compile(r"(?:^|/)(?:tests?/|(?:test_[^/]*|[^/]*_test|conftest)\.py$)")
+"""The files that pytest collects, and what lies in folders of tests: paths below the root of the settings."""
 
 
 def _as_in_a_test(finding: Finding) -> Finding:

@@ -93,13 +93,17 @@ def repair(
     return result
 
 
-def each_alone(report: Report, requests: Sequence[Request]) -> dict[str, tuple[Replacement, ...]]:
+def each_alone(
+    report: Report, requests: Sequence[Request], *, only: Container[str] | None = None
+) -> dict[str, tuple[Replacement, ...]]:
     """What the fix of each finding changes when it is the only one, by the finding's fingerprint.
 
     `requests` are those whose check gave `report`. Findings whose fix cannot be carried out, or does not
-    stand its trial, are left out; in `report` such a fix is shown only.
+    stand its trial, are left out; in `report` such a fix is shown only. `only` are the fingerprints of the
+    findings whose fixes are tried; without it, all are.
     """
     bench = _Bench(requests, report)
+    bench.only = only
     offers = bench.offers(lambda _: True)
     bench.vet_all(offers)
     report.findings = [_without_refused(row, bench.refused) for row in report.findings]

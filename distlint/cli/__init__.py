@@ -30,8 +30,13 @@ COMMANDS = {
     "new-rule": "Write the folder of a new rule.",
     "test-rules": "Test rules: their cases, fixes and proofs.",
     "run": "Run a script on several processes and name the first divergence.",
+    "server": "Serve an editor: findings and fixes while you type.",
 }
 """Each command lives in the module of its name, which is loaded when the command is called."""
+
+
+HIDDEN = frozenset({"watch-job"})
+"""Commands that only distlint itself calls."""
 
 
 class LazyGroup(click.Group):
@@ -79,7 +84,7 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        if cmd_name not in COMMANDS and cmd_name not in HIDDEN:
             return None
         name = cmd_name.replace("-", "_")
         command = getattr(importlib.import_module(f"distlint.cli.{name}"), name)

@@ -25,7 +25,9 @@ from distlint.reporting.style import style_for
     type=click.IntRange(min=1),
     help="Processes to be started on this machine. Default: the configuration's.",
 )
-@click.option("--config-file", metavar="FILE", help="accelerate's configuration to judge.")
+@click.option(
+    "--config-file", "--config", metavar="FILE", help="accelerate's configuration to judge."
+)
 @click.option("--deepspeed-config", metavar="FILE", help="A DeepSpeed JSON to judge.")
 @click.option(
     "--script", metavar="FILE", help="The training script: read, with the configuration. Not run."

@@ -154,9 +154,12 @@ class Prepared:
         )
 
 
-def prepare(inputs: Inputs) -> Prepared:
-    """What `inputs` stand for. Raises BadSetting, or click.UsageError for the options."""
-    overlays: Mapping[str, bytes] = {}
+def prepare(inputs: Inputs, unsaved: Mapping[str, bytes] | None = None) -> Prepared:
+    """What `inputs` stand for, with the bytes `unsaved` at some absolute paths.
+
+    Raises BadSetting, or click.UsageError for the options.
+    """
+    overlays: Mapping[str, bytes] = unsaved or {}
     paths = inputs.paths or (".",)
     if "-" in paths:
         if paths != ("-",):

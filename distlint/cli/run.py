@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shlex
 import signal
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -19,9 +21,10 @@ from distlint.hardware.sanitizer import (
     findings,
     flight_recorder,
     report,
+    startup,
     supervision,
 )
-from distlint.hardware.sanitizer.launcher import MODULES
+from distlint.hardware.sanitizer.launcher import MODULES, Launcher
 from distlint.hardware.sanitizer.ranks import Plan
 
 DIVERGED = 3
@@ -44,6 +47,47 @@ def _two_sizes(
     return sizes
 
 
+_WATCHING = (
+    click.option(
+        "--stall-timeout",
+        type=click.FloatRange(min=0.5),
+        default=15.0,
+        show_default=True,
+        help="Seconds after which idle ranks that all wait for one another count as stalled.",
+    ),
+    click.option(
+        "--patience",
+        type=click.FloatRange(min=1.0),
+        # NCCL's watchdog aborts after ten minutes: be first, while the stacks can still be had.
+        default=540.0,
+        show_default=True,
+        help="The same where some rank computes, sleeps or reads while others wait.",
+    ),
+    click.option(
+        "--notice",
+        type=click.FloatRange(min=0.5),
+        default=5.0,
+        show_default=True,
+        help="Seconds of waiting after which a line says who waits where.",
+    ),
+    click.option(
+        "--replicas",
+        is_flag=True,
+        help="Compare the parameters of DDP's modules on all ranks after each optimizer step.",
+    ),
+)
+
+
+_WATCHING_NAMES = frozenset({"stall_timeout", "patience", "notice", "replicas"})
+
+
+def watching(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that say how ranks are watched, whoever starts them."""
+    for option in reversed(_WATCHING):
+        command = option(command)
+    return command
+
+
 @click.command(
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
     short_help="Run a script on several processes and name the first divergence.",
@@ -55,37 +99,11 @@ def _two_sizes(
     help="Use this backend in init_process_group, whatever the script asks for.",
 )
 @click.option("-m", "as_module", is_flag=True, help="SCRIPT is a module, as with `python -m`.")
-@click.option(
-    "--stall-timeout",
-    type=click.FloatRange(min=0.5),
-    default=15.0,
-    show_default=True,
-    help="Seconds after which idle ranks that all wait for one another count as stalled.",
-)
-@click.option(
-    "--patience",
-    type=click.FloatRange(min=1.0),
-    # NCCL's watchdog aborts after ten minutes: be first, while the stacks can still be had.
-    default=540.0,
-    show_default=True,
-    help="The same where some rank computes, sleeps or reads while others wait.",
-)
-@click.option(
-    "--notice",
-    type=click.FloatRange(min=0.5),
-    default=5.0,
-    show_default=True,
-    help="Seconds of waiting after which a line says who waits where.",
-)
+@watching
 @click.option(
     "--log-dir",
     type=click.Path(file_okay=False, path_type=Path),
     help="Keep what each rank prints in this folder, as rank0.log, rank1.log, …",
-)
-@click.option(
-    "--replicas",
-    is_flag=True,
-    help="Compare the parameters of DDP's modules on all ranks after each optimizer step.",
 )
 @click.option(
     "--compare",
@@ -105,6 +123,11 @@ def _two_sizes(
     help="Run nothing: read the dumps of torch's flight recorder in this folder.",
 )
 @click.option(
+    "--environment",
+    is_flag=True,
+    help="Run nothing: print what to set to have ranks watched under any launcher.",
+)
+@click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object; the script prints to stderr."
 )
 @click.argument("script", required=False)
@@ -121,6 +144,7 @@ def run(
     compare: tuple[int, int] | None,
     launcher: str | None,
     dumps: Path | None,
+    environment: bool,
     as_json: bool,
     script: str | None,
     arguments: tuple[str, ...],
@@ -131,13 +155,18 @@ def run(
 
     Exit status: 3 when the ranks diverged or stalled, else the script's own.
     """
+    if environment:
+        if script is not None or nproc is not None:
+            raise click.UsageError("--environment runs nothing: leave out the script and -n")
+        click.echo(_environment())
+        return
     if dumps is not None:
         if script is not None or nproc is not None or compare is not None:
             raise click.UsageError("--read runs nothing: leave out the script, -n and --compare")
         result = _compared(dumps)
         if result.divergence is None and not as_json:
             click.echo(report.no_divergence(result))
-        _say(result, as_json)
+        say(result, as_json)
     if script is None:
         raise click.UsageError("Missing argument 'SCRIPT'.")
     if compare is not None and (nproc is not None or launcher is not None):
@@ -168,16 +197,17 @@ def run(
     )
     if compare is not None:
         _compare(plan, compare, as_json)
-    _say(_supervised(plan, launcher), as_json)
+    say(_supervised(plan, launcher), as_json)
 
 
 def _supervised(plan: Plan, launcher: str | None = None) -> supervision.Result:
     """Run the ranks; exits where they could not be started, or on Ctrl-C."""
     try:
         if launcher is not None:
-            result = supervision.run_launched(plan, launcher, _listener())
+            started = Launcher(launcher, plan, _watching_options())
+            result = supervision.run_launched(plan, started, listener())
         else:
-            result = supervision.run(plan, _listener())
+            result = supervision.run(plan, listener())
     except KeyboardInterrupt:
         click.echo("distlint run: interrupted; all ranks are ended", err=True)
         sys.exit(130)
@@ -187,6 +217,26 @@ def _supervised(plan: Plan, launcher: str | None = None) -> supervision.Result:
         if state.torn_down:
             click.echo(f"distlint run: {report.torn_down(state)}", err=True)
     return result
+
+
+def _watching_options() -> str:
+    """Those of the options that say how to watch which are not as they would be anyway."""
+    context = click.get_current_context()
+    words: list[str] = []
+    for option in context.command.params:
+        value = context.params.get(option.name or "")
+        if option.name in _WATCHING_NAMES and value != option.get_default(context):
+            words += [option.opts[0]] if value is True else [option.opts[0], str(value)]
+    return " ".join(words)
+
+
+def _environment() -> str:
+    """Commands for a shell."""
+    folder, options = shlex.quote(str(startup.FOLDER)), shlex.quote(_watching_options() or "1")
+    return (
+        f"export PYTHONPATH={folder}${{PYTHONPATH:+:$PYTHONPATH}}\n"
+        f"export {startup.VARIABLE}={options}"
+    )
 
 
 def _compare(plan: Plan, sizes: tuple[int, int], as_json: bool) -> NoReturn:
@@ -199,7 +249,7 @@ def _compare(plan: Plan, sizes: tuple[int, int], as_json: bool) -> NoReturn:
                 dataclasses.replace(plan, ranks=size, training=Path(folder), logs=logs_of_size)
             )
             if _status(result):
-                _say(result, as_json)
+                say(result, as_json)
             logs.append(between_runs.read(Path(folder)))
     parting = between_runs.compare(*logs)
     status = DIVERGED if parting.parted else 0
@@ -225,7 +275,7 @@ def _compared(path: Path) -> supervision.Result:
         raise CannotRun(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _say(result: supervision.Result, as_json: bool) -> None:
+def say(result: supervision.Result, as_json: bool) -> None:
     """Report on a run, with what `distlint check` says there; exits."""
     status = _status(result)
     found: list[findings.RuleFinding] = []
@@ -236,6 +286,8 @@ def _say(result: supervision.Result, as_json: bool) -> None:
             click.echo(f"distlint run: {why_not}", err=True)
     if as_json:
         click.echo(json.dumps(report.as_object(result, found, status), indent=2))
+    elif result.lost:
+        click.echo(report.LOST, err=True)
     elif result.divergence is not None or result.failed is not None:
         click.echo(report.as_text(result, found), err=True)
         if result.divergence is not None and why_not is None and not found:
@@ -243,19 +295,19 @@ def _say(result: supervision.Result, as_json: bool) -> None:
     sys.exit(status)
 
 
-def _listener() -> supervision.Listener:
+def listener() -> supervision.Listener:
     """Tells on standard error, SIGUSR1 asks; SIGTERM leaves through the regular way out."""
-    listener = supervision.Listener(
+    listening = supervision.Listener(
         waiting=lambda states, seconds: click.echo(report.waiting_text(states, seconds), err=True),
         stacks=lambda states: click.echo(report.stacks_text(states), err=True),
     )
 
     def asked(number: int, frame: FrameType | None) -> None:
-        listener.wants_stacks = True
+        listening.wants_stacks = True
 
     signal.signal(signal.SIGTERM, _terminated)
     signal.signal(signal.SIGUSR1, asked)
-    return listener
+    return listening
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:
@@ -296,6 +348,8 @@ def _check_module(name: str, who: str) -> None:
 def _status(result: supervision.Result) -> int:
     if result.divergence is not None:
         return DIVERGED
+    if result.lost:
+        return 1
     if result.launcher_status is not None:
         return (
             result.launcher_status if result.launcher_status >= 0 else 128 - result.launcher_status

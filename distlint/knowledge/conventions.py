@@ -5,6 +5,7 @@ Conventions are weak facts: they apply only where the analysis resolves nothing 
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 NAMED_RANKS: Final[dict[str, str]] = {
@@ -53,8 +54,15 @@ PARAMETER_TYPES: Final[dict[str, dict[str, str]]] = {
 
 ITEM_TYPES: Final[dict[str, str]] = {
     "transformers.TrainerCallback.**[model]": "transformers.PreTrainedModel",
+    # torch 2.13.0 torch/distributed/device_mesh.py: `mesh["dp"]` is the mesh of one dimension.
+    "torch.distributed.device_mesh.DeviceMesh[]": "torch.distributed.device_mesh.DeviceMesh",
 }
-"""Class of an item of a library's dict."""
+"""Class of an item of a library's dict, by its key; `[]` is that of every named item."""
+
+GROUP_TYPES: Final[dict[str, str]] = {
+    "init_device_mesh": "torch.distributed.device_mesh.DeviceMesh",
+}
+"""Class of what makes process groups, by the collective that makes it."""
 
 CLASS_BASES: Final[dict[str, str]] = {
     # transformers 5.23.0 and trl 1.16.0: the classes that users derive trainers from.
@@ -103,6 +111,27 @@ ALONE: Final[dict[str, tuple[str, tuple[object, ...]]]] = {
 }
 """Classes whose objects are one process's own where a keyword has one of these values, and nothing says
 how many nodes there are."""
+
+PARTS: Final[dict[str, str]] = {
+    # numpy 2.4.6 numpy/lib/_shape_base_impl.py: the first parts may have one element more.
+    "array_split": "parts",
+    # python 3.11 itertools: every n-th element.
+    "islice": "local-length",
+    # datasets 5.2.0 datasets/arrow_dataset.py: the first shards may have one row more.
+    "shard": "local-length",
+}
+"""Functions and methods that cut something into parts which may differ by an element, where the number of ranks
+(and this rank's number) is among their arguments: the tag of the part, or of the list of parts."""
+
+BACKWARD: Final = frozenset({"backward", "manual_backward", "loss_scaler"})
+"""Names of what computes gradients when it is called; `loss_scaler(loss, optimizer)` is timm's (timm 1.0.31
+timm/utils/cuda.py:20)."""
+
+LOSSES: Final = re.compile(r"loss|criterion|objective|^scale$", re.IGNORECASE)
+"""Names of functions that make a loss of what a model gives; `scaler.scale(loss)` is a loss still."""
+
+REDUCING: Final = re.compile(r"reduc|gather|averag|sync|across|mean|log|print", re.IGNORECASE)
+"""Names of functions that may give all ranks one value of a loss, or do something else with it."""
 
 UNIFORM_ATTRIBUTES: Final = frozenset(
     {"dtype", "device", "ndim", "requires_grad", "__class__", "is_cuda", "is_leaf"}

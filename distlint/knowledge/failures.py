@@ -178,6 +178,9 @@ LOCAL_METHODS: dict[str, LocalValue] = {
 }
 """By method name, for receivers of unknown type."""
 
+NOT_FINITE: frozenset[str] = frozenset({"isnan", "isinf", "isfinite"})
+"""Questions whether a number is one, of whatever library."""
+
 FAILURES: dict[str, str] = {
     # Network: what one rank cannot reach, the others may.
     "urllib.request.urlopen": "network",

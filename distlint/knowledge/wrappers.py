@@ -725,6 +725,10 @@ PREPARED_ATTRIBUTES: frozenset[str] = _names(
 (torch 2.13.0 torch/utils/data/dataloader.py, torch/optim/optimizer.py, torch/optim/lr_scheduler.py;
 accelerate 1.15.0 accelerate/data_loader.py)."""
 
+PARTS_OF_MODELS: frozenset[str] = _names("generator")
+"""Names of them that a model's part may have as well, where only models are wrapped (CosyVoice
+cosyvoice/utils/train_utils.py:148: `model.module.generator.parameters()`)."""
+
 _NOT_TRAINING = (
     "add_", "delete_", "disable_", "enable_", "from_", "generate", "get_", "gradient_checkpointing_",
     "init_", "is_", "load", "merge_", "num_", "print_", "push_", "resize_", "sample", "save",
@@ -735,5 +739,7 @@ _NOT_TRAINING = (
 def trains_nothing(method: str) -> bool:
     """Whether a method's name says that no gradient flows through its result: `save_pretrained`,
     `generate`, `resize_token_embeddings`, `get_input_embeddings` (transformers 5.23.0
-    transformers/modeling_utils.py, transformers/generation/utils.py; peft 0.21.2 peft/peft_model.py)."""
-    return method.lstrip("_").startswith(_NOT_TRAINING)
+    transformers/modeling_utils.py, transformers/generation/utils.py; peft 0.21.2 peft/peft_model.py), and
+    what every module has but `forward`."""
+    of_module = method in MODULE_ATTRIBUTES and method != "forward"
+    return of_module or method.lstrip("_").startswith(_NOT_TRAINING)

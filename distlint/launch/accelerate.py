@@ -445,7 +445,7 @@ def offload(
     runtime/engine.py: only these hand the offload sections on).
     """
     if devices.get("param") in ("cpu", "nvme") and stage in ("0", "1", "2"):
-        yield severe(
+        yield mild(
             places["param"],
             f"offload of parameters with ZeRO stage {stage}",
             "only stage 3 divides parameters, so only stage 3 offloads them: no memory is saved.",

@@ -33,7 +33,8 @@ def names(values: Mapping[str, Any], *, removed: bool) -> Iterator[Defect]:
             yield severe(
                 (*section, unknown[0]),
                 f"{'.'.join(section)} has unknown {named(unknown, allowed)}",
-                "DeepSpeed allows no other key there and raises on every rank.",
+                "DeepSpeed 0.17 and later allow no other key there and raise on every rank; earlier ones never "
+                "read it.",
                 "correct or remove it.",
             )
     if not removed:

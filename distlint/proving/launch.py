@@ -19,6 +19,9 @@ from typing import BinaryIO
 _FIRST_PORT, _LAST_PORT = 20_000, 32_000
 _LOOPBACK = {"linux": "lo", "darwin": "lo0"}
 
+RANK_VARIABLES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE")
+"""What tells a process that it is a rank."""
+
 
 @dataclass(frozen=True, slots=True)
 class RankProcess:
@@ -53,14 +56,7 @@ def one_machine_environment(base: Mapping[str, str]) -> dict[str, str]:
     sets them (one, unless OMP_NUM_THREADS says otherwise). gloo over loopback, so that a host name
     that does not resolve cannot break the run.
     """
-    launcher = (
-        "RANK",
-        "LOCAL_RANK",
-        "WORLD_SIZE",
-        "LOCAL_WORLD_SIZE",
-        "MASTER_ADDR",
-        "MASTER_PORT",
-    )
+    launcher = (*RANK_VARIABLES, "MASTER_ADDR", "MASTER_PORT")
     prefixes = (
         "GROUP_",
         "ROLE_",

@@ -134,7 +134,7 @@ def dressed(model: Model, finding: Finding, style: str) -> Finding:
             edits.append(edit)
             continue
         place = _place(model, module, _first(edit), style)
-        made = _with_ranks(edit, place)
+        made = _with_own_unwrap(_with_ranks(edit, place), place)
         if style == NATIVE and _names(made):
             native = _native(made, place)
             if native is None:
@@ -234,6 +234,16 @@ def _with_ranks(edit: Edit, place: _Place) -> Edit:
             code = code.replace(asked, answer)
     joined = re.fullmatch(r'"([^"{}\\]*)" \+ str\(([^"$]+)\)', code)
     return _with_code(edit, f'f"{joined[1]}{{{joined[2]}}}"' if joined else code)
+
+
+def _with_own_unwrap(edit: Edit, place: _Place) -> Edit:
+    """The edit with the way into a wrapper that the code at the place has, where it shows which one it is."""
+    if not isinstance(edit, Replace) or _names(edit) != {"unwrap"}:
+        return edit
+    shown = _Place(
+        place.module, place.function, replace(place.scope, only_ddp=place.scope.known_ddp)
+    )
+    return replace(edit, code=_expression(edit.code, shown) or edit.code)
 
 
 def _native(edit: Edit, place: _Place) -> tuple[str, tuple[Edit, ...]] | None:

@@ -21,6 +21,22 @@ def source(text: str, node: ast.AST) -> str:
     return segment(text, node) or ast.unparse(node)
 
 
+def dedented(text: str, statement: ast.stmt) -> str | None:
+    """A statement from column 0; None where a comment or a text of several lines in it would not stay."""
+    lines = source(text, statement).split("\n")
+    if len(lines) > 1 and (any("#" in line for line in lines) or has_long_text(statement)):
+        return None
+    return "\n".join([lines[0], *(line[statement.col_offset :] for line in lines[1:])])
+
+
+def has_long_text(statement: ast.stmt) -> bool:
+    """Whether a statement holds a text of several lines, which other indentation would change."""
+    return any(
+        isinstance(node, ast.Constant | ast.JoinedStr) and node.end_lineno != node.lineno
+        for node in ast.walk(statement)
+    )
+
+
 def call_on_main(text: str, call: ast.Call, *, broadcast: bool = False) -> Replace | None:
     """`f(a, b)` becomes `run_on_main(f, a, b)`: rank 0 calls, the others wait for it.
 
@@ -63,11 +79,9 @@ def statement_on_main(text: str, statement: ast.stmt, test: str) -> Replace | No
     """
     if (statement.end_lineno or 0) - statement.lineno >= _LINES_OF_A_WRITE:
         return None
-    for node in ast.walk(statement):
-        if isinstance(node, (*LEAVES, ast.For, ast.AsyncFor, ast.While)):
-            return None
-        if isinstance(node, (ast.Constant, ast.JoinedStr)) and node.end_lineno != node.lineno:
-            return None
+    forbidden = (*LEAVES, ast.For, ast.AsyncFor, ast.While)
+    if has_long_text(statement) or any(isinstance(n, forbidden) for n in ast.walk(statement)):
+        return None
     line = text.split("\n")[(statement.end_lineno or statement.lineno) - 1]
     comment = re.match(r"[ \t]*#.*", line.encode()[statement.end_col_offset or 0 :].decode())
     lines = (source(text, statement) + (comment[0] if comment else "")).split("\n")

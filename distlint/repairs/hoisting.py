@@ -25,7 +25,7 @@ from distlint.analysis.traces.divergence import Divergence
 from distlint.edits import Delete, Edit, Insert, Move, Replace
 from distlint.nodes import walk
 from distlint.repairs.blocks import block_with
-from distlint.repairs.guarding import names_bound, source
+from distlint.repairs.guarding import dedented, names_bound, source
 from distlint.repairs.premises import ranked_callers
 
 _WRITERS = frozenset({"torch.save", "safetensors.torch.save_file"})
@@ -170,7 +170,7 @@ def _out_of_branch(
     before = [s for s in block[:index] if s not in needed]
     after = block[index + 1 :]
     if len(block) == len(needed) + 1 and not branch.orelse:
-        lines = [_dedented(text, s) for s in block]
+        lines = [dedented(text, s) for s in block]
         if None not in lines:
             whole = Replace(span_of(branch), "\n".join(line for line in lines if line))
             return Hoisted((whole,), f"Call `{name}` on all ranks, outside the branch", True)
@@ -179,7 +179,7 @@ def _out_of_branch(
         move = Move(span_of(statement), span_of(branch), prune=True)
         text_before = f"Call `{name}` before the branch, on all ranks"
         return Hoisted((*moves, move), text_before, not before)
-    code = _dedented(text, statement)
+    code = dedented(text, statement)
     if (
         branch.orelse
         or code is None
@@ -300,14 +300,6 @@ def _exits(statement: ast.stmt) -> bool:
     return any(
         isinstance(n, (ast.Return, ast.Raise, ast.Break, ast.Continue)) for n in walk(statement)
     )
-
-
-def _dedented(text: str, statement: ast.stmt) -> str | None:
-    """A statement from column 0; None where a comment inside it would be lost."""
-    lines = source(text, statement).split("\n")
-    if len(lines) > 1 and any("#" in line for line in lines):
-        return None
-    return "\n".join([lines[0], *(line[statement.col_offset :] for line in lines[1:])])
 
 
 def _names(node: ast.AST) -> set[str]:

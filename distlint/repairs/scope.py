@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from distlint.analysis.interpreter.ir import CallSite
+from distlint.analysis.interpreter.ir import AttributeSite, CallSite
 from distlint.analysis.interpreter.ranks import MAIN, RankClass
-from distlint.analysis.interpreter.values import Value, Wrap
+from distlint.analysis.interpreter.values import Value
 from distlint.analysis.model import Model, source_of
 from distlint.analysis.program.definitions import Function, Module, dotted_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.questions.wrapped import call_of_wrap, under_condition
 from distlint.knowledge import facts
 from distlint.nodes import walk
 from distlint.repairs.blocks import blocks
@@ -41,6 +42,8 @@ class Scope:
     """A call for which all ranks meet."""
     only_ddp: frozenset[str] = frozenset()
     """Expressions that are a model in DDP and nothing else, on every path."""
+    known_ddp: frozenset[str] = frozenset()
+    """Those of `only_ddp` that the function itself wraps, or whose `.module` the file reads elsewhere."""
 
 
 _TRAINER: Final = Scope(
@@ -91,6 +94,9 @@ _FROM_ENVIRONMENT: Final = re.compile(
 )
 """How code asks the launcher for a rank (torch 2.13.0 distributed/run.py, "Environment Variables")."""
 
+_WITH_MODULE: Final = frozenset({"ddp", "dp"})
+"""Wrappers whose `module` is the model (torch 2.13.0 nn/parallel/distributed.py, data_parallel.py)."""
+
 _Seen = dict[str, list[tuple[RankClass, Value]]]
 
 
@@ -104,16 +110,12 @@ def scope_at(model: Model, function: Function, line: int, *, with_group: bool) -
         with_group: whether `torch.distributed` may be asked anew, where the group is made.
     """
     found: dict[str, str] = {}
-    ddp: set[str] = set()
     test = _test_in_use(model, function, line)
     if test:
         found["main"] = test
     for name, values in _values(model, function, line).items():
         for fact in _facts_of(values, function.module):
             found.setdefault(fact, name)
-        if all(_is_ddp(value.wraps) for _, value in values):
-            ddp.add(name)
-    ddp |= _read_in_ddp(model, function, line)
     _add(found, _read_from_environment(function, line))
     accelerator, trainer = found.get("accelerator", ""), found.pop("trainer", "")
     _add(found, _of_framework(model, function))
@@ -127,7 +129,12 @@ def scope_at(model: Model, function: Function, line: int, *, with_group: bool) -
     if name and _is_made(model, function, line):
         found["distributed"] = name
         _add(found, {key: text.format(name) for key, text in _GROUP.items()})
-    return Scope(**found, only_ddp=frozenset(ddp))
+    ddp = _read_in_ddp(model, function, line)
+    return Scope(
+        **found,
+        only_ddp=frozenset(ddp),
+        known_ddp=frozenset(text for text, site in ddp.items() if _is_known(site, text)),
+    )
 
 
 def _add(found: dict[str, str], more: dict[str, str]) -> None:
@@ -369,23 +376,43 @@ def _answers(rank: RankClass, value: Value, kind: str) -> bool:
     )
 
 
-def _is_ddp(wraps: tuple[Wrap, ...]) -> bool:
-    return len(wraps) == 1 and wraps[0].kind == "ddp" and wraps[0].always
+def _is_ddp(model: Model, site: AttributeSite) -> bool:
+    """Whether a read is one of a model in DDP alone, however many processes there are."""
+    (wrap, *others) = site.receiver.wraps or (None,)
+    return (
+        wrap is not None
+        and not others
+        and wrap.kind in _WITH_MODULE
+        and wrap.always
+        and not under_condition(call_of_wrap(model, site), site, of_launch=True)
+    )
 
 
-def _read_in_ddp(model: Model, function: Function, line: int) -> set[str]:
-    """What every run of a function reads an attribute of at a line while it is in DDP."""
+def _read_in_ddp(model: Model, function: Function, line: int) -> dict[str, AttributeSite]:
+    """What every run of a function reads an attribute of at a line while it is in DDP, with such a read."""
     summaries = model.summaries_of(function)
     runs = [run for _, run in summaries.summaries()] if summaries is not None else []
     each = [
         {
-            ast.unparse(site.node.value): _is_ddp(site.receiver.wraps)
+            ast.unparse(site.node.value): site
             for site in run.attributes
-            if site.node.lineno == line
+            if site.node.lineno == line and _is_ddp(model, site)
         }
         for run in runs
     ]
-    return {name for name in (each[0] if each else ()) if all(read.get(name) for read in each)}
+    first = each[0] if each else {}
+    return {name: site for name, site in first.items() if all(name in read for read in each)}
+
+
+def _is_known(site: AttributeSite, text: str) -> bool:
+    """Whether the code at a read shows that the model is in DDP."""
+    wrap = site.receiver.wraps[-1]
+    return any(node is wrap.node for node in walk(site.function.node)) or any(
+        isinstance(node, ast.Attribute)
+        and node.attr == "module"
+        and ast.unparse(node.value) == text
+        for node in walk(site.module.source.tree)
+    )
 
 
 # Frameworks and the group

@@ -1,4 +1,4 @@
-"""What is found in files that pytest collects is advice, but for ranks that wait for each other."""
+"""What is found in files that pytest collects, and in folders of tests, is advice, but for ranks that wait for each other."""
 
 from __future__ import annotations
 
@@ -34,6 +34,10 @@ def meet():
         ("train_test.py", (), set()),
         ("conftest.py", (), set()),
         ("latest.py", (), {"DL301"}),
+        # nanotron 2411b02 tests/helpers/context.py: what tests share
+        ("tests/helpers/context.py", (), set()),
+        ("test/run.py", (), set()),
+        ("contests/run.py", (), {"DL301"}),
         ("test_train.py", ("--select", "DL301"), {"DL301"}),
     ],
 )
@@ -45,9 +49,23 @@ def test_a_write_of_all_ranks(
     codes: set[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / name).write_text(WRITES)
     result = CliRunner().invoke(main, ["check", "--output-format", "concise", *options, name])
     assert {code for code in ("DL301", "DL101") if code in result.output} == codes
+
+
+def test_a_checkout_below_a_folder_of_tests_is_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "tests" / "project"
+    project.mkdir(parents=True)
+    (project / "distlint.toml").write_text("")
+    (project / "train.py").write_text(WRITES)
+    for folder, name in ((project, "train.py"), (tmp_path, "tests/project/train.py")):
+        monkeypatch.chdir(folder)
+        result = CliRunner().invoke(main, ["check", "--output-format", "concise", name])
+        assert "DL301" in result.output
 
 
 def test_a_deadlock_in_a_test_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

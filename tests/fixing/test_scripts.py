@@ -20,16 +20,15 @@ RIGHT = sorted(SCRIPTS.glob("right/*.py"))
 
 
 def _marked() -> list[Any]:
-    """Each script with each step; every fourth one runs with the slow tests, the others with `-m scripts`."""
+    """Each script with each step; what runs on processes with `-m long`."""
     return [
         pytest.param(
             path,
             step,
-            marks=() if step is found_by_check else mark,
+            marks=() if step is found_by_check else pytest.mark.long,
             id=f"{path.stem}-{step.__name__}",
         )
-        for number, path in enumerate(WRONG)
-        for mark in (pytest.mark.scripts if number % 4 else pytest.mark.slow,)
+        for path in WRONG
         for step in (as_written, found_by_check, right_when_fixed)
     ]
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from pathlib import Path
 
 import pytest
-from doctor_machines import GIB, gpu, machine, said, statuses, with_config
+from doctor_machines import GIB, TORCH, gpu, machine, said, statuses, with_config
 
 from distlint.hardware.doctor.checks.devices import all_alike
 from distlint.hardware.doctor.machine import Unknown
@@ -112,3 +113,17 @@ def test_numbers_of_the_configuration_count_too() -> None:
     assert statuses(on, "cuda-device-order") == {"warn"}
     same = with_config(values, environ={"CUDA_VISIBLE_DEVICES": "0,1"})
     assert statuses(same, "cuda-device-order") == {"ok"}
+
+
+def test_a_build_without_cuda_names_all_kinds_of_gpus() -> None:
+    facts = dataclasses.replace(TORCH, cuda_build=None, cuda_available=False)
+    gpus = parse_query(ROWS + "1, GPU-cd, NVIDIA RTX 3090, 24576, 8.6, 550.54\n")
+    (_, saw), *_ = said(machine(gpus=gpus, torch=facts), "torch-build")
+    assert saw.endswith("1 x NVIDIA A100, 1 x NVIDIA RTX 3090 installed")
+
+
+def test_a_number_of_processes_below_one_is_judged_once() -> None:
+    values = {"compute_environment": "LOCAL_MACHINE", "distributed_type": "FSDP"}
+    there = with_config(values | {"num_processes": -3}, gpus=())
+    assert statuses(there, "accelerate-config") == {"error"}
+    assert statuses(there, "config-on-this-machine") == {"skipped"}

@@ -41,16 +41,16 @@ def bench() -> ModuleType:
     "name",
     [
         "LlamaForCausalLM",
-        "MixtralForCausalLM",
-        "T5ForConditionalGeneration",
+        pytest.param("MixtralForCausalLM", marks=pytest.mark.slow),
+        pytest.param("T5ForConditionalGeneration", marks=pytest.mark.slow),
         "GPT2LMHeadModel",
-        "ViTForImageClassification",
-        "BertForMaskedLM",
-        "LlavaForConditionalGeneration",
+        pytest.param("ViTForImageClassification", marks=pytest.mark.slow),
+        pytest.param("BertForMaskedLM", marks=pytest.mark.slow),
+        pytest.param("LlavaForConditionalGeneration", marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.parametrize("attention", ["sdpa", "eager"])
-@pytest.mark.parametrize("checkpointing", [False, True])
+@pytest.mark.parametrize("attention", ["sdpa", pytest.param("eager", marks=pytest.mark.long)])
+@pytest.mark.parametrize("checkpointing", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_saved_bytes_within_a_fifth(
     bench: ModuleType, name: str, attention: str, checkpointing: bool
 ) -> None:

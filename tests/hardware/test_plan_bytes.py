@@ -50,10 +50,10 @@ def _planned(strategy: str, precision: str, parameters: int) -> Usage:
     ("strategy", "precision"),
     [
         ("ddp", "fp32"),
-        ("ddp", "bf16"),
-        ("ddp-bucket-view", "mixed"),
+        pytest.param("ddp", "bf16", marks=pytest.mark.slow),
+        pytest.param("ddp-bucket-view", "mixed", marks=pytest.mark.slow),
         ("fsdp", "mixed"),
-        ("fsdp", "bf16"),
+        pytest.param("fsdp", "bf16", marks=pytest.mark.slow),
     ],
 )
 def test_torch_keeps_what_the_plan_says(strategy: str, precision: str) -> None:
@@ -67,7 +67,11 @@ def test_torch_keeps_what_the_plan_says(strategy: str, precision: str) -> None:
 
 @pytest.mark.parametrize(
     ("strategy", "precision"),
-    [("fsdp", "mixed"), ("fsdp", "fp32"), ("fsdp-shard-grad-op", "mixed")],
+    [
+        ("fsdp", "mixed"),
+        pytest.param("fsdp", "fp32", marks=pytest.mark.slow),
+        pytest.param("fsdp-shard-grad-op", "mixed", marks=pytest.mark.slow),
+    ],
 )
 def test_fsdp_gathers_what_the_plan_says(strategy: str, precision: str) -> None:
     """The root unit (embedding and head) stays unsharded after forward, its gradients to the end."""

@@ -219,3 +219,150 @@ def test_a_subclass_of_the_sampler_and_a_loop_without_for(
     assert findings_in("DL403", tmp_path, files, capsys) == [("script.py", 14)]
     files["script.py"] = BUCKETS.format(tell="loader.batch_sampler.set_epoch(epoch)")
     assert findings_in("DL403", tmp_path, files, capsys) == []
+
+
+COUNTED = """
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def build(data, rect, shuffle=False):
+    if rect and shuffle:
+        shuffle = False
+    return DataLoader(data, sampler=DistributedSampler(data, shuffle=shuffle))
+
+
+class Trainer:
+    def __init__(self, data, epochs):
+        self.epoch, self.epochs = 0, epochs
+        self.train_set = data
+        self.loader = build(data, rect=True, shuffle=True)
+
+    def run(self):
+        {loop}
+            {tell}
+            self.train_epoch()
+            {count}
+
+    def train_epoch(self):
+        for batch in self.loader:
+            batch.sum().backward()
+
+
+def main(data, args):
+    trainer = Trainer(data, args.epochs)
+    trainer.run()
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "count"),
+    [
+        ("for self.epoch in range(self.epochs):", "pass"),
+        ("while self.epoch < self.epochs:", "self.epoch += 1"),
+    ],
+)
+def test_epochs_that_an_attribute_counts(
+    loop: str, count: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def found(tell: str) -> list[tuple[str, int]]:
+        files = {"script.py": COUNTED.format(loop=loop, count=count, tell=tell)}
+        return findings_in("DL403", tmp_path, files, capsys)
+
+    assert found("pass") == [("script.py", 8)]
+    assert found("self.train_set.set_epoch(self.epoch)") == [("script.py", 8)]
+    assert found("self.loader.sampler.set_epoch(self.epoch)") == []
+
+
+def test_a_while_that_counts_no_epochs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = COUNTED.format(loop="while self.epoch < self.epochs:", count="pass", tell="pass")
+    assert findings_in("DL403", tmp_path, {"script.py": text}, capsys) == []
+
+
+ENDLESS = """
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def sampler_of(data, is_train):
+    return DistributedSampler(data, shuffle=is_train)
+
+
+def sample_data(loader):
+    {hand_out}
+
+
+class Again:
+    def __init__(self, dataloader):
+        self.dataloader = dataloader
+        self.batches = iter(dataloader)
+
+    def __next__(self):
+        try:
+            return next(self.batches)
+        except StopIteration:
+            {tell}
+            self.batches = iter(self.{again})
+        return next(self.batches)
+
+
+def train(loader, steps):
+    batches = {batches}(loader)
+    for _ in range(steps):
+        next(batches).sum().backward()
+
+
+def main(data):
+    train(DataLoader(data, sampler=sampler_of(data, is_train=True)), 1000)
+"""
+FOR_EVER = "while True:\n        for batch in loader:\n            yield batch"
+YIELDED = "while True:\n        yield from loader"
+ONCE = "for batch in loader:\n        yield batch"
+
+
+@pytest.mark.parametrize(
+    ("batches", "hand_out", "again", "tell", "lines"),
+    [
+        ("sample_data", FOR_EVER, "other", "pass", [6]),
+        ("sample_data", YIELDED, "other", "pass", [6]),
+        ("Again", ONCE, "dataloader", "pass", [6]),
+        ("sample_data", ONCE, "other", "pass", []),
+        ("sample_data", FOR_EVER, "other", "self.dataloader.sampler.set_epoch(1)", []),
+        ("Again", ONCE, "dataloader", "self.dataloader.sampler.set_epoch(1)", []),
+        ("Again", ONCE, "queue", "pass", []),
+    ],
+)
+def test_batches_that_are_handed_out_for_ever(
+    batches: str,
+    hand_out: str,
+    again: str,
+    tell: str,
+    lines: list[int],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = ENDLESS.format(batches=batches, hand_out=hand_out, again=again, tell=tell)
+    found = findings_in("DL403", tmp_path, {"script.py": text}, capsys)
+    assert [line for _, line in found] == lines
+
+
+def test_a_loop_over_other_data_than_what_is_handed_out_for_ever(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = ENDLESS.format(
+        batches="Again",
+        hand_out=ONCE,
+        again="dataloader",
+        tell="self.dataloader.sampler.set_epoch(1)",
+    )
+    text += """
+
+def optimise(rollouts, epochs):
+    for epoch in range(epochs):
+        for batch in rollouts:
+            batch.sum().backward()
+
+
+def all_of_it(data, rollouts):
+    main(data)
+    optimise(rollouts, 4)
+"""
+    assert findings_in("DL403", tmp_path, {"script.py": text}, capsys) == []

@@ -39,7 +39,7 @@ def _lines(report: dict[str, Any], path: Path) -> set[int]:
 
 @pytest.mark.parametrize(
     "path",
-    [EXAMPLE, *HANGING],
+    [EXAMPLE, HANGING[0], *(pytest.param(path, marks=pytest.mark.long) for path in HANGING[1:])],
     ids=lambda path: f"{path.parent.parent.name}/{path.parent.name}",
 )
 def test_divergence_is_where_check_reports(path: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 
 from distlint.analysis.interpreter.annotations import Annotations
 from distlint.analysis.interpreter.assignment import wrapped_parameter
-from distlint.analysis.interpreter.values import Closure, Entries, Value, Variance
+from distlint.analysis.interpreter.values import MODEL_OUTPUT, Closure, Entries, Value, Variance
 from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import (
@@ -21,7 +21,7 @@ from distlint.analysis.program.syntax import (
 from distlint.knowledge.facts import Knowledge
 from distlint.nodes import walk
 
-_LASTING: Final = frozenset({"masked", "ragged"})
+_LASTING: Final = frozenset({"masked", "ragged", MODEL_OUTPUT})
 _LITERAL_RANKS: Final = (-1, 0)
 _CONSTRUCTING: Final = frozenset({"__init__", "__call__", "forward"})
 

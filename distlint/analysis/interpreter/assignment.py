@@ -169,14 +169,13 @@ def _unpack(frame: Frame, targets: list[ast.expr], value: Value) -> None:
         for element, item in zip(targets, items, strict=False):
             assign(frame, element, item)
         return
+    first = value.entries.named if value.entries is not None and value.type is None else {}
     for index, element in enumerate(targets):
-        assign(
-            frame,
-            element,
-            Value(
-                ("item", value.key, index), UNKNOWN, value.variance, value.origin, tags=value.tags
-            ),
+        known = first.get(str(index)) if starred is None or index < starred else None
+        unknown = Value(
+            ("item", value.key, index), UNKNOWN, value.variance, value.origin, tags=value.tags
         )
+        assign(frame, element, known or unknown)
 
 
 def fill(frame: Frame, expression: ast.expr, value: Value) -> None:

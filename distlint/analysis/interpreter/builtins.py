@@ -11,6 +11,7 @@ from distlint.analysis.interpreter.libraries import external, unknown_result
 from distlint.analysis.interpreter.members import attribute_of, class_of_instance
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
+    Entries,
     Value,
     Variance,
     constant,
@@ -34,6 +35,12 @@ _COMPUTED: Final[dict[str, Callable[..., Any]]] = {
 _MAX_RANGE: Final = 16
 
 
+def _first_places(value: Value) -> Entries | None:
+    """What is known of a tuple of unknown length; of a dict, a list has the keys."""
+    known = value.entries is not None and "0" in value.entries.named
+    return value.entries if known else None
+
+
 def builtin(
     frame: Frame, node: ast.Call, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
@@ -52,6 +59,10 @@ def builtin(
                 if "world_size" in tags or variance is Variance.RANK_DEPENDENT
                 else None,
             )
+    if name == "range" and len(args) == 3 and args[0].variance is Variance.RANK_DEPENDENT:
+        # `range(rank, n, world_size)`: the first ranks may have one more.
+        tags = tags | {"local-length"}
+        return Value((name, *(a.key for a in args)), UNKNOWN, variance, origin, tags=tags)
     if name in ("list", "tuple", "sorted", "set", "frozenset", "iter", "reversed") and args:
         items = args[0].items if name in ("list", "tuple") else None
         salted = (
@@ -66,6 +77,7 @@ def builtin(
             items=items,
             truth=args[0].truth,
             wraps=args[0].wraps,
+            entries=_first_places(args[0]) if name in ("list", "tuple") else None,
         )
     if name == "len" and args and args[0].items is not None:
         return constant(len(args[0].items), variance, origin)

@@ -15,6 +15,7 @@ from distlint.analysis.interpreter.ir import (
     Summary,
 )
 from distlint.analysis.interpreter.libraries import (
+    backward,
     external,
     forward,
     hand_over,
@@ -129,6 +130,7 @@ def dispatch(
             )
         return _method(frame, node, receiver, args, keywords)
     hand_over(frame, node, [*args, *keywords.values()])
+    backward(frame, node, args, None)
     return unknown_result(frame, node, [function, *args, *keywords.values()], pure=False)
 
 

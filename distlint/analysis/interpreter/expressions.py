@@ -21,6 +21,7 @@ from distlint.analysis.interpreter.values import (
     Closure,
     Entries,
     Value,
+    Variance,
     constant,
     join,
     variance_of,
@@ -226,6 +227,7 @@ def _comprehension(
     saved = frame.variables.copy()
     first = frame.evaluate(node.generators[0].iter)
     iterables = [first]
+    chosen = False
     with frame.filling([]) as body:
         for number, generator in enumerate(node.generators):
             iterable = frame.evaluate(generator.iter) if number else first
@@ -235,6 +237,8 @@ def _comprehension(
             for test in generator.ifs:
                 value = frame.evaluate(test)
                 iterables.append(value.replace(tags=value.tags - {"bool-mask"}))
+                # `[x for i, x in enumerate(data) if i % world_size == rank]`
+                chosen |= value.variance is Variance.RANK_DEPENDENT and value.truthiness() is None
         if isinstance(node, ast.DictComp):
             key, value = frame.evaluate(node.key), frame.evaluate(node.value)
             element = join(key, value, ("element", id(node)))
@@ -244,6 +248,8 @@ def _comprehension(
     if body:
         loop_over(frame, node, first, body)
     variance, origin, tags = variance_of([*iterables, element])
+    if chosen:
+        tags = tags | {"local-length"}
     return Value(
         ("comprehension", id(node)), UNKNOWN, variance, origin, tags=tags, wraps=element.wraps
     )

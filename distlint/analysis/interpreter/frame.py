@@ -22,6 +22,7 @@ from distlint.analysis.interpreter.ranks import RANK_KINDS, RankClass
 from distlint.analysis.interpreter.scope import Scope
 from distlint.analysis.interpreter.signals import SignalWrites
 from distlint.analysis.interpreter.values import (
+    MODEL_OUTPUT,
     UNKNOWN,
     Closure,
     Origin,
@@ -32,12 +33,14 @@ from distlint.analysis.interpreter.values import (
     join,
 )
 from distlint.analysis.interpreter.variables import Variables
-from distlint.analysis.program.definitions import Class, Function, Module, dotted_name
+from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
 from distlint.analysis.program.handed import asks_rank_test
 from distlint.analysis.program.program import Program
 from distlint.knowledge import facts
 from distlint.knowledge.facts import Knowledge
+from distlint.knowledge.failures import NOT_FINITE
 from distlint.knowledge.schema import CallRow
+from distlint.nodes import walk
 
 WITHOUT_GRADIENTS: Final = ("no_grad", "inference_mode")
 
@@ -308,9 +311,20 @@ class Frame(ABC):
             and not self.scope.handling
             and last.value.variance is Variance.RANK_DEPENDENT
             and last.value.truthiness() is not None
-        )
+        ) or (last is not None and self.judges_own_loss(last.node, last.value))
         alone = self.scope.alone if kind is JumpKind.RAISE else None
         self.steps.append(Jump(kind, node, by_rank, alone))
+
+    def judges_own_loss(self, test: ast.expr, value: Value) -> bool:
+        """Whether a condition asks of this rank's loss alone whether it is a number.
+
+        Whoever raises then leaves the others in `backward()` until the launcher ends them, or the timeout does
+        (deit 7e160fe engine.py:59; sam2 2b90b9f training/trainer.py:874, one task for each GPU under srun).
+        """
+        own = value.variance is Variance.RANK_LOCAL and MODEL_OUTPUT in value.tags
+        return own and any(
+            last_name(node) in NOT_FINITE for node in walk(test) if isinstance(node, ast.Call)
+        )
 
     def yielded(self, value: Value) -> None:
         """A generator hands out a value."""

@@ -166,6 +166,9 @@ class Event:
     group: Hashable | None = None
     """None for the default group. Events of other groups are not compared."""
     site: CallSite | None = None
+    first_only: bool = False
+    """Whether of several in a row only the first waits: forwards of DDP without gradients broadcast buffers where a
+    step with gradients has come before (torch 2.13.0 torch/nn/parallel/distributed.py:1781)."""
 
 
 @dataclass(slots=True, eq=False)
@@ -216,7 +219,7 @@ class Jump:
     kind: JumpKind
     node: ast.AST
     by_rank: bool = False
-    """A `raise` or exit that a rank takes because of who it is: the normal end of its path."""
+    """A `raise` or exit that a rank takes because of who it is, the normal end of its path, or of its own loss."""
     alone: Guard | None = None
     """Of a `raise` in a handler: the condition on the rank under which its whole `try` stands."""
 

@@ -16,9 +16,57 @@ from distlint.analysis.interpreter.values import (
     Variance,
     variance_of,
 )
+from distlint.analysis.program.definitions import Function, last_name
+from distlint.analysis.program.syntax import assignments
+from distlint.nodes import walk
 
 UNEVEN: Final = frozenset({"ragged", "set-order", "local-length", "rank-part"})
 """Tags of values over which ranks iterate a different number of times, or in another order."""
+
+_MAX_NAMES: Final = 16
+
+
+def with_own_length(iterable: Value) -> Value | None:
+    """A value over which ranks iterate a different number of times, or in another order, as a rank's own."""
+    if not iterable.tags & UNEVEN or iterable.variance is Variance.UNIFORM:
+        return None
+    if iterable.variance is Variance.RANK_DEPENDENT and "local-length" in iterable.tags:
+        return iterable.replace(variance=Variance.RANK_LOCAL)
+    return iterable
+
+
+def rounded_up(function: Function, part: ast.expr) -> bool:
+    """Whether the bounds of a slice come from a division that rounds up: then the last rank has fewer.
+
+    DALLE2-pytorch dalle2_pytorch/dataloaders/prior_loader.py:114 (`ceil`), BLIP utils.py:179 (`// n + 1`).
+    """
+    known = assignments(function)
+    work, seen = [part], set[str]()
+    for expression in work:
+        for node in walk(expression):
+            if _rounds_up(node):
+                return True
+            if isinstance(node, ast.Name) and node.id not in seen and len(seen) < _MAX_NAMES:
+                seen.add(node.id)
+                work += known.get(node.id, ())
+    return False
+
+
+def _rounds_up(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(func=func):
+            return last_name(func) == "ceil"
+        case ast.BinOp(
+            left=ast.BinOp(op=ast.FloorDiv()), op=ast.Add(), right=ast.Constant(value=1)
+        ):
+            return True
+        case ast.UnaryOp(op=ast.USub(), operand=ast.BinOp(op=ast.FloorDiv())):
+            return True
+        case ast.BinOp(
+            left=ast.BinOp(op=ast.Sub(), right=ast.Constant(value=1)), op=ast.FloorDiv()
+        ):
+            return True  # (n + size - 1) // size
+    return False
 
 
 def element_of(iterable: Value, target: ast.AST) -> Value:
@@ -43,7 +91,7 @@ def element_of(iterable: Value, target: ast.AST) -> Value:
         UNKNOWN,
         variance,
         origin,
-        tags=iterable.tags - {"world_size", "bool-mask"},
+        tags=iterable.tags - {"world_size", "bool-mask", "local-length"},
         # A list of wrapped models: any other iterable that `prepare()` gave back is a loader.
         wraps=iterable.wraps if _is_comprehension(iterable) else (),
     )
@@ -56,7 +104,5 @@ def _is_comprehension(value: Value) -> bool:
 def loop_over(frame: Frame, node: ast.AST, iterable: Value, body: list[Step]) -> None:
     """A comprehension whose element has steps."""
     key = ("for", id(node), iterable.key)
-    local = (
-        iterable if iterable.variance is Variance.RANK_LOCAL and iterable.tags & UNEVEN else None
-    )
+    local = with_own_length(iterable)
     frame.steps.append(Loop(node, key, local, body, [], volatile={key}))

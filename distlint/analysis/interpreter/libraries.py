@@ -19,20 +19,23 @@ from distlint.analysis.interpreter.ir import (
     MayRaise,
     UnknownCall,
 )
+from distlint.analysis.interpreter.iteration import UNEVEN
 from distlint.analysis.interpreter.members import environment
 from distlint.analysis.interpreter.signature import bind, with_bound
 from distlint.analysis.interpreter.values import (
     AGREED,
+    MODEL_OUTPUT,
     NO_TAGS,
     UNKNOWN,
     Closure,
+    Entries,
     Partial,
     Value,
     Variance,
     constant,
     variance_of,
 )
-from distlint.analysis.program.definitions import Class, Module, dotted_name
+from distlint.analysis.program.definitions import Class, Module, dotted_name, last_name
 from distlint.knowledge import conventions, facts, failures, hooks, ranks
 from distlint.knowledge.schema import CallRow, Effect
 
@@ -68,6 +71,8 @@ def external(
     for row in rows:
         outcome = _perform(frame, site, row, args)
         result = outcome if result is None else result
+    if not rows:
+        backward(frame, node, [*args, *([receiver] if receiver is not None else [])], site)
     failure = (failures.METHOD_FAILURES if by_name else failures.FAILURES).get(
         name.removeprefix(".")
     )
@@ -81,12 +86,17 @@ def external(
             variance, origin, tags = variance_of(inputs)
             # Objects made from the rank are not themselves what ranks decide by, but they carry it (paths).
             type_ = None if _is_alone(name, keywords) else name
+            drops = keywords.get("drop_last")
+            if drops is not None and drops.truthiness() is True:
+                tags = tags - UNEVEN  # a part of a batch more or less makes no turn
             result = Value(("instance", id(node)), UNKNOWN, variance, origin, type=type_, tags=tags)
         else:
             if by_name and (receiver is None or receiver.variance is not Variance.RANK_LOCAL):
                 result = unknown_result(frame, node, inputs, pure=False)
             else:
                 result = unknown_result(frame, node, [*inputs, *([receiver] if receiver else [])])
+            if last in conventions.PARTS and _counts_ranks(name, args, keywords):
+                result.tags = result.tags | {conventions.PARTS[last]}
             if last in conventions.MASK_METHODS:
                 result.tags = result.tags | {"bool-mask"}
             elif last in conventions.SAME_MODEL_METHODS and receiver is not None and not args[1:]:
@@ -143,16 +153,42 @@ def unknown_result(frame: Frame, node: ast.AST, inputs: list[Value], *, pure: bo
     """What an unknown call returns: the same on all ranks unless an argument differs.
 
     Code that is not resolved at all (`pure` is false) may do anything with a rank's own data: it is not
-    taken to hand the difference on. What depends on the rank number does.
+    taken to hand the difference on. What depends on the rank number does, and so does what makes a loss, by
+    its name, of the outputs of a wrapped model.
     """
     variance, origin, tags = variance_of(inputs)
-    if variance is Variance.RANK_LOCAL and not pure:
+    if variance is Variance.RANK_LOCAL and not pure and not _makes_loss(node, tags):
         variance, origin, tags = variance_of(
             v for v in inputs if v.variance is Variance.RANK_DEPENDENT
         )
     return Value(
         ("call", id(node)), UNKNOWN, variance, origin, tags=tags - {"world_size", "bool-mask"}
     )
+
+
+def _counts_ranks(name: str, args: list[Value], keywords: dict[str, Value]) -> bool:
+    """Whether something is cut into as many parts as there are ranks, or this rank's part is taken.
+
+    What is cut by a method of an object of unknown class has to be given both.
+    """
+    given = [*(args if name.startswith(".") else args[1:]), *keywords.values()]
+    size = any("world_size" in value.tags for value in given)
+    rank = any(v.variance is Variance.RANK_DEPENDENT and "world_size" not in v.tags for v in given)
+    return size and (rank or name == "numpy.array_split")
+
+
+def _makes_loss(node: ast.AST, tags: frozenset[str]) -> bool:
+    """Whether a call computes a loss from what a wrapped model gave, by its name."""
+    if MODEL_OUTPUT not in tags or not isinstance(node, ast.Call):
+        return False
+    name = last_name(node.func)
+    return conventions.LOSSES.search(name) is not None and conventions.REDUCING.search(name) is None
+
+
+def backward(frame: Frame, node: ast.Call, inputs: list[Value], site: CallSite | None) -> None:
+    """A call that may compute gradients: of what a wrapped model gave, they are reduced over the ranks."""
+    if last_name(node.func) in conventions.BACKWARD and any(MODEL_OUTPUT in v.tags for v in inputs):
+        frame.steps.append(Event("backward", Layer.WRAPPED, node, frame.module, site=site))
 
 
 def hand_over(frame: Frame, node: ast.Call, inputs: list[Value], name: str = "") -> None:
@@ -268,8 +304,14 @@ def _wrapping(
             )
             for i, (value, expression) in enumerate(zip(args, node.args, strict=False))
         )
-        if any(isinstance(a, ast.Starred) for a in node.args) or not items:
+        starred = next((i for i, a in enumerate(node.args) if isinstance(a, ast.Starred)), None)
+        if starred == 0 or not items:
             return None
+        if starred is not None:
+            # `model, *optimizers = accelerator.prepare(model, *optimizers)`: the first places are known.
+            first = {str(i): value for i, value in enumerate(items[:starred])}
+            rest = Value(("rest", id(node)))
+            return Value(("call", id(node)), truth=True, entries=Entries(first, rest))
         return items[0] if len(items) == 1 else Value(("call", id(node)), items=items, truth=True)
     model = next((keywords[k] for k in wrapper.model_keywords if k in keywords), None)
     if model is None and wrapper.model_position is not None and wrapper.model_position < len(args):
@@ -305,7 +347,8 @@ def _wrapped_argument(
     """An argument of `prepare()` as it comes back: only models are wrapped."""
     key = ("prepared", id(node), index)
     if facts.is_data_or_optimizer(value.type, dotted_name(expression)):
-        return value.replace(key=key, tags=value.tags | {"prepared"})
+        # A prepared loader gives every rank as many batches.
+        return value.replace(key=key, tags=(value.tags - UNEVEN) | {"prepared"})
     return value.replace(
         key=key,
         wraps=(*value.wraps, *layers),
@@ -366,7 +409,8 @@ def _perform(frame: Frame, site: CallSite, row: CallRow, args: list[Value]) -> V
                 else None
             )
         case "group":
-            return Value(("call", id(node)), tags=frozenset({"group"}), truth=True)
+            made = conventions.GROUP_TYPES.get(row.op)
+            return Value(("call", id(node)), tags=frozenset({"group"}), truth=True, type=made)
         case "work":
             return Value(("call", id(node)), tags=frozenset({"work"}))
         case "wrapped":
@@ -399,7 +443,8 @@ def _local(
         variance, _, tags = variance_of([*([receiver] if receiver is not None else []), *args])
         if variance is not Variance.RANK_LOCAL and not tags & {"masked"}:
             return None
-    tags = (receiver.tags if receiver is not None else NO_TAGS) | {fact.tag}
+    of_model = NO_TAGS.union(*(value.tags for value in args)) & {MODEL_OUTPUT}
+    tags = (receiver.tags if receiver is not None else NO_TAGS) | {fact.tag} | of_model
     return Value(
         ("call", id(node)),
         UNKNOWN,
@@ -418,13 +463,15 @@ def forward(
     layer = Layer.WRAPPED if facts.replicates(kinds) else Layer.SHARDED
     local = layer is Layer.WRAPPED and frame.scope.without_gradients and _keeps_buffers(model)
     if facts.forward_waits(kinds) and not local:
-        frame.steps.append(Event("forward", layer, node, frame.module, site=site))
+        first_only = layer is Layer.WRAPPED and frame.scope.without_gradients
+        event = Event("forward", layer, node, frame.module, site=site, first_only=first_only)
+        frame.steps.append(event)
     result = Value(
         ("call", id(node)),
         UNKNOWN,
         Variance.RANK_LOCAL,
         frame.origin(node, "the output of this rank's batch", "tensor"),
-        tags=frozenset({"model-output"}),
+        tags=frozenset({MODEL_OUTPUT}),
     )
     site.result = result
     return result

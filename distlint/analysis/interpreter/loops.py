@@ -15,7 +15,7 @@ from distlint.analysis.interpreter.ir import (
     Loop,
     Step,
 )
-from distlint.analysis.interpreter.iteration import UNEVEN, element_of
+from distlint.analysis.interpreter.iteration import element_of, with_own_length
 from distlint.analysis.interpreter.scope import OpenLoop, Scope
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
@@ -107,9 +107,7 @@ def follow_for(frame: Frame, statement: ast.For | ast.AsyncFor) -> bool:
     if iterable.type == "generator" and iterable.receiver is not None:
         return _over_generator(frame, statement, iterable, assigned)
     key = ("for", id(statement), iterable.key)
-    loop = Loop(statement, key, None, [], [], volatile={key})
-    if iterable.variance is not Variance.UNIFORM and iterable.tags & UNEVEN:
-        loop.local = iterable
+    loop = Loop(statement, key, with_own_length(iterable), [], [], volatile={key})
     open_ = OpenLoop(statement, loop, assigned)
 
     def turn() -> None:

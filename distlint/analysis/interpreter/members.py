@@ -6,6 +6,7 @@ import ast
 from typing import Final
 
 from distlint.analysis.interpreter.frame import Frame
+from distlint.analysis.interpreter.iteration import rounded_up
 from distlint.analysis.interpreter.values import (
     AGREED,
     UNKNOWN,
@@ -241,11 +242,11 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
     elif (
         index.variance is Variance.RANK_DEPENDENT
         and isinstance(node.slice, ast.Slice)
-        and node.slice.step
+        and (node.slice.step or rounded_up(frame.function, node.slice))
     ):
-        # `names[rank::world_size]`: the first ranks may have one more.
+        # `names[rank::world_size]`: the first ranks may have one more; of chunks the last may have fewer.
         variance, tags = Variance.RANK_LOCAL, tags | {"local-length"}
-        text = f"`{ast.unparse(node)}`, of which the first ranks may have more"
+        text = f"`{ast.unparse(node)}`, of which ranks may have different numbers"
         origin = Origin(node, frame.module, text, "rank-part")
     elif (
         index.variance is Variance.RANK_DEPENDENT
@@ -253,9 +254,14 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
         and base.items is not None
     ):
         variance, origin = index.variance, index.origin
+    elif index.variance is Variance.RANK_DEPENDENT and "parts" in tags:
+        # `np.array_split(names, world_size)[rank]`
+        tags = (tags - {"parts"}) | {"local-length"}
     wraps = base.wraps if isinstance(index.const, int) or not index.known else ()
     type_ = (
-        conventions.ITEM_TYPES.get(f"{base.type}[{index.const}]")
+        conventions.ITEM_TYPES.get(
+            f"{base.type}[{index.const}]", conventions.ITEM_TYPES.get(f"{base.type}[]")
+        )
         if base.type is not None and isinstance(index.const, str)
         else None
     )

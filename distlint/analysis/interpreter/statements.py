@@ -271,6 +271,11 @@ def _assert(frame: Frame, statement: ast.Assert) -> bool:
     if test.variance is Variance.RANK_DEPENDENT and test.truthiness() is False:
         frame.leave(JumpKind.RAISE, statement)
         return False
+    if frame.judges_own_loss(statement.test, test):
+        scope = frame.scope.under(frame.guard(statement.test, test, False))
+        with frame.filling([]) as failing, frame.within(scope):
+            frame.leave(JumpKind.RAISE, statement)
+        frame.steps.append(Branch(test, statement, [], failing))
     narrow(frame, statement.test, True)
     frame.scope = frame.scope.under(frame.guard(statement.test, test, True, exits=True))
     return True

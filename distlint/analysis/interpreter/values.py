@@ -89,7 +89,7 @@ class Partial:
 class Entries:
     """What a dict holds under the text keys that code writes out: `opt["rank"] = get_rank()`.
 
-    `rest` says how all else differs between ranks.
+    Of a tuple of unknown length the first places, under their numbers. `rest` says how all else differs between ranks.
     """
 
     named: dict[str, Value]
@@ -147,6 +147,8 @@ AGREED: Final = "agreed"
 
 What is UNIFORM may just not be known to differ: a mask of it is of a length that this rank alone has.
 """
+MODEL_OUTPUT: Final = "model-output"
+"""The tag of what a wrapped model made of this rank's batch, and of losses that are computed from it."""
 NO_TAGS: Final[frozenset[str]] = frozenset()
 _AGREEMENT: Final = frozenset({AGREED})
 _TAGS: Final[dict[frozenset[str], frozenset[str]]] = {}

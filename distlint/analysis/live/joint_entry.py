@@ -30,7 +30,7 @@ from distlint.knowledge.libraries import canonical_name
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
 
-_BARRIERS: Final = frozenset({"barrier", "wait_for_everyone"})
+BARRIERS: Final = frozenset({"barrier", "wait_for_everyone"})
 PROCESS_GROUP_STARTS: Final = (
     "torch.distributed.init_process_group",
     "deepspeed.comm.init_distributed",
@@ -97,7 +97,7 @@ def joint_entries(
     on_main = _hooks_of_main(groups.values())
     for (function, family), summaries in groups.items():
         for known, why in _reasons(program, function, summaries):
-            if known in on_main:
+            if known in on_main or _may_come_alone(program, known):
                 continue
             if known is function:
                 found.setdefault((function, family), why)
@@ -240,7 +240,7 @@ def together(summaries: Together) -> list[CallSite]:
 
 def _is_collective(site: CallSite) -> bool:
     """A collective in every mode, or a project's own barrier by one of the usual names."""
-    return site.method in _BARRIERS or any(row.effect is Effect.COLLECTIVE for row in site.rows)
+    return site.method in BARRIERS or any(row.effect is Effect.COLLECTIVE for row in site.rows)
 
 
 def _always_collective(site: CallSite) -> bool:
@@ -471,6 +471,20 @@ def _hook(program: Program, function: Function) -> str | None:
         ):
             return f"{function.cls.name}.{function.name}"
     return None
+
+
+def _may_come_alone(program: Program, function: Function) -> bool:
+    """Whether a method is one that some versions of a trainer call on the writing rank only: what it asks of the
+    rank inside says nothing of who comes.
+
+    FlagEmbedding finetune/embedder/decoder_only/base/trainer.py: `_save()` asks `is_world_process_zero()` for the
+    tokenizer alone.
+    """
+    return (
+        function.cls is not None
+        and function.name in _NOT_ON_ALL
+        and facts.is_training_class(program.mro(function.cls)[1])
+    )
 
 
 def evidence(joint_entry: JointEntry) -> tuple[Related, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.environment import statements
 from distlint.analysis.program.syntax import own_nodes, target_names
-from distlint.analysis.questions.reported import goes_backward
+from distlint.analysis.questions.training import training_loops
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
@@ -41,12 +41,7 @@ _ORDERS: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 def decisions(function: Function) -> Iterator[Decision]:
     """The decisions of a function, in source order of their kinds."""
-    in_training = {
-        id(inner)
-        for n in own_nodes(function)
-        if isinstance(n, ast.For | ast.While) and goes_backward(n)
-        for inner in walk(n)
-    }
+    in_training = {id(inner) for loop in training_loops(function) for inner in walk(loop)}
     for node in own_nodes(function):
         match node:
             case ast.If():

@@ -12,6 +12,7 @@ from distlint.analysis.interpreter.ir import CallSite, Guard
 from distlint.analysis.interpreter.ranks import MAIN, NODE_MAIN, OTHER, RankClass
 from distlint.analysis.interpreter.values import Value, Variance
 from distlint.analysis.live.joint_entry import (
+    BARRIERS,
     JointEntry,
     Together,
     beside_a_collective,
@@ -24,18 +25,21 @@ from distlint.analysis.program.syntax import (
     assignments,
     default_of,
     element_names,
+    mentions_rank,
     own_nodes,
     statement_with_test,
     target_names,
 )
+from distlint.analysis.questions.launched import started_with
 from distlint.analysis.questions.paths import holds, parts_of, readable
-from distlint.knowledge import devices, sinks
+from distlint.knowledge import sinks
 from distlint.knowledge.schema import CallRow as Row
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.program.program import Program
 
 _FILES: Final = (
     Effect.WRITE,
@@ -66,7 +70,6 @@ _NOT_WHO: Final = frozenset({"num", "world", "total", "count", "lora", "src", "d
 """Words that make of a rank a count, a size or somebody else's number."""
 _HOLDERS: Final = ("_dir", "_path", "_file", "_folder", "_name")
 """Ends of names of what may hold a rank, where the assignment shows whether it does."""
-_STARTERS: Final = frozenset(name.rpartition(".")[2] for name in devices.LOCAL_INDEX_FIRST)
 _PLACEHOLDER: Final = re.compile(r"\{([^{}!:]+)[^{}]*\}|%\((\w+)\)")
 """Names in a template of `str.format` or of `%`."""
 _MAX_CALLERS: Final = 3
@@ -135,7 +138,7 @@ def file_calls(live: LiveProgram) -> list[FileCall]:
             continue
         for family, group in groups_of(summaries):
             joint_entry = live.joint_entries.get((summaries.function, family))
-            for made in _of_group(group, joint_entry):
+            for made in _of_group(live.program, group, joint_entry):
                 key = (id(made.site.node), id(made.path))
                 known = found.get(key)
                 if known is None or _worth(made) > _worth(known):
@@ -150,7 +153,9 @@ def _worth(found: FileCall) -> tuple[bool, bool, int]:
     return (found.by_several and found.joint_entry is not None, found.by_several, len(found.ranks))
 
 
-def _of_group(group: Together, joint_entry: JointEntry | None) -> Iterator[FileCall]:
+def _of_group(
+    program: Program, group: Together, joint_entry: JointEntry | None
+) -> Iterator[FileCall]:
     by_node: dict[int, list[tuple[RankClass, CallSite]]] = {}
     opened: set[int] = set()
     for rank, summary in group:
@@ -168,7 +173,7 @@ def _of_group(group: Together, joint_entry: JointEntry | None) -> Iterator[FileC
             made = [
                 (rank, site, _path_value(site, path))
                 for rank, site in sites
-                if not _left_to_others(site)
+                if not _left_to_others(program, site)
             ]
             if made and not any(_is_handle(value, path, opened) for _, _, value in made):
                 reason = joint_entry or beside_a_collective(made[0][1], group)
@@ -253,10 +258,56 @@ def _is_stream(value: Value) -> bool:
     )
 
 
-def _left_to_others(site: CallSite) -> bool:
-    """Whether an argument such as `is_main_process=` decides who writes."""
+def _left_to_others(program: Program, site: CallSite) -> bool:
+    """Whether who writes is decided elsewhere: by an argument such as `is_main_process=`, or in a method of the
+    program's own that the call may mean."""
     keyword = sinks.MAIN_PROCESS_ARGUMENTS.get(site.method)
-    return keyword is not None and keyword in site.keywords
+    if keyword is not None and keyword in site.keywords:
+        return True
+    return (
+        site.name.startswith(".")
+        and site.callee is None
+        and site.method in _writers_chosen_inside(program)
+        and _is_made_elsewhere(site)
+    )
+
+
+_MODELS: Final = ("unwrap", "prepare", "from_pretrained", "compile", "to", "cuda")
+"""How the names of calls begin, or what they are, that hand back a model."""
+
+
+def _is_made_elsewhere(site: CallSite) -> bool:
+    """Whether what a method is called on was returned by a call that says nothing of what it is."""
+    function = site.node.func
+    if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
+        return False
+    values = assignments(site.function).get(function.value.id, [])
+    return bool(values) and all(
+        isinstance(value, ast.Call) and not last_name(value.func).startswith(_MODELS)
+        for value in values
+    )
+
+
+@remembered
+def _writers_chosen_inside(program: Program) -> frozenset[str]:
+    """The methods of the program that are called like one that writes a file, and ask for the rank themselves.
+
+    trlx trlx/trainer/accelerate_base_trainer.py: `save_pretrained()` of the trainer waits for everyone, and hands
+    `is_main_process=` to the model's.
+    """
+    return frozenset(
+        name
+        for module in program.modules.values()
+        for cls in module.all_classes
+        for name, method in cls.methods.items()
+        if name in sinks.SINK_METHODS
+        and any(
+            isinstance(node, ast.Name | ast.Attribute)
+            and (mentions_rank(node) or last_name(node) in BARRIERS)
+            for statement in method.body
+            for node in walk(statement)
+        )
+    )
 
 
 def same_path(
@@ -355,23 +406,10 @@ def _computed(key: Hashable) -> set[str] | None:
 
 def _is_number(name: str, function: Function) -> bool:
     """Whether a parameter tells who the process is: by its name, its default, or how ranks start."""
-    if _counts(name) or name == _started_with(function):
+    if _counts(name) or name == started_with(function):
         return True
     default = default_of(function, name)
     return default is not None and _names_a_part(default, function)
-
-
-@remembered
-def _started_with(function: Function) -> str:
-    """The parameter in which a function that is spawned gets its number; "" where none is."""
-    for scope in (function.module.body, *function.module.all_functions):
-        for node in own_nodes(scope):
-            match node:
-                case ast.Call(args=[ast.Name(id=worker), *_]) if (
-                    worker == function.name and last_name(node.func) in _STARTERS
-                ):
-                    return function.parameters[0] if function.parameters else ""
-    return ""
 
 
 def _counts(name: str) -> bool:
@@ -457,7 +495,7 @@ def _shared(
     depth: int,
 ) -> bool:
     parameters, elements = sources_of(node, function)
-    if elements or _started_with(function) in parameters:
+    if elements or started_with(function) in parameters:
         return False
     asked = parameters - {"self", "cls"}
     sites = callers.get(function, ())

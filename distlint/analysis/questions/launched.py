@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, literals, own_nodes
+from distlint.knowledge import devices
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ _OWN_GPU: Final = re.compile(
 )
 _INDICES: Final = frozenset({"gpu", "gpu_id", "device_id", "local_rank", "rank", "gpu_index"})
 _ADDRESS: Final = re.compile(r"(?:tcp://)?(?:localhost|127\.0\.0\.1)(?::\d*)?$")
+_STARTERS: Final = frozenset(name.rpartition(".")[2] for name in devices.LOCAL_INDEX_FIRST)
 _MACHINES: Final = re.compile(r"machine_rank|node_rank|num_machines|nnodes|num_nodes|n_nodes")
 _SPAWNS: Final = ("mp.spawn", "multiprocessing.spawn", "notebook_launcher")
 _ADDRESSES: Final = ("MASTER_ADDR", "init_method", "dist_url")
@@ -143,3 +145,16 @@ def _text(target: ast.expr) -> str:
         case ast.Subscript(slice=ast.Constant(value=str() as key)):
             return key
     return dotted_name(target)
+
+
+@remembered
+def started_with(function: Function) -> str:
+    """The parameter in which a function that is spawned gets its number; "" where none is."""
+    for scope in (function.module.body, *function.module.all_functions):
+        for node in own_nodes(scope):
+            match node:
+                case ast.Call(args=[ast.Name(id=worker), *_]) if (
+                    worker == function.name and last_name(node.func) in _STARTERS
+                ):
+                    return function.parameters[0] if function.parameters else ""
+    return ""

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _PREPARES: Final = (Effect.WRITE, Effect.DELETE, Effect.CREATE_DIR, Effect.DOWNLOAD)
 _WAITS: Final = re.compile("barrier|wait|synchronize|sync_|process_first", re.IGNORECASE)
+_OF_DEVICE: Final = re.compile(r"torch\.\w+\.synchronize")
+"""Waits of a rank for its own device: `torch.cuda.synchronize()` holds no other rank."""
 _LOADS: Final = re.compile("load|read|from_pretrained|from_file|restore")
 _MAX_STEPS: Final = 600
 _MAX_DEPTH: Final = 4
@@ -115,7 +117,8 @@ class Traces:
 
 def _own(site: CallSite, child: Summary | None) -> Iterator[Step]:
     name = site.method
-    if facts.is_collective(site.rows) or _WAITS.search(name):
+    waits = _WAITS.search(name) and not _OF_DEVICE.fullmatch(site.name)
+    if waits or facts.is_collective(site.rows):
         yield Step(None, None, site)
     chosen = written_by_one(site)
     found = chosen is not None

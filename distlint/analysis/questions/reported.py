@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.syntax import assignments, own_nodes
-from distlint.analysis.questions.training import BACKWARD
-from distlint.nodes import walk
+from distlint.analysis.questions.training import goes_backward
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
@@ -63,11 +62,6 @@ def is_evaluation(text: str, function: Function) -> bool:
     if _PHASE.search(text) is not None:
         return True
     return _PHASE.search(function.name) is not None and not goes_backward(function.node)
-
-
-def goes_backward(node: ast.AST) -> bool:
-    """Whether a gradient is computed below a node."""
-    return any(isinstance(n, ast.Call) and last_name(n) in BACKWARD for n in walk(node))
 
 
 def reports(function: Function) -> Iterator[tuple[ast.Call, list[Number]]]:

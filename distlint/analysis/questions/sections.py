@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import CallSite
 from distlint.analysis.interpreter.ranks import MAIN, OTHER
-from distlint.analysis.live.joint_entry import groups_of
+from distlint.analysis.live.joint_entry import BARRIERS, groups_of
 from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.syntax import own_nodes
 from distlint.knowledge import facts
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _FIRST: Final = ("process_first", "rank_zero_first", "rank_0_first", "master_first")
 """Ends of the names of context managers that let one rank go first."""
-_WAITS: Final = frozenset({"barrier", "wait_for_everyone"})
 _MAX_CALLERS: Final = 3
 
 
@@ -145,4 +144,4 @@ def _waits(live: LiveProgram, function: Function) -> tuple[list[int], list[int]]
 
 
 def _is_wait(site: CallSite) -> bool:
-    return site.method in _WAITS and (site.callee is None or facts.is_collective(site.rows))
+    return site.method in BARRIERS and (site.callee is None or facts.is_collective(site.rows))

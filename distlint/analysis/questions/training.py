@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import Final
 
 from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.wrapped import without_gradients
-from distlint.nodes import walk
-
-BACKWARD: Final = ("backward", "manual_backward")
+from distlint.knowledge.conventions import BACKWARD
+from distlint.nodes import last_name, walk
 
 
 def sent_backward(node: ast.AST) -> ast.expr | None:
     """What a call sends backward: its first argument, else what it is a method of; None for other nodes."""
     match node:
-        case ast.Call(func=ast.Attribute(attr=attr, value=owner), args=args) if attr in BACKWARD:
-            return args[0] if args else owner
+        case ast.Call(func=func, args=[loss, *_]) if last_name(func) in BACKWARD:
+            return loss
+        case ast.Call(func=ast.Attribute(attr=attr, value=owner)) if attr in BACKWARD:
+            return owner
     return None
+
+
+def goes_backward(node: ast.AST) -> bool:
+    """Whether a gradient is computed below a node."""
+    return any(isinstance(n, ast.Call) and last_name(n) in BACKWARD for n in walk(node))
+
+
+def training_loops(function: Function) -> Iterator[ast.For | ast.While]:
+    """The loops of a function in which it computes gradients itself."""
+    for node in own_nodes(function):
+        if isinstance(node, ast.For | ast.While) and goes_backward(node):
+            yield node
 
 
 class Backward:

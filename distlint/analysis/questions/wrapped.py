@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.places import place_of_any
 from distlint.analysis.program.syntax import literals
 from distlint.knowledge import facts, settings, wrappers
 from distlint.knowledge.wrappers import Wrapper
@@ -36,6 +37,13 @@ _MODE_WORDS: Final = (
 """Words of conditions that ask how the run was launched, and so which wrapper there is."""
 _WRAPS_ALONE: Final = ("distributed", "ddp", "is_parallel", "multi_gpu")
 """Words of flags that are true where DDP or DataParallel is around the model."""
+_MODES_OF_DDP: Final = (
+    "ddp",
+    "distributed",
+    "distributeddataparallel",
+    "distributed_data_parallel",
+)
+"""Ends of the names that an option has for DDP."""
 
 
 Written = frozenset[tuple[int, str]]
@@ -93,7 +101,9 @@ def layer_without(wraps: tuple[Wrap, ...], attr: str, written: Written) -> Wrapp
     """The layer at which reading `attr` fails; None where a layer has it or all pass it on."""
     if attr in wrappers.MODULE_ATTRIBUTES or attr.startswith("__"):
         return None
-    if attr in wrappers.PREPARED_ATTRIBUTES:
+    if attr in wrappers.PREPARED_ATTRIBUTES and not (
+        attr in wrappers.PARTS_OF_MODELS and all(w.kind != "accelerate" for w in wraps)
+    ):
         return None  # `prepare()` gives loaders and optimizers back from the same call
     if attr in _LAUNCHED:
         # Written for one kind of launch, whatever else may arrive there: transformers 5.23.0,
@@ -184,14 +194,15 @@ def is_guarded(site: AttributeSite, *, of_model: bool = False) -> bool:
     """
     path = ast.unparse(site.node.value)
     guards = (g for g in site.guards if not (of_model and _says_wrapped(g.node, g.taken)))
-    return any(_asks(guard, path) for guard in guards) or any(
+    return any(_asks(guard, path, site) for guard in guards) or any(
         catches_attribute_error(attempt) for attempt in site.tries
     )
 
 
-def _asks(guard: Guard, path: str) -> bool:
+def _asks(guard: Guard, path: str, site: AttributeSite) -> bool:
+    too_early = _before_the_wrap(guard, site)
     for node in walk(guard.node):
-        if isinstance(node, ast.Call) and node.args:
+        if isinstance(node, ast.Call) and node.args and not too_early:
             name = node.func.id if isinstance(node.func, ast.Name) else ""
             subject = ast.unparse(node.args[0])
             if name in _QUESTIONS and (path == subject or path.startswith(f"{subject}.")):
@@ -199,6 +210,18 @@ def _asks(guard: Guard, path: str) -> bool:
         if any(mode in _word(node).lower() for mode in _MODE_WORDS):
             return True
     return False
+
+
+def _before_the_wrap(guard: Guard, site: AttributeSite) -> bool:
+    """Whether a question was put to the model before the same function wrapped it.
+
+    kohya-ss/sd-scripts lumina_train_network.py:356: `assert isinstance(nextdit, NextDiT)`, then
+    `nextdit = accelerator.prepare(nextdit)`.
+    """
+    wrap = site.receiver.wraps[-1].node
+    asked, wrapped, read = (place_of_any(node) for node in (guard.node, wrap, site.node))
+    own = any(node is wrap for node in walk(site.function.node))
+    return own and asked < wrapped < read
 
 
 def _word(node: ast.AST) -> str:
@@ -219,6 +242,12 @@ def _says_wrapped(test: ast.expr, taken: bool) -> bool:
     """
     while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test, taken = test.operand, not taken
+    match test:
+        case ast.Compare(
+            ops=[ast.Eq() | ast.NotEq() as op], comparators=[ast.Constant(value=str(mode))]
+        ):
+            # parler-tts training/run_parler_tts_training.py:895: `parallel_mode.value != "distributed"`.
+            return taken is isinstance(op, ast.Eq) and mode.lower().endswith(_MODES_OF_DDP)
     name = last_name(test).lower()
     return taken and any(word in name for word in _WRAPS_ALONE)
 

@@ -172,7 +172,17 @@ def _of_function(
                 found += _local(
                     function, graphs, layer, summary, reported, context, limits, too_many
                 )
-    return _once_for_each_exit(found)
+    return _without_backward_of_forward(_once_for_each_exit(found))
+
+
+def _without_backward_of_forward(found: list[Divergence]) -> list[Divergence]:
+    """Who does not come to the forward of a model does not come to its backward: that is said once."""
+
+    def cause(divergence: Divergence) -> tuple[object, ...]:
+        return divergence.kind, id(divergence.node), *(id(g.node) for g in divergence.guards)
+
+    forward = {cause(d) for d in found if d.event.op == "forward"}
+    return [d for d in found if d.event.op != "backward" or cause(d) not in forward]
 
 
 def _once_for_each_exit(found: list[Divergence]) -> list[Divergence]:
@@ -385,10 +395,12 @@ def _local(
             left = [(act, difference.right, difference.left_calls) for act in difference.left]
             right = [(act, difference.left, difference.right_calls) for act in difference.right]
             # What both layers hold may come first: the break of one rank leads to a barrier at the end.
-            picked = next((p for p in (*left, *right) if p[0].event.layer == layer), None)
-            if picked is None:
+            picked = [p for p in (*left, *right) if p[0].event.layer == layer]
+            if not picked:
                 continue
-            act, others, chain = picked
+            # Who skips a backward comes to the forward of the next turn: what is skipped says more.
+            backward = next((p for p in picked if p[0].event.op == "backward"), None)
+            act, others, chain = backward or picked[0]
             path = difference.path
             if path and isinstance(place, ast.ExceptHandler):
                 # The handler's way begins like the other: ranks that tell each other who ran out of memory

@@ -168,7 +168,7 @@ class Graphs:
 
     def endless_loops(self, summary: Summary) -> list[Loop]:
         """The `while True` loops that a run comes to itself."""
-        steps = _steps_below(self._final(summary).steps)
+        steps = steps_below(self._final(summary).steps)
         return [step for step in steps if isinstance(step, Loop) and step.endless]
 
     def exits(self, summary: Summary) -> tuple[tuple[Function, BranchNode], ...]:
@@ -524,7 +524,7 @@ class Graphs:
         return node
 
 
-def _steps_below(steps: list[Step]) -> Iterator[Step]:
+def steps_below(steps: list[Step]) -> Iterator[Step]:
     """The steps of a block and of all blocks in it."""
     blocks = [steps]
     while blocks:
@@ -545,7 +545,7 @@ def _contents(steps: list[Step]) -> tuple[bool, list[Summary]]:
     """Whether a block has events or ends the process itself, and the runs that it calls."""
     own = False
     called: list[Summary] = []
-    for step in _steps_below(steps):
+    for step in steps_below(steps):
         match step:
             case Event():
                 own = True

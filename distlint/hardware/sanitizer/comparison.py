@@ -174,6 +174,11 @@ class Comparison:
         there = {r: found.operations[r] or sequences[r].at(found.index - 1) for r in sequences}
         return dataclasses.replace(found, operations=there)
 
+    def group_of(self, rank: int) -> Group | None:
+        """The group of a rank's latest operation."""
+        latest = self.latest.get(rank)
+        return None if latest is None else self._groups[latest.group]
+
     def lacks(self, rank: int) -> bool:
         """Whether a rank's latest operation has not been entered by all that belong to it."""
         latest = self.latest.get(rank)

@@ -41,7 +41,8 @@ def differences(
     if messages:
         values = [("tag", {rank: str(o.tag) for rank, o in messages.items()})]
     elif len({operation.name for operation in collectives.values()}) > 1:
-        return []  # Another operation: that says it all.
+        # What else differs says nothing then.
+        return [f"operation: {by_value({r: o.name for r, o in collectives.items()})}"]
     else:
         values = [("shape", {rank: _shapes_text(o.shapes) for rank, o in collectives.items()})]
         if _all_compatible([operation.shapes for operation in collectives.values()]):
@@ -52,7 +53,7 @@ def differences(
     for name in names:
         found = {rank: dict(operation.agreed).get(name, "") for rank, operation in present.items()}
         values.append((name, found))
-    told = [f"{name}: {_by_value(found)}" for name, found in values if len({*found.values()}) > 1]
+    told = [f"{name}: {by_value(found)}" for name, found in values if len({*found.values()}) > 1]
     listed = list(collectives.items())
     for number, (rank, left) in enumerate(listed):
         for other, right in listed[number + 1 :]:
@@ -105,7 +106,8 @@ def ranks_text(ranks: list[int]) -> str:
     return "ranks " + ", ".join(parts)
 
 
-def _by_value(values: Mapping[int, str]) -> str:
+def by_value(values: Mapping[int, str]) -> str:
+    """``rank 0 on rank 0; rank 1 on ranks 1, 2``: each value with its ranks."""
     return "; ".join(f"{value} on {ranks_text(which)}" for value, which in ranks_by(values).items())
 
 

@@ -140,7 +140,14 @@ class Whereabouts:
     waits: bool
 
 
-Event = Group | Collective | PointToPoint | Replica | Start | End | Whereabouts
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """Whether the process does nothing: told by a rank that nobody here can look at."""
+
+    idle: bool
+
+
+Event = Group | Collective | PointToPoint | Replica | Start | End | Whereabouts | Idle
 
 
 def _agreed(data: dict[str, Any]) -> Agreed:
@@ -203,5 +210,7 @@ class Decoder:
                 return End(data["exception"], data["message"], self._stacks[data["stack"]])
             case "whereabouts":
                 return Whereabouts(self._stacks[data["stack"]], data["waits"])
+            case "idle":
+                return Idle(data["idle"])
             case other:
                 raise ValueError(f"unknown event {other!r}")

@@ -1,7 +1,8 @@
 """A launcher of the user's own (torchrun, accelerate, deepspeed), and the ranks that it starts.
 
-Each Python process below it runs `startup.py` first, as sitecustomize; a rank then connects to a
-socket here, and tells and answers over it what a rank of our own does over its pipes.
+Each Python process below it runs `startup/sitecustomize.py` first; a rank then connects to a socket here, and
+tells and answers over it what a rank of our own does over its pipes. Where the ranks are on several machines,
+they are watched as with DISTLINT_RUN instead (`job_rank`), and here is only the launcher.
 """
 
 from __future__ import annotations
@@ -9,17 +10,15 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from distlint.hardware.sanitizer import startup
-from distlint.hardware.sanitizer.events import Decoder, Stack
-from distlint.hardware.sanitizer.ranks import Child, Plan, RankState
+from distlint.hardware.sanitizer.events import Stack
+from distlint.hardware.sanitizer.ranks import Child, Plan, attached
 from distlint.proving import launch
 
 MODULES = {
@@ -37,20 +36,26 @@ _LAST_WORDS = 40.0
 class Launcher:
     """The process of the launcher, and the socket at which its ranks come in."""
 
-    def __init__(self, name: str, plan: Plan) -> None:
-        """Starts it; raises OSError where that fails."""
+    lost = False
+
+    def __init__(self, name: str, plan: Plan, options: str) -> None:
+        """Starts it; `options` are those of `run` for ranks on several machines.
+
+        Raises OSError where that fails.
+        """
         self.expected = 1
         """How many ranks the job has, as far as known."""
         self._folder = tempfile.TemporaryDirectory(prefix="distlint-run-")
         self._shared: dict[Stack, Stack] = {}
         here = Path(self._folder.name)
-        shutil.copyfile(startup.__file__, here / "sitecustomize.py")
         self.door = socket.socket(socket.AF_UNIX)
         self.door.bind(str(here / "ranks"))
         self.door.listen(256)
-        env = launch.one_machine_environment(os.environ)
-        env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(here), env.get("PYTHONPATH")]))
-        env[startup.VARIABLE] = str(here / "ranks")
+        # What an outer launcher left would make the launcher itself a rank; the rest is its own to read.
+        env = {k: v for k, v in os.environ.items() if k not in launch.RANK_VARIABLES}
+        env["PYTHONPATH"] = startup.in_front(env)
+        env[startup.SOCKET] = str(here / "ranks")
+        env[startup.VARIABLE] = options or "1"
         if plan.replicas:
             env[startup.REPLICAS] = "1"
         printed = sys.stderr if plan.output_to_stderr else sys.stdout
@@ -83,9 +88,7 @@ class Launcher:
                 return None
             self.expected = said["ranks"]
             pipe = os.dup(connection.fileno())
-        os.set_blocking(pipe, False)
-        state = RankState(said["rank"], said["pid"], attached=True)
-        return Child(None, state, pipe, pipe, Decoder(self._shared), (), time.monotonic())
+        return attached(said, pipe, self._shared)
 
     def wait(self) -> None:
         """Give the launcher the time to end the other ranks and to say why."""

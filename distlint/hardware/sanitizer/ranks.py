@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from distlint.hardware.sanitizer.events import (
     Collective,
@@ -20,6 +20,7 @@ from distlint.hardware.sanitizer.events import (
     End,
     Event,
     Frame,
+    Group,
     PointToPoint,
     Stack,
     Whereabouts,
@@ -70,6 +71,8 @@ class RankState:
     where: Whereabouts | None = None
     operations: int = 0
     latest: Collective | PointToPoint | None = None
+    group: Group | None = None
+    """The group of its latest operation."""
     lacks: bool = False
     """Whether others have not entered its latest operation."""
     idle: bool = False
@@ -147,6 +150,12 @@ class Child:
     stack: int | None = None
     """The pipe that gets the stack of a rank which holds the interpreter."""
     open: bool = True
+    told_idle: bool | None = None
+    """Whether it is idle, as it says itself; None for a rank of this machine, which is looked at."""
+
+    def is_idle(self) -> bool:
+        """Whether its process has done nothing for a while."""
+        return self.idle.idle([self.state.pid]) if self.told_idle is None else self.told_idle
 
     def drain(self) -> list[Event]:
         """The events that the pipe holds."""
@@ -204,6 +213,19 @@ class Child:
         if text:
             self.state.where = Whereabouts(tuple(frames), waits=False)
             self.state.holds = True
+
+
+def attached(
+    greeting: dict[str, Any], pipe: int, shared: dict[Stack, Stack], *, far: bool = False
+) -> Child:
+    """A rank that a launcher has started: it tells, and is asked, over `pipe`.
+
+    `far`: through the job's store, perhaps from another machine.
+    """
+    os.set_blocking(pipe, False)
+    state = RankState(greeting["rank"], greeting["pid"], attached=True)
+    heard, idle = time.monotonic(), False if far else None
+    return Child(None, state, pipe, pipe, Decoder(shared), (), heard, told_idle=idle)
 
 
 def start(plan: Plan, logs: Logs) -> list[Child]:
@@ -272,7 +294,7 @@ def end(children: Sequence[Child]) -> None:
     """End the processes and close what leads to them; returns when they are gone."""
     launch.end([child.process for child in children if child.process], grace=_GRACE)
     for child in children:
-        if child.process is None and child.open:
+        if child.process is None and child.open and child.told_idle is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child.state.pid, signal.SIGKILL)
         for output in child.outputs:

@@ -10,6 +10,7 @@ but costs Python time for each of the other operators too. No other operator is 
 
 from __future__ import annotations
 
+import atexit
 import functools
 import inspect
 import json
@@ -20,7 +21,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from types import FrameType, FunctionType
+from types import FrameType, FunctionType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -52,6 +53,7 @@ class Recorder:
 
     def __init__(self, pipe: int) -> None:
         self._pipe = pipe
+        self._closed = False
         self.process = os.getpid()
         self._lock = threading.Lock()
         self._stacks: dict[tuple[tuple[str, int, str], ...], int] = {}
@@ -102,6 +104,32 @@ class Recorder:
         name = None if error is None else type(error).__name__
         message = "" if error is None else str(error)[:2000]
         self._tell({"kind": "end", "exception": name, "message": message}, frames)
+
+    def close(self) -> None:
+        """Tell nothing more; whoever reads the pipe comes to its end."""
+        with self._lock:
+            self._closed = True
+            os.close(self._pipe)
+
+    def tell_end_at_exit(self, after: Callable[[], None] | None = None) -> None:
+        """Have the end told when this process ends, by itself or by an exception; then call `after`."""
+        left_by: list[BaseException] = []
+        shown = sys.excepthook
+
+        def excepthook(
+            kind: type[BaseException], error: BaseException, frames: TracebackType | None
+        ) -> None:
+            left_by.append(error)
+            shown(kind, error, frames)
+
+        def end() -> None:
+            if os.getpid() == self.process:
+                self.end(left_by[0] if left_by else None)
+                if after is not None:
+                    after()
+
+        sys.excepthook = excepthook
+        atexit.register(end)
 
     def answer_questions(self, pipe: int) -> None:
         """Answer each byte on `pipe` with where the main thread is. Runs in a thread of its own."""
@@ -285,6 +313,8 @@ class Recorder:
         self, event: dict[str, Any], frames: tuple[tuple[str, int, str], ...] | None = None
     ) -> None:
         with self._lock:
+            if self._closed:
+                return
             text = ""
             if frames is not None:
                 number = self._stacks.get(frames)

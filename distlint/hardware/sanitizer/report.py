@@ -7,7 +7,7 @@ from typing import Any
 
 from distlint.hardware.sanitizer.between_runs import Parting, Remark
 from distlint.hardware.sanitizer.comparison import Divergence, Kind
-from distlint.hardware.sanitizer.disagreement import differences, ranks_by, ranks_text
+from distlint.hardware.sanitizer.disagreement import by_value, differences, ranks_by, ranks_text
 from distlint.hardware.sanitizer.events import Collective, Group, PointToPoint, Replica, Stack
 from distlint.hardware.sanitizer.findings import RuleFinding
 from distlint.hardware.sanitizer.places import at_text, is_users, shown_path, users_frame
@@ -18,6 +18,11 @@ _FRAMES = 6
 
 
 SILENT = "`distlint check` is silent at these lines: no rule sees this divergence before the program runs."
+
+LOST = (
+    "distlint run: the job was ended from outside before its scripts had ended, and no rank could say why. "
+    "See what its launcher says."
+)
 
 
 def stacks_of(result: Result) -> list[Stack]:
@@ -35,7 +40,7 @@ def as_text(result: Result, findings: Iterable[RuleFinding]) -> str:
     found = result.divergence
     lines = [_headline(result)]
     if found is not None:
-        lines += [f"  They differ in {difference}." for difference in _differences(found)]
+        lines += [f"  They differ in {difference}." for difference in _differences(result, found)]
     members = None if found is None or found.group is None else found.group.ranks
     shown = [state for state in result.ranks if members is None or state.rank in members]
     lines += _grouped({state.rank: _rank_lines(state, found) for state in shown})
@@ -162,10 +167,11 @@ def as_object(result: Result, findings: Iterable[RuleFinding], status: int) -> d
     """The same for machines; also on a run without a report."""
     found = result.divergence
     outcome = "diverged" if found else "failed" if result.failed is not None else "right"
+    outcome = "lost" if result.lost else outcome
     return {
         "outcome": outcome,
         "status": status,
-        "headline": None if outcome == "right" else _headline(result),
+        "headline": None if outcome in {"right", "lost"} else _headline(result),
         "divergence": None
         if found is None
         else {
@@ -178,7 +184,7 @@ def as_object(result: Result, findings: Iterable[RuleFinding], status: int) -> d
                 "ranks": list(found.group.ranks),
             },
             "index": found.index,
-            "differences": _differences(found),
+            "differences": _differences(result, found),
             "shown_at": found.later,
         },
         "ranks": [_rank_object(state, found) for state in result.ranks],
@@ -200,11 +206,31 @@ def _headline(result: Result) -> str:
     return f"distlint run: {_what_happened(found, found.group)}: {_who_does_what(result, found)}"
 
 
-def _differences(found: Divergence) -> list[str]:
+def _differences(result: Result, found: Divergence) -> list[str]:
     """In what the operations differ, by name; nothing where the ranks had parted before it showed."""
     if found.group is None or found.kind is Kind.SWAPPED or found.later is not None:
         return []
-    return differences(found.group, found.operations)
+    return _other_groups(result, found, found.group) or differences(found.group, found.operations)
+
+
+def _other_groups(result: Result, found: Divergence, group: Group) -> list[str]:
+    """Where ranks wait in the same operation of another group."""
+    names = {rank: o.name for rank, o in found.operations.items() if isinstance(o, Collective)}
+    groups = dict.fromkeys(names, _group_name(group))
+    for state in result.ranks:
+        if state.rank not in names and (other := _waits_in(state)) is not None:
+            if other[0].name not in names.values():
+                return []
+            groups[state.rank] = _group_name(other[1])
+    return [f"group: {by_value(dict(sorted(groups.items())))}"] if len(groups) > len(names) else []
+
+
+def _waits_in(state: RankState) -> tuple[Collective, Group] | None:
+    """The collective in which a rank waits for others, and its group."""
+    latest, group = state.latest, state.group
+    if state.lacks and state.waits and isinstance(latest, Collective) and group is not None:
+        return latest, group
+    return None
 
 
 def _what_happened(found: Divergence, group: Group) -> str:
@@ -233,15 +259,20 @@ def _who_does_what(result: Result, found: Divergence) -> str:
         word = "after" if isinstance(operation, Replica) and operation.step else "before"
         word = word if isinstance(operation, Replica) else "in"
         does = f"{word} {operation.text}" if operation else _condition(state)
+        if operation is None and (other := _waits_in(state)) is not None:
+            does = f"in {other[0].text} of {_group_name(other[1])}"
         parts.setdefault(f"{does}{at_text(stack)}", []).append(state.rank)
     return "; ".join(f"{ranks_text(ranks)} {_number(does, ranks)}" for does, ranks in parts.items())
 
 
 def _group_text(group: Group) -> str:
-    kind = (
+    return f"{_group_name(group)} ({ranks_text(list(group.ranks))})"
+
+
+def _group_name(group: Group) -> str:
+    return (
         "the default group" if group.description == "default_pg" else f"group {group.description}"
     )
-    return f"{kind} ({ranks_text(list(group.ranks))})"
 
 
 def _rank_lines(state: RankState, found: Divergence | None) -> list[str]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import selectors
+import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from distlint.hardware.sanitizer import ranks
 from distlint.hardware.sanitizer.branches import are_alternatives, calls_of
@@ -16,12 +19,12 @@ from distlint.hardware.sanitizer.events import (
     End,
     Event,
     Group,
+    Idle,
     PointToPoint,
     Replica,
     Start,
     Whereabouts,
 )
-from distlint.hardware.sanitizer.launcher import Launcher
 from distlint.hardware.sanitizer.output import Logs, RankOutput
 from distlint.hardware.sanitizer.ranks import Child, Plan, RankState
 
@@ -30,6 +33,8 @@ _LAST_WORDS = 2.0
 """Seconds that the other ranks get after one has failed, to tell what they saw."""
 _LAST_STEPS = 1.0
 """Seconds that the other ranks get after a divergence, to come to where it is."""
+_AGAIN = 1.0
+"""Seconds between two questions where ranks are, while none waits."""
 _ANSWER = 5.0
 """Seconds that a rank has to say where it is."""
 
@@ -47,6 +52,30 @@ class Listener:
     wants_stacks: bool = False
 
 
+class Launching(Protocol):
+    """What starts ranks, or knows of ranks that have been started: `Launcher`, `Job`."""
+
+    expected: int
+    """How many ranks there are, as far as known."""
+    lost: bool
+    """Whether it can no longer hear of ranks that have not ended."""
+    door: socket.socket
+    """Readable where a rank has come in."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether no rank will come in or tell anything any more."""
+
+    def accept(self, known: set[int], /) -> Child | None:
+        """The rank that has come in; None for one of `known`, which is not compared again."""
+
+    def wait(self) -> None:
+        """Give it the time to end the other ranks and to say why."""
+
+    def end(self) -> int | None:
+        """End it if it still runs; its own exit status, None where there is none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """How a run ended. At most one of `divergence` and `failed` (a rank) is set."""
@@ -57,6 +86,8 @@ class Result:
     seconds: float
     launcher_status: int | None = None
     """The exit status of the launcher that started the ranks, where it ended by itself."""
+    lost: bool = False
+    """Whether ranks were ended from outside, and none has told why."""
 
     @property
     def failed_state(self) -> RankState:
@@ -86,13 +117,9 @@ def run(plan: Plan, listener: Listener) -> Result:
     return Result(divergence, failed, states, time.monotonic() - began)
 
 
-def run_launched(plan: Plan, name: str, listener: Listener) -> Result:
-    """The same for ranks that a launcher starts: `plan.command` are its arguments.
-
-    Raises as `run`.
-    """
+def run_launched(plan: Plan, launcher: Launching, listener: Listener) -> Result:
+    """The same for ranks that somebody else starts. Raises KeyboardInterrupt as `run`."""
     began = time.monotonic()
-    launcher = Launcher(name, plan)
     children: list[Child] = []
     try:
         divergence, failed = _watched(_Supervision(plan, children, listener, launcher))
@@ -102,7 +129,11 @@ def run_launched(plan: Plan, name: str, listener: Listener) -> Result:
         status = launcher.end()
         ranks.end(children)
     states = tuple(sorted((child.state for child in children), key=lambda state: state.rank))
-    return Result(divergence, failed, states, time.monotonic() - began, status)
+    result = Result(divergence, failed, states, time.monotonic() - began, status)
+    if launcher.lost and failed is not None and result.failed_state.end is None:
+        # Ended all together: which of them was the first cannot be told.
+        return dataclasses.replace(result, failed=None, lost=True)
+    return result
 
 
 def _watched(supervision: _Supervision) -> tuple[Divergence | None, int | None]:
@@ -121,7 +152,7 @@ class _Supervision:
         plan: Plan,
         children: list[Child],
         listener: Listener,
-        launcher: Launcher | None = None,
+        launcher: Launching | None = None,
     ) -> None:
         """`children` are the ranks; those that `launcher` starts are added when they come."""
         self._plan = plan
@@ -155,6 +186,9 @@ class _Supervision:
             divergence = self._completed(divergence)
         if divergence is not None or failed is not None:
             self.whereabouts()
+        if divergence is not None:
+            # Asking takes time, in which a rank may have come.
+            divergence = self._comparison.complete(divergence)
         self._note_latest()
         return divergence, failed
 
@@ -169,6 +203,7 @@ class _Supervision:
             rank = child.state.rank
             child.state.operations = self._comparison.counts.get(rank, 0)
             child.state.latest = self._comparison.latest.get(rank)
+            child.state.group = self._comparison.group_of(rank)
             child.state.lacks = self._comparison.lacks(rank)
 
     def _completed(self, found: Divergence) -> Divergence:
@@ -219,8 +254,11 @@ class _Supervision:
         if now < self._next_notice:
             return
         states = self.whereabouts()
-        if any(child.state.lacks or child.state.waits for child in silent):
-            self._listener.waiting(states, now - min(child.heard for child in silent))
+        if not any(child.state.lacks or child.state.waits for child in silent):
+            # A rank that sleeps has been silent first; those that wait for it soon are, too.
+            self._next_notice = now + _AGAIN
+            return
+        self._listener.waiting(states, now - min(child.heard for child in silent))
         self._pause *= 2
         self._next_notice = now + self._pause
 
@@ -264,7 +302,7 @@ class _Supervision:
         if not all(child.started for child in running):
             self._heard = time.monotonic()  # The others wait for those that still load torch.
         for child in running:
-            child.state.idle = child.idle.idle([child.state.pid])
+            child.state.idle = child.is_idle()
         idle = all(child.state.idle for child in running)
         silence = time.monotonic() - self._heard
         if (
@@ -307,12 +345,12 @@ class _Supervision:
                     output.drain()
                     if not output.open:
                         self._selector.unregister(output.pipe)
-                case Launcher() as launcher:
-                    self._admit(launcher)
                 case Child() as child:
                     self._drain(child)
+                case launcher:
+                    self._admit(launcher)
 
-    def _admit(self, launcher: Launcher) -> None:
+    def _admit(self, launcher: Launching) -> None:
         """Take in a rank that the launcher has started."""
         child = launcher.accept({child.state.rank for child in self._children})
         if child is not None:
@@ -344,6 +382,8 @@ class _Supervision:
                 child.state.end = event
             case Whereabouts():
                 child.state.where = event
-        if not isinstance(event, Whereabouts):
+            case Idle():
+                child.told_idle = event.idle
+        if not isinstance(event, Whereabouts | Idle):
             self._heard = child.heard = time.monotonic()
         self._found = self._found or found

@@ -2,8 +2,10 @@
 
 ## What it does
 Reports collectives inside loops whose number of iterations is each rank's own: over every n-th element
-(`names[rank::world_size]`), over a rank's part (`split_between_processes`), over the elements that a
-mask left, or `while` a value of this rank holds.
+(`names[rank::world_size]`, `range(rank, n, world_size)`, `islice`, a comprehension that asks for the rank), over a
+rank's part (`split_between_processes`, `array_split(…)[rank]`, `shard`, slices whose size is rounded up), over a
+loader of such data, over the elements that a mask left, or `while` a value of this rank holds. The forward and
+the backward of a model in DDP or FSDP are collectives.
 
 ## Why it is bad
 Ten elements on four ranks make three turns on two of them and two on the others: those with a third
@@ -32,7 +34,9 @@ some, `split_between_processes(..., apply_padding=True)`), or put the loop in
 Shown only: what the missing turns are to contribute is not known.
 
 ## Known limits
-Lengths that come from a data loader or a sampler count as equal, and so do slices between two bounds.
+Lengths that come from a sampler or a prepared loader count as equal, and so do slices between two bounds of which
+none is rounded up, and data that is brought to a multiple of the number of ranks first. Of forwards of DDP without
+gradients only the first may wait: loops over them are not reported.
 
 ## References
 - torch 2.13.0 torch/distributed/algorithms/join.py: uneven inputs
@@ -48,6 +52,8 @@ from distlint.analysis.model import place_of
 from distlint.analysis.traces.witness import event_text, related_places, text_of, where, witness
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.rule import Status
+
+from .evened import is_joined, is_made_even
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
@@ -66,7 +72,11 @@ def check(model: Model) -> Iterator[Finding]:
         node = divergence.node
         if divergence.kind != "loop" or node is None or id(node) in seen:
             continue
+        if divergence.event.first_only:
+            continue
         seen.add(id(node))
+        if is_made_even(divergence.function, node) or is_joined(divergence.function, node):
+            continue
         test = getattr(node, "iter", None) or getattr(node, "test", None) or node
         event = divergence.event
         place = where(event.module, event.node, divergence.module)

@@ -1,8 +1,14 @@
 """Cases of DL104: collectives in loops of a rank's own length, and in loops of one length."""
 
+import math
+from itertools import islice
+
+import numpy as np
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator, PartialState
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, Subset
 
 # --- bugs -----------------------------------------------------------------------------------------
 
@@ -31,6 +37,58 @@ def through_a_name(files, load):
     for name in mine:
         load(name)
         dist.barrier()  # expect: DL104
+
+
+def by_index(net, data, optimizer):
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    model = DistributedDataParallel(net)
+    for i in range(rank, len(data), world_size):
+        model(data[i]).mean().backward()  # expect: DL104
+        optimizer.step()
+
+
+def trained_on(model, batches):
+    for batch in batches:
+        model(batch).mean().backward()  # expect: DL104
+
+
+def of_every_nth(net, data):
+    mine = Subset(data, range(dist.get_rank(), len(data), dist.get_world_size()))
+    trained_on(DistributedDataParallel(net), DataLoader(mine, batch_size=8))
+
+
+def chosen(prompts, score):
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    for prompt in [p for i, p in enumerate(prompts) if i % world_size == rank]:
+        dist.all_reduce(score(prompt))  # expect: DL104
+
+
+def taken(prompts, score):
+    for prompt in islice(prompts, dist.get_rank(), None, dist.get_world_size()):
+        dist.all_reduce(score(prompt))  # expect: DL104
+
+
+def split(names, score):
+    for name in np.array_split(names, dist.get_world_size())[dist.get_rank()]:
+        dist.all_reduce(score(name))  # expect: DL104
+
+
+def shard_of(rows, score):
+    for row in rows.shard(num_shards=dist.get_world_size(), index=dist.get_rank()):
+        dist.all_reduce(score(row))  # expect: DL104
+
+
+def rounded_up(prompts, score):
+    size = math.ceil(len(prompts) / dist.get_world_size())
+    start = dist.get_rank() * size
+    for prompt in prompts[start : start + size]:
+        dist.all_reduce(score(prompt))  # expect: DL104
+
+
+def one_more(prompts, score):
+    size = len(prompts) // dist.get_world_size() + 1
+    for prompt in prompts[dist.get_rank() * size : (dist.get_rank() + 1) * size]:
+        dist.all_reduce(score(prompt))  # expect: DL104
 
 
 # --- right ----------------------------------------------------------------------------------------
@@ -71,3 +129,70 @@ def until_all_are_done(queue):
         if left.item() == 0:
             break
         queue.pop()
+
+
+def rounded_down(prompts, score):
+    size = len(prompts) // dist.get_world_size()
+    for prompt in prompts[dist.get_rank() * size : (dist.get_rank() + 1) * size]:
+        dist.all_reduce(score(prompt))
+
+
+def brought_to_a_multiple(prompts, score):
+    world_size = dist.get_world_size()
+    size = math.ceil(len(prompts) / world_size)
+    prompts = prompts + prompts[: size * world_size - len(prompts)]
+    padded = prompts + [""] * (-len(prompts) % world_size)
+    for prompt in padded[dist.get_rank() :: world_size]:
+        dist.all_reduce(score(prompt))
+
+
+def without_the_last_batch(net, data):
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    model = DistributedDataParallel(net)
+    for batch in DataLoader(data[rank::world_size], batch_size=8, drop_last=True):
+        model(batch).mean().backward()
+
+
+def joined(net, data):
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    model = DistributedDataParallel(net)
+    with model.join():
+        for batch in data[rank::world_size]:
+            model(batch).mean().backward()
+
+
+def prepared(accelerator: Accelerator, model, data):
+    loader = DataLoader(data[accelerator.process_index :: accelerator.num_processes])
+    model, loader = accelerator.prepare(model, loader)
+    for batch in loader:
+        accelerator.backward(model(batch).mean())
+
+
+@torch.no_grad()
+def judged(net, data):
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    model = DistributedDataParallel(net)
+    return [model(batch) for batch in data[rank::world_size]]
+
+
+def bare(net, data):
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    for i in range(rank, len(data), world_size):
+        net(data[i]).mean().backward()
+    dist.barrier()
+
+
+def rows_of_each(names, score):
+    for name in names[dist.get_rank() :: dist.get_world_size()]:
+        for row in score(name):
+            row.sum()
+
+
+def as_many_as_there_are_ranks(names, score):
+    for i in range(0, len(names), dist.get_world_size()):
+        dist.all_reduce(score(names[i]))
+
+
+def same_shard(rows, score, folds, fold):
+    for row in rows.shard(num_shards=folds, index=fold):
+        dist.all_reduce(score(row))

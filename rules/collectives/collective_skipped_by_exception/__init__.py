@@ -39,7 +39,10 @@ data = run_on_main(fetch, url, broadcast=True)
 rank does the work, catch the failure, reduce it (`any_rank(failed)`), and let all ranks decide together.
 
 ## Fix safety
-Shown only: what the ranks are to do after the failure is not known.
+Unsafe: `any_rank(failed)` behind the `try` tells all ranks, and those without the failure now return or go on
+together with the one that has it; a collective behind the failure in the `try` moves out of it. Shown only
+where the ranks cannot be shown to part in this way alone: other collectives or exits in the `try`, `else` or
+`finally`, handlers that leave in several ways or with a value of their own, failures that handlers raise on.
 
 ## Known limits
 Preview: only failures of known calls count, those of the network and of processes also below the call in
@@ -69,6 +72,7 @@ from distlint.analysis.traces.witness import (
     witness,
 )
 from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.repairs.agreeing import agreed
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -95,10 +99,7 @@ def check(model: Model) -> Iterator[Finding]:
         if divergence.guards:
             yield _raised_alone(divergence, node)
             continue
-        fix = Fix(
-            Applicability.DISPLAY,
-            "Let all ranks hear of the failure: `run_on_main()`, or `any_rank(failed)` behind the `try`",
-        )
+        fix = _fix(model, divergence)
         what = (
             "where one rank runs out of memory, the exception is caught here"
             if isinstance(node, ast.ExceptHandler)
@@ -115,6 +116,17 @@ def check(model: Model) -> Iterator[Finding]:
             fix,
             witness(divergence),
         )
+
+
+def _fix(model: Model, divergence: Divergence) -> Fix:
+    edits = agreed(model, divergence)
+    if edits is None:
+        return Fix(
+            Applicability.DISPLAY,
+            "Let all ranks hear of the failure: `run_on_main()`, or `any_rank(failed)` behind the `try`",
+        )
+    text = "Let all ranks hear of the failure: `any_rank(failed)` behind the `try`"
+    return Fix(Applicability.UNSAFE, text, edits)
 
 
 def _raised_alone(divergence: Divergence, node: ast.AST) -> Finding:

@@ -57,6 +57,47 @@ def half_written(path):
     return state
 
 
+def many_shards(paths, names):
+    for path in paths:
+        try:
+            state = torch.load(path)  # expect: DL105
+        except (OSError, RuntimeError) as error:
+            logger.warning("%s: %s", path, error)
+            continue
+        dist.barrier()
+        names.append(len(state))
+
+
+def the_rest_of_the_try(url, box):
+    try:
+        box[0] = requests.get(url).json()  # expect: DL105
+        if box[0]:
+            dist.broadcast_object_list(box)
+        return box
+    except requests.RequestException:
+        return None
+
+
+def answer_of_the_exception(url):
+    try:
+        requests.get(url)  # expect: DL105
+    except requests.RequestException as error:
+        return str(error)  # the other ranks have none
+    dist.barrier()
+    return ""
+
+
+def left_in_two_ways(url):
+    try:
+        data = requests.get(url).json()  # expect: DL105
+        if not data:
+            return None
+    except requests.RequestException:
+        return None
+    dist.barrier()
+    return data
+
+
 def batch_skipped(model, loader, optimizer):
     model = DistributedDataParallel(model)
     for batch in loader:

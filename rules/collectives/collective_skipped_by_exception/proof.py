@@ -1,5 +1,5 @@
 """Goes wrong on 2 ranks: hangs.
-Fix: by hand
+Fix: unsafe
 
 Rank 1 cannot reach the server, and returns before the barrier in which rank 0 waits.
 """

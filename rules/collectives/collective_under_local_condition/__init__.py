@@ -3,8 +3,10 @@
 ## What it does
 Reports collectives that a rank reaches or skips by a condition on values of its own: the number of
 elements that a mask left, the value of this rank's loss (`isnan`, a threshold, early stopping), the
-clock, a salted hash, free memory, a flag that a signal handler sets. Leaving by `sys.exit()` or
-`raise SystemExit` counts with the collectives of the callers. Values that came out of a collective are the same everywhere and are
+clock, a salted hash, free memory, a flag that a signal handler sets. The backward of what a model in DDP or FSDP
+gave is a collective: a `continue` in front of it on a loss that is not finite leaves the others waiting. Leaving by
+`sys.exit()` or `raise SystemExit` counts with the collectives of the callers, and so does an error that is raised
+for a loss that is not finite (a warning: `torchrun` ends the others then, other launchers may not). Values that came out of a collective are the same everywhere and are
 not reported. One finding for each condition, with the first collective behind it.
 
 ## Why it is bad
@@ -58,7 +60,7 @@ from distlint.analysis.traces.witness import event_text, related_places, text_of
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.failures import TENSOR, TENSOR_SIZE
-from distlint.nodes import walk
+from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -75,10 +77,20 @@ LITERALS = ()
 def check(model: Model) -> Iterator[Finding]:
     """Every condition of a rank's own that a collective depends on."""
     seen: set[int] = set()
-    for divergence in model.divergences():
-        if divergence.kind != "local" or divergence.node is None or id(divergence.node) in seen:
+    found = [d for d in model.divergences() if d.kind == "local" and _waits(d)]
+    inside = {
+        id(inner)
+        for d in found
+        if isinstance(d.node, ast.If) and _fails(d.node)
+        for inner in walk(d.node)
+        if inner is not d.node
+    }
+    # Where ranks end their process, callers see it too: what waits beside the condition says more.
+    for divergence in sorted(found, key=lambda d: len(d.chain)):
+        node = divergence.node
+        if node is None or id(node) in seen or id(node) in inside:
             continue
-        seen.add(id(divergence.node))
+        seen.add(id(node))
         test = _test(divergence)
         condition = divergence.condition
         assert condition is not None
@@ -87,12 +99,14 @@ def check(model: Model) -> Iterator[Finding]:
         fix = _fix(model, divergence, test)
         event = divergence.event
         place = where(event.module, event.node, divergence.module)
+        failing = _fails(node)
+        waits = "that skip it" if not failing else "that have raised, until the launcher ends them"
         yield Finding(
             CODE,
             NAME,
-            _severity(divergence),
+            Severity.WARNING if failing else _severity(divergence),
             f"`{text_of(test)}` can differ between ranks{cause}. Ranks on which it comes out the other "
-            f"way wait in `{event_text(event)}` ({place}) for ranks that skip it. {fix.message}.",
+            f"way wait in `{event_text(event)}` ({place}) for ranks {waits}. {fix.message}.",
             place_of(divergence.module, test),
             related_places(divergence),
             fix,
@@ -105,6 +119,24 @@ def _test(divergence: Divergence) -> ast.expr:
     test = getattr(node, "test", node)
     assert isinstance(test, ast.AST)
     return test if isinstance(test, ast.expr) else ast.copy_location(ast.Name("condition"), test)
+
+
+def _waits(divergence: Divergence) -> bool:
+    """Whether a wait is worth saying: where ranks fail, only that of the training step which they leave."""
+    failing = divergence.node is not None and _fails(divergence.node)
+    return not failing or divergence.event.op == "backward"
+
+
+def _fails(node: ast.AST) -> bool:
+    """Whether one answer ends the process with an error, by which the launcher ends the others."""
+    match node:
+        case ast.Assert() | ast.If(body=[*_, ast.Assert()]):
+            return True
+        case ast.If(body=[*_, ast.Raise(exc=raised)]):
+            return raised is None or last_name(raised) != "SystemExit"
+        case ast.If(body=[*_, ast.Expr(value=ast.Call(args=[_]) as call)]):
+            return last_name(call) in ("exit", "_exit")
+    return False
 
 
 def _severity(divergence: Divergence) -> Severity:

@@ -3,6 +3,7 @@
 import math
 import os
 import signal
+import sys
 import time
 
 import torch
@@ -83,6 +84,55 @@ def asked_to_stop(loader):
         dist.all_reduce(batch)
         if killer.stop:  # expect: DL103
             break
+
+
+def step_skipped(net, criterion, loader, optimizer):
+    model = DistributedDataParallel(net)
+    for inputs, targets in loader:
+        loss = criterion(model(inputs), targets)
+        if not torch.isfinite(loss):  # expect: DL103
+            continue
+        loss.backward()
+        optimizer.step()
+
+
+def step_skipped_with_accelerate(accelerator: Accelerator, model, loss_fn, loader, optimizer):
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for inputs, targets in loader:
+        loss = loss_fn(model(inputs), targets)
+        if loss.item() > 100:  # expect: DL103
+            optimizer.zero_grad()
+            continue
+        accelerator.backward(loss)
+        optimizer.step()
+
+
+def stopped(net, criterion, loader, optimizer, loss_scaler):
+    model = DistributedDataParallel(net)
+    for inputs, targets in loader:
+        loss = criterion(model(inputs), targets)
+        loss_value = loss.item()
+        if not math.isfinite(loss_value):  # expect: DL103
+            print("Loss is", loss_value)
+            sys.exit(1)
+        loss_scaler(loss, optimizer)
+
+
+class Scaler:
+    def __init__(self):
+        self.inner = torch.amp.GradScaler()
+
+    def __call__(self, loss, optimizer):
+        self.inner.scale(loss).backward()
+        self.inner.step(optimizer)
+
+
+def asserted(net, loader, optimizer):
+    model, scaler = DistributedDataParallel(net), Scaler()
+    for batch in loader:
+        loss = model(batch).mean()
+        assert not torch.isnan(loss), "not a number"  # expect: DL103
+        scaler(loss, optimizer)
 
 
 # --- right ----------------------------------------------------------------------------------------
@@ -172,3 +222,74 @@ def rows_of_all(scores):
     if whole.numel() == 0:
         return
     dist.all_reduce(scores)
+
+
+def loss_of_all(net, criterion, loader, optimizer):
+    model = DistributedDataParallel(net)
+    for inputs, targets in loader:
+        loss = criterion(model(inputs), targets)
+        shared = loss.detach().clone()
+        dist.all_reduce(shared)
+        if not math.isfinite(shared.item()):
+            sys.exit(1)
+        loss.backward()
+        optimizer.step()
+
+
+def loss_of_all_by_a_helper(net, criterion, reduce_loss, loader):
+    model = DistributedDataParallel(net)
+    for inputs, targets in loader:
+        loss = criterion(model(inputs), targets)
+        if not math.isfinite(reduce_loss(loss)):
+            sys.exit(1)
+        loss.backward()
+
+
+def replaced(net, criterion, loader, optimizer):
+    model = DistributedDataParallel(net)
+    for inputs, targets in loader:
+        loss = criterion(model(inputs), targets)
+        if torch.isnan(loss):
+            loss = torch.nan_to_num(loss) * 0
+        loss.backward()
+        optimizer.step()
+
+
+def skipped_behind_the_backward(net, criterion, loader, optimizer):
+    model = DistributedDataParallel(net)
+    for inputs, targets in loader:
+        loss = criterion(model(inputs), targets)
+        loss.backward()
+        if torch.isnan(loss):
+            optimizer.zero_grad()
+            continue
+        optimizer.step()
+
+
+def evaluated(net, criterion, loader):
+    model = DistributedDataParallel(net)
+    with torch.no_grad():
+        for inputs, targets in loader:
+            loss = criterion(model(inputs), targets)
+            if torch.isnan(loss):
+                raise ValueError("not a number")
+
+
+def alone(net, criterion, loader, optimizer):
+    for inputs, targets in loader:
+        loss = criterion(net(inputs), targets)
+        if torch.isnan(loss):
+            continue
+        loss.backward()
+        optimizer.step()
+
+
+def every_other_step(net, loader, optimizer):
+    model = DistributedDataParallel(net)
+    for step, batch in enumerate(loader):
+        loss = model(batch).mean()
+        if step % 2:
+            continue
+        if loss.requires_grad:
+            loss.backward()
+        optimizer.step()

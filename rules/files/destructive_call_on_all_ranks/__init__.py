@@ -103,16 +103,24 @@ def check(model: Model) -> Iterator[Finding]:
                 "Ask on rank 0 and send the answer to all: `run_on_main(..., broadcast=True)`.",
                 joint_entry,
                 broadcast=True,
+                # Behind a switch it is an aid for debugging that somebody turns on at one terminal.
+                severity=Severity.WARNING if call.site.guards else SEVERITY,
             )
 
 
 def _finding(
-    model: Model, site: CallSite, message: str, joint_entry: JointEntry, *, broadcast: bool
+    model: Model,
+    site: CallSite,
+    message: str,
+    joint_entry: JointEntry,
+    *,
+    broadcast: bool,
+    severity: Severity = SEVERITY,
 ) -> Finding:
     return Finding(
         CODE,
         NAME,
-        SEVERITY,
+        severity,
         message,
         place_of(site.module, site.node),
         evidence(joint_entry),

@@ -70,6 +70,13 @@ def one_rank_by_choice(state, out):
     return torch.load(out, map_location="cpu")  # expect: DL302
 
 
+def waits_for_the_device_only(model, path):
+    if dist.get_rank() == 0:
+        torch.save(model.state_dict(), path)
+    torch.cuda.synchronize()
+    return torch.load(path, map_location="cpu")  # expect: DL302
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 

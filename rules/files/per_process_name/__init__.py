@@ -2,7 +2,8 @@
 
 ## What it does
 Reports a path that several ranks create or write and into which the clock, a new identifier, the process
-number or `hash()` of a text goes; and such a path given as `output_dir` to training arguments.
+number or `hash()` of a text goes; and such a path given as `output_dir` to training arguments. An error where
+ranks read what another one wrote, or write the shards of one checkpoint; else a warning.
 
 ## Why it is bad
 The ranks do not read the clock in the same second, and `hash()` of a text is salted in each process: they
@@ -91,7 +92,8 @@ def check(model: Model) -> Iterator[Finding]:
             and value is not None
             and _made_up(value)
         ):
-            yield from _report(found.site, value, found.text, found.joint_entry, seen)
+            severity = SEVERITY if found.effect is Effect.READ else Severity.WARNING
+            yield from _report(found.site, value, found.text, found.joint_entry, seen, severity)
     for call in model.calls():
         if not call.site.method.endswith("TrainingArguments") or ranked(call.site):
             continue
@@ -100,7 +102,9 @@ def check(model: Model) -> Iterator[Finding]:
             if value is not None and _made_up(value):
                 node = call.site.argument_node(None, keyword)
                 text = ast.unparse(node) if node is not None else keyword
-                yield from _report(call.site, value, text, model.joint_entry_at(call), seen)
+                why = model.joint_entry_at(call)
+                severity = SEVERITY if why is not None else Severity.WARNING
+                yield from _report(call.site, value, text, why, seen, severity)
 
 
 def _made_up(value: Value) -> bool:
@@ -114,7 +118,12 @@ def _made_up(value: Value) -> bool:
 
 
 def _report(
-    site: CallSite, value: Value, text: str, joint_entry: JointEntry | None, seen: set[int]
+    site: CallSite,
+    value: Value,
+    text: str,
+    joint_entry: JointEntry | None,
+    seen: set[int],
+    severity: Severity,
 ) -> Iterator[Finding]:
     origin = value.origin
     if origin is None or id(origin.node) in seen:
@@ -124,9 +133,9 @@ def _report(
     yield Finding(
         CODE,
         NAME,
-        SEVERITY if joint_entry is not None else Severity.WARNING,
-        f"each rank has a `{text}` of its own, since {origin.text} goes into it{why}: ranks look for "
-        "each other's files under different names. Let rank 0 choose the name and send it to all.",
+        severity,
+        f"each rank has a `{text}` of its own, since {origin.text} goes into it{why}: what belongs "
+        "together has as many names as there are ranks. Let rank 0 choose the name and send it to all.",
         place_of(site.module, site.node),
         (
             related(origin.module, origin.node, f"{origin.text}: each process has its own"),

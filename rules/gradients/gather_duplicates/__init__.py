@@ -44,9 +44,9 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, source_of, span_of
 from distlint.analysis.program.syntax import own_nodes
-from distlint.analysis.questions.reported import goes_backward
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.shares.values import Kind
+from distlint.analysis.questions.training import goes_backward
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import walk

@@ -2,7 +2,8 @@
 
 ## What it does
 Finds a scheduler that `accelerator.prepare` gets and whose number of steps is what the training loop counts to
-(`max_train_steps`), not multiplied by `accelerator.num_processes`. Also one whose steps are multiplied and
+(`max_train_steps`) or comes from the length of a loader that is prepared already, not multiplied by
+`accelerator.num_processes`. Also one whose steps are multiplied and
 whose warm-up, or what is taken off them, is not.
 
 ## Why it is bad
@@ -31,8 +32,7 @@ optimizer, scheduler = accelerator.prepare(optimizer, scheduler)
 Unsafe: the learning rate changes on several processes, not on one.
 
 ## Known limits
-Silent where the number is computed in the function, since a length taken before `prepare` counts the batches of
-all ranks; where the Accelerator gets `split_batches` or `step_scheduler_with_optimizer`; and where scheduler
+Silent where the number is computed from a length taken before `prepare`, which counts the batches of all ranks; where the Accelerator gets `split_batches` or `step_scheduler_with_optimizer`; and where scheduler
 and loop are in different functions and nothing is multiplied.
 
 ## References
@@ -50,6 +50,7 @@ from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.accelerating import accelerators
+from distlint.analysis.questions.lengths import counts_processes, lengths, prepared
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.nodes import walk
@@ -78,7 +79,10 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         for argument in site.node.args:
             made = _made(site.function, argument)
-            if made is not None and _is_of_one(site.function, _steps(made)):
+            if made is not None and (
+                _is_of_one(site.function, _steps(made))
+                or _is_of_share(model, site.function, _steps(made))
+            ):
                 related_to = related(site.module, site.node, "prepared here")
                 processes = f"{source_of(site.module, site.node.func.value)}.num_processes"
                 yield _finding(site.module, _steps(made), processes, (related_to,))
@@ -142,10 +146,16 @@ def _is_of_one(function: Function, steps: ast.expr) -> bool:
     )
 
 
+def _is_of_share(model: Model, function: Function, steps: ast.expr) -> bool:
+    """Whether a number of steps counts the batches of one rank: lengths that are asked for after `prepare`."""
+    found = lengths(function, steps, prepared(model, function))
+    return bool(found) and not any(length.of_all for length in found or ())
+
+
 def _is_multiplied(node: ast.expr) -> bool:
     """Whether a number of steps has to do with the number of processes."""
     words = [last_name(n) for n in walk(node) if isinstance(n, ast.Name | ast.Attribute | ast.Call)]
-    return any("num_processes" in word or "world" in word for word in words)
+    return any(map(counts_processes, words))
 
 
 def _factors(node: ast.expr) -> list[str]:

@@ -46,6 +46,22 @@ def start_of_one_process(optimizer, args):
     return accelerator.prepare(optimizer, scheduler)
 
 
+def from_the_length_of_a_share(model, optimizer, loader, epochs):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    steps = epochs * len(loader)
+    scheduler = get_cosine_schedule_with_warmup(
+        optimizer,
+        num_warmup_steps=0,
+        num_training_steps=steps,  # expect: DL613
+    )
+    scheduler = accelerator.prepare(scheduler)
+    for batch in loader:
+        accelerator.backward(model(batch).loss)
+        optimizer.step()
+        scheduler.step()
+
+
 # Correct
 
 

@@ -2,7 +2,9 @@
 
 ## What it does
 Finds a shuffling `DistributedSampler` whose loader is iterated over epochs, in a program where nothing calls
-`set_epoch()`.
+`set_epoch()`. A loop is one over epochs by the name of what it counts (`for epoch in`, `while self.epoch <`); where
+nothing calls `set_epoch()` at all, also a generator that hands out the batches of a loader for ever, and a `try`
+that begins a loader anew at its end.
 
 ## Why it is bad
 The sampler shuffles with a generator seeded from `seed + epoch`. The epoch stays 0 unless somebody sets it:
@@ -32,7 +34,8 @@ Unsafe: the order of the samples changes. Shown only where the loop is in anothe
 
 ## Known limits
 Silent with `shuffle=False`, for samplers of evaluation by their name, where the loader goes to a framework
-that sets the epoch itself (accelerate, Lightning, Fabric, a Trainer's own methods), and where the loop, or
+that sets the epoch itself (accelerate, Lightning, Fabric, a Trainer's own methods), where a class of another library keeps the sampler
+(torchdata's `SamplerWrapper`), and where the loop, or
 anything that it may call by name, calls `set_epoch` on whatever object. A sampler class of the project counts
 where it has `set_epoch` and shuffles by `self.epoch`.
 
@@ -46,14 +49,14 @@ import ast
 from collections.abc import Iterator
 
 from distlint.analysis.model import Model, place_of, related
-from distlint.analysis.program.definitions import Class, Function, Module
+from distlint.analysis.program.definitions import Class, Function, Module, last_name
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import own_nodes
 from distlint.findings import Finding, Severity
 from distlint.knowledge import facts, randomness
 from distlint.rule import Status
 
-from .epochs import Loops, epoch_loops
+from .epochs import EpochLoop, Loops, epoch_loops
 from .repair import holder_of, repaired
 
 CODE = "DL403"
@@ -74,7 +77,7 @@ _SETS_EPOCH = (
 def check(model: Model) -> Iterator[Finding]:
     """Each shuffling sampler that is used over epochs and not told which."""
     known: dict[frozenset[Module], Loops] = {}
-    done: set[ast.For] = set()
+    done: set[EpochLoop] = set()
     for module in model.modules:
         if "Sampler" not in module.source.text:
             continue
@@ -86,6 +89,7 @@ def check(model: Model) -> Iterator[Finding]:
             and (row := _shuffle_of(model, module, call)) is not None
             and not _for_evaluation(function, call)
             and not _by_framework(model, function)
+            and not _kept_elsewhere(model, function, call)
         ]
         if not made or _imports_framework(module):
             continue
@@ -101,7 +105,7 @@ def _ordered(modules: frozenset[Module]) -> list[Module]:
 
 
 def _untold(
-    loops: Loops, module: Module, function: Function, call: ast.Call, done: set[ast.For]
+    loops: Loops, module: Module, function: Function, call: ast.Call, done: set[EpochLoop]
 ) -> Iterator[Finding]:
     """At the sampler where nobody tells it the epoch, else at the loops that do not."""
     found, everywhere = loops.untold(function, call)
@@ -161,6 +165,27 @@ def _for_evaluation(function: Function, call: ast.Call) -> bool:
     return any(word in name.lower() for name in names for word in _EVALUATION)
 
 
+def _kept_elsewhere(model: Model, function: Function, call: ast.Call) -> bool:
+    """Whether an object of another library than torch gets the sampler, and may tell it the epoch.
+
+    torchtune 0.6.1 torchtune/data/_utils.py:228: torchdata.nodes.SamplerWrapper calls `set_epoch` whenever it begins
+    anew.
+    """
+    holder = holder_of(function, call)
+    for user in own_nodes(function):
+        match user:
+            case ast.Call(func=func, args=args, keywords=keywords) if user is not call:
+                given = [*args, *(keyword.value for keyword in keywords)]
+                if not any(each is call or ast.unparse(each) == holder for each in given):
+                    continue
+                name = last_name(func)
+                # A function may print it; a class keeps it. What loads in batches only draws from it.
+                keeps = name[:1].isupper() and not name.endswith(("Loader", "BatchSampler"))
+                if keeps and not isinstance(model.resolve(function.module, func), Class):
+                    return True
+    return False
+
+
 def _by_framework(model: Model, function: Function) -> bool:
     return function.cls is not None and facts.is_training_class(model.program.mro(function.cls)[1])
 
@@ -174,7 +199,7 @@ def _finding(
     function: Function,
     call: ast.Call,
     where: Module,
-    loop: ast.For,
+    loop: EpochLoop,
     *,
     at_loop: bool = False,
 ) -> Finding:

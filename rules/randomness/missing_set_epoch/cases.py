@@ -78,3 +78,13 @@ def one_process(model, data, epochs):
 def ordered_evaluation(model, test_data):
     sampler = Sharded(test_data)
     return [model(batch) for batch in DataLoader(test_data, sampler=sampler)]
+
+
+def kept_by_another_library(model, data, epochs):
+    from torchdata.nodes import Loader, SamplerWrapper
+
+    sampler = DistributedSampler(data)
+    loader = Loader(SamplerWrapper(sampler))
+    for epoch in range(epochs):
+        for index in loader:
+            model(data[index]).sum().backward()

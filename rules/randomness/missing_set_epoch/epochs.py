@@ -6,12 +6,20 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from distlint.analysis.model import Model
-from distlint.analysis.program.definitions import Class, Function, Module, dotted_name
+from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
 from distlint.analysis.program.environment import statements
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes
 from distlint.nodes import walk
 
 _RUNS_EPOCH = ("train", "epoch", "fit")
+_TRAINS = frozenset({"train", "training", "is_train", "is_training", "istrain"})
+"""Flags that are true for the data that is trained on."""
+_ITERATES = ("__iter__", "__next__")
+"""Methods that a loop over an object runs, whoever writes the loop."""
+
+EpochLoop = ast.For | ast.While | ast.Try
+"""What runs through the data again and again: a loop over epochs, a generator's endless loop, or the `try` that
+begins anew where an iterator has ended."""
 
 
 class Loops:
@@ -27,12 +35,14 @@ class Loops:
         for function in self._functions:
             for callee in self._called(function, own_nodes(function), surely=True):
                 self._callers.setdefault(callee, set()).add(function)
-        self._all = [(f, loop) for f in self._functions for loop in epoch_loops(f)]
         self._sets = [f for f in self._functions if any(map(_sets_epoch, own_nodes(f)))]
+        # Whoever hands batches out for ever counts no epochs: any `set_epoch` may be meant for it.
+        found = (epoch_loops,) if self._sets else (epoch_loops, endless_loops)
+        self._all = [(f, loop) for f in self._functions for of in found for loop in of(f)]
 
     def untold(
         self, function: Function, sampler: ast.Call
-    ) -> tuple[list[tuple[Function, ast.For]], bool]:
+    ) -> tuple[list[tuple[Function, EpochLoop]], bool]:
         """The loops of a sampler in which nobody tells it the epoch, and whether these are all of its loops.
 
         A loop is the sampler's where it is of its function, else where calls join the two. Where neither is
@@ -51,7 +61,7 @@ class Loops:
             return [], False
         return untold, len(untold) == len(own)
 
-    def _uses(self, user: Function, loop: ast.For, function: Function, sampler: ast.Call) -> bool:
+    def _uses(self, user: Function, loop: EpochLoop, function: Function, sampler: ast.Call) -> bool:
         """Whether a loop names what its function made with the sampler, where that can be seen."""
 
         def makes(value: ast.expr) -> bool:
@@ -72,25 +82,28 @@ class Loops:
         match node:
             case ast.Constant(value=value):
                 return value is True
+            case ast.Compare(ops=[ast.Eq()], comparators=[ast.Constant(value=str(split))]):
+                return "train" in split.lower()
+            case ast.Name() | ast.Attribute() if last_name(node).lower() in _TRAINS:
+                return True
             case ast.List(elts=elements) | ast.Tuple(elts=elements):
                 return any(self.may_be_true(function, e, depth) for e in elements)
             case ast.Name(id=name) if depth > 0:
-                values = assignments(function).get(name, ())
-                if values:
-                    return any(
-                        self.may_be_true(function, each, depth - 1)
-                        for value in values
-                        for each in _elements_of(value)
-                    )
-                if name in function.parameters:
-                    return any(
-                        self.may_be_true(caller, given, depth - 1)
-                        for caller, given in self._handed(function, name)
-                    )
+                # YOLOv6 yolov6/data/data_load.py: a parameter that is set to False in one case.
+                return any(
+                    self.may_be_true(function, each, depth - 1)
+                    for value in assignments(function).get(name, ())
+                    for each in _elements_of(value)
+                ) or any(
+                    self.may_be_true(caller, given, depth - 1)
+                    for caller, given in self._handed(function, name)
+                )
         return False
 
     def _handed(self, function: Function, name: str) -> Iterator[tuple[Function, ast.expr]]:
-        """What the calls of a function give for a parameter."""
+        """What the calls of a function give for a name, where it is a parameter."""
+        if name not in function.parameters:
+            return
         default = default_of(function, name)
         if default is not None:
             yield function, default
@@ -104,7 +117,7 @@ class Loops:
                     for value in given or node.args[position : position + 1]:
                         yield caller, value
 
-    def _is_told(self, function: Function, loop: ast.For) -> bool:
+    def _is_told(self, function: Function, loop: EpochLoop) -> bool:
         """Whether some sampler is told the epoch in a loop, in what it calls, or where nothing shows who calls."""
         others = [node for _, each in self._all if each is not loop for node in walk(each)]
         elsewhere = {id(node) for node in others} - {id(node) for node in walk(loop)}
@@ -117,7 +130,9 @@ class Loops:
         """Whether something that is not seen calls a function which tells the epoch outside of any loop."""
         looped = {id(n) for f, loop in self._all if f is setter for n in walk(loop)}
         outside = any(_sets_epoch(n) and id(n) not in looped for n in own_nodes(setter))
-        return outside and not setter.is_module_body and not self._callers.get(setter)
+        # s1 finetune/gpt-accelera/data_utils/common_utils.py:196: the `__next__` of a loader without an end.
+        unseen = setter.name in _ITERATES or not self._callers.get(setter)
+        return outside and not setter.is_module_body and unseen
 
     def _above(self, function: Function) -> set[Function]:
         found = {function}
@@ -159,9 +174,8 @@ class Loops:
                 yield found
                 return
             case Class() as cls:
-                init = program.find_method(cls, "__init__")
-                if init is not None:
-                    yield init
+                made = (program.find_method(cls, name) for name in ("__init__", *_ITERATES))
+                yield from (method for method in made if method is not None)
                 return
         name = func.attr if isinstance(func, ast.Attribute) else dotted_name(func)
         owner = self._class_of(function, func.value) if isinstance(func, ast.Attribute) else None
@@ -211,27 +225,97 @@ def _mention(nodes: Iterable[ast.AST], names: set[str]) -> bool:
 
 
 def _sets_epoch(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "set_epoch"
-    )
+    """Whether a node tells somebody the epoch who may be a sampler: a data set draws samples in its own way."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=told, attr="set_epoch")):
+            return not last_name(told).lower().endswith("set")
+    return False
 
 
-def epoch_loops(function: Function) -> Iterator[ast.For]:
+def epoch_loops(function: Function) -> Iterator[EpochLoop]:
     """The loops of a function that run through epochs."""
     for node in own_nodes(function):
-        if isinstance(node, ast.For) and _is_epochs(node):
+        if isinstance(node, ast.For | ast.While) and epoch_of(node) and _runs_epochs(node):
             yield node
 
 
-def _is_epochs(loop: ast.For) -> bool:
-    named = isinstance(loop.target, ast.Name) and "epoch" in loop.target.id.lower()
-    return named and any(
+def epoch_of(loop: EpochLoop) -> str:
+    """What counts the epochs of a loop; "" where nothing does.
+
+    sam2 2b90b9f training/trainer.py: `while self.epoch < self.max_epochs`, with `self.epoch += 1` at its end.
+    """
+    match loop:
+        case ast.For(target=ast.Name() | ast.Attribute() as target) if _is_epoch(target):
+            return ast.unparse(target)
+        case ast.While(test=ast.Compare(left=ast.Name() | ast.Attribute() as counter)) if _is_epoch(
+            counter
+        ):
+            text = ast.unparse(counter)
+            counts = any(
+                isinstance(s, ast.Assign | ast.AugAssign) and text in map(ast.unparse, _targets(s))
+                for s, _ in statements(loop.body)
+            )
+            return text if counts else ""
+    return ""
+
+
+def _is_epoch(counter: ast.Name | ast.Attribute) -> bool:
+    return "epoch" in last_name(counter).lower()
+
+
+def _targets(statement: ast.Assign | ast.AugAssign) -> list[ast.expr]:
+    return statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+
+
+def _runs_epochs(loop: ast.For | ast.While) -> bool:
+    return any(
         isinstance(s, (ast.For, ast.While))
         or (isinstance(s, ast.Expr | ast.Assign) and _runs_epoch(s))
         for s, _ in statements(loop.body)
     )
+
+
+def endless_loops(function: Function) -> Iterator[EpochLoop]:
+    """Where a function hands out the batches of a loader again and again, and counts no epochs.
+
+    stylegan2-pytorch bef283a train.py:59: `while True: for batch in loader: yield batch`; MiniGPT-4
+    minigpt4/datasets/datasets/dataloader_utils.py: `except StopIteration: self.iter_loader = iter(…)`.
+    """
+    for node in own_nodes(function):
+        match node:
+            case ast.While(test=ast.Constant(value=True | 1), body=body) if any(
+                map(_hands_out, body)
+            ):
+                yield node
+            case ast.Try(handlers=handlers) if any(map(_begins_anew, handlers)):
+                yield node
+
+
+def _hands_out(statement: ast.stmt) -> bool:
+    """Whether a statement yields each batch of a loader."""
+    match statement:
+        case ast.For(iter=loader, body=body) if _is_loader(loader):
+            return any(isinstance(part, ast.Yield) for inner in body for part in walk(inner))
+        case ast.Expr(value=ast.YieldFrom(value=loader)):
+            return _is_loader(loader)
+    return False
+
+
+def _begins_anew(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler of the end of an iterator makes another of the same loader."""
+    if handler.type is None or last_name(handler.type) != "StopIteration":
+        return False
+    return any(
+        isinstance(s, ast.Assign)
+        and isinstance(s.value, ast.Call)
+        and last_name(s.value.func) == "iter"
+        and all(map(_is_loader, s.value.args))
+        for s, _ in statements(handler.body)
+    )
+
+
+def _is_loader(node: ast.expr) -> bool:
+    return "load" in last_name(node).lower()
 
 
 def _runs_epoch(statement: ast.Expr | ast.Assign) -> bool:

@@ -12,6 +12,8 @@ from distlint.edits import Insert
 from distlint.findings import Applicability, Fix
 from distlint.nodes import walk
 
+from .epochs import EpochLoop, epoch_of
+
 
 def holder_of(function: Function, node: ast.AST) -> str | None:
     """The variable that holds the sampler, or what is built around it in one statement."""
@@ -21,9 +23,14 @@ def holder_of(function: Function, node: ast.AST) -> str | None:
     return None
 
 
-def repaired(function: Function, call: ast.Call, loop: ast.For) -> Fix:
+def repaired(function: Function, call: ast.Call, loop: EpochLoop) -> Fix:
     """The fix: an edit where sampler and loop stand in one function, else advice."""
-    epoch = ast.unparse(loop.target)
+    epoch = epoch_of(loop)
+    if not epoch:
+        advice = (
+            "Count the passes over the data, and call `set_epoch(count)` of the sampler before each"
+        )
+        return Fix(Applicability.DISPLAY, advice)
     target = holder_of(function, call)
     advice = f"Call `set_epoch({epoch})` of the sampler at the start of each epoch"
     holder = next(
@@ -55,7 +62,7 @@ def repaired(function: Function, call: ast.Call, loop: ast.For) -> Fix:
     )
 
 
-def _is_local(function: Function, loop: ast.For) -> bool:
+def _is_local(function: Function, loop: EpochLoop) -> bool:
     return any(node is loop for node in own_nodes(function))
 
 

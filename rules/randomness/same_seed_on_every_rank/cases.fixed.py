@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from accelerate import Accelerator
 from accelerate.utils import set_seed
 from distlint.runtime import decorrelate
+from timm.utils import NativeScaler
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader
 from torchvision import transforms
@@ -99,7 +100,84 @@ def crops(args, model, optimizer, make_dataset):
         optimizer.step()
 
 
+def scaled_by_timm(args, model, optimizer, make_dataset):
+    torch.manual_seed(args.seed)  # expect: DL401
+    loader = DataLoader(make_dataset(augmentations()))
+    model, loss_scaler = DDP(model), NativeScaler()
+    decorrelate(args.seed)
+    for batch in loader:
+        loss_scaler(model(batch).sum(), optimizer)
+
+
+class Trainer:
+    def __init__(self, args, model, optimizer, loader):
+        self.accelerator = Accelerator()
+        self.args, self.model, self.optimizer, self.loader = args, model, optimizer, loader
+        self.start()
+        self.prepare()
+
+    def start(self):
+        set_seed(self.args.seed)  # expect: DL401
+
+    def prepare(self):
+        self.model, self.optimizer = self.accelerator.prepare(self.model, self.optimizer)
+
+    def fit(self):
+        for batch in self.loader:
+            self.accelerator.backward(self.compute_loss(batch))
+            self.optimizer.step()
+
+    def compute_loss(self, batch):
+        raise NotImplementedError
+
+
+class Denoiser(Trainer):
+    def compute_loss(self, batch):
+        steps = torch.randint(1000, (len(batch),))
+        return self.model(batch, steps).mean()
+
+
 # Correct
+
+
+class SeededForSamples:
+    def __init__(self, model, optimizer, loader):
+        self.accelerator = Accelerator()
+        self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
+        self.loader = loader
+
+    def sample(self, prompts):
+        set_seed(42)
+        return [self.accelerator.unwrap_model(self.model).decode(p) for p in prompts]
+
+    def fit(self):
+        for batch in self.loader:
+            self.accelerator.backward(self.model(batch + torch.randn_like(batch)).mean())
+            self.optimizer.step()
+
+
+class Plain:
+    def __init__(self, args, model, optimizer, loader):
+        set_seed(args.seed)
+        self.accelerator = Accelerator()
+        self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
+        self.loader = loader
+
+    def fit(self):
+        for batch in self.loader:
+            self.accelerator.backward(self.compute_loss(batch))
+            self.optimizer.step()
+
+    def compute_loss(self, batch):
+        return self.model(batch).mean()
+
+    def sample(self, shape):
+        return torch.randn(shape)
+
+
+class OfItsGenerator(Plain):
+    def compute_loss(self, batch):
+        return self.model(torch.randn(batch.shape, generator=self.generator)).mean()
 
 
 class Sampling(torch.nn.Module):

@@ -14,8 +14,9 @@ from distlint.analysis.questions.seeding import (
     draws_from,
     makes_ranks_differ,
 )
-from distlint.analysis.questions.training import BACKWARD
+from distlint.analysis.questions.training import training_loops
 from distlint.knowledge import facts
+from distlint.knowledge.conventions import BACKWARD
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -58,6 +59,7 @@ def drawn_in_training(
         if not trains(model, inner):
             continue
         called = [s.callee for s in sites_of(model, inner) if s.loops and s.callee is not None]
+        called += [f for callee in called for f in _overriding(model, callee)]
         for drawing in (inner, *(f for f in called if f is not inner)):
             if any(word in drawing.name.lower() for word in NOT_TRAINING):
                 continue
@@ -73,6 +75,17 @@ def drawn_in_training(
     return None
 
 
+def _overriding(model: Model, method: Function) -> list[Function]:
+    """The methods of subclasses that stand in for one."""
+    if method.cls is None:
+        return []
+    return [
+        cls.methods[method.name]
+        for cls in model.program.subclasses(method.cls)
+        if method.name in cls.methods
+    ]
+
+
 def _draws(model: Model, function: Function, in_loops: bool) -> Iterator[tuple[ast.Call, Draw]]:
     """What all ranks draw in a function; of the one with the training loop, what is drawn in loops."""
     if model.summaries_of(function) is None:
@@ -85,9 +98,17 @@ def _draws(model: Model, function: Function, in_loops: bool) -> Iterator[tuple[a
 
 
 def reached(model: Model, function: Function) -> list[Function]:
-    """The function and what it calls, at any depth, nearest first."""
-    found = {function}
+    """The function and what it calls, at any depth, nearest first; for what builds an object, all its methods.
+
+    CogVideo finetune/trainer.py:115: a method of the trainer seeds, one wraps, one trains, and that of a subclass
+    draws.
+    """
     work = [function]
+    if function.cls is not None and not _is_a_phase(function):
+        family = (*model.program.mro(function.cls)[0], *model.program.subclasses(function.cls))
+        methods = (method for cls in family for method in cls.methods.values())
+        work += [m for m in dict.fromkeys(methods) if m is not function and not _is_a_phase(m)]
+    found = set(work)
     for current in work:
         summaries = model.summaries_of(current)
         for _, summary in summaries.summaries() if summaries is not None else ():
@@ -107,6 +128,12 @@ def sites_of(model: Model, function: Function) -> list[CallSite]:
         for site in summary.calls:
             sites.setdefault(id(site.node), site)
     return sorted(sites.values(), key=lambda s: (s.node.lineno, s.node.col_offset))
+
+
+def _is_a_phase(function: Function) -> bool:
+    """Whether a method is for something else than training, by its name; `_init_seeds` is not."""
+    name = function.name.lower()
+    return any(word in name for word in NOT_TRAINING if word != "init")
 
 
 def starts_others(model: Model, function: Function) -> bool:
@@ -129,7 +156,9 @@ def _distributes(site: CallSite) -> bool:
 
 def trains(model: Model, function: Function) -> bool:
     """Whether gradients are computed in a loop of a function."""
-    return any(s.loops and _runs_backward(model, s) for s in sites_of(model, function))
+    return any(training_loops(function)) or any(
+        s.loops and _runs_backward(model, s) for s in sites_of(model, function)
+    )
 
 
 def _runs_backward(model: Model, site: CallSite) -> bool:

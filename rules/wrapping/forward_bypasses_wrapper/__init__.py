@@ -134,9 +134,7 @@ def _bypassing(
     for call in calls:
         target = call.func
         if isinstance(target, ast.Attribute) and id(target) not in nodes:
-            if wrappers.trains_nothing(target.attr) or target.attr in wrappers.MODULE_ATTRIBUTES - {
-                "forward"
-            }:
+            if wrappers.trains_nothing(target.attr):
                 continue
             target = target.value
         if id(target) in nodes:

@@ -40,7 +40,7 @@ def prepared(model, optimizer, path):
     accelerator = Accelerator()
     model, optimizer = accelerator.prepare(model, optimizer)
     net = (
-        unwrap(model)  # expect: DL205
+        accelerator.unwrap_model(model)  # expect: DL205
     )
     net.save_pretrained(path)
 

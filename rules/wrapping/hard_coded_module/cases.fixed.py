@@ -13,7 +13,7 @@ from transformers import Trainer
 def prepared(model, path):
     accelerator = Accelerator()
     model = accelerator.prepare(model)
-    unwrap(model).save_pretrained(path)  # always there?  # expect: DL204
+    accelerator.unwrap_model(model).save_pretrained(path)  # always there?  # expect: DL204
 
 
 def wrapped_sometimes(model, path):

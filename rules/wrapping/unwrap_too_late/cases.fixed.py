@@ -29,7 +29,7 @@ class PolicyTrainer(Trainer):
 
 def save(net, path):
     model = DistributedDataParallel(net)
-    unwrap(model).encoder.save_pretrained(path)  # expect: DL203
+    model.module.encoder.save_pretrained(path)  # expect: DL203
 
 
 # Correct

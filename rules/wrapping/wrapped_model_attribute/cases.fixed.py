@@ -19,8 +19,8 @@ def sample(model, optimizer, loader):
     accelerator = Accelerator()
     model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
     for batch in loader:
-        ids = unwrap(model).generate(**batch)  # expect: DL201
-        accelerator.print(ids, unwrap(model).config.vocab_size)  # expect: DL201
+        ids = accelerator.unwrap_model(model).generate(**batch)  # expect: DL201
+        accelerator.print(ids, accelerator.unwrap_model(model).config.vocab_size)  # expect: DL201
 
 
 def first_of_several(model, optimizer, loader):
@@ -53,8 +53,8 @@ def describe(state):
 
 def plain_ddp(model, local_rank):
     model = DDP(model, device_ids=[local_rank])
-    print(f"{unwrap(model).dtype} on {model.device}")  # expect: DL201
-    return unwrap(model).config  # expect: DL201
+    print(f"{model.module.dtype} on {model.device}")  # expect: DL201
+    return model.module.config  # expect: DL201
 
 
 def stride(net, rank):
@@ -124,7 +124,7 @@ def unwrapped_on_main_only(text_encoder, optimizer, path):
     if accelerator.is_main_process:
         text_encoder = accelerator.unwrap_model(text_encoder)
         text_encoder.save_pretrained(path)
-    return unwrap(text_encoder).get_input_embeddings()  # the other ranks  # expect: DL201
+    return accelerator.unwrap_model(text_encoder).get_input_embeddings()  # the other ranks  # expect: DL201
 
 
 class Loss:
@@ -132,7 +132,7 @@ class Loss:
 
     def __init__(self, model):
         self.hyp = model.hyp
-        self.stride = unwrap(model).stride  # expect: DL201
+        self.stride = model.module.stride  # expect: DL201
 
 
 def set_behind_the_wrap(net, hyp):
@@ -147,7 +147,7 @@ def adapters(transformer, config, optimizer):
     transformer.requires_grad_(False)
     transformer.add_adapter(config)
     transformer, optimizer = accelerator.prepare(transformer, optimizer)
-    return unwrap(transformer).config  # the adapter requires grad  # expect: DL201
+    return accelerator.unwrap_model(transformer).config  # the adapter requires grad  # expect: DL201
 
 
 def frozen_by_an_option(encoder, args, optimizer):
@@ -155,13 +155,13 @@ def frozen_by_an_option(encoder, args, optimizer):
     if not args.train_encoder:
         encoder.requires_grad_(False)
     encoder, optimizer = accelerator.prepare(encoder, optimizer)
-    return unwrap(encoder).config  # expect: DL201
+    return accelerator.unwrap_model(encoder).config  # expect: DL201
 
 
 def set_and_lost(model, optimizer, settings, path):
     accelerator = Accelerator()
     model, optimizer = accelerator.prepare(model, optimizer)
-    unwrap(model).generation_config = settings  # expect: DL201
+    accelerator.unwrap_model(model).generation_config = settings  # expect: DL201
     inner = accelerator.unwrap_model(model)
     inner.save_pretrained(path)
 
@@ -172,9 +172,9 @@ def several(text_encoders, tokenizers, optimizer):
     optimizer = accelerator.prepare(optimizer)
     for text_encoder in text_encoders:
         text_encoder.train()
-        print(unwrap(text_encoder).text_model)  # expect: DL201
+        print(accelerator.unwrap_model(text_encoder).text_model)  # expect: DL201
     for tokenizer, text_encoder in zip(tokenizers, text_encoders):
-        print(tokenizer.model_max_length, unwrap(text_encoder).get_input_embeddings())  # expect: DL201
+        print(tokenizer.model_max_length, accelerator.unwrap_model(text_encoder).get_input_embeddings())  # expect: DL201
 
 
 class Switch:
@@ -189,7 +189,65 @@ class Switch:
             self.model.head.use_l1 = True
 
 
+def asked_before_the_wrap(net, optimizer):
+    accelerator = Accelerator()
+    model = net
+    assert isinstance(model, nn.Sequential)
+    model, optimizer = accelerator.prepare(model, optimizer)
+    return accelerator.unwrap_model(model).stages  # the question was put to the bare model  # expect: DL201
+
+
+def by_name_of_the_mode(net, optimizer, args):
+    model, optimizer = Accelerator().prepare(net, optimizer)
+    if args.parallel_mode.value != "distributed":
+        return net.encoder
+    return unwrap(model).encoder  # expect: DL201
+
+
+def with_the_rest(decoder, unets, optimizers):
+    accelerator = Accelerator()
+    decoder, *optimizers = list(accelerator.prepare(decoder, *optimizers))
+    return accelerator.unwrap_model(decoder).unets, optimizers  # expect: DL201
+
+
+def two_networks(networks):
+    model = DDP(networks)
+    return torch.optim.Adam(model.module.generator.parameters())  # expect: DL201
+
+
 # Correct
+
+
+def rest_of_the_optimizers(decoder, optimizers):
+    accelerator = Accelerator()
+    decoder, *optimizers = accelerator.prepare(decoder, *optimizers)
+    first, *others = optimizers
+    print(first.param_groups, [other.defaults for other in others])
+    return accelerator.unwrap_model(decoder).unets
+
+
+def all_at_once(models):
+    accelerator = Accelerator()
+    first, *others = accelerator.prepare(*models)
+    return first.config, others  # whatever is in the list
+
+
+def asked_behind_the_wrap(net, optimizer):
+    model, optimizer = Accelerator().prepare(net, optimizer)
+    assert isinstance(model, nn.Sequential)  # one process only
+    return model.stages
+
+
+def mode_of_one_process(net, optimizer, args):
+    model, optimizer = Accelerator().prepare(net, optimizer)
+    if args.parallel_mode.value != "distributed":
+        return model.encoder
+    return model.module.encoder
+
+
+def generator_of_the_loader(model, optimizer, loader):
+    prepared = [Accelerator().prepare(each) for each in (loader, loader)]
+    return prepared[0].generator
 
 
 def several_loaders(loaders, models):

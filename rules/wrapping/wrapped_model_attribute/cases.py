@@ -188,7 +188,65 @@ class Switch:
             self.model.head.use_l1 = True
 
 
+def asked_before_the_wrap(net, optimizer):
+    accelerator = Accelerator()
+    model = net
+    assert isinstance(model, nn.Sequential)
+    model, optimizer = accelerator.prepare(model, optimizer)
+    return model.stages  # the question was put to the bare model  # expect: DL201
+
+
+def by_name_of_the_mode(net, optimizer, args):
+    model, optimizer = Accelerator().prepare(net, optimizer)
+    if args.parallel_mode.value != "distributed":
+        return net.encoder
+    return model.encoder  # expect: DL201
+
+
+def with_the_rest(decoder, unets, optimizers):
+    accelerator = Accelerator()
+    decoder, *optimizers = list(accelerator.prepare(decoder, *optimizers))
+    return decoder.unets, optimizers  # expect: DL201
+
+
+def two_networks(networks):
+    model = DDP(networks)
+    return torch.optim.Adam(model.generator.parameters())  # expect: DL201
+
+
 # Correct
+
+
+def rest_of_the_optimizers(decoder, optimizers):
+    accelerator = Accelerator()
+    decoder, *optimizers = accelerator.prepare(decoder, *optimizers)
+    first, *others = optimizers
+    print(first.param_groups, [other.defaults for other in others])
+    return accelerator.unwrap_model(decoder).unets
+
+
+def all_at_once(models):
+    accelerator = Accelerator()
+    first, *others = accelerator.prepare(*models)
+    return first.config, others  # whatever is in the list
+
+
+def asked_behind_the_wrap(net, optimizer):
+    model, optimizer = Accelerator().prepare(net, optimizer)
+    assert isinstance(model, nn.Sequential)  # one process only
+    return model.stages
+
+
+def mode_of_one_process(net, optimizer, args):
+    model, optimizer = Accelerator().prepare(net, optimizer)
+    if args.parallel_mode.value != "distributed":
+        return model.encoder
+    return model.module.encoder
+
+
+def generator_of_the_loader(model, optimizer, loader):
+    prepared = [Accelerator().prepare(each) for each in (loader, loader)]
+    return prepared[0].generator
 
 
 def several_loaders(loaders, models):

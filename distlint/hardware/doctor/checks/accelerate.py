@@ -58,7 +58,9 @@ def on_this_hardware(machine: Machine) -> Iterator[Result]:
     file = _file(machine)
     values = machine.accelerate
     distributed = values.get("distributed_type")
+    total = values.get("num_processes", 1)
     valid = keys.is_one_of(distributed, keys.DISTRIBUTED_TYPES)
+    valid = valid and isinstance(total, int) and total > 0
     if isinstance(file, Unknown) or not values or not valid:
         yield skipped("no valid configuration")
         return
@@ -69,9 +71,6 @@ def on_this_hardware(machine: Machine) -> Iterator[Result]:
 def _against_hardware(
     machine: Machine, path: str, values: Mapping[str, Any], distributed: str
 ) -> Iterator[Result]:
-    total = values.get("num_processes", 1)
-    if not isinstance(total, int):
-        return  # said by accelerate-config
     processes, ids = machine.processes or 1, values.get("gpu_ids")
     there = machine.gpu_count
     if isinstance(ids, str) and ids not in ("all", "") and not isinstance(machine.gpus, Unknown):

@@ -116,8 +116,10 @@ def torch_build(machine: Machine) -> Iterator[Result]:
             yield ok(saw)
         return
     if facts.cuda_build is None and facts.hip_build is None:
+        names = Counter(gpu.name for gpu in gpus)
+        kinds = ", ".join(f"{count} x {name}" for name, count in names.items())
         yield error(
-            f"{saw}; {len(gpus)} x {gpus[0].name} installed",
+            f"{saw}; {kinds} installed",
             "the build has no CUDA: all ranks train on the CPU, or fail on the first .cuda().",
             "install a CUDA build: https://pytorch.org/get-started/locally",
         )

@@ -16,7 +16,11 @@ def memory(machine: Machine) -> Iterator[Result]:
     """The GPUs' memory against the plan for --params."""
     parameters = machine.options.parameters
     if parameters is None:
-        yield skipped("--params was not given (distlint plan has more options)")
+        model = machine.options.model
+        count = (
+            f"distlint plan --config {model} counts them" if model else "distlint plan says more"
+        )
+        yield skipped(f"--params was not given ({count})")
         return
     smallest = min((gpu.memory for gpu in machine.visible if gpu.memory), default=0)
     if not smallest:

@@ -1,0 +1,84 @@
+"""Numbers of steps that a function computes from the length of a loader, before or after it is prepared."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from distlint.analysis.program.syntax import assignments
+from distlint.nodes import last_name, walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.program.definitions import Function
+
+_DEPTH = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Length:
+    """`len(loader)` in a number of steps; `prepared` is the call that the loader goes through in the function."""
+
+    node: ast.Call
+    loader: str
+    prepared: ast.Call
+
+    @property
+    def of_all(self) -> bool:
+        """Whether it counts the batches of all ranks: it is asked for before the loader is prepared."""
+        return self.node.lineno < self.prepared.lineno
+
+
+def prepared(live: LiveProgram, function: Function) -> dict[str, ast.Call]:
+    """What a function gives to an Accelerator's `prepare`, by name, with the call."""
+    found: dict[str, ast.Call] = {}
+    for call in live.calls("accelerate.Accelerator.prepare", module=function.module):
+        if call.site.function is function:
+            for argument in call.site.node.args:
+                found.setdefault(ast.unparse(argument), call.site.node)
+    return found
+
+
+def lengths(
+    function: Function, steps: ast.expr, loaders: dict[str, ast.Call]
+) -> list[Length] | None:
+    """The lengths that a number of steps is computed from.
+
+    Args:
+        function: where it is computed.
+        steps: the number.
+        loaders: what is prepared there.
+
+    Returns:
+        None where the number of processes is in it, too.
+    """
+    found: list[Length] = []
+    for part in _expanded(function, steps, _DEPTH):
+        for node in walk(part):
+            match node:
+                case ast.Call(func=ast.Name(id="len"), args=[loader]) if (
+                    ast.unparse(loader) in loaders
+                ):
+                    text = ast.unparse(loader)
+                    found.append(Length(node, text, loaders[text]))
+                case ast.Name() | ast.Attribute() if counts_processes(last_name(node)):
+                    return None
+    return found
+
+
+def counts_processes(word: str) -> bool:
+    """Whether a name is that of the number of ranks."""
+    return "num_processes" in word or "world" in word
+
+
+def _expanded(function: Function, node: ast.expr, depth: int) -> Iterator[ast.expr]:
+    """An expression, and what the variables in it that are assigned once are made of."""
+    yield node
+    if depth:
+        for part in walk(node):
+            if isinstance(part, (ast.Name, ast.Attribute)):
+                values = assignments(function).get(ast.unparse(part), [])
+                if len(values) == 1 and values[0] is not node:
+                    yield from _expanded(function, values[0], depth - 1)

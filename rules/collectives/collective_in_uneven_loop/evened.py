@@ -1,0 +1,67 @@
+"""What makes loops over parts of the data equally long, or lets ranks leave them at different turns."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.syntax import assignments
+from distlint.nodes import children, last_name, walk
+
+_SIZE: Final = re.compile(
+    r"world|num_(?:gpus|replicas|proc|rank|shard)|n_?gpus?$|nproc", re.IGNORECASE
+)
+"""Names of the number of ranks."""
+
+
+def is_made_even(function: Function, loop: ast.AST) -> bool:
+    """Whether what is cut into parts was brought to a multiple of the number of ranks before.
+
+    stylegan3 c233a91 metrics/precision_recall.py:30: `num_batches = (… // num_gpus + 1) * num_gpus`, and as many
+    pieces of a padded tensor.
+    """
+    known = assignments(function)
+    iterated: ast.AST = getattr(loop, "iter", loop)
+    work, seen = [iterated], set[str]()
+    for expression in work:
+        for node in _without_bounds(expression):
+            match node:
+                case ast.BinOp(left=left, op=ast.Mult() | ast.Mod(), right=right):
+                    if _SIZE.search(last_name(left)) or _SIZE.search(last_name(right)):
+                        return True
+                case ast.Name(id=name) if name not in seen:
+                    seen.add(name)
+                    work += known.get(name, ())
+    return False
+
+
+def _without_bounds(expression: ast.AST) -> Iterator[ast.AST]:
+    """An expression and what is below it, but for the bounds of slices and what a comprehension asks."""
+    work = [expression]
+    for node in work:
+        yield node
+        match node:
+            case ast.Subscript(value=value, slice=ast.Slice()):
+                work.append(value)
+            case ast.comprehension(iter=iterable):
+                work.append(iterable)
+            case _:
+                work += children(node)
+
+
+def is_joined(function: Function, loop: ast.AST) -> bool:
+    """Whether ranks that have left a loop shadow the collectives of the others: `with model.join():`."""
+    known = assignments(function)
+    for node in walk(function.node):
+        if isinstance(node, ast.With | ast.AsyncWith) and any(
+            inner is loop for inner in walk(node)
+        ):
+            names = [last_name(item.context_expr) for item in node.items]
+            # wenet 0154699 wenet/utils/executor.py:45: `model_context = model.join`
+            names += [last_name(value) for name in names for value in known.get(name, ())]
+            if not {"join", "Join"}.isdisjoint(names):
+                return True
+    return False

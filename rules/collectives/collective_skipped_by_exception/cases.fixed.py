@@ -1,0 +1,332 @@
+"""Cases of DL105: failures of one rank that are caught, with and without a collective that is missed."""
+
+import logging
+import shutil
+import urllib.request
+
+import requests
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+from distlint.runtime import any_rank, main_process_first
+
+logger = logging.getLogger(__name__)
+
+# --- bugs -----------------------------------------------------------------------------------------
+
+
+def skipped_inside(url, box):
+    failed = False
+    try:
+        box[0] = requests.get(url).json()  # expect: DL105
+    except requests.RequestException:
+        failed = True
+        logger.warning("no answer")
+    if not any_rank(failed):
+        dist.broadcast_object_list(box)
+
+
+def returns_before(url):
+    failed = False
+    try:
+        urllib.request.urlopen(url)  # expect: DL105
+    except OSError:
+        failed = True
+    if any_rank(failed):
+        return None
+    dist.barrier()
+
+
+def other_collectives(url, total):
+    try:
+        requests.post(url)  # expect: DL105
+    except requests.RequestException:
+        dist.all_reduce(total)
+    dist.barrier()
+
+
+def removed_or_not(path):
+    failed = False
+    try:
+        shutil.rmtree(path)  # expect: DL105
+    except FileNotFoundError:
+        failed = True
+    if any_rank(failed):
+        return
+    dist.barrier()
+
+
+def half_written(path):
+    failed = False
+    try:
+        state = torch.load(path)  # expect: DL105
+    except RuntimeError:
+        failed = True
+    if any_rank(failed):
+        return None
+    dist.barrier()
+    return state
+
+
+def many_shards(paths, names):
+    for path in paths:
+        failed = False
+        try:
+            state = torch.load(path)  # expect: DL105
+        except (OSError, RuntimeError) as error:
+            logger.warning("%s: %s", path, error)
+            failed = True
+        if any_rank(failed):
+            continue
+        dist.barrier()
+        names.append(len(state))
+
+
+def the_rest_of_the_try(url, box):
+    failed = False
+    try:
+        box[0] = requests.get(url).json()  # expect: DL105
+    except requests.RequestException:
+        failed = True
+    if any_rank(failed):
+        return None
+    if box[0]:
+        dist.broadcast_object_list(box)
+    return box
+
+
+def answer_of_the_exception(url):
+    try:
+        requests.get(url)  # expect: DL105
+    except requests.RequestException as error:
+        return str(error)  # the other ranks have none
+    dist.barrier()
+    return ""
+
+
+def left_in_two_ways(url):
+    try:
+        data = requests.get(url).json()  # expect: DL105
+        if not data:
+            return None
+    except requests.RequestException:
+        return None
+    dist.barrier()
+    return data
+
+
+def batch_skipped(model, loader, optimizer):
+    model = DistributedDataParallel(model)
+    for batch in loader:
+        try:
+            model(batch).sum().backward()
+        except torch.cuda.OutOfMemoryError:  # expect: DL105
+            torch.cuda.empty_cache()
+            continue
+        optimizer.step()
+
+
+def by_its_text(model, loader, optimizer):
+    model = DistributedDataParallel(model)
+    for batch in loader:
+        try:
+            model(batch).sum().backward()
+        except RuntimeError as error:  # expect: DL105
+            if "out of memory" not in str(error):
+                raise
+            optimizer.zero_grad()
+
+
+def raises_on_main(archive, folder):
+    if dist.get_rank() == 0:
+        try:
+            shutil.copytree(archive, folder)  # expect: DL105
+        except OSError as error:
+            raise RuntimeError(f"no copy of {archive}") from error
+    dist.barrier()
+
+
+def raises_again_on_main(url, box):
+    if dist.get_rank() != 0:
+        box[0] = None
+    else:
+        try:
+            box[0] = requests.get(url).json()  # expect: DL105
+        except requests.RequestException:
+            logger.error("no answer")
+            raise
+    dist.broadcast_object_list(box)
+
+
+def raises_before_helper(url):
+    if dist.get_rank() == 0:
+        try:
+            requests.get(url)  # expect: DL105
+        except requests.RequestException as error:
+            raise RuntimeError(url) from error
+    meet()
+
+
+def meet():
+    dist.barrier()
+
+
+def returns_from_its_turn(url):
+    with main_process_first():
+        try:
+            reply = requests.get(url).json()  # expect: DL105
+        except requests.RequestException:
+            return None
+    dist.barrier()
+    return reply
+
+
+# --- right ----------------------------------------------------------------------------------------
+
+
+def fails_on_all(url):
+    try:
+        with main_process_first():  # raises the exception of one rank on all
+            reply = fetched(url)
+            extra = requests.get(url).json()
+    except Exception:
+        return None
+    dist.barrier()
+    return reply, extra
+
+
+def fetched(url):
+    return requests.get(url).json()
+
+
+def another_exception(path, metrics):
+    try:
+        shutil.rmtree(path)
+        dist.all_reduce(metrics)
+    except AssertionError as error:  # a failure to delete goes on upwards, on all ranks
+        assert str(error) == "the seed has changed"
+
+
+def no_value_error(path, metrics):
+    try:
+        shutil.rmtree(path)
+        dist.all_reduce(metrics)
+    except (ValueError, KeyError):
+        logger.warning("bad metrics")
+
+
+def raises_on_main_and_meets(archive, folder):
+    try:
+        if dist.get_rank() == 0:
+            try:
+                shutil.copytree(archive, folder)
+            except OSError as error:
+                raise RuntimeError(f"no copy of {archive}") from error
+    finally:
+        dist.barrier()
+
+
+def raises_on_main_and_is_caught(archive, folder, failed):
+    if dist.get_rank() == 0:
+        try:
+            try:
+                shutil.copytree(archive, folder)
+            except OSError as error:
+                raise RuntimeError(f"no copy of {archive}") from error
+        except RuntimeError:
+            failed.fill_(1)
+    dist.all_reduce(failed)
+
+
+def raises_on_main_alone(archive, folder):
+    if dist.get_rank() == 0:
+        try:
+            shutil.copytree(archive, folder)
+        except OSError as error:
+            raise RuntimeError(f"no copy of {archive}") from error
+
+
+def checks_an_argument_on_main(folder, config):
+    if dist.get_rank() == 0:
+        try:
+            name = config["name"]
+        except KeyError as error:
+            raise ValueError("give the run a name") from error
+        logger.info(name)
+    dist.barrier()
+
+
+def raises_in_same_branch_everywhere(archive, folder, distributed):
+    if distributed:
+        try:
+            shutil.copytree(archive, folder)
+        except OSError as error:
+            raise RuntimeError(f"no copy of {archive}") from error
+    dist.barrier()
+
+
+def goes_on(url):
+    try:
+        requests.get(url)
+    except requests.RequestException:
+        logger.warning("no answer")
+    dist.barrier()
+
+
+def raises_again(url):
+    try:
+        requests.get(url)
+    except requests.RequestException as error:
+        raise RuntimeError(url) from error
+    dist.barrier()
+
+
+def in_finally(url):
+    try:
+        requests.get(url)
+    except requests.RequestException:
+        return None
+    finally:
+        dist.barrier()
+
+
+def reduced(url):
+    failed = torch.zeros(1)
+    try:
+        requests.get(url)
+    except requests.RequestException:
+        failed.fill_(1)
+    dist.all_reduce(failed)
+    if failed.item():
+        return
+    dist.barrier()
+
+
+def nothing_that_fails_alone(config):
+    try:
+        value = config["name"]
+    except KeyError:
+        return None
+    dist.barrier()
+    return value
+
+
+def out_of_memory_ends_it(model, batch):
+    model = DistributedDataParallel(model)
+    try:
+        model(batch).sum().backward()
+    except torch.cuda.OutOfMemoryError:
+        logger.error("out of memory: take a smaller batch")
+        raise
+
+
+def out_of_memory_on_one_process(model, batches):
+    found = []
+    for batch in batches:
+        try:
+            found.append(model(batch))
+        except torch.cuda.OutOfMemoryError:
+            torch.cuda.empty_cache()
+    dist.barrier()
+    return found

@@ -1,0 +1,146 @@
+"""`generate()` of a sharded model stops on each rank when that rank is done.
+
+## What it does
+Finds `generate` of a transformers model in FSDP or in a DeepSpeed engine with `synced_gpus=False`. Also
+`generate` of an engine that `deepspeed.initialize` made in ZeRO stage 3, without `synced_gpus`, in a program
+that makes no `HfDeepSpeedConfig`.
+
+## Why it is bad
+Each forward of a sharded model gathers parameters from all ranks. A rank whose texts end early leaves
+`generate`, and the others wait in their next forward for ever. `synced_gpus` lets it go on with empty forwards
+until all are done. transformers turns it on by itself under FSDP, and under ZeRO-3 where a living
+`HfDeepSpeedConfig` tells of it; nothing tells of an engine that was made by hand.
+
+## Errors you may see
+- `Watchdog caught collective operation timeout`
+
+## Example
+```python
+engine, *_ = deepspeed.initialize(model=model, config={"zero_optimization": {"stage": 3}})
+tokens = engine.generate(prompt, max_new_tokens=64)
+```
+
+## Use instead
+```python
+engine, *_ = deepspeed.initialize(model=model, config={"zero_optimization": {"stage": 3}})
+tokens = engine.generate(prompt, max_new_tokens=64, synced_gpus=True)
+```
+
+## Fix safety
+Safe where `synced_gpus=False` is taken back: transformers then decides. Unsafe where it is added, since it runs
+more forwards.
+
+## Known limits
+Silent where the parameters are gathered around the call, and for a `generate` that the program defines.
+
+## References
+- transformers 5.23.0 transformers/generation/utils.py:2566: the default of `synced_gpus`
+- torch 2.13.0: both versions of FSDP set `_is_fsdp_managed_module`, which that default asks for
+- transformers issue 18281, DeepSpeed issues 860, 3550
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.model import Model, place_of, related, span_of
+from distlint.analysis.program.syntax import own_nodes
+from distlint.edits import Replace
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.launch.deepspeed import stage_of
+from distlint.launch.project import Format
+from distlint.nodes import walk
+from distlint.repairs.arguments import with_keyword
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.program.definitions import Module
+
+CODE = "DL110"
+NAME = "generate-without-synced-gpus"
+SEVERITY = Severity.ERROR
+STATUS = Status.PREVIEW
+LITERALS = ()
+
+_SHARDED = frozenset({"fsdp1", "fsdp2", "deepspeed"})
+_IN_PLACE = "torch.distributed.fsdp.fully_shard"
+_STAGE_3 = re.compile(r"""["']stage["']\s*:\s*3\b|\bzero_?stage\s*={1,2}\s*3\b""")
+_TELLS = re.compile(r"\bHf(?:Trainer)?DeepSpeedConfig\b|\bTrainingArguments\b|\bAccelerator\(")
+"""Words of programs in which transformers knows of the stage."""
+_GATHERED = ("summon_full_params", "GatheredParameters", "unwrap_model_for_generation", "unshard")
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Each `generate` after which ranks of a sharded model part."""
+    for call in model.calls(".generate"):
+        site = call.site
+        if site.receiver is None or site.callee is not None or _is_gathered(site):
+            continue
+        wrap = _sharded(model, site)
+        if wrap is None:
+            continue
+        given = site.argument(None, "synced_gpus")
+        node = site.argument_node(None, "synced_gpus")
+        kind, module, made = wrap
+        if given is not None and given.const is False and node is not None:
+            edits: tuple[Replace, ...] = (Replace(span_of(node), "None"),)
+            fix = Fix(Applicability.SAFE, "Leave `synced_gpus` to transformers", edits)
+        elif given is None and kind == "deepspeed" and _is_stage_3_by_hand(model):
+            edit = with_keyword(site.module.source.text, site.node, "synced_gpus=True")
+            edits = (edit,) if edit else ()
+            safety = Applicability.UNSAFE if edit else Applicability.DISPLAY
+            fix = Fix(safety, "Give it `synced_gpus=True`", edits)
+        else:
+            continue
+        yield Finding(
+            CODE,
+            NAME,
+            SEVERITY,
+            "The rank whose texts end first leaves, and the others wait for its part of the parameters in "
+            f"their next forward. {fix.message}.",
+            place_of(site.module, site.node),
+            (related(module, made, "sharded here"),),
+            fix,
+        )
+
+
+def _sharded(model: Model, site: CallSite) -> tuple[str, Module, ast.AST] | None:
+    """What shards the model that generates: the kind of wrapper, and the place of the call."""
+    assert site.receiver is not None
+    for wrap in site.receiver.wraps:
+        if wrap.kind in _SHARDED:
+            return wrap.kind, wrap.module, wrap.node
+    generates = site.node.func
+    for node in own_nodes(site.function):
+        match node:
+            case ast.Expr(value=ast.Call(func=called, args=[given, *_]) as call) if (
+                isinstance(generates, ast.Attribute)
+                and ast.unparse(given) == ast.unparse(generates.value)
+                and model.resolve(site.module, called) == _IN_PLACE
+            ):
+                return "fsdp2", site.module, call
+    return None
+
+
+def _is_gathered(site: CallSite) -> bool:
+    """Whether each rank has all parameters around the call."""
+    for node in own_nodes(site.function):
+        if isinstance(node, ast.With) and any(n is site.node for s in node.body for n in walk(s)):
+            for item in node.items:
+                text = ast.unparse(item.context_expr)
+                if any(word in text for word in _GATHERED) and "recurse=False" not in text:
+                    return True
+    return False
+
+
+def _is_stage_3_by_hand(model: Model) -> bool:
+    """Whether an engine shards its parameters, and transformers does not know."""
+    texts = [module.source.text for module in model.program.modules.values()]
+    if any(_TELLS.search(text) for text in texts):
+        return False
+    stages = [stage_of(file.values) for file in model.launch.of(Format.DEEPSPEED)]
+    return 3 in stages or any(_STAGE_3.search(text) for text in texts)

@@ -1,0 +1,215 @@
+"""The rank and the world size that a process group is made with do not belong together.
+
+## What it does
+Finds calls of `init_process_group` whose rank comes from a variable of Slurm or MPI, while nothing on that
+path takes the world size from anywhere but the default of an option; and those whose rank is the local one
+beside the number of all processes (`LOCAL_RANK` with `WORLD_SIZE`, the index that `mp.spawn` passes with
+nodes times GPUs).
+
+## Why it is bad
+Under a plain `srun` every rank but 0 is then beyond the world size of 1: gloo says so, with NCCL the ranks
+wait until the time is over, and rank 0 trains alone and looks as if all went well. A local rank is unique on
+one machine only: on the second machine the same ranks announce themselves again, and the group waits for
+those that nobody is.
+
+## Errors you may see
+- `rank < size. 1 vs 1`
+- `Timed out after`
+
+## Example
+```python
+if "RANK" in os.environ:
+    args.rank, args.world_size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+elif "SLURM_PROCID" in os.environ:
+    args.rank = int(os.environ["SLURM_PROCID"])
+dist.init_process_group("nccl", rank=args.rank, world_size=args.world_size)
+```
+
+## Use instead
+```python
+elif "SLURM_PROCID" in os.environ:
+    args.rank = int(os.environ["SLURM_PROCID"])
+    args.world_size = int(os.environ["SLURM_NTASKS"])
+```
+
+## Fix safety
+Shown only: which variable holds the number of processes is the scheduler's affair.
+
+## Known limits
+Silent where another place of the program fills the world size in (a launcher of submitit), or a launch
+script passes it. What is passed on the command line by hand is not seen.
+
+## References
+- torch 2.13.0 torch/distributed/distributed_c10d.py: `init_process_group`; gloo/context.cc: `rank < size`
+- LTH14/mar fe470ac util/misc.py:226, salesforce/BLIP 3a29b74 utils.py:259
+- meituan/YOLOv6 e86a483 tools/train.py:125: the local rank; NVIDIA/BigVGAN 7d2b454 train.py:63: the index
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from distlint.analysis.interpreter.ranks import WORLD_SIZE
+from distlint.analysis.model import Model, place_of, related
+from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.environment import Use, accesses, statements
+from distlint.analysis.program.syntax import target_names
+from distlint.analysis.questions.launched import on_one_machine, started_with
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.knowledge.ranks import ENVIRONMENT
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.program.environment import Access
+
+CODE = "DL511"
+NAME = "mismatched-rank-and-world-size"
+SEVERITY = Severity.WARNING
+STATUS = Status.PREVIEW
+LITERALS = ()
+
+_SIZES = {
+    "SLURM_PROCID": "SLURM_NTASKS",
+    "OMPI_COMM_WORLD_RANK": "OMPI_COMM_WORLD_SIZE",
+    "PMI_RANK": "PMI_SIZE",
+    "MV2_COMM_WORLD_RANK": "MV2_COMM_WORLD_SIZE",
+}
+"""Where a scheduler keeps the world size, by the variable of the rank (see `knowledge.ranks`)."""
+_MACHINES = re.compile(r"nodes?|machines|world_size")
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Each process group whose rank and world size come from different places."""
+    for call in model.calls("torch.distributed.init_process_group"):
+        site = call.site
+        rank, size = site.argument_node(4, "rank"), site.argument_node(3, "world_size")
+        if rank is None or size is None:
+            continue
+        if _is_local(site, rank, size):
+            yield _finding(
+                site,
+                rank,
+                f"`{ast.unparse(rank)}` is counted on each machine, `{ast.unparse(size)}` over all: on "
+                "the second machine the same ranks announce themselves again, and the group waits for "
+                "ranks that nobody is. Pass the global rank.",
+                "Pass the global rank",
+            )
+        for access in _from_scheduler(model, site, dotted_name(rank), dotted_name(size)):
+            advice = f"Take the world size from `{_SIZES[access.name]}` there"
+            yield _finding(
+                site,
+                access.statement,
+                f"the rank comes from `{access.name}`, and `{ast.unparse(size)}` keeps the default of "
+                "its option: with a world size of 1 every rank but 0 is refused or waits in vain. "
+                f"{advice}.",
+                advice,
+            )
+
+
+def _finding(site: CallSite, node: ast.AST, message: str, advice: str) -> Finding:
+    places = (related(site.module, site.node, "the group is made here"),)
+    shown = places if node.lineno < site.node.lineno else ()  # type: ignore[attr-defined]
+    fix = Fix(Applicability.DISPLAY, advice)
+    return Finding(CODE, NAME, SEVERITY, message, place_of(site.module, node), shown, fix)
+
+
+def _is_local(site: CallSite, rank: ast.expr, size: ast.expr) -> bool:
+    """Whether the rank is the place on its machine, and the world size counts those of all machines."""
+    given, world = site.argument(4, "rank"), site.argument(3, "world_size")
+    if given is None or world is None or on_one_machine(site.module):
+        return isinstance(rank, ast.Name) and _is_index(site, rank, size)
+    kinds = {tag for tag in given.tags if tag.startswith("kind:")}
+    if kinds == {"kind:local_rank"}:
+        # A parameter is a local rank by its name only.
+        named = given.origin is None or isinstance(given.origin.node, ast.Name | ast.arg)
+        return not named and world.const == WORLD_SIZE and "world_size" in world.tags
+    return isinstance(rank, ast.Name) and _is_index(site, rank, size)
+
+
+def _is_index(site: CallSite, rank: ast.Name, size: ast.expr) -> bool:
+    """Whether `mp.spawn` passes the rank, and the world size is that of a machine times their number."""
+    if started_with(site.function) != rank.id:
+        return False
+    match size:
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            return any(_MACHINES.search(_last_word(factor)) for factor in (left, right))
+    return False
+
+
+def _last_word(node: ast.expr) -> str:
+    match node:
+        case ast.Subscript(slice=ast.Constant(value=str() as key)):
+            return key
+    return dotted_name(node).rpartition(".")[2]
+
+
+def _from_scheduler(model: Model, site: CallSite, rank: str, size: str) -> Iterator[Access]:
+    """The places where a scheduler gives the rank, on a path that leaves the world size as it was."""
+    if "." not in rank or "." not in size:
+        return
+    function = site.function
+    ranks = [
+        a
+        for a in accesses(model.program, site.module)
+        if a.name in _SIZES and a.use is Use.READ and a.function is function.node
+    ]
+    ranks = [a for a in ranks if ENVIRONMENT[a.name] == "rank" and _assigns(a.statement, rank)]
+    if not ranks:
+        return
+    sizes = [
+        _arms(statement, above)
+        for statement, above in statements(function.body)
+        if _assigns(statement, size)
+    ]
+    if not sizes or _filled_in_elsewhere(model, site, size.rpartition(".")[2]):
+        return
+    for access in ranks:
+        mine = _arms(access.statement, access.above)
+        if all(any(mine.get(key, arm) is not arm for key, arm in each.items()) for each in sizes):
+            yield access
+
+
+def _assigns(statement: ast.stmt, name: str) -> bool:
+    return isinstance(statement, ast.Assign) and any(
+        name in target_names(target) for target in statement.targets
+    )
+
+
+def _arms(statement: ast.stmt, above: tuple[ast.stmt, ...]) -> dict[int, bool]:
+    """The `if` statements around a statement: whether it stands in the body of each."""
+    return {
+        id(branch): inner in branch.body
+        for branch, inner in pairwise((*above, statement))
+        if isinstance(branch, ast.If)
+    }
+
+
+def _filled_in_elsewhere(model: Model, site: CallSite, attr: str) -> bool:
+    """Whether another function gives the options their world size, or a launch script passes it."""
+    for module in model.program.modules.values():
+        if f".{attr}" not in module.source.text:
+            continue
+        for statement, above in statements(module.source.tree.body):
+            if (
+                isinstance(statement, ast.Assign)
+                and not isinstance(statement.value, ast.Constant)
+                and site.function.node not in above
+                and any(_is_option(n, attr) for t in statement.targets for n in target_names(t))
+            ):
+                return True
+    return any(
+        name.lstrip("-").replace("-", "_") == attr
+        for _, launch in model.launch.launches(told=True)
+        for name in launch.arguments
+    )
+
+
+def _is_option(name: str, attr: str) -> bool:
+    """Whether a name is an attribute of something else than the object that the function belongs to."""
+    owner, _, last = name.rpartition(".")
+    return last == attr and owner not in ("", "self", "cls")

@@ -1,0 +1,143 @@
+"""Process groups: a rank from the scheduler without its world size, a local rank beside the whole."""
+
+import os
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+# Bugs
+
+
+def template(args):
+    if "RANK" in os.environ and "WORLD_SIZE" in os.environ:
+        args.rank = int(os.environ["RANK"])
+        args.world_size = int(os.environ["WORLD_SIZE"])
+        args.gpu = int(os.environ["LOCAL_RANK"])
+    elif "SLURM_PROCID" in os.environ:
+        # the machine's own place follows
+        args.rank = int(os.environ["SLURM_PROCID"])  # expect: DL511
+        args.gpu = args.rank % torch.cuda.device_count()
+    else:
+        args.distributed = False
+        return
+    dist.init_process_group("nccl", world_size=args.world_size, rank=args.rank)
+
+
+def under_mpi(cfg):
+    if cfg.mpi:
+        cfg.rank = int(os.environ.get("OMPI_COMM_WORLD_RANK"))  # expect: DL511
+    else:
+        cfg.rank, cfg.ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    dist.init_process_group("gloo", "env://", None, cfg.ranks, cfg.rank)
+
+
+def environment():
+    return int(os.environ["LOCAL_RANK"]), int(os.environ["WORLD_SIZE"])
+
+
+def by_the_local_rank(args):
+    args.local_rank, args.world = environment()
+    torch.cuda.set_device(args.local_rank)
+    dist.init_process_group("nccl", rank=args.local_rank, world_size=args.world)  # expect: DL511
+
+
+def index(rank, config):
+    dist.init_process_group("nccl", rank=rank, world_size=config["num_nodes"] * config["gpus"])  # expect: DL511
+
+
+def start_index(config):
+    mp.spawn(index, nprocs=config["gpus"], args=(config,))
+
+
+def by_slurm():
+    rank = int(os.environ["SLURM_LOCALID"])
+    dist.init_process_group("nccl", rank=rank, world_size=int(os.environ["SLURM_NTASKS"]))  # expect: DL511
+
+
+# Correct
+
+
+def both_from_slurm(options):
+    if "RANK" in os.environ:
+        options.rank = int(os.environ["RANK"])
+        options.total = int(os.environ["WORLD_SIZE"])
+    elif "SLURM_PROCID" in os.environ:
+        options.rank = int(os.environ["SLURM_PROCID"])
+        options.total = int(os.environ["SLURM_NTASKS"])
+    dist.init_process_group("nccl", world_size=options.total, rank=options.rank)
+
+
+def size_before(options):
+    options.size = int(os.environ.get("SLURM_NTASKS", 1))
+    if "SLURM_PROCID" in os.environ:
+        options.rank = int(os.environ["SLURM_PROCID"])
+    dist.init_process_group("nccl", world_size=options.size, rank=options.rank)
+
+
+def size_within(options):
+    if "SLURM_PROCID" in os.environ:
+        options.rank = int(os.environ["SLURM_PROCID"])
+        if options.nodes:
+            options.many = options.nodes * options.gpus
+    else:
+        options.rank, options.many = 0, 1
+    dist.init_process_group("nccl", world_size=options.many, rank=options.rank)
+
+
+def filled_in_by_submitit(options):
+    if "RANK" in os.environ:
+        options.rank = int(os.environ["RANK"])
+        options.tasks = int(os.environ["WORLD_SIZE"])
+    elif "SLURM_PROCID" in os.environ:
+        options.rank = int(os.environ["SLURM_PROCID"])
+    dist.init_process_group("nccl", world_size=options.tasks, rank=options.rank)
+
+
+class Submitted:
+    def __init__(self, args):
+        self.args = args
+
+    def __call__(self, job):
+        self.args.tasks = job.num_tasks
+        filled_in_by_submitit(self.args)
+
+
+def through_the_environment(args):
+    if "SLURM_PROCID" in os.environ:
+        args.rank = int(os.environ["SLURM_PROCID"])
+        os.environ["RANK"] = str(args.rank)
+        os.environ["WORLD_SIZE"] = os.environ["SLURM_NTASKS"]
+    dist.init_process_group("nccl")
+
+
+def by_the_global_rank():
+    local, rank = int(os.environ["LOCAL_RANK"]), int(os.environ["RANK"])
+    torch.cuda.set_device(local)
+    dist.init_process_group("nccl", rank=rank, world_size=int(os.environ["WORLD_SIZE"]))
+
+
+def each_machine_by_itself():
+    local, size = int(os.environ["LOCAL_RANK"]), int(os.environ["LOCAL_WORLD_SIZE"])
+    dist.init_process_group("nccl", rank=local, world_size=size)
+
+
+def called_so_only(local_rank, world_size):
+    dist.init_process_group("nccl", rank=local_rank, world_size=world_size)
+
+
+def offset(gpu, nodes, gpus):
+    rank = int(os.environ["NODE_RANK"]) * gpus + gpu
+    dist.init_process_group("nccl", rank=rank, world_size=nodes * gpus)
+
+
+def start(nodes, gpus):
+    mp.spawn(offset, nprocs=gpus, args=(nodes, gpus))
+
+
+def one_machine(rank, gpus):
+    dist.init_process_group("nccl", rank=rank, world_size=gpus)
+
+
+def start_one_machine(gpus):
+    mp.spawn(one_machine, nprocs=gpus, args=(gpus,))

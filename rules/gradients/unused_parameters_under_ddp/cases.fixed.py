@@ -1,0 +1,231 @@
+"""Layers of models that DDP wraps, and what forward makes of them."""
+
+import random
+
+import torch
+from accelerate import Accelerator
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+# Bugs
+
+
+class Leftover(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.body = nn.Linear(width, width)
+        self.old_head = nn.Linear(width, 2)  # expect: DL615
+
+    def forward(self, x):
+        return self.body(x)
+
+
+class Block(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.attend = nn.MultiheadAttention(width, 4)
+        self.third_norm = nn.LayerNorm(width)  # expect: DL615
+        nn.init.ones_(self.third_norm.weight)
+
+    def forward(self, x):
+        return self.attend(x, x, x)[0]
+
+
+class OfBlocks(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.blocks = nn.ModuleList([Block(width) for _ in range(4)])
+        self.apply(self._init_weights)
+
+    def _init_weights(self, module):
+        for part in self.modules():
+            print(part, module)
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+
+class ByChance(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.body_of_chance = nn.Linear(width, width)
+        self.condition = nn.Linear(width, width)  # expect: DL615
+
+    def forward(self, x):
+        x = self.body_of_chance(x)
+        if self.training and random.random() < 0.5:
+            x = x + self.condition(x)
+        return x
+
+
+class Prepared(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.main_path = nn.Linear(width, width)
+        self.unused_path = nn.Sequential(nn.Linear(width, width), nn.ReLU())  # expect: DL615
+
+    def forward(self, x):
+        return self.main_path(x)
+
+
+def train(width, rank, loader):
+    leftover = DDP(Leftover(width), device_ids=[rank], find_unused_parameters=True)
+    model = OfBlocks(width)
+    model = model.to(rank)
+    model = nn.parallel.DistributedDataParallel(model, device_ids=[rank], find_unused_parameters=True)
+    chance = DDP(ByChance(width).cuda(), find_unused_parameters=True)
+    for batch in loader:
+        (leftover(batch) + model(batch) + chance(batch)).sum().backward()
+
+
+def train_prepared(width, loader):
+    accelerator = Accelerator()
+    net = Prepared(width)
+    net, loader = accelerator.prepare(net, loader)
+    for batch in loader:
+        accelerator.backward(net(batch).sum())
+
+
+# Correct
+
+
+class UsedThroughAMethod(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.projection = nn.Linear(width, width)
+        self.relu = nn.ReLU()
+
+    def project(self, x):
+        return self.projection(x)
+
+    def forward(self, x):
+        return self.project(x)
+
+
+class Tied(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.embed_in = nn.Embedding(width, width)
+        self.embed_out = nn.Linear(width, width)
+        self.embed_out.weight = self.embed_in.weight
+
+    def forward(self, x):
+        return self.embed_in(x) @ self.embed_in.weight.T
+
+
+class ByNumber(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.stage1 = nn.Linear(width, width)
+        self.stage2 = nn.Linear(width, width)
+
+    def forward(self, x):
+        for number in (1, 2):
+            x = getattr(self, f"stage{number}")(x)
+        return x
+
+
+class OneAfterTheOther(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.layer_one = nn.Linear(width, width)
+        self.layer_two = nn.Linear(width, width)
+
+    def forward(self, x):
+        for layer in self.children():
+            x = layer(x)
+        return x
+
+
+class Frozen(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.train_me = nn.Linear(width, width)
+        self.leave_me = nn.Linear(width, width)
+        for parameter in self.leave_me.parameters():
+            parameter.requires_grad = False
+
+    def forward(self, x):
+        return self.train_me(x)
+
+
+class Base(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.for_children = nn.Linear(width, width)
+
+    def forward(self, x):
+        return self.run(x)
+
+
+class Derived(Base):
+    def run(self, x):
+        return self.for_children(x)
+
+
+class ReadByItsOwner(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.inner = Holder(width)
+
+    def forward(self, x):
+        return x @ self.inner.table
+
+
+class Holder(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.table = nn.Parameter(torch.zeros(width, width))
+
+    def forward(self, x):
+        return x
+
+
+class EitherWay(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.always = nn.Linear(width, width)
+
+    def forward(self, x):
+        if random.random() < 0.5:
+            return self.always(x) * 2
+        return self.always(x)
+
+
+class Searched(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.body_of_searched = nn.Linear(width, width)
+        self.spare = nn.Linear(width, width)
+
+    def forward(self, x):
+        return self.body_of_searched(x)
+
+
+class NotWrapped(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.never_read = nn.Linear(width, width)
+
+    def forward(self, x):
+        return x
+
+
+def train_well(width, rank, loader):
+    models = (
+        DDP(UsedThroughAMethod(width)),
+        DDP(Tied(width)),
+        DDP(ByNumber(width)),
+        DDP(OneAfterTheOther(width)),
+        DDP(Frozen(width)),
+        DDP(Derived(width)),
+        DDP(ReadByItsOwner(width)),
+        DDP(EitherWay(width)),
+        DDP(Searched(width), device_ids=[rank], find_unused_parameters=True),
+        NotWrapped(width),
+    )
+    for batch in loader:
+        for model in models:
+            model(batch).sum().backward()

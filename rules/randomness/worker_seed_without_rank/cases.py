@@ -1,0 +1,101 @@
+"""Seeds of the workers of data loaders."""
+
+import os
+import random
+from functools import partial
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+SEED = 1234
+
+# Bugs
+
+
+def by_number(worker_id):
+    np.random.seed(worker_id)  # expect: DL406
+
+
+def by_constant(worker_id):
+    random.seed(SEED + worker_id)  # expect: DL406
+
+
+def loaders(data, args):
+    sampler = DistributedSampler(data)
+    first = DataLoader(data, sampler=sampler, num_workers=4, worker_init_fn=by_number)
+    second = DataLoader(data, sampler=sampler, num_workers=4, worker_init_fn=by_constant)
+    third = DataLoader(
+        data,
+        sampler=sampler,
+        num_workers=4,
+        worker_init_fn=lambda worker: np.random.seed(args.seed + worker),  # expect: DL406
+    )
+    return first, second, third
+
+
+def nested(data, seed):
+    def start(worker_id):
+        np.random.seed(seed)  # expect: DL406
+
+    return DataLoader(data, sampler=DistributedSampler(data), worker_init_fn=start)
+
+
+def main(data, args):
+    dist.barrier()
+    return nested(data, args.seed)
+
+
+# Correct
+
+
+def with_rank(worker_id):
+    np.random.seed(SEED + 100 * dist.get_rank() + worker_id)
+
+
+def with_rank_of_the_launcher(worker_id):
+    rank = int(os.environ["RANK"])
+    np.random.seed(100 * rank + worker_id)
+
+
+def from_torch(worker_id):
+    np.random.seed(torch.initial_seed() % 2**32)
+
+
+def from_the_worker(worker_id):
+    info = torch.utils.data.get_worker_info()
+    np.random.seed(info.seed % 2**32)
+
+
+def with_both(worker_id, rank, seed):
+    np.random.seed(seed + 100 * rank + worker_id)
+
+
+def without_a_seed(worker_id):
+    torch.set_num_threads(1)
+
+
+def of_no_loader(worker_id):
+    np.random.seed(worker_id)
+
+
+def right_loaders(data, args, rank):
+    sampler = DistributedSampler(data)
+    own = args.seed + rank
+    return [
+        DataLoader(data, sampler=sampler, worker_init_fn=with_rank),
+        DataLoader(data, sampler=sampler, worker_init_fn=with_rank_of_the_launcher),
+        DataLoader(data, sampler=sampler, worker_init_fn=from_torch),
+        DataLoader(data, sampler=sampler, worker_init_fn=from_the_worker),
+        DataLoader(data, sampler=sampler, worker_init_fn=partial(with_both, rank=rank, seed=1)),
+        DataLoader(data, sampler=sampler, worker_init_fn=without_a_seed),
+        DataLoader(data, sampler=sampler, worker_init_fn=lambda i: np.random.seed(own + i)),
+    ]
+
+
+def as_callers_say(data, base):
+    def start(worker_id):
+        np.random.seed(base + worker_id)
+
+    return DataLoader(data, sampler=DistributedSampler(data), worker_init_fn=start)

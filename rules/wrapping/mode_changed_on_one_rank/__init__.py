@@ -1,0 +1,158 @@
+"""One rank puts the model into evaluation mode and goes on training without dropout.
+
+## What it does
+Finds `model.eval()` under a test of the rank, in a loop that trains the same model, where nothing in the loop
+calls `train()` again.
+
+## Why it is bad
+The rank samples or validates, comes back, and from then on trains without dropout, with the running statistics
+of its normalisation in place of those of the batch. The other ranks train as before. Gradients of two different
+models are averaged, and nothing shows it.
+
+## Example
+```python
+for batch in loader:
+    loss = model(batch).mean()
+    loss.backward()
+    optimizer.step()
+    if dist.get_rank() == 0:
+        model.eval()
+        sample(model.module)
+```
+
+## Use instead
+```python
+for batch in loader:
+    loss = model(batch).mean()
+    loss.backward()
+    optimizer.step()
+    if dist.get_rank() == 0:
+        model.eval()
+        sample(model.module)
+        model.train()
+```
+
+## Fix safety
+Unsafe: the rank trains with dropout again.
+
+## Known limits
+Only where `eval()` and `backward()` stand in one loop of one function.
+
+## References
+- torch 2.13.0 torch/nn/modules/module.py: `eval` sets `training` of the module and all in it, for good
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.program.environment import blocks
+from distlint.analysis.program.syntax import assignments, mentions_rank
+from distlint.analysis.questions.training import Backward, sent_backward
+from distlint.edits import Insert
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.nodes import last_name, walk
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.live.summaries import CallGroup
+
+CODE = "DL209"
+NAME = "mode-changed-on-one-rank"
+SEVERITY = Severity.ERROR
+STATUS = Status.PREVIEW
+LITERALS = ()
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Each model that one rank leaves in evaluation mode."""
+    for call in model.calls(".eval"):
+        site = call.site
+        guard = next((g for g in site.guards if mentions_rank(g.node)), None)
+        if guard is None or call.by_all or site.node.args or site.callee is not None:
+            continue
+        loop = _training_loop(site)
+        if loop is None or _goes_back(model, loop):
+            continue
+        trained = _trained(site)
+        if trained is not None:
+            yield _finding(call, guard.node, trained)
+
+
+def _training_loop(site: CallSite) -> ast.stmt | None:
+    """The innermost loop around a call in which something goes backward."""
+    for loop in reversed(site.loops):
+        if any(sent_backward(n) is not None for n in walk(loop)):
+            return loop
+    return None
+
+
+def _goes_back(model: Model, loop: ast.stmt) -> bool:
+    """Whether something in a loop sets a mode again, here or in a function that it calls."""
+    for node in walk(loop):
+        if isinstance(node, ast.Call):
+            called = model.call_at(node)
+            callee = called.site.callee if called is not None else None
+            inside = walk(callee.node) if callee is not None else [node]
+            if any(isinstance(n, ast.Call) and last_name(n.func) == "train" for n in inside):
+                return True
+    return False
+
+
+def _trained(site: CallSite) -> ast.Call | None:
+    """The call of the same model whose result goes backward."""
+    if not isinstance(site.node.func, ast.Attribute):
+        return None
+    names = {ast.unparse(site.node.func.value)}
+    for value in assignments(site.function).get(next(iter(names)), []):
+        if isinstance(value, ast.Attribute):
+            names.add(ast.unparse(value.value))  # `inner = model.module`
+        elif isinstance(value, ast.Call) and "unwrap" in last_name(value.func):
+            names.update(ast.unparse(argument) for argument in value.args)
+    names |= {name.removesuffix(".module") for name in names}
+    backward = Backward(site.function)
+    for node in walk(site.function.node):
+        if (
+            isinstance(node, ast.Call)
+            and ast.unparse(node.func) in names
+            and backward.reaches(node)
+        ):
+            return node
+    return None
+
+
+def _finding(call: CallGroup, guard: ast.expr, trained: ast.Call) -> Finding:
+    site = call.site
+    assert isinstance(site.node.func, ast.Attribute)
+    text = source_of(site.module, site.node.func.value)
+    advice = f"Call `{text}.train()` when it is done"
+    last = _last_beside(site)
+    edits = (Insert(span_of(last), f"{text}.train()", after=True),) if last is not None else ()
+    fix = Fix(Applicability.UNSAFE if edits else Applicability.DISPLAY, advice, edits)
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        "one rank trains on without dropout and with other statistics, and its gradients are averaged with "
+        f"those of the others. {advice}.",
+        place_of(site.module, site.node),
+        (
+            related(site.module, guard, "some ranks only"),
+            related(site.module, trained, "trained here"),
+        ),
+        fix,
+    )
+
+
+def _last_beside(site: CallSite) -> ast.stmt | None:
+    """The last statement of the block of a call; None where it leaves the block in another way."""
+    for body in blocks(site.function.body):
+        if site.statement in body:
+            last = body[-1]
+            leaves = (ast.Return, ast.Continue, ast.Break, ast.Raise)
+            return None if isinstance(last, leaves) else last
+    return None
