@@ -3,9 +3,12 @@
     python bench/check_speed.py path/to/unpacked/transformers-5.23.0
 
 Both programs run without their caches, in turns, on the same files; the numbers are user plus system
-CPU seconds of the child processes, the least of the rounds. A warm run of distlint and the peak memory
-of each are printed too. The files are read once before, so that no program pays for the disk, and distlint
-runs from byte code, as an installed package does, even where the environment keeps Python from writing any.
+CPU seconds of the child processes, the least of the rounds. Then distlint runs with its cache: on files that
+did not change, all and one by name, and after one file has changed: a function is written at the end of each of
+some files of a copy, one after the other, spread over the tree. What a change costs depends on the file, so
+that the least, the middle and the most of them are printed; `--change FILE` names the files instead. The
+files are read once before, so that no program pays for the disk, and distlint runs from byte code, as an
+installed package does, even where the environment keeps Python from writing any.
 """
 
 from __future__ import annotations
@@ -63,11 +66,58 @@ def show(name: str, cost: Cost, base: Cost) -> None:
     print(f"{name:<34}{cost.cpu:8.2f} s{cost.wall:9.2f} s{cost.memory:9.0f} MiB  {ratio}")
 
 
+CHANGE = '\n\ndef changed(value):\n    print(f"changed: {value}")\n    return value\n'
+"""What is written at the end of a file."""
+
+
+def spread(files: Sequence[Path], count: int) -> list[Path]:
+    """So many of `files`, as far from each other as they can be."""
+    ordered = sorted(files)
+    count = min(count, len(ordered))
+    return [ordered[(2 * n + 1) * len(ordered) // (2 * count)] for n in range(count)]
+
+
+def incremental(
+    directory: Path, changed: Sequence[Path], rounds: int, environment: Mapping[str, str]
+) -> dict[str, Cost]:
+    """What checks with a cache cost: of all and of one file, untouched, and after each of `changed` has changed."""
+    distlint = [sys.executable, "-m", "distlint"]
+    with tempfile.TemporaryDirectory() as home:
+        copy, cache = str(Path(home, "copy")), ["--cache-dir", str(Path(home, "cache"))]
+        shutil.copytree(directory, copy, symlinks=True)
+        time.sleep(2.1)  # what has just been written is not known by its stamp
+
+        def cost(*command: str) -> Cost:
+            return measure([*distlint, *command, *cache], copy, environment)
+
+        cost("check", ".")
+        found = {"distlint check, untouched": least([cost("check", ".") for _ in range(rounds)])}
+        if changed:
+            name = str(changed[0])
+            cost("check", name)
+            again = [cost("check", name) for _ in range(rounds)]
+            found["distlint check FILE, untouched"] = least(again)
+            again = [cost("fix", name) for _ in range(rounds)]
+            found["distlint fix FILE, untouched"] = least(again)
+        costs = []
+        for path in changed:
+            with Path(copy, path).open("a", encoding="utf-8") as file:
+                file.write(CHANGE)
+            costs.append(cost("check", "."))
+        costs.sort(key=lambda each: each.cpu)
+        for name, at in (("least", 0), ("middle", len(costs) // 2), ("most", -1)):
+            if costs:
+                found[f"one file of {len(costs)} changed, {name}"] = costs[at]
+    return found
+
+
 def main() -> int:
     """Measure, print the table; the exit code says whether a limit was kept."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("directory", type=Path, help="a tree of Python files")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--changes", type=int, default=7, help="how many files to change")
+    parser.add_argument("--change", type=Path, action="append", help="a file to change instead")
     parser.add_argument("--limit", type=float, help="exit 1 where the ratio is above this")
     options = parser.parse_args()
     directory = str(options.directory)
@@ -99,15 +149,15 @@ def main() -> int:
         base = least(costs["ruff check --select F"])
         cold = least(costs["distlint check, cold"])
 
-        with tempfile.TemporaryDirectory() as cache:
-            kept = [*distlint, "--cache-dir", cache]
-            measure(kept, directory, environment)
-            warm = least([measure(kept, directory, environment) for _ in range(options.rounds)])
+        changed = options.change or spread(files, options.changes)
+        below = [p.relative_to(options.directory) if p in files else p for p in changed]
+        cached = incremental(options.directory, below, options.rounds, environment)
 
     print(f"{'':<34}{'CPU':>10}{'wall':>11}{'memory':>13}  of ruff's CPU")
     show("ruff check --select F", base, base)
     show("distlint check, cold", cold, base)
-    show("distlint check, warm", warm, base)
+    for name, cost in cached.items():
+        show(name, cost, base)
     if options.limit is not None and cold.cpu > options.limit * base.cpu:
         print(f"\nabove the limit of {options.limit}x", file=sys.stderr)
         return 1

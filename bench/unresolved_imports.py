@@ -17,8 +17,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from distlint.project.imports import Imports, is_script, written_imports
-from distlint.project.search_path import added_folders
+from distlint.project.imports import Imports, as_written, written_imports
 
 
 def main() -> int:
@@ -51,8 +50,7 @@ def imports_of(tree: Path) -> Iterator[tuple[Path, str, bool]]:
             syntax = ast.parse(text)
         except (SyntaxError, ValueError):
             continue
-        added = list(added_folders(str(path), syntax))
-        meant = imports.meant(str(path), written_imports(syntax), added, is_script(text))
+        meant = imports.meant(str(path), *as_written(str(path), syntax, text))
         seen: dict[tuple[int, str], bool] = {}
         for written in written_imports(syntax):
             dots, module, _ = written

@@ -32,6 +32,7 @@ from distlint.project.loading import (
     KNOWN_LIMIT,
     Progress,
     Survey,
+    first_names,
     groups_of,
     load,
     load_launch,
@@ -209,7 +210,9 @@ def _remembered(
         return stored
     problems = len(report.problems)
     outcome = _fresh(request, found, engine, literals, report)
-    if request.lasting and len(report.problems) == problems:  # what failed may not fail again
+    failed = len(report.problems) > problems  # it may not fail again
+    stale = any(entry.stale for entry in (*found.entries, *found.launch))
+    if request.lasting and not failed and not stale:
         request.cache.save_run(key, outcome.encode())
     _add_odd_names(request, found, outcome.findings, report)
     return outcome
@@ -280,7 +283,8 @@ class _Run:
             return stored
         problems = len(self.report.problems)
         outcome = find()
-        if len(self.report.problems) == problems:  # what failed may not fail again
+        failed = len(self.report.problems) > problems  # it may not fail again
+        if not failed and not any(entry.stale for entry in entries):
             self.answers[key] = outcome.encode()
             self.learned = True
         return outcome
@@ -349,9 +353,10 @@ def let_go() -> None:
 def _of_project(run: _Run, entries: Sequence[Entry], launch: _Launch) -> Outcome:
     """The findings in loaded files, which are analysed in groups; those of no group are looked at alone."""
     outcome = Outcome()
-    tops = sorted({entry.module.partition(".")[0] for entry in entries if entry.analysed})
+    known = {entry.module.partition(".")[0] for entry in entries if entry.analysed}
     for group in groups_of(entries):
         if any(entry.reported for entry in group):
+            tops = sorted(known & first_names(group))
             found = run.answer(
                 group,
                 f"{tops} {launch.digests}" if group[0].analysed else "",

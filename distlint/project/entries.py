@@ -10,11 +10,10 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from distlint.columns import split_lines
 from distlint.nodes import last_name
-from distlint.project.cache import FileFacts
+from distlint.project.cache import FileFacts, content_digest
 from distlint.project.files import ProjectFile
-from distlint.project.imports import Written, is_script, written_imports
+from distlint.project.imports import Written, as_written
 from distlint.project.reading import Unreadable, check_size, parse, python_text
-from distlint.project.search_path import added_folders
 
 Answer = TypeVar("Answer")
 Others = ParamSpec("Others")
@@ -64,8 +63,8 @@ class Entry:
     """What is known of its content: lists, texts, numbers, by the question that they answer."""
     asked: bool = False
     """Whether `kept` has got something new."""
-    gone: bool = False
-    """Whether the file could not be opened: that says nothing of its content."""
+    stale: bool = False
+    """Whether the file is gone, or holds something else than when its hash was taken."""
 
     def read(self) -> str:
         """The text; empty, and a failure, where there is none."""
@@ -75,12 +74,13 @@ class Entry:
                 if data is None:
                     check_size(self.file.stamp[2])
                     data = read_bytes(self.file.path)
+                    self.stale = self.facts is None or content_digest(data) != self.facts.digest
                 self.text = python_text(self.file.path, data).removeprefix("\ufeff")
         except Unreadable as failure:
             self.failure = failure
         except OSError as error:
             self.failure = Unreadable(reason_of(error))
-            self.gone = True
+            self.stale = True
         return self.text
 
     def parse(self) -> ast.Module | None:
@@ -108,7 +108,7 @@ class Entry:
             known: Answer = self.kept[name]
             return known
         answer = question(self, *args, **kwargs)
-        if not self.gone:
+        if not self.stale:
             self.kept[name] = answer
             self.asked = True
         return answer
@@ -158,13 +158,9 @@ def touches_files_or_draws(entry: Entry) -> bool:
 
 
 def imports_of(entry: Entry) -> list[Any]:
-    """The imports of a parsed file as written, the folders it adds to the search path, and whether it is
-    a script: what `Imports.meant` asks."""
+    """What `Imports.meant` asks of a parsed file."""
     tree = entry.parse()
-    if tree is None:
-        return [[], [], False]
-    added = list(added_folders(entry.file.path, tree)) if "sys.path" in entry.text else []
-    return [[list(each) for each in written_imports(tree)], added, is_script(entry.text)]
+    return [[], [], False] if tree is None else [*as_written(entry.file.path, tree, entry.text)]
 
 
 def callables(entry: Entry, words: Sequence[str]) -> list[list[Any]]:

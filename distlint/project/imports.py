@@ -17,6 +17,7 @@ from distlint.project.modules import (
     package_root,
     project_root,
 )
+from distlint.project.search_path import added_folders
 
 Written = tuple[int, str, str]
 """An import as written: the dots before it, the module, and the name taken from it ("" for none)."""
@@ -94,7 +95,7 @@ class Imports:
         """What imports `written` in the file at `path` mean, where that is something of these files.
 
         Names of modules of these files, and names in them. `added` are the folders that the file adds to
-        the search path; `script` says whether it is run as one (`is_script`).
+        the search path; `script` says whether it is run as one (`as_written`).
         """
         found: dict[Written, str] = {}
         for each in written:
@@ -215,12 +216,18 @@ def _installs(root: str) -> bool:
     return any(os.path.exists(os.path.join(project, marker)) for marker in ROOT_MARKERS)
 
 
-def is_script(text: str) -> bool:
+def _is_script(text: str) -> bool:
     """Whether a file in a package is run as a script: folders of the package are searched then."""
     return "__main__" in text and not _RELATIVE.search(text)
 
 
 _RELATIVE: Final = re.compile(r"^\s*from\s+\.", re.MULTILINE)
+
+
+def as_written(path: str, tree: ast.Module, text: str) -> tuple[list[Written], list[str], bool]:
+    """What `Imports.meant` asks of the content of the file at `path`."""
+    added = list(added_folders(path, tree)) if "sys.path" in text else []
+    return list(written_imports(tree)), added, _is_script(text)
 
 
 def written_imports(tree: ast.Module) -> Iterator[Written]:

@@ -296,6 +296,19 @@ def groups_of(entries: Iterable[Entry]) -> list[list[Entry]]:
     return [*groups.values(), *([entry] for entry in entries if not entry.analysed)]
 
 
+def first_names(entries: Iterable[Entry]) -> set[str]:
+    """The first parts of the module names in the imports of analysed files, as written and as meant."""
+    return {
+        name.partition(".")[0]
+        for entry in entries
+        if entry.analysed
+        for name in (
+            *(entry.meant or {}).values(),
+            *(module for _, module, _ in entry.ask(imports_of)[0]),
+        )
+    }
+
+
 def _take(entry: Entry) -> bool:
     """Have a file analysed; False where it has no syntax tree."""
     entry.analysed = entry.parses()

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 ROOT_MARKERS = ("pyproject.toml", "distlint.toml", "setup.py", "setup.cfg", ".git", ".hg")
+
+TOP_FILES = (
+    ".gitignore", ".github", ".pre-commit-config.yaml", "LICENSE", "README.md", "README.rst", "environment.yaml",
+    "environment.yml", "requirements.txt",
+)  # fmt: skip
+"""What lies at the top of a published project that nobody installs, once it is unpacked without its history."""
+
+_INSTALLED = ("site-packages", "dist-packages")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +83,20 @@ def project_root(path: Path) -> Path | None:
     The nearest directory upwards with a project marker. The home directory and what lies above it
     are nobody's project.
     """
+    return _nearest(path, ROOT_MARKERS)
+
+
+def _nearest(path: Path, names: Iterable[str]) -> Path | None:
+    """The nearest directory upwards that holds one of `names`, short of the home directory.
+
+    Installed packages leave all sorts of files beside them.
+    """
     start = path if path.is_dir() else path.parent
     home = Path.home()
     for directory in (start, *start.parents):
-        if directory == home or directory.parent == directory:
+        if directory in (home, directory.parent) or directory.name in _INSTALLED:
             return None
-        if any((directory / marker).exists() for marker in ROOT_MARKERS):
+        if any((directory / name).exists() for name in names):
             return directory
     return None
 
@@ -99,11 +115,11 @@ def repository_root(directory: Path) -> Path:
 def neighbourhood(path: Path) -> list[Path]:
     """What else has to be known to understand the file or directory at the absolute `path`.
 
-    The project it belongs to; without one, its top package; for a script, the scripts beside it.
-    Never a whole directory of which nothing says that it belongs together: that may be a home
+    The project it belongs to, or the folder around it that looks like one; without one, its top package; for
+    a script, the scripts beside it. Never a whole directory of which nothing says that it belongs together: that may be a home
     directory, or site-packages.
     """
-    root = project_root(path)
+    root = project_root(path) or _nearest(path, TOP_FILES)
     if root is not None:
         return [root]
     directory = path if path.is_dir() else path.parent

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from distlint.checking import check
+from distlint.cli.inputs import Inputs, prepare
 from tests.incremental.edits import PACKAGES, copied, differences, generated, said
 
 
@@ -20,10 +22,84 @@ def test_edits_of_small_projects(seed: int, tmp_path: Path) -> None:
     assert not list(differences(folder, tmp_path / "cache", seed, 12))
 
 
+@pytest.mark.parametrize("top", ["pyproject.toml", "README.md", ".gitignore"])
+def test_of_a_file_alone_is_said_what_is_said_of_all(top: str, tmp_path: Path) -> None:
+    """Scripts need the packages beside them, packages the scripts that use them: wherever the project starts."""
+    generated(tmp_path, 1)
+    for name in ("pyproject.toml", "README.md"):
+        (tmp_path / name).unlink(missing_ok=True)
+    (tmp_path / top).write_text("", encoding="utf-8")
+    everything = said(tmp_path, ["."], None)
+    assert {"lib/files.py", "run_0.py"} <= everything.keys()
+    for path in sorted(tmp_path.rglob("*.py")):
+        name = path.relative_to(tmp_path).as_posix()
+        expected = {name: everything[name]} if name in everything else {}
+        assert said(tmp_path, [name], None) == expected
+
+
+def test_only_groups_with_a_changed_file_are_analysed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    barrier = "import torch.distributed as dist\n\ndist.barrier()\n"
+    for name in ("one.py", "two.py", "tool.py"):
+        Path(name).write_text("x = 1\n" if name == "tool.py" else barrier, encoding="utf-8")
+
+    def analysed() -> int:
+        """How many groups are analysed anew."""
+        stages = []
+        requests = prepare(Inputs((".",), cache_dir="cache")).requests
+        for request in requests:
+            request.progress = lambda stage, done, total: stages.append(stage)
+        check(requests)
+        return stages.count("analysing")
+
+    def append(name: str, text: str) -> None:
+        with Path(name).open("a", encoding="utf-8") as file:
+            file.write(text)
+
+    assert analysed() == 2
+    assert analysed() == 0
+    append("two.py", "dist.barrier()\n")
+    assert analysed() == 1
+    append("tool.py", "y = 2\n")
+    assert analysed() == 0
+    append("three.py", barrier)
+    assert analysed() == 1
+    append("one.py", "import two\n")
+    assert analysed() == 1
+    append("two.py", "dist.barrier()\n")
+    assert analysed() == 1
+    Path("one.py").unlink()
+    assert analysed() == 1  # `two` stands alone again
+
+
+def test_a_file_that_is_saved_during_a_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is found in the new text is not kept as what is found in the old one."""
+    monkeypatch.chdir(tmp_path)
+    train, cache = tmp_path / "train.py", str(tmp_path / "cache")
+    right = "import torch.distributed as dist\n\ndist.init_process_group()\ndist.barrier()\n"
+    wrong = right.replace("dist.barrier()", "if dist.get_rank() == 0:\n    dist.barrier()")
+    train.write_text(right, encoding="utf-8")
+
+    def save(stage: str, done: int, total: int) -> None:
+        if (stage, done) == ("parsing", 0) and total:
+            train.write_text(wrong, encoding="utf-8")
+
+    requests = prepare(Inputs((".",), cache_dir=cache)).requests
+    for request in requests:
+        request.progress = save
+    assert check(requests).findings
+    train.write_text(right, encoding="utf-8")
+    assert not check(prepare(Inputs((".",), cache_dir=cache)).requests).findings
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("package", PACKAGES)
 def test_edits_of_installed_packages(package: str, tmp_path: Path) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
     copied(package, PACKAGES[package], folder)
-    assert not list(differences(folder, tmp_path / "cache", 1, 10))
+    assert not list(differences(folder, tmp_path / "cache", 1, 6))

@@ -37,3 +37,17 @@ def test_without_a_project_the_package_belongs_together(tmp_path: Path) -> None:
 def test_without_a_package_only_the_scripts_beside_it(tmp_path: Path) -> None:
     tree(tmp_path, "a.py", "b.py", "other/c.py")
     assert neighbourhood(tmp_path / "a.py") == [tmp_path / "a.py", tmp_path / "b.py"]
+
+
+def test_what_lies_at_the_top_of_a_project_marks_it_too(tmp_path: Path) -> None:
+    tree(tmp_path, "repo/README.md", "repo/train.py", "repo/lib/__init__.py", "repo/lib/a.py")
+    assert project_root(tmp_path / "repo/train.py") is None
+    assert neighbourhood(tmp_path / "repo/train.py") == [tmp_path / "repo"]
+    assert neighbourhood(tmp_path / "repo/lib/a.py") == [tmp_path / "repo"]
+
+
+def test_installed_packages_do_not_belong_together(tmp_path: Path) -> None:
+    tree(
+        tmp_path, "site-packages/README.md", "site-packages/pkg/__init__.py", "site-packages/b/c.py"
+    )
+    assert neighbourhood(tmp_path / "site-packages/pkg") == [tmp_path / "site-packages/pkg"]

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from distlint.cli import main
-from distlint.project.imports import Imports, is_script, written_imports
+from distlint.project.imports import Imports, as_written
 from distlint.project.modules import forget_packages
-from distlint.project.search_path import added_folders
 
 LAYOUTS = {
     "a folder without __init__.py": (
@@ -123,10 +122,8 @@ def written(root: Path, files: dict[str, str]) -> list[str]:
 def test_an_import_means(layout: str, tmp_path: Path) -> None:
     files, (importer, text, expected) = LAYOUTS[layout]
     imports = Imports(written(tmp_path, {**dict.fromkeys(files, ""), importer: text}))
-    path, tree = str(tmp_path / importer), ast.parse(text)
-    meant = imports.meant(
-        path, written_imports(tree), list(added_folders(path, tree)), is_script(text)
-    )
+    path = str(tmp_path / importer)
+    meant = imports.meant(path, *as_written(path, ast.parse(text), text))
     if expected is None:
         assert meant == {}
         return

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Function, last_name
+from distlint.analysis.program.memory import remembered
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def is_caught(program: Program, function: Function, inside: ast.stmt) -> bool:
 
     Calls are found by the function's name, and by that of what a decorator's inner function stands for.
     """
-    if _in_try(function.node, {id(inside)}):
+    if id(inside) in _caught_nodes(function):
         return True
     seen: set[str] = set()
     names = {_called_as(function)} | _decorated(program, function)
@@ -29,14 +30,11 @@ def is_caught(program: Program, function: Function, inside: ast.stmt) -> bool:
         for module in program.modules.values():
             present = {name for name in names if name in module.source.text}
             for caller in module.all_functions if present else ():
-                calls = {
-                    id(node)
-                    for node in walk(caller.node)
-                    if isinstance(node, ast.Call) and last_name(node.func) in present
-                }
+                called = _calls_by_name(caller)
+                calls = [node for name in present for node in called.get(name, ())]
                 if not calls:
                     continue
-                if _in_try(caller.node, calls):
+                if not _caught_nodes(caller).isdisjoint(calls):
                     return True
                 if not caller.is_module_body:
                     further |= {_called_as(caller)} | _decorated(program, caller)
@@ -67,12 +65,26 @@ def _decorated(program: Program, function: Function) -> set[str]:
     }
 
 
-def _in_try(root: ast.AST, nodes: set[int]) -> bool:
-    return any(
-        isinstance(attempt, ast.Try)
+@remembered
+def _calls_by_name(function: Function) -> dict[str, list[int]]:
+    """The calls in a function, by their identity, for each last name of what is called."""
+    found: dict[str, list[int]] = {}
+    for node in walk(function.node):
+        if isinstance(node, ast.Call):
+            found.setdefault(last_name(node.func), []).append(id(node))
+    return found
+
+
+@remembered
+def _caught_nodes(function: Function) -> frozenset[int]:
+    """The nodes of a function, by their identity, whose exceptions it catches."""
+    return frozenset(
+        id(node)
+        for attempt in walk(function.node)
+        if isinstance(attempt, ast.Try)
         and any(not _raises_again(handler) for handler in attempt.handlers)
-        and any(id(node) in nodes for statement in attempt.body for node in walk(statement))
-        for attempt in walk(root)
+        for statement in attempt.body
+        for node in walk(statement)
     )
 
 

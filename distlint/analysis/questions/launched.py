@@ -69,6 +69,7 @@ def _is_missing(op: ast.cmpop, right: ast.expr) -> bool | None:
     return None
 
 
+@remembered
 def refuses_machines(function: Function) -> bool:
     """Whether a function raises where there is more than one machine: `if num_nodes > 1: raise …`."""
     return any(

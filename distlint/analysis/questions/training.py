@@ -45,6 +45,7 @@ class Backward:
         self._roots = [
             root for node in walk(function.node) if (root := sent_backward(node)) is not None
         ]
+        self._assigned = list(_assigned(function)) if self._roots else []
         self._names = self._reached() if self._roots else frozenset()
 
     def __bool__(self) -> bool:
@@ -69,19 +70,23 @@ class Backward:
         yield from self._values(self._names)
 
     def _values(self, names: frozenset[str]) -> Iterator[ast.expr]:
-        for node in walk(self._function.node):
-            match node:
-                case ast.Assign(targets=targets, value=value):
-                    written = targets
-                case (
-                    ast.AugAssign(target=target, value=value)
-                    | ast.AnnAssign(target=target, value=ast.expr() as value)
-                ):
-                    written = [target]
-                case _:
-                    continue
-            if not names.isdisjoint(n for target in written for n in _names(target)):
-                yield value
+        return (value for written, value in self._assigned if not names.isdisjoint(written))
+
+
+def _assigned(function: Function) -> Iterator[tuple[frozenset[str], ast.expr]]:
+    """What a function assigns, with the names that stand in the targets."""
+    for node in walk(function.node):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                written = targets
+            case (
+                ast.AugAssign(target=target, value=value)
+                | ast.AnnAssign(target=target, value=ast.expr() as value)
+            ):
+                written = [target]
+            case _:
+                continue
+        yield frozenset(n for target in written for n in _names(target)), value
 
 
 def _names(node: ast.AST) -> Iterator[str]:

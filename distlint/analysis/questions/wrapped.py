@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import place_of_any
 from distlint.analysis.program.syntax import literals
 from distlint.knowledge import facts, settings, wrappers
@@ -318,21 +319,26 @@ def layer_runners(live: LiveProgram) -> frozenset[str]:
         if not (name.startswith("__") or any(map(_turns_off, method.decorators)))
     ]
     parts = {attr for cls in classes for attr in cls.self_assigned} - {name for name, _ in methods}
-    found: frozenset[str] = frozenset()
+    calls = [(name, _calls_with_gradients(method)) for name, method in methods]
+    found = frozenset(
+        name for name, called in calls if any(_is_part(func, parts) for func in called)
+    )
     while True:
-        more = frozenset(name for name, method in methods if _runs_layer(method, parts, found))
-        if more == found:
+        runners = {
+            name for name, called in calls if any(last_name(func) in found for func in called)
+        }
+        if runners <= found:
             return found - {"forward"}
-        found = more
+        found |= runners
 
 
-def _runs_layer(method: Function, parts: set[str], runners: frozenset[str]) -> bool:
-    """Whether a method calls one of `parts` of `self`, an element of one, or one of `runners`."""
-    return any(
-        _is_part(node.func, parts) or last_name(node.func) in runners
+def _calls_with_gradients(method: Function) -> list[ast.expr]:
+    """What a method calls with gradients on."""
+    return [
+        node.func
         for node in walk(method.node)
         if isinstance(node, ast.Call) and not without_gradients(method, node)
-    )
+    ]
 
 
 def _is_part(called: ast.expr, parts: set[str]) -> bool:
@@ -348,11 +354,19 @@ def without_gradients(function: Function, node: ast.AST) -> bool:
     """Whether a node of a function runs under `no_grad` or `inference_mode`, by syntax."""
     if any(_turns_off(decorator) for decorator in function.decorators):
         return True
-    return any(
-        isinstance(part, (ast.With, ast.AsyncWith))
-        and any(_turns_off(item.context_expr) for item in part.items)
-        and any(inner is node for statement in part.body for inner in walk(statement))
+    return id(node) in _nodes_without_gradients(function)
+
+
+@remembered
+def _nodes_without_gradients(function: Function) -> frozenset[int]:
+    """The nodes of a function, by their identity, that stand in a block which turns gradients off."""
+    return frozenset(
+        id(inner)
         for part in walk(function.node)
+        if isinstance(part, (ast.With, ast.AsyncWith))
+        and any(_turns_off(item.context_expr) for item in part.items)
+        for statement in part.body
+        for inner in walk(statement)
     )
 
 

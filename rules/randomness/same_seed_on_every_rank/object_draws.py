@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, Function
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.questions.seeding import (
     Seed,
     draws_by_syntax,
@@ -55,7 +56,7 @@ def _made(model: Model, below: list[Function]) -> list[Function]:
     named = set(_RUN_BY_THEMSELVES)
     waiting: dict[str, list[Function]] = {}
     for function in work:
-        read = {n.attr for n in walk(function.node) if isinstance(n, ast.Attribute)} - named
+        read = _attributes_read(function) - named
         named |= read
         fresh = [method for name in sorted(read) for method in waiting.pop(name, ())]
         for meaning in _named(model, function):
@@ -74,14 +75,23 @@ def _made(model: Model, below: list[Function]) -> list[Function]:
     return list(found)
 
 
-def _named(model: Model, function: Function) -> Iterator[Function | Class]:
+@remembered
+def _attributes_read(function: Function) -> frozenset[str]:
+    return frozenset(n.attr for n in walk(function.node) if isinstance(n, ast.Attribute))
+
+
+@remembered
+def _named(model: Model, function: Function) -> tuple[Function | Class, ...]:
+    """The functions of the program that a function calls, and the classes of what it makes, in order."""
+    found: dict[Function | Class, None] = {}
     for node in walk(function.node):
         if isinstance(node, ast.Call):
             meaning = model.resolve(function.module, node.func)
             if isinstance(meaning, Function):
-                yield meaning
+                found[meaning] = None
             elif isinstance(meaning, Class):
-                yield from model.program.mro(meaning)[0]
+                found.update(dict.fromkeys(model.program.mro(meaning)[0]))
+    return tuple(found)
 
 
 def _is_apart(function: Function) -> bool:
