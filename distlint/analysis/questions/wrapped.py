@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.places import place_of_any
 from distlint.analysis.program.syntax import literals
+from distlint.analysis.questions.built import lacks, named_anywhere, wrapped_classes
 from distlint.knowledge import facts, settings, wrappers
 from distlint.knowledge.wrappers import Wrapper
 from distlint.nodes import children, walk
@@ -181,6 +182,22 @@ def ruled_out(call: CallSite | None, site: AttributeSite) -> bool:
         return False
     held = {(ast.unparse(n), t) for g in site.guards for n, t in literals(g.node, g.taken)}
     return any(not g.exits and (ast.unparse(g.node), not g.taken) in held for g in call.guards)
+
+
+def fails_unwrapped(live: LiveProgram, call: CallSite | None, site: AttributeSite) -> bool:
+    """Whether the model inside has the attribute as little as its wrapper (`call` is the wrap).
+
+    Latte b27c24a train.py:188: `model.load_state(path)`, which no class of the program has: it fails on one
+    process too, for another reason than a wrapper. Of several classes one that surely lacks it is enough
+    where nothing in the program has that name.
+    """
+    if site.attr in wrappers.OF_NO_MODEL:
+        return site.attr not in live.answer(named_anywhere)
+    if call is None or (site.receiver.wraps[-1].kind == "accelerate" and len(call.args) > 1):
+        return False
+    classes = wrapped_classes(live, call)
+    seen = [cls for cls in classes if cls is not None and lacks(live, cls, site.attr)]
+    return bool(seen) and site.attr not in live.answer(named_anywhere)
 
 
 def is_guarded(site: AttributeSite, *, of_model: bool = False) -> bool:

@@ -14,6 +14,33 @@ from transformers import Trainer
 # Bugs
 
 
+class Small(nn.Module):
+    stride = 32
+
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(2, 2)
+
+
+class Large(Small):
+    def reset_memory(self):
+        self.memory = None
+
+
+SIZES = {"small": Small, "large": Large}
+
+
+def registered(name, local_rank):
+    net = DDP(SIZES[name]().to(local_rank))
+    net.reset_memory()  # expect: DL201
+    return net.stride  # expect: DL201
+
+
+def pretrained(net, path):
+    net = DDP(net)
+    net.restore(path)  # expect: DL201
+
+
 def sample(model, optimizer, loader):
     accelerator = Accelerator()
     model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
@@ -476,3 +503,15 @@ def engine_of_the_first(nets, options):
     model = model[0]
     model.start_of(options)  # on whatever the engine passes it on to
     return model._config
+
+
+def of_nobody(name, local_rank, path):
+    # Latte b27c24a train.py:188: no class of the program, nor nn.Module, has the two: they fail on one process too
+    net = DDP(SIZES[name]().to(local_rank))
+    net.load_state(path)
+    net.rewind(path)
+
+
+def of_the_accelerator(net, path):
+    net = DDP(net)
+    net.load_state(path)
