@@ -216,8 +216,31 @@ def is_guarded(site: AttributeSite, *, of_model: bool = False) -> bool:
 
 
 def _asks(guard: Guard, path: str, site: AttributeSite) -> bool:
-    too_early = _before_the_wrap(guard, site)
-    for node in walk(guard.node):
+    return _tells(guard.node, guard.taken, path, site, _before_the_wrap(guard, site))
+
+
+def _tells(test: ast.expr, taken: bool, path: str, site: AttributeSite, too_early: bool) -> bool:
+    """Whether a condition that came out one way says something of the wrapper or the attribute.
+
+    Args:
+        test: the condition.
+        taken: how it came out.
+        path: what is read, as written.
+        site: the read.
+        too_early: whether the condition was asked before the wrap.
+    """
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _tells(operand, not taken, path, site, too_early)
+        case ast.BoolOp(op=op, values=parts):
+            told = [_tells(part, taken, path, site, too_early) for part in parts]
+            one_of_them = isinstance(op, ast.And) is not taken
+            if one_of_them and any(_of_another(part, path, site) for part in parts):
+                return all(told)
+            return any(told)
+    if not taken and _of_another(test, path, site):
+        return False
+    for node in walk(test):
         if isinstance(node, ast.Call) and node.args and not too_early:
             name = node.func.id if isinstance(node.func, ast.Name) else ""
             subject = ast.unparse(node.args[0])
@@ -225,6 +248,24 @@ def _asks(guard: Guard, path: str, site: AttributeSite) -> bool:
                 return True
         if any(mode in _word(node).lower() for mode in _MODE_WORDS):
             return True
+    return False
+
+
+def _of_another(test: ast.expr, path: str, site: AttributeSite) -> bool:
+    """Whether a condition asks for another attribute, which the wrapper has as little: where it has not, `site`
+    is read from the wrapper all the same.
+
+    trlx 3340c2f trlx/trainer/accelerate_ppo_trainer.py:74: `not hasattr(model, "frozen_head") and not model.peft_type`.
+    """
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _of_another(operand, path, site)
+        case ast.Call(func=ast.Name(id="hasattr"), args=[asked, ast.Constant(value=str(attr))]):
+            return (
+                attr != site.attr
+                and ast.unparse(asked) == path
+                and layer_without(site.receiver.wraps, attr, frozenset()) is not None
+            )
     return False
 
 

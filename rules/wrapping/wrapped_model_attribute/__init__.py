@@ -38,7 +38,7 @@ whose name says that they evaluate, sample or save. What freezes parameters is m
 
 ## Known limits
 Silent on what the program itself sets on the wrapper (`model.names = names` behind the wrap), on a model
-whose parameters were all frozen before `prepare()` (accelerate leaves it bare), where the code asks first (`hasattr`, `getattr` with a default, `isinstance`, a condition on the
+whose parameters were all frozen before `prepare()` (accelerate leaves it bare), where the code asks first (`hasattr` for that attribute, `getattr` with a default, `isinstance`, a condition on the
 launch, `except AttributeError`), on what is read before the wrap, and where the model's class is seen and nothing in
 the program has an attribute of that name: the line fails on one process too. `state_dict()` and calls of the model
 itself are never reported: they belong on the wrapper.

@@ -42,6 +42,18 @@ def pretrained(net, path):
     net.restore(path)  # expect: DL201
 
 
+def asked_for_another(model, ids):
+    # trlx 3340c2f trlx/trainer/accelerate_ppo_trainer.py:74
+    model = Accelerator().prepare(model)
+    if not hasattr(model, "frozen_head") and not unwrap(model).peft_type:  # expect: DL201
+        return model(ids)
+    if hasattr(model, "frozen_head") or unwrap(model).peft_type:  # expect: DL201
+        return model.forward_hydra(ids)  # expect: DL201
+    if not hasattr(model, "frozen_head"):
+        print(unwrap(model).config)  # expect: DL201
+    return None
+
+
 def sample(model, optimizer, loader):
     accelerator = Accelerator()
     model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
@@ -369,11 +381,20 @@ def asked_first(net):
     model = DDP(net)
     if hasattr(model, "config"):
         return model.config
+    if hasattr(model, "frozen_head") and model.peft_type:
+        return model.forward_hydra()  # asked of a model that has the one
+    if hasattr(model, "module"):
+        return model.module.config
     name = getattr(model, "name", "model")
     try:
         return name, model.classes
     except AttributeError:
         return name, None
+
+
+def bare_where_nothing_is_wrapped(net):
+    model = Accelerator().prepare(net)
+    return model.config if not hasattr(model, "module") else model.module.config
 
 
 def by_class(net, distributed):
