@@ -729,6 +729,10 @@ PARTS_OF_MODELS: frozenset[str] = _names("generator")
 """Names of them that a model's part may have as well, where only models are wrapped (CosyVoice
 cosyvoice/utils/train_utils.py:148: `model.module.generator.parameters()`)."""
 
+OF_NO_MODEL: frozenset[str] = _names("load_state save_state")
+"""Names of what `accelerate.Accelerator` does for a whole run, which no library's models have
+(accelerate 1.15.0 accelerate/accelerator.py)."""
+
 _NOT_TRAINING = (
     "add_", "delete_", "disable_", "enable_", "from_", "generate", "get_", "gradient_checkpointing_",
     "init_", "is_", "load", "merge_", "num_", "print_", "push_", "resize_", "sample", "save",

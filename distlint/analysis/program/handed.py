@@ -67,7 +67,7 @@ def _is_told(program: Program, function: Function, parameter: str, depth: int) -
     return any(
         _is_test(program, argument, user, depth - 1)
         for user, call in callers
-        if (argument := _argument(call, function, parameter)) is not None
+        if (argument := argument_of(call, function, parameter)) is not None
     )
 
 
@@ -125,7 +125,7 @@ def _is_test(program: Program, argument: ast.expr, user: Function, depth: int) -
     )
 
 
-def _argument(call: ast.Call, function: Function, parameter: str) -> ast.expr | None:
+def argument_of(call: ast.Call, function: Function, parameter: str) -> ast.expr | None:
     """What a call passes for a parameter, by keyword or place."""
     for keyword in call.keywords:
         if keyword.arg == parameter:

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, Function
-from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.program.syntax import assignments, own_nodes, target_names
 from distlint.knowledge.conventions import SAME_MODEL_METHODS
 from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.program import LiveProgram
-    from distlint.analysis.program.definitions import Module
+    from distlint.analysis.program.definitions import Definition, Module
 
 _GIVES_IT_BACK: Final = SAME_MODEL_METHODS | {"double", "convert_sync_batchnorm", "compile"}
 """Methods and functions that give the model back which they get."""
@@ -63,18 +63,100 @@ def classes_of(
 def _of_call(
     live: LiveProgram, function: Function, call: ast.Call, depth: int
 ) -> frozenset[Class | None]:
-    match live.resolve(function.module, call.func):
-        case Class() as made:
-            return frozenset({made})
-        case Function() as builder:
+    match call.func:
+        case ast.Attribute(attr="from_pretrained" | "from_config", value=of):
+            made = live.resolve(function.module, of)
+            if isinstance(made, Class) and not live.program.find_method(made, call.func.attr):
+                return frozenset({made})
+        case ast.Subscript(value=ast.Name(id=name)):
+            held = _registered(live, function.module, name)
+            found = [_made(live, meaning, depth) for meaning in held]
+            return frozenset().union(*found) or frozenset({None})
+    return _made(live, live.resolve(function.module, call.func), depth)
+
+
+def _made(live: LiveProgram, meaning: Definition | None, depth: int) -> frozenset[Class | None]:
+    """The classes that a call may make an object of, by what is called."""
+    match meaning:
+        case Class():
+            return frozenset({meaning})
+        case Function():
             given = [
                 n.value
-                for n in own_nodes(builder)
+                for n in own_nodes(meaning)
                 if isinstance(n, ast.Return) and n.value is not None
             ]
-            found = [classes_of(live, builder, value, depth - 1) for value in given]
+            found = [classes_of(live, meaning, value, depth - 1) for value in given]
             return frozenset().union(*found) or frozenset({None})
     return frozenset({None})
+
+
+def _registered(live: LiveProgram, module: Module, name: str) -> Iterator[Definition | None]:
+    """What a table at the top of a file holds by key, the file's own or an imported one.
+
+    Latte b27c24a models/latte.py:501: `Latte_models = {"Latte-XL/2": Latte_XL_2, …}`.
+    """
+    owner, _, imported = module.imports.get(name, "").rpartition(".")
+    home = live.program.modules.get(owner) if imported else module
+    if home is None:
+        return
+    for table in assignments(home.body).get(imported or name, ()):
+        if not isinstance(table, ast.Dict):
+            yield None
+            continue
+        for value in table.values:
+            yield live.resolve(home, value)
+
+
+def lacks(live: LiveProgram, cls: Class, attr: str) -> bool:
+    """Whether an object of a class surely has no such attribute: its whole class is seen, and sets none.
+
+    What a base class of another library has is not seen, nor what a class makes of names at run time.
+    """
+    own, outside = live.program.mro(cls)
+    if set(outside) - {"torch.nn.Module", "object"}:
+        return False
+    return not any(
+        attr in each.methods
+        or attr in each.attributes
+        or attr in each.self_assigned
+        or any(_sets_by_name(node) for node in walk(each.node))
+        for each in (*own, *live.program.subclasses(cls))
+    )
+
+
+def _sets_by_name(node: ast.AST) -> bool:
+    match node:
+        case ast.FunctionDef(name="__getattr__" | "__getattribute__"):
+            return True
+        case ast.Name(id="setattr") | ast.Attribute(attr="__dict__"):
+            return True
+    return False
+
+
+def named_anywhere(live: LiveProgram) -> frozenset[str]:
+    """All names that the program gives to attributes, and all of its texts, which may name one."""
+    return frozenset(
+        name
+        for module in live.program.modules.values()
+        for node in walk(module.source.tree)
+        for name in _given_names(node)
+    )
+
+
+def _given_names(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            yield name
+        case ast.Attribute(attr=name, ctx=ast.Store()) | ast.Constant(value=str(name)):
+            yield name
+        case ast.ClassDef(body=body):
+            for statement in body:
+                match statement:
+                    case ast.Assign(targets=targets):
+                        yield from (name for t in targets for name in target_names(t))
+                    case ast.AnnAssign(target=target):
+                        yield from target_names(target)
 
 
 def parts(live: LiveProgram, root: Class) -> tuple[list[Class], list[Function]]:

@@ -9,6 +9,7 @@ from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import place_of_any
 from distlint.analysis.program.syntax import literals
+from distlint.analysis.questions.built import lacks, named_anywhere, wrapped_classes
 from distlint.knowledge import facts, settings, wrappers
 from distlint.knowledge.wrappers import Wrapper
 from distlint.nodes import children, walk
@@ -192,6 +193,22 @@ def ruled_out(call: CallSite | None, site: AttributeSite) -> bool:
     return any(not g.exits and (ast.unparse(g.node), not g.taken) in held for g in call.guards)
 
 
+def fails_unwrapped(live: LiveProgram, call: CallSite | None, site: AttributeSite) -> bool:
+    """Whether the model inside has the attribute as little as its wrapper (`call` is the wrap).
+
+    Latte b27c24a train.py:188: `model.load_state(path)`, which no class of the program has: it fails on one
+    process too, for another reason than a wrapper. Of several classes one that surely lacks it is enough
+    where nothing in the program has that name.
+    """
+    if site.attr in wrappers.OF_NO_MODEL:
+        return site.attr not in live.answer(named_anywhere)
+    if call is None or (site.receiver.wraps[-1].kind == "accelerate" and len(call.args) > 1):
+        return False
+    classes = wrapped_classes(live, call)
+    seen = [cls for cls in classes if cls is not None and lacks(live, cls, site.attr)]
+    return bool(seen) and site.attr not in live.answer(named_anywhere)
+
+
 def is_guarded(site: AttributeSite, *, of_model: bool = False) -> bool:
     """Whether the code asks for the attribute, the class or the launch first, or expects the failure.
 
@@ -208,8 +225,31 @@ def is_guarded(site: AttributeSite, *, of_model: bool = False) -> bool:
 
 
 def _asks(guard: Guard, path: str, site: AttributeSite) -> bool:
-    too_early = _before_the_wrap(guard, site)
-    for node in walk(guard.node):
+    return _tells(guard.node, guard.taken, path, site, _before_the_wrap(guard, site))
+
+
+def _tells(test: ast.expr, taken: bool, path: str, site: AttributeSite, too_early: bool) -> bool:
+    """Whether a condition that came out one way says something of the wrapper or the attribute.
+
+    Args:
+        test: the condition.
+        taken: how it came out.
+        path: what is read, as written.
+        site: the read.
+        too_early: whether the condition was asked before the wrap.
+    """
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _tells(operand, not taken, path, site, too_early)
+        case ast.BoolOp(op=op, values=parts):
+            told = [_tells(part, taken, path, site, too_early) for part in parts]
+            one_of_them = isinstance(op, ast.And) is not taken
+            if one_of_them and any(_of_another(part, path, site) for part in parts):
+                return all(told)
+            return any(told)
+    if not taken and _of_another(test, path, site):
+        return False
+    for node in walk(test):
         if isinstance(node, ast.Call) and node.args and not too_early:
             name = node.func.id if isinstance(node.func, ast.Name) else ""
             subject = ast.unparse(node.args[0])
@@ -217,6 +257,24 @@ def _asks(guard: Guard, path: str, site: AttributeSite) -> bool:
                 return True
         if any(mode in _word(node).lower() for mode in _MODE_WORDS):
             return True
+    return False
+
+
+def _of_another(test: ast.expr, path: str, site: AttributeSite) -> bool:
+    """Whether a condition asks for another attribute, which the wrapper has as little: where it has not, `site`
+    is read from the wrapper all the same.
+
+    trlx 3340c2f trlx/trainer/accelerate_ppo_trainer.py:74: `not hasattr(model, "frozen_head") and not model.peft_type`.
+    """
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _of_another(operand, path, site)
+        case ast.Call(func=ast.Name(id="hasattr"), args=[asked, ast.Constant(value=str(attr))]):
+            return (
+                attr != site.attr
+                and ast.unparse(asked) == path
+                and layer_without(site.receiver.wraps, attr, frozenset()) is not None
+            )
     return False
 
 

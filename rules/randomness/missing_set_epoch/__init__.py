@@ -35,9 +35,10 @@ Unsafe: the order of the samples changes. Shown only where the loop is in anothe
 ## Known limits
 Silent with `shuffle=False`, for samplers of evaluation by their name, where the loader goes to a framework
 that sets the epoch itself (accelerate, Lightning, Fabric, a Trainer's own methods), where a class of another
-library keeps the sampler (torchdata's `SamplerWrapper`), and where the loop, or anything that it may call by
-name, calls `set_epoch` on whatever object. Of what accelerate prepares, only batch samplers of the project's own
-are looked at, which its wrapper does not tell the epoch. A sampler class of the project counts
+library keeps the sampler (torchdata's `SamplerWrapper`), where the sampler is handed to a function of the project
+that calls `set_epoch` on it in a loop, and where the loop, or anything that it may call by name, calls `set_epoch`
+on whatever object. Of what accelerate prepares, only batch samplers of the project's own are looked at, which its
+wrapper does not tell the epoch. A sampler class of the project counts
 where it has `set_epoch` and shuffles by `self.epoch`.
 
 ## References
@@ -51,13 +52,15 @@ from collections.abc import Iterator
 
 from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.definitions import Class, Function, Module, last_name
+from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import own_nodes
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts, randomness
+from distlint.nodes import walk
 from distlint.rule import Status
 
-from .epochs import EpochLoop, Loops, epoch_loops
+from .epochs import EpochLoop, Loops, epoch_loops, told_epoch
 from .prepared import hidden_samplers
 from .repair import holder_of, repaired
 
@@ -93,6 +96,7 @@ def check(model: Model) -> Iterator[Finding]:
             and not _for_evaluation(function, call)
             and not _by_framework(model, function)
             and not _kept_elsewhere(model, function, call)
+            and not _told_by_callee(model, function, call)
         ]
         if not made or _imports_framework(module):
             continue
@@ -207,6 +211,38 @@ def _kept_elsewhere(model: Model, function: Function, call: ast.Call) -> bool:
                 if keeps and not isinstance(model.resolve(function.module, func), Class):
                     return True
     return False
+
+
+def _told_by_callee(model: Model, function: Function, call: ast.Call) -> bool:
+    """Whether a function of the project that gets the sampler itself tells it each epoch.
+
+    trlx 3340c2f trlx/trainer/nemo_ppo_trainer.py:354: `infinite_dataloader(loader, sampler=sampler)`, a generator
+    of trlx/utils that no loop over epochs calls.
+    """
+    holder = holder_of(function, call)
+    for user in own_nodes(function):
+        if not isinstance(user, ast.Call) or user is call:
+            continue
+        callee = model.resolve(function.module, user.func)
+        if not isinstance(callee, Function):
+            continue
+        for name in _told_parameters(callee):
+            given = argument_of(user, callee, name)
+            if given is not None and (given is call or ast.unparse(given) == holder):
+                return True
+    return False
+
+
+def _told_parameters(function: Function) -> list[str]:
+    """The parameters of a function that it tells the epoch in a loop of its own: once is no epoch."""
+    told = {
+        target
+        for loop in own_nodes(function)
+        if isinstance(loop, ast.For | ast.While)
+        for node in walk(loop)
+        if (target := told_epoch(node)) is not None
+    }
+    return [name for name in function.parameters if name in told]
 
 
 def _by_framework(model: Model, function: Function) -> bool:

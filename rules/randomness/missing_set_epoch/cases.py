@@ -47,6 +47,18 @@ def train_one_epoch(model, loader):
         model(batch).sum().backward()
 
 
+def resume(sampler, start):
+    sampler.set_epoch(start)
+
+
+def told_once(model, data, epochs, start):
+    sampler = DistributedSampler(data)  # expect: DL403
+    resume(sampler, start)
+    loader = DataLoader(data, sampler=sampler)
+    for epoch in range(start, epochs):
+        train_one_epoch(model, loader)
+
+
 # Correct
 
 
@@ -88,3 +100,20 @@ def kept_by_another_library(model, data, epochs):
     for epoch in range(epochs):
         for index in loader:
             model(data[index]).sum().backward()
+
+
+def forever(loader, sampler=None):
+    epoch = 0
+    while loader:
+        if sampler is not None:
+            sampler.set_epoch(epoch)
+        epoch += 1
+        yield from loader
+
+
+def told_by_a_generator(model, data, epochs):
+    # trlx 3340c2f trlx/trainer/nemo_ppo_trainer.py:354
+    sampler = DistributedSampler(data, shuffle=True)
+    batches = iter(forever(DataLoader(data, sampler=sampler), sampler=sampler))
+    for epoch in range(epochs):
+        train_one_epoch(model, [next(batches) for _ in range(100)])

@@ -229,11 +229,15 @@ def _mention(nodes: Iterable[ast.AST], names: set[str]) -> bool:
 
 
 def _sets_epoch(node: ast.AST) -> bool:
-    """Whether a node tells somebody the epoch who may be a sampler: a data set draws samples in its own way."""
+    return told_epoch(node) is not None
+
+
+def told_epoch(node: ast.AST) -> str | None:
+    """Whom a node tells the epoch, if it may be a sampler: a data set draws samples in its own way."""
     match node:
         case ast.Call(func=ast.Attribute(value=told, attr="set_epoch")):
-            return not last_name(told).lower().endswith("set")
-    return False
+            return None if last_name(told).lower().endswith("set") else ast.unparse(told)
+    return None
 
 
 def epoch_loops(function: Function) -> Iterator[EpochLoop]:

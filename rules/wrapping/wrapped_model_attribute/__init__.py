@@ -38,8 +38,9 @@ whose name says that they evaluate, sample or save. What freezes parameters is m
 
 ## Known limits
 Silent on what the program itself sets on the wrapper (`model.names = names` behind the wrap), on a model
-whose parameters were all frozen before `prepare()` (accelerate leaves it bare), where the code asks first (`hasattr`, `getattr` with a default, `isinstance`, a condition on the
-launch, `except AttributeError`) and on what is read before the wrap. `state_dict()` and calls of the model
+whose parameters were all frozen before `prepare()` (accelerate leaves it bare), where the code asks first (`hasattr` for that attribute, `getattr` with a default, `isinstance`, a condition on the
+launch, `except AttributeError`), on what is read before the wrap, and where the model's class is seen and nothing in
+the program has an attribute of that name: the line fails on one process too. `state_dict()` and calls of the model
 itself are never reported: they belong on the wrapper.
 
 ## References
@@ -59,6 +60,7 @@ from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.questions.wrapped import (
     BY_LAUNCH,
     call_of_wrap,
+    fails_unwrapped,
     is_guarded,
     layer_without,
     lost_writes,
@@ -106,7 +108,7 @@ def check(model: Model) -> Iterator[Finding]:
         if not isinstance(site.node.ctx, ast.Load) or _before_the_wrap(model, site, by_name):
             continue
         wrap = call_of_wrap(model, site)
-        if ruled_out(wrap, site):
+        if ruled_out(wrap, site) or fails_unwrapped(model, wrap, site):
             continue
         # Another function wraps, under a condition of its own: the two may never meet in one run.
         # ultralytics 8.4.190, utils/autobatch.py, reads a model that is in DDP for other launches.

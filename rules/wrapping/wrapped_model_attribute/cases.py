@@ -14,6 +14,45 @@ from transformers import Trainer
 # Bugs
 
 
+class Small(nn.Module):
+    stride = 32
+
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(2, 2)
+
+
+class Large(Small):
+    def reset_memory(self):
+        self.memory = None
+
+
+SIZES = {"small": Small, "large": Large}
+
+
+def registered(name, local_rank):
+    net = DDP(SIZES[name]().to(local_rank))
+    net.reset_memory()  # expect: DL201
+    return net.stride  # expect: DL201
+
+
+def pretrained(net, path):
+    net = DDP(net)
+    net.restore(path)  # expect: DL201
+
+
+def asked_for_another(model, ids):
+    # trlx 3340c2f trlx/trainer/accelerate_ppo_trainer.py:74
+    model = Accelerator().prepare(model)
+    if not hasattr(model, "frozen_head") and not model.peft_type:  # expect: DL201
+        return model(ids)
+    if hasattr(model, "frozen_head") or model.peft_type:  # expect: DL201
+        return model.forward_hydra(ids)  # expect: DL201
+    if not hasattr(model, "frozen_head"):
+        print(model.config)  # expect: DL201
+    return None
+
+
 def sample(model, optimizer, loader):
     accelerator = Accelerator()
     model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
@@ -421,11 +460,20 @@ def asked_first(net):
     model = DDP(net)
     if hasattr(model, "config"):
         return model.config
+    if hasattr(model, "frozen_head") and model.peft_type:
+        return model.forward_hydra()  # asked of a model that has the one
+    if hasattr(model, "module"):
+        return model.module.config
     name = getattr(model, "name", "model")
     try:
         return name, model.classes
     except AttributeError:
         return name, None
+
+
+def bare_where_nothing_is_wrapped(net):
+    model = Accelerator().prepare(net)
+    return model.config if not hasattr(model, "module") else model.module.config
 
 
 def by_class(net, distributed):
@@ -556,3 +604,15 @@ def engine_of_the_first(nets, options):
     model = model[0]
     model.start_of(options)  # on whatever the engine passes it on to
     return model._config
+
+
+def of_nobody(name, local_rank, path):
+    # Latte b27c24a train.py:188: no class of the program, nor nn.Module, has the two: they fail on one process too
+    net = DDP(SIZES[name]().to(local_rank))
+    net.load_state(path)
+    net.rewind(path)
+
+
+def of_the_accelerator(net, path):
+    net = DDP(net)
+    net.load_state(path)
