@@ -230,7 +230,7 @@ class Switch:
 
     def close(self):
         if self.is_distributed:
-            unwrap(self.model).head.use_l1 = True  # expect: DL201
+            self.model.module.head.use_l1 = True  # expect: DL201
         else:
             self.model.head.use_l1 = True
 
@@ -272,7 +272,7 @@ class Runner:
         self.report()
 
     def report(self):
-        print(unwrap(self.model).vocabulary)  # expect: DL201
+        print(self.model.module.vocabulary)  # expect: DL201
 
 
 class LongRunner(Runner):
@@ -281,7 +281,7 @@ class LongRunner(Runner):
         self.epochs = epochs
 
     def card(self):
-        return {"layers": unwrap(self.model).depth}  # expect: DL201
+        return {"layers": self.model.module.depth}  # expect: DL201
 
 
 def handed_to_an_object(net, loader):
