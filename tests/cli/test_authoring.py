@@ -244,7 +244,7 @@ def test_one_broken_rule_does_not_hide_another(distlint: Program, folder: Path) 
 REFUSED = {
     ("mine1", "late-barrier"): "'mine1' is no code",
     ("MINE001", "Barrier"): "'Barrier' is no name",
-    ("DL110", "late-barrier"): "codes with DL are distlint's own",
+    ("DL199", "late-barrier"): "codes with DL are distlint's own",
     ("DL101", "late-barrier"): "is taken; DL",
     ("MINE001", "unguarded-save"): "'unguarded-save' already",
 }

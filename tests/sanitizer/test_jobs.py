@@ -56,7 +56,11 @@ def _both(folder: Path, env: dict[str, str], case: str) -> list[tuple[int, str, 
     ranks = [
         _start(folder, rank_environment(env, rank, 2, port), "train.py", case) for rank in (0, 1)
     ]
-    said = [rank.communicate(timeout=240) for rank in ranks]
+    try:
+        said = [rank.communicate(timeout=240) for rank in ranks]
+    finally:
+        for rank in ranks:
+            rank.kill()
     return [(rank.returncode, *both) for rank, both in zip(ranks, said, strict=True)]
 
 

@@ -118,7 +118,10 @@ class RankSide:
         if not self._store.check([f"word/{self._heard}"]):
             return None
         self._heard += 1
-        return Word(self._store.get(f"word/{self._heard - 1}").decode())
+        word = Word(self._store.get(f"word/{self._heard - 1}").decode())
+        if word is Word.END:
+            self._store.set(f"ends/{self._rank}", "")
+        return word
 
     def _key(self, number: int) -> str:
         return f"{self._rank}/{number}"
@@ -142,6 +145,10 @@ class WatcherSide:
         self.store.delete_key(key)
         self._taken[rank] += 1
         return lines
+
+    def ends(self, rank: int) -> bool:
+        """Whether a rank has heard that it is to end itself."""
+        return bool(self.store.check([f"ends/{rank}"]))
 
     def say(self, word: Word) -> None:
         """Say a word to all ranks."""

@@ -68,6 +68,14 @@ class Job:
         """Have the ranks end themselves where they have diverged, else fall silent."""
         self._words.put(Word.END if diverged else Word.STOP)
         self._carrier.join(1.0)
+        # The store goes with this process: a rank that has not heard by then would wait for the others for ever.
+        deadline = time.monotonic() + _FAREWELL
+        while (
+            diverged
+            and time.monotonic() < deadline
+            and not all(self._side.ends(rank) for rank in list(self._heard))
+        ):
+            time.sleep(0.05)
 
     def _carry(self) -> None:
         while self._heard and not self._left:
