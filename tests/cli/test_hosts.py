@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -41,15 +42,18 @@ def applied(text: str, fix: dict[str, Any]) -> str:
     return text
 
 
-def test_every_bundled_fix_is_one_that_a_reader_of_sarif_can_apply(distlint: Program) -> None:
-    few = [str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("rules/*/*/cases.py"))[::8]]
+def test_every_bundled_fix_is_one_that_a_reader_of_sarif_can_apply(
+    distlint: Program, tmp_path: Path
+) -> None:
+    for path in sorted(ROOT.glob("rules/*/*/cases.py"))[::8]:
+        shutil.copyfile(path, tmp_path / f"{path.parent.name}.py")
     fixes = 0
-    for row in sarif(distlint, "--no-cache", *few, cwd=ROOT):
+    for row in sarif(distlint, "--no-cache", ".", cwd=tmp_path):
         offered = row.get("properties", {}).get("fix", {}).get("applicability")
         assert ("fixes" in row) <= (offered in ("safe", "unsafe"))
         for fix in row.get("fixes", ()):
             uri = fix["artifactChanges"][0]["artifactLocation"]["uri"]
-            before = (ROOT / uri).read_text(encoding="utf-8")
+            before = (tmp_path / uri).read_text(encoding="utf-8")
             after = applied(before, fix)
             assert after != before
             ast.parse(after)
