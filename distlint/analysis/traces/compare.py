@@ -381,7 +381,7 @@ class _Search:
             if left.open or right.open:
                 return left, right, expand
             lonely = left.calls.keys() ^ right.calls.keys()
-            for key in left.calls.keys() & right.calls.keys():
+            for key in [key for key in left.calls if key in right.calls]:
                 if not self._comparison.equivalent(
                     _call(left.calls[key]).summary, _call(right.calls[key]).summary
                 ):

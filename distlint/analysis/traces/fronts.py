@@ -147,7 +147,8 @@ class Walk:
             front.cut,
         )
         stack = list(front.open)[::-1]
-        stack += (place for key in front.calls.keys() & expand for place in front.calls[key])
+        # In the order in which they were met: that of a set of keys is another in each process.
+        stack += (p for key, places in front.calls.items() if key in expand for p in places)
         seen: set[Place] = set()
         while stack:
             node, returns, crossed = stack.pop()
