@@ -42,6 +42,8 @@ none: whether the mean, the sum or the worst of the shares decides, and with whi
 ## Known limits
 What is not proven to be a share is not reported: results of unknown functions, loaders of unknown origin.
 Metrics that put the shares together themselves (torchmetrics, meters whose methods reduce) are not reported.
+A running minimum or maximum is a decision where its name says best, or where a new one saves something, hands the
+model on, or sets a flag or counter.
 
 ## References
 - trl trainer/ppo_trainer.py, early stop on the KL of one rank: ranks left the loop at different steps
