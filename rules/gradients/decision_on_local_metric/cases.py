@@ -205,6 +205,26 @@ def in_training(model, optimizer, data, args):
         print(f"{losses.average:.3f}")  # expect: DL601
 
 
+class OfRankZero(pl.LightningModule):
+    def validation_step(self, batch, index):
+        # trlx 3340c2f trlx/models/modeling_nemo_ilql.py:597
+        loss = self(batch).mean()
+        self.log("val/loss", loss, rank_zero_only=True, sync_dist=True)  # expect: DL601
+        return loss
+
+    def training_step(self, batch, index):
+        loss = self(batch).mean()
+        self.log("lr", self.rate(), rank_zero_only=True, sync_dist=True)
+        self.log("loss", loss, sync_dist=True)
+        self.log("seen", index, rank_zero_only=True)
+        self.log("scaled", loss, rank_zero_only=True, sync_dist=False)
+        return loss
+
+    def on_validation_epoch_end(self):
+        total = self.all_gather(self.total).sum()
+        self.log("val/total", total, rank_zero_only=True, sync_dist=True)
+
+
 # Correct
 
 
