@@ -49,7 +49,7 @@ model on, or sets a flag or counter.
 - trl trainer/ppo_trainer.py, early stop on the KL of one rank: ranks left the loop at different steps
 - cybertronai/transformer-xl issue 14: the best checkpoint chosen from the master's part
 - accelerate 1.15.0 accelerate/accelerator.py, `gather_for_metrics`
-- lightning 2.5.1 lightning/pytorch/trainer/connectors/logger_connector/result.py:94: no operation where
+- lightning 2.5.1 lightning/pytorch/trainer/connectors/logger_connector/result.py:92: no operation where
   `rank_zero_only` is set
 """
 
