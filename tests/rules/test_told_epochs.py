@@ -439,3 +439,35 @@ def test_a_batch_sampler_that_accelerate_wraps(
     text = PREPARED.format(prepared=prepared, tell=tell)
     found = findings_in("DL403", tmp_path, {"script.py": text}, capsys)
     assert [line for _, line in found] == lines
+
+
+def test_a_generator_of_another_file_that_gets_the_sampler_tells_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # trlx 3340c2f trlx/trainer/nemo_ppo_trainer.py:354
+    forever = """
+from itertools import count
+
+
+def forever(loader, sampler=None):
+    for epoch in count():
+        {told}
+        yield from loader
+"""
+    script = """
+from torch.utils.data import DataLoader, DistributedSampler
+
+from loading import forever
+
+
+def learn(model, data, epochs):
+    sampler = DistributedSampler(data, shuffle=True)
+    batches = iter(forever(DataLoader(data, sampler=sampler), sampler=sampler))
+    for epoch in range(epochs):
+        for _ in range(100):
+            model(next(batches))
+"""
+    told = {"loading.py": forever.format(told="sampler.set_epoch(epoch)"), "learn.py": script}
+    assert findings_in("DL403", tmp_path, told, capsys) == []
+    untold = {**told, "loading.py": forever.format(told="print(epoch)")}
+    assert findings_in("DL403", tmp_path, untold, capsys) == [("learn.py", 8)]

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.environment import statements
 from distlint.analysis.program.syntax import own_nodes, target_names
 from distlint.analysis.questions.training import training_loops
-from distlint.nodes import walk
+from distlint.knowledge import settings
+from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
@@ -36,6 +37,8 @@ class Decision:
 
 
 _STOPPER: Final = re.compile(r"early_?stop|stopper|patience", re.IGNORECASE)
+_KEEPS: Final = re.compile(r"save|checkpoint|ckpt|state_dict|dump|export|push|write|copy", re.I)
+"""Calls that keep the state of the moment, by what they are called."""
 _ORDERS: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
@@ -65,7 +68,7 @@ def decisions(function: Function) -> Iterator[Decision]:
 
 
 def _best(node: ast.If) -> Iterator[Decision]:
-    """`if loss < best: best = loss`."""
+    """`if loss < best: best = loss`, where something follows from it."""
     kept = {
         name
         for statement, _ in statements(node.body)
@@ -76,8 +79,31 @@ def _best(node: ast.If) -> Iterator[Decision]:
     for compare in walk(node.test):
         if isinstance(compare, ast.Compare):
             for value, other in _sides(compare):
-                if not kept.isdisjoint(target_names(other)):
+                names = kept.intersection(target_names(other))
+                if names and _is_told_on(node, names):
                     yield Decision(compare, value, Aim.BEST)
+
+
+def _is_told_on(node: ast.If, names: set[str]) -> bool:
+    """Whether something follows from a new extreme: it is called the best, something is saved, a flag or counter
+    is set.
+
+    A running minimum that is only remembered decides nothing: FlagEmbedding 7ed43d6
+    research/Long_LLM/activation_beacon/main/eval_topic.py:146, the window of one rank's own copy of the model.
+    """
+    if any("best" in name.lower() for name in names):
+        return True
+    for statement, _ in statements(node.body):
+        match statement:
+            case ast.Assign(value=ast.Constant()) | ast.AugAssign():
+                return True
+        for part in walk(statement):
+            if isinstance(part, ast.Call) and (
+                _KEEPS.search(ast.unparse(part.func))
+                or any(settings.names_model(last_name(given)) for given in part.args)
+            ):
+                return True
+    return False
 
 
 def _stop(node: ast.If) -> Iterator[Decision]:

@@ -135,6 +135,22 @@ def asserted(net, loader, optimizer):
         scaler(loss, optimizer)
 
 
+def stopped_by_a_dict(net, criterion, loader, optimizer, loss_scaler):
+    model = DistributedDataParallel(net)
+    for inputs, targets in loader:
+        losses = criterion(model(inputs), targets)
+        loss_value = sum(named(losses).values())
+        if not math.isfinite(loss_value):  # expect: DL103
+            sys.exit(1)
+        loss_scaler(losses["all"], optimizer)
+
+
+def named(losses):
+    if world_size() < 2:
+        return losses
+    return {k: v.detach() for k, v in losses.items()}
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -293,3 +309,37 @@ def every_other_step(net, loader, optimizer):
         if loss.requires_grad:
             loss.backward()
         optimizer.step()
+
+
+def has_group():
+    return dist.is_available() and dist.is_initialized()
+
+
+def world_size():
+    if not has_group():
+        return 1
+    return dist.get_world_size()
+
+
+def mean_over_ranks(losses):
+    # RT-DETR 068dfde rtdetrv2_pytorch/src/misc/dist_utils.py:177
+    if world_size() < 2:
+        return losses
+    names, values = [], []
+    for name in sorted(losses.keys()):
+        names.append(name)
+        values.append(losses[name])
+    values = torch.stack(values)
+    dist.all_reduce(values)
+    values /= world_size()
+    return {k: v for k, v in zip(names, values)}
+
+
+def mean_of_a_dict(net, criterion, loader, optimizer, loss_scaler):
+    model = DistributedDataParallel(net)
+    for inputs, targets in loader:
+        losses = criterion(model(inputs), targets)
+        loss_value = sum(mean_over_ranks(losses).values())
+        if not math.isfinite(loss_value):
+            sys.exit(1)
+        loss_scaler(losses["all"], optimizer)

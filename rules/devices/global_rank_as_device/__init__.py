@@ -80,16 +80,17 @@ def check(model: Model) -> Iterator[Finding]:
     for module in model.modules:
         if on_one_machine(module):
             continue
-        done: set[tuple[Function, ast.AST, bool]] = set()
+        found: dict[tuple[Function, ast.AST, bool], list[tuple[Chosen, Origin]]] = {}
         for function, node, value in _devices(model, module):
             origin = _global_rank(value) if not refuses_machines(function) else None
             chosen = chosen_by(function, node) if origin is not None else None
             if origin is None or chosen is None or not _asks_rank(chosen.index, origin):
                 continue
-            key = (function, origin.node, chosen.modulo)
-            if key not in done:
-                done.add(key)
-                yield _finding(function, chosen, origin)
+            places = found.setdefault((function, origin.node, chosen.modulo), [])
+            if all(chosen.node is not other.node for other, _ in places):
+                places.append((chosen, origin))
+        for (function, _, _), places in found.items():
+            yield _finding(function, [chosen for chosen, _ in places], places[0][1])
 
 
 def _devices(model: Model, module: Module) -> Iterator[tuple[Function, ast.expr, Value]]:
@@ -105,6 +106,8 @@ def _arguments(site: CallSite) -> Iterator[tuple[ast.expr, Value]]:
         wanted = [(0, "type"), (1, "index")]
     elif site.method == "from_pretrained":
         wanted = [(None, "device_map")]
+    elif "device_ids" in site.keywords:
+        wanted.append((None, "output_device"))
     for place in wanted:
         if place is not None:
             value = site.argument(*place)
@@ -130,9 +133,10 @@ def _asks_rank(index: ast.expr, origin: Origin) -> bool:
     )
 
 
-def _finding(function: Function, chosen: Chosen, origin: Origin) -> Finding:
-    module, modulo = function.module, chosen.modulo
-    fix = _fix(function, chosen) if not modulo else Fix(Applicability.DISPLAY, "Use the local rank")
+def _finding(function: Function, places: list[Chosen], origin: Origin) -> Finding:
+    """One finding for the devices of a function that one rank chooses, at the first."""
+    module, modulo = function.module, places[0].modulo
+    fix = _fix_of(function, places)
     text = (
         "the ranks of a machine share devices here where another machine has more or fewer GPUs"
         if modulo
@@ -144,9 +148,24 @@ def _finding(function: Function, chosen: Chosen, origin: Origin) -> Finding:
         NAME,
         Severity.INFO if modulo else SEVERITY,
         f"{origin.text} counts the ranks of all machines: {text}. {fix.message}.",
-        place_of(module, chosen.node),
-        (related(origin.module, origin.node, "the global rank"),),
+        place_of(module, places[0].node),
+        (
+            related(origin.module, origin.node, "the global rank"),
+            *(related(module, each.node, "here too") for each in places[1:]),
+        ),
         fix,
+    )
+
+
+def _fix_of(function: Function, places: list[Chosen]) -> Fix:
+    """All the places in one fix: what would stay is found as before."""
+    fixes = [_fix(function, each) for each in places]
+    if places[0].modulo or not all(fix.edits for fix in fixes):
+        return Fix(Applicability.DISPLAY, fixes[0].message)
+    return Fix(
+        Applicability.SAFE,
+        fixes[0].message,
+        tuple(dict.fromkeys(edit for fix in fixes for edit in fix.edits)),
     )
 
 

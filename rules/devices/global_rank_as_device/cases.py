@@ -5,6 +5,7 @@ import os
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
+from torch.nn.parallel import DataParallel
 from torch.nn.parallel import DistributedDataParallel as DDP
 
 # Bugs
@@ -18,6 +19,17 @@ def current():
 def wrapped(model):
     rank = dist.get_rank()
     return DDP(model, device_ids=[rank])  # expect: DL504
+
+
+def wrapped_one_way_or_the_other(model, threads, unused):
+    # RT-DETR 068dfde rtdetrv2_pytorch/src/misc/dist_utils.py:138
+    rank = dist.get_rank()
+    if threads:
+        model = DataParallel(model, device_ids=[rank], output_device=rank)  # expect: DL504
+    else:
+        model = DDP(model, device_ids=[rank], output_device=rank, find_unused_parameters=unused)
+    print(rank)
+    return model
 
 
 def meeting():

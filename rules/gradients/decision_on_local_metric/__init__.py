@@ -6,7 +6,7 @@ sampler, a slice by rank) through arithmetic, lists, meters and functions. Repor
 gathered nor reduced, decides which checkpoint is the best, when to stop, or what the learning rate becomes.
 Where it is only logged, that is a warning for a metric of an evaluation, and information for the loss of
 a training step. In a LightningModule: what `validation_step` logs without `sync_dist` and a checkpoint or
-stopper watches.
+stopper watches, and what is logged with `sync_dist=True` beside `rank_zero_only=True`, which turns it off.
 
 ## Why it is bad
 Each rank has another number. One takes this epoch for the best and another does not, one stops and the others
@@ -42,11 +42,15 @@ none: whether the mean, the sum or the worst of the shares decides, and with whi
 ## Known limits
 What is not proven to be a share is not reported: results of unknown functions, loaders of unknown origin.
 Metrics that put the shares together themselves (torchmetrics, meters whose methods reduce) are not reported.
+A running minimum or maximum is a decision where its name says best, or where a new one saves something, hands the
+model on, or sets a flag or counter.
 
 ## References
 - trl trainer/ppo_trainer.py, early stop on the KL of one rank: ranks left the loop at different steps
 - cybertronai/transformer-xl issue 14: the best checkpoint chosen from the master's part
 - accelerate 1.15.0 accelerate/accelerator.py, `gather_for_metrics`
+- lightning 2.5.1 lightning/pytorch/trainer/connectors/logger_connector/result.py:92: no operation where
+  `rank_zero_only` is set
 """
 
 from __future__ import annotations
@@ -70,7 +74,7 @@ from distlint.nodes import walk
 from distlint.repairs.arguments import with_keyword
 from distlint.rule import Status
 
-from .lightning import Logged, logged
+from .lightning import Logged, logged, unsynced
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module
@@ -95,6 +99,23 @@ def check(model: Model) -> Iterator[Finding]:
         yield from _reported(known, function)
     for entry in logged(model):
         yield _monitored(entry)
+    for module, call in unsynced(model):
+        yield _unsynced(module, call)
+
+
+def _unsynced(module: Module, call: ast.Call) -> Finding:
+    """A metric that Lightning does not reduce, since rank 0 alone logs it."""
+    advice = "Leave out `rank_zero_only=True`"
+    return Finding(
+        CODE,
+        NAME,
+        Severity.WARNING,
+        f"`{ast.unparse(call.args[0])}` is that of rank 0 alone: beside `rank_zero_only=True` Lightning takes no "
+        f"notice of `sync_dist=True`. {advice}.",
+        place_of(module, call),
+        (),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _monitored(entry: Logged) -> Finding:

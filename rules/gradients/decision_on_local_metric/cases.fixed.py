@@ -47,6 +47,28 @@ def best_checkpoint(model, data, path, epochs):
             torch.save(model.state_dict(), f"{path}.{dist.get_rank()}")
 
 
+def lowest_so_far(model, data, path, patience):
+    loader = Accelerator().prepare(DataLoader(data))
+    lowest, waited = float("inf"), 0
+    for batch in loader:
+        loss = model(batch).item()
+        if loss < lowest:  # expect: DL601
+            lowest = loss
+            waited = 0
+        else:
+            waited += 1
+
+
+def lowest_and_kept(model, data, keep):
+    loader = Accelerator().prepare(DataLoader(data))
+    lowest = float("inf")
+    for batch in loader:
+        loss = model(batch).item()
+        if loss < lowest:  # expect: DL601
+            lowest = loss
+            keep(model)
+
+
 def validate(model, loader, criterion):
     losses = AverageMeter()
     for inputs, targets in loader:
@@ -190,6 +212,26 @@ def parts_of_a_batch(model, data, validation):
         tokens, mask = [part.long() for part in batch["parts"]]
         val_loss = model(tokens, mask).loss
         accelerator.log({"val/loss": val_loss})  # expect: DL601
+
+
+class OfRankZero(pl.LightningModule):
+    def validation_step(self, batch, index):
+        # trlx 3340c2f trlx/models/modeling_nemo_ilql.py:597
+        loss = self(batch).mean()
+        self.log("val/loss", loss, rank_zero_only=True, sync_dist=True)  # expect: DL601
+        return loss
+
+    def training_step(self, batch, index):
+        loss = self(batch).mean()
+        self.log("lr", self.rate(), rank_zero_only=True, sync_dist=True)
+        self.log("loss", loss, sync_dist=True)
+        self.log("seen", index, rank_zero_only=True)
+        self.log("scaled", loss, rank_zero_only=True, sync_dist=False)
+        return loss
+
+    def on_validation_epoch_end(self):
+        total = self.all_gather(self.total).sum()
+        self.log("val/total", total, rank_zero_only=True, sync_dist=True)
 
 
 # Correct
@@ -340,3 +382,23 @@ def reduced_by_name(model, data, strategy, args, bar):
     logs = {"eval_loss": total / len(loader)}
     logs = strategy.all_reduce(logs)
     bar.set_postfix(logs)
+
+
+def window_of_this_copy(model, data):
+    # FlagEmbedding 7ed43d6 research/Long_LLM/activation_beacon/main/eval_topic.py:146
+    loader = Accelerator().prepare(DataLoader(data))
+    window = 2048
+    for batch in loader:
+        length = batch["length"][0].item()
+        if length < window:
+            window = length // 256 * 256
+            model.memory.set(window=window)
+        model(batch)
+
+
+def longest(data):
+    loader = Accelerator().prepare(DataLoader(data))
+    most = 0
+    for batch in loader:
+        if batch["length"].max().item() > most:
+            most = batch["length"].max().item()

@@ -20,6 +20,9 @@ _MODULES: Final = ("LightningModule",)
 _METHODS: Final = frozenset(
     {"validation_step", "validation_epoch_end", "on_validation_epoch_end", "validation_step_end"}
 )
+_SAME_EVERYWHERE: Final = ("lr", "learning_rate", "step", "epoch", "scale", "norm")
+"""Ends of the names of numbers that all ranks have alike."""
+_REDUCES: Final = ("reduce", "gather", "broadcast", "average_losses")
 _SYNCED: Final = frozenset({"sync_dist", "rank_zero_only", "reduce_fx", "sync_dist_group"})
 
 
@@ -47,6 +50,42 @@ def logged(model: Model) -> Iterator[Logged]:
             watched = model.answer(_watched)
             for method in (cls.methods[name] for name in sorted(_METHODS & cls.methods.keys())):
                 yield from _of_method(cls, method, watched)
+
+
+def unsynced(model: Model) -> Iterator[tuple[Module, ast.Call]]:
+    """The calls of `self.log` that ask for a reduction, and for rank 0 alone in the same breath.
+
+    `_Sync` of Lightning then does nothing. trlx 3340c2f trlx/models/modeling_nemo_ilql.py:597.
+    """
+    for module in model.modules:
+        text = module.source.text
+        if "rank_zero_only=True" not in text or "sync_dist=True" not in text:
+            continue
+        for function in module.all_functions:
+            calls = [node for node in own_nodes(function) if isinstance(node, ast.Call)]
+            if any(word in last_name(call) for call in calls for word in _REDUCES):
+                continue
+            for call in calls:
+                group = model.call_at(call)
+                alone = group is not None and group.guarded_by_rank
+                if not alone and _asks_for_both(call):
+                    yield module, call
+
+
+def _asks_for_both(call: ast.Call) -> bool:
+    if dotted_name(call.func) not in ("self.log", "self.log_dict") or not call.args:
+        return False
+    true = {
+        keyword.arg
+        for keyword in call.keywords
+        if isinstance(keyword.value, ast.Constant) and keyword.value.value is True
+    }
+    if not {"sync_dist", "rank_zero_only"} <= true:
+        return False
+    match call.args[0]:
+        case ast.Constant(value=str(name)) if name.endswith(_SAME_EVERYWHERE):
+            return False
+    return len(call.args) < 2 or not _gathers_itself(call.args[1])
 
 
 def _watched(live: LiveProgram) -> frozenset[str]:

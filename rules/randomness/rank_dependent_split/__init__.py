@@ -4,8 +4,9 @@
 Finds splits and shuffles that all ranks have to make alike, seeded by the rank: the `seed` of a
 `DistributedSampler`, which may not come from the clock either, `random_split` and `train_test_split` with a seed or generator of the rank or after a
 seed of the rank, and `dataset.shuffle(seed=seed + rank)` in front of what gives each rank its part. Also
-`random.shuffle` in the constructor of a data set where nothing is seeded before a `Trainer` is made, and
-`train_test_split` without a seed in a program that seeds nothing.
+`random.shuffle` in the constructor of a data set where nothing is seeded before a `Trainer` is made,
+`train_test_split` without a seed in a program that seeds nothing, and lists made from a set of texts
+(`list(set(prompts))`) that become a data set, or of which each rank takes its part by index.
 
 ## Why it is bad
 Each rank cuts another permutation. With a `DistributedSampler` the parts overlap: samples are seen twice in
@@ -27,11 +28,13 @@ Unsafe: the order and the parts change.
 
 ## Known limits
 A shuffle of a data set of the rank's own is not reported, nor one that nothing divides afterwards: a whole
-copy in another order on each rank is a choice.
+copy in another order on each rank is a choice. That a set holds texts is told by the names of what is put in; sets
+of numbers are in one order everywhere.
 
 ## References
 - torch 2.13.0 torch/utils/data/distributed.py: "It should be identical across all processes"
 - torch 2.13.0 torch/utils/data/dataset.py:449
+- python 3.11 reference, 3.3.1: `object.__hash__`, PYTHONHASHSEED
 """
 
 from __future__ import annotations
@@ -41,15 +44,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Variance
-from distlint.analysis.model import Model, place_of, related, source_of
+from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import assignments
 from distlint.analysis.questions.seeding import Seed, seeds, without_rank
-from distlint.findings import Finding, Severity
+from distlint.edits import Replace
+from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import randomness
-from distlint.nodes import walk
+from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
 from .repair import repaired
+from .unordered import Unordered, unordered_lists
 from .unseeded import unseeded_shuffles, unseeded_splits
 
 if TYPE_CHECKING:
@@ -107,6 +112,32 @@ def check(model: Model) -> Iterator[Finding]:
                 f"nothing is seeded: {_LEAK}. Give it a seed.",
                 place_of(module, call.site.node),
             )
+        yield from (_unordered(module, use) for use in unordered_lists(model, module))
+
+
+def _unordered(module: Module, use: Unordered) -> Finding:
+    text = source_of(module, use.made)
+    what = (
+        "the ranks divide lists that differ"
+        if use.sure
+        else "each rank makes a data set in another order, and is given its part of it by index"
+    )
+    advice = "Sort it: `sorted(...)`"
+    edits: tuple[Replace, ...] = ()
+    if isinstance(use.made, ast.Call) and last_name(use.made) in ("list", "tuple"):
+        edits = (Replace(span_of(use.made.func), "sorted"),)
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY if use.sure else Severity.WARNING,
+        f"`{text}` is in another order in each process, whose hashes of texts are salted: {what}, so that samples "
+        f"are seen twice and others never. {advice}.",
+        place_of(module, use.made),
+        ()
+        if use.used is use.made
+        else (related(module, use.used, "divided here" if use.sure else "used here"),),
+        Fix(Applicability.UNSAFE if edits else Applicability.DISPLAY, advice, edits),
+    )
 
 
 def _sampler(module: Module, call: CallGroup) -> Finding | None:

@@ -1,11 +1,12 @@
 """Splits and shuffles, alike on all ranks and not."""
 
+import os
 import time
 
 import torch
 import torch.distributed as dist
 from distlint.runtime import generator
-from torch.utils.data import DistributedSampler, random_split
+from torch.utils.data import DataLoader, Dataset, DistributedSampler, random_split
 
 # Bugs
 
@@ -69,6 +70,45 @@ def sampled_by_clock_and_rank(data):
     return DistributedSampler(data, shuffle=True, seed=seed)  # expect: DL405
 
 
+class Prompts(Dataset):
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __getitem__(self, index):
+        return self.rows[index]
+
+
+def without_duplicates(accelerator, generations):
+    # trlx 3340c2f trlx/trainer/accelerate_rft_trainer.py:172
+    selected = []
+    for prompt, output in generations:
+        selected.append([prompt, output])
+    selected = sorted({tuple(x) for x in selected})  # expect: DL405
+    return accelerator.prepare(DataLoader(Prompts(selected)))
+
+
+def questions_by_rank(questions):
+    unique = sorted(set(questions))  # expect: DL405
+    return unique[dist.get_rank() :: dist.get_world_size()]
+
+
+def answers_by_rank(state, texts):
+    unique = {text.strip() for text in texts}
+    rows = [row for row in unique if row]  # expect: DL405
+    with state.split_between_processes(rows) as part:
+        return part
+
+
+class Files(Dataset):
+    def __init__(self, folder, wanted):
+        # GPT-SoVITS GPT_SoVITS/module/data_utils.py:50
+        names = set(os.listdir(folder))
+        self.kept = sorted(names & set(wanted))  # expect: DL405
+
+    def __getitem__(self, index):
+        return self.kept[index]
+
+
 # Correct
 
 
@@ -76,6 +116,46 @@ def sampled_by_the_clock_of_rank_0(data):
     seed = [int(time.time())]
     dist.broadcast_object_list(seed)
     return DistributedSampler(data, shuffle=True, seed=seed[0])
+
+
+def sorted_questions(accelerator, questions):
+    rows = sorted(set(questions))
+    others = list(set(questions))
+    others.sort()
+    return accelerator.prepare(DataLoader(Prompts(rows)), DataLoader(Prompts(others)))
+
+
+def numbers_by_rank(lengths):
+    unique = list({int(length) for length in lengths})
+    return unique[dist.get_rank() :: dist.get_world_size()]
+
+
+def questions_of_one_rank(questions):
+    if dist.get_rank() == 0:
+        return Prompts(list(set(questions)))
+    return None
+
+
+def looked_up(accelerator, rows, prompts):
+    known = set(prompts)
+    kept = [row for row in rows if row["prompt"] in known]
+    print(len(known), list(known)[:3])
+    return accelerator.prepare(DataLoader(Prompts(kept)))
+
+
+def sent_to_all(questions):
+    rows = list(set(questions))
+    dist.broadcast_object_list([rows])
+    return rows[dist.get_rank() :: dist.get_world_size()]
+
+
+class Ordered(Dataset):
+    def __init__(self, folder):
+        self.kept = list(set(os.listdir(folder)))
+        self.kept.sort()
+
+    def __getitem__(self, index):
+        return self.kept[index]
 
 
 def sampled_alike(data, seed):

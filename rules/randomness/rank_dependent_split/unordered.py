@@ -1,0 +1,226 @@
+"""Lists made from sets of texts, of which each rank takes its part: texts have another hash in each process."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.definitions import Class, last_name
+from distlint.analysis.program.linked import linked
+from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes
+from distlint.knowledge import facts
+from distlint.nodes import walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.model import Model
+    from distlint.analysis.program.definitions import Function, Module
+
+_DATA_SET: Final = "torch.utils.data.Dataset"
+_MAKERS: Final = ("from_list", "from_dict", "from_pandas", "from_generator")
+"""Class methods of `datasets.Dataset` that make one of a list."""
+_NAMED: Final = ("Dataset", "DataSet", "Pipeline")
+_SET_METHODS: Final = frozenset(
+    {"union", "intersection", "difference", "symmetric_difference", "copy"}
+)
+_TEXTS: Final = frozenset({
+    "text", "prompt", "sentence", "caption", "question", "answer", "response", "completion", "word", "name", "path",
+    "file", "filename", "url", "title", "phrase", "query", "passage", "document", "doc", "string", "str", "line",
+    "utterance", "transcript", "instruction", "listdir", "glob", "strip",
+})  # fmt: skip
+"""Parts of the names of what is a text."""
+_DIVIDE: Final = re.compile(
+    r"\b(DistributedSampler|DistributedBucketSampler|split_between_processes|split_dataset_by_node|prepare|Trainer)\b"
+)
+_DIVIDING_CALLS: Final = (
+    "split_between_processes",
+    "split_dataset_by_node",
+    "shard",
+    "DistributedSampler",
+)
+_LIST: Final = ("list", "tuple")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unordered:
+    """A list made from a set of texts, and where the ranks divide it or make a data set of it."""
+
+    made: ast.expr
+    used: ast.AST
+    sure: bool
+    """Whether the ranks are seen to divide it; else a data set is made of it, in a program that divides some."""
+
+
+def unordered_lists(model: Model, module: Module) -> Iterator[Unordered]:
+    """The lists of a file that come from sets of texts and are divided among the ranks."""
+    text = module.source.text
+    if not ("set(" in text or " for " in text) or "PYTHONHASHSEED" in text:
+        return
+    seen: set[int] = set()
+    for function in module.all_functions:
+        uses = [*_uses(model, function), *_kept(model, function)]
+        for use in uses:
+            call = model.call_at(use.made)
+            if id(use.made) in seen or (call is not None and call.guarded_by_rank):
+                continue
+            seen.add(id(use.made))
+            yield use
+
+
+def _uses(model: Model, function: Function) -> Iterator[Unordered]:
+    """Where a function divides such a list, or makes a data set of it."""
+    for node in own_nodes(function):
+        match node:
+            case ast.Subscript(value=rows, slice=ast.Slice() as part) if mentions_rank(part):
+                made = _from_set(function, rows)
+                if made is not None:
+                    yield Unordered(made, node, True)
+            case ast.Call(func=func, args=args, keywords=keywords):
+                divides = last_name(func) in _DIVIDING_CALLS
+                if not divides and not _makes_data_set(model, function, func):
+                    continue
+                call = model.call_at(node)
+                if call is None or call.guarded_by_rank:
+                    continue
+                for given in (*args, *(k.value for k in keywords)):
+                    made = _from_set(function, given)
+                    if made is not None and (divides or _is_divided(model, function.module)):
+                        yield Unordered(made, node, divides)
+
+
+def _kept(model: Model, function: Function) -> Iterator[Unordered]:
+    """Where the constructor of a data set keeps such a list, which `__getitem__` reads by its index."""
+    if function.cls is None or function.name != "__init__" or not _is_data_set(model, function.cls):
+        return
+    item = model.program.find_method(function.cls, "__getitem__")
+    if item is None or not _is_divided(model, function.module):
+        return
+    read = {ast.unparse(n.value) for n in own_nodes(item) if isinstance(n, ast.Subscript)}
+    for path, values in assignments(function).items():
+        if path not in read or _is_ordered(function, path):
+            continue
+        for value in values:
+            made = _from_set(function, value)
+            if made is not None:
+                yield Unordered(made, value, False)
+
+
+def _makes_data_set(model: Model, function: Function, func: ast.expr) -> bool:
+    match func:
+        case ast.Attribute(attr=attr, value=owner) if attr in _MAKERS:
+            return model.resolve(function.module, owner) == "datasets.Dataset"
+    if last_name(func).endswith(_NAMED):  # whose bases may stand in a file that was not read
+        return True
+    meaning = model.resolve(function.module, func)
+    return isinstance(meaning, Class) and _is_data_set(model, meaning)
+
+
+def _is_data_set(model: Model, cls: Class) -> bool:
+    return _DATA_SET in facts.with_bases(model.program.mro(cls)[1])
+
+
+def _is_divided(model: Model, module: Module) -> bool:
+    """Whether something in the files around a file gives each rank its part of a data set."""
+    around = linked(model.program, module)
+    return any(_DIVIDE.search(m.source.text) for m in around) and not any(
+        "PYTHONHASHSEED" in m.source.text for m in around
+    )
+
+
+def _from_set(function: Function, node: ast.expr, depth: int = 4) -> ast.expr | None:
+    """The expression that made a list from a set of texts, in the order of which `node` is."""
+    if not depth:
+        return None
+    match node:
+        case ast.Call(func=ast.Name(id=name), args=[inner, *_]) if name in (*_LIST, "enumerate"):
+            if _set_of(function, inner):
+                return node
+            return _from_set(function, inner, depth - 1)
+        case ast.ListComp(generators=[first, *_]) | ast.GeneratorExp(generators=[first, *_]):
+            if _set_of(function, first.iter):
+                return node
+            return _from_set(function, first.iter, depth - 1)
+        case ast.Subscript(value=inner, slice=ast.Slice()):
+            return _from_set(function, inner, depth - 1)
+        case ast.Dict(values=values):
+            found = [_from_set(function, value, depth - 1) for value in values]
+            return next((each for each in found if each is not None), None)
+        case ast.Name(id=name):
+            value = _last_value(function, node, name)
+            if value is None or _is_ordered(function, name):
+                return None
+            return _from_set(function, value, depth - 1)
+    return None
+
+
+def _last_value(function: Function, node: ast.expr, name: str) -> ast.expr | None:
+    """What a name was given last above a node."""
+    above = [v for v in assignments(function).get(name, ()) if v.lineno < node.lineno]
+    return max(above, key=lambda v: (v.lineno, v.col_offset), default=None)
+
+
+def _is_ordered(function: Function, path: str) -> bool:
+    """Whether a function sorts a list in place, or sends one rank's to all."""
+    for node in own_nodes(function):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="sort", value=owner)):
+                if ast.unparse(owner) == path:
+                    return True
+            case ast.Call(func=func, args=args) if "broadcast" in last_name(func):
+                if any(ast.unparse(part) == path for given in args for part in walk(given)):
+                    return True
+    return False
+
+
+def _set_of(function: Function, node: ast.expr) -> bool:
+    """Whether an expression is a set, and of texts, as far as the names of what is put in tell."""
+    return _is_set(function, node) and any(word in _TEXTS for word in _words_of(function, node))
+
+
+def _is_set(function: Function, node: ast.expr) -> bool:
+    match node:
+        case ast.Set() | ast.SetComp():
+            return True
+        case ast.Call(func=ast.Name(id="set" | "frozenset")):
+            return True
+        case ast.BinOp(left=left, op=ast.BitAnd() | ast.BitOr() | ast.Sub() | ast.BitXor()):
+            return _is_set(function, left)
+        case ast.Call(func=ast.Attribute(attr=attr, value=owner)) if attr in _SET_METHODS:
+            return _is_set(function, owner)
+        case ast.Name(id=name):
+            value = _last_value(function, node, name)
+            return (
+                value is not None
+                and value is not node
+                and not isinstance(value, ast.Name)
+                and (_is_set(function, value))
+            )
+    return False
+
+
+def _words_of(function: Function, node: ast.expr) -> Iterator[str]:
+    """The words in the names of a set's elements: as it is written, and in what its names were given."""
+    nodes = [node]
+    for part in walk(node):
+        if isinstance(part, ast.Name):
+            nodes += assignments(function).get(part.id, ())
+            nodes += _appended(function, part.id)
+    for each in nodes:
+        for part in walk(each):
+            match part:
+                case ast.JoinedStr():
+                    yield "str"
+                case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str(name)):
+                    yield from (word.rstrip("s0123456789") for word in name.lower().split("_"))
+
+
+def _appended(function: Function, name: str) -> Iterator[ast.expr]:
+    for node in own_nodes(function):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(attr="append" | "add" | "extend", value=ast.Name(id=owner)),
+                args=[given],
+            ) if owner == name:
+                yield given
