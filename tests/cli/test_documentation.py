@@ -168,6 +168,7 @@ def test_nobody_is_told_to_install_a_name_from_the_index_that_is_not_ours() -> N
     assert told == []
 
 
+@pytest.mark.slow
 def test_no_finding_of_the_cases_says_a_sentence_twice(distlint: Program) -> None:
     cases = [str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("rules/*/*/cases.py"))]
     options = ("check", "--no-cache", "--preview", "--select", "ALL", "--quiet")

@@ -179,6 +179,7 @@ def test_all_reduce_over_gloo_works_here() -> None:
     assert named(record, "gloo-all-reduce")[0]["status"] == "ok"
 
 
+@pytest.mark.slow
 def test_a_driver_that_hangs_does_not_hang_the_doctor(tmp_path: Path) -> None:
     """nvidia-smi hangs when a GPU has fallen off the bus; here, a program of that name does."""
     pytest.importorskip("torch")

@@ -56,6 +56,7 @@ def test_main_finishes_before_the_others_read() -> None:
         assert result["kind"] == "ok", result
 
 
+@pytest.mark.slow
 def test_a_rank_is_missing() -> None:
     """Those that came are told which one did not."""
     main, _, third = rank_processes.run("fault_ranks:rank_is_missing", 3)

@@ -94,6 +94,7 @@ def test_a_rank_that_stays_away_after_the_ring_has_gone_round(tmp_path: Path) ->
     assert report["ranks"][2]["last"]["stack"][0]["line"] == FIRST + 1
 
 
+@pytest.mark.slow
 def test_equal_dumps_and_subgroups_show_no_divergence(tmp_path: Path) -> None:
     body = """\
     pair = dist.new_group([0, 1])

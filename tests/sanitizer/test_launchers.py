@@ -88,6 +88,7 @@ def test_a_divergence_under_a_launcher(launcher: tuple[str, ...], tmp_path: Path
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_right_run_and_failures_end_as_the_launcher_does(tmp_path: Path) -> None:
     done = _run(tmp_path, "--launcher", *TORCHRUN, "train.py", "right")
     assert (done.returncode, sorted(done.stdout.splitlines())) == (0, ["right 0", "right 1"])
