@@ -14,6 +14,7 @@ from distlint.project.cache import FileFacts, content_digest
 from distlint.project.files import ProjectFile
 from distlint.project.imports import Written, as_written
 from distlint.project.reading import Unreadable, check_size, parse, python_text
+from distlint.project.trees import Trees
 
 Answer = TypeVar("Answer")
 Others = ParamSpec("Others")
@@ -52,6 +53,8 @@ class Entry:
     facts: FileFacts | None = None
     overlay: bytes | None = None
     """What counts instead of what is on disk."""
+    trees: Trees | None = None
+    """What earlier checks of this process have parsed."""
     text: str = ""
     tree: ast.Module | None = None
     failure: Unreadable | None = None
@@ -85,13 +88,27 @@ class Entry:
 
     def parse(self) -> ast.Module | None:
         """The syntax tree; None, and a failure, where there is none."""
-        if self.tree is None and self.failure is None:
+        if self.tree is None and self.failure is None and not self._is_kept():
             text = self.read()
             try:
                 self.tree = parse(text) if self.failure is None else None
             except Unreadable as failure:
                 self.failure = failure
         return self.tree
+
+    def _is_kept(self) -> bool:
+        known = None
+        if self.trees is not None and self.facts is not None:
+            known = self.trees.of(self.file.path, self.facts.digest)
+        if known is not None:
+            self.text, self.tree = known
+        return known is not None
+
+    def let_go(self) -> None:
+        """The text and tree are needed no more in this check."""
+        if self.trees is not None and self.tree is not None and self.facts and not self.stale:
+            self.trees.keep(self.file.path, self.facts.digest, self.text, self.tree)
+        self.text, self.tree = "", None
 
     def ask(
         self,
