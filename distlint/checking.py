@@ -664,7 +664,7 @@ def _without_suppressed(
         entry.file.shown: _suppressions(entry, launch=launch)
         for entry in entries
         if entry.own and (MARK in entry.text or entry.file.shown in found_in)
-        if mentions_suppression(entry.text)
+        if mentions_suppression(entry.text, request.known)
     }
     if not by_path:
         return list(findings)
