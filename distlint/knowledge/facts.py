@@ -8,7 +8,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from distlint.knowledge import (
@@ -198,6 +198,7 @@ def wrapper(name: str) -> WrapFact | None:
     )
 
 
+@lru_cache(maxsize=4096)
 def is_unwrap(name: str) -> bool:
     """Whether a call by this canonical name (or ".method") gives the model inside."""
     if name in wrappers.UNWRAPS:

@@ -14,7 +14,14 @@ import pytest
 
 from distlint.checking import check
 from distlint.cli.inputs import Inputs, prepare
-from tests.incremental.edits import PACKAGES, copied, differences, generated, said
+from tests.incremental.edits import (
+    PACKAGES,
+    copied,
+    differences,
+    differences_in_an_editor,
+    generated,
+    said,
+)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -23,6 +30,15 @@ def test_edits_of_small_projects(seed: int, tmp_path: Path) -> None:
     generated(folder, seed)
     assert said(folder, ["."], None)  # there is something to lose
     assert not list(differences(folder, tmp_path / "cache", seed, 12))
+
+
+@pytest.mark.parametrize("saved", [True, False])
+@pytest.mark.parametrize("seed", range(4, 7))
+def test_edits_of_small_projects_in_an_editor(seed: int, saved: bool, tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    generated(folder, seed)
+    cache = tmp_path / "cache"
+    assert not list(differences_in_an_editor(folder, cache, seed, 10, saved=saved))
 
 
 @pytest.mark.parametrize("top", ["pyproject.toml", "README.md", ".gitignore"])
@@ -106,6 +122,8 @@ def test_edits_of_installed_packages(package: str, tmp_path: Path) -> None:
     folder.mkdir()
     copied(package, PACKAGES[package], folder)
     assert not list(differences(folder, tmp_path / "cache", 1, 6))
+    editor = differences_in_an_editor(folder, tmp_path / "cache", 2, 3, saved=True)
+    assert not list(editor)
 
 
 def said_with_hashes(folder: Path, seed: str) -> bytes:

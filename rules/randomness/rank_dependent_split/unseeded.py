@@ -37,19 +37,21 @@ def unseeded_shuffles(model: Model, module: Module) -> Iterator[tuple[ast.Call, 
     """
     if "shuffle" not in module.source.text:
         return
-    trainers = [
-        node
-        for function in module.all_functions
-        for node in walk(function.node)
-        if isinstance(node, ast.Call) and _is_trainer(model, module, node)
-    ]
     shuffles = [
         node
         for cls in module.all_classes
         if _DATA_SET in facts.with_bases(model.program.mro(cls)[1])
         for node in _shuffles(model, cls)
     ]
-    if trainers and shuffles and not any(_seeds(m) for m in model.program.modules.values()):
+    if not shuffles:  # as nearly everywhere
+        return
+    trainers = [
+        node
+        for function in module.all_functions
+        for node in walk(function.node)
+        if isinstance(node, ast.Call) and _is_trainer(model, module, node)
+    ]
+    if trainers and not any(_seeds(m) for m in model.program.modules.values()):
         yield from ((node, trainers[0]) for node in shuffles)
 
 
