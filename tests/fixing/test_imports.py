@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from spans import find, fix, fixed
 
-from distlint.edits import AddImport, Delete, Insert, Replace
+from distlint.edits import AddImport, Delete, Insert, Move, Replace
 from distlint.fixing.requests import SkipKind
 
 
@@ -307,6 +307,20 @@ def test_an_import_next_to_a_deleted_first_statement() -> None:
     source = "# top\n\nold = 1\nnew = 2\n"
     after = fixed(source, Delete(find(source, "old = 1")), Replace(find(source, "2"), "$save()"))
     assert after == "# top\n\nfrom distlint.runtime import save\n\nnew = save()\n"
+
+
+@pytest.mark.parametrize("head", ["# top\n\n", "\n"])
+def test_the_comment_of_a_first_statement_goes_with_it(head: str) -> None:
+    source = f"{head}# why old\nold = 1\nif a:\n    b()\nelse:  # rest\n    c()\n"
+    after = fixed(
+        source,
+        Move(find(source, "old = 1"), find(source, "c()")),
+        Replace(find(source, "b()"), "$save()"),
+    )
+    assert after == (
+        f"{head}from distlint.runtime import save\n\nif a:\n    save()\nelse:  # rest\n"
+        "    # why old\n    old = 1\n    c()\n"
+    )
 
 
 def test_insert_at_the_very_top() -> None:
