@@ -232,9 +232,16 @@ def _with_ranks(edit: Edit, place: _Place) -> Edit:
     code = _code(edit)
     for asked, field in _RANKS:
         if asked in code and (answer := getattr(place.scope, field)):
+            code = code.replace(f"{{{asked}}}", f"{{{_within(code, answer)}}}")
             code = code.replace(asked, answer)
-    joined = re.fullmatch(r'"([^"{}\\]*)" \+ str\(([^"$]+)\)', code)
-    return _with_code(edit, f'f"{joined[1]}{{{joined[2]}}}"' if joined else code)
+    return _with_code(edit, code)
+
+
+def _within(template: str, code: str) -> str:
+    """Code as it may stand in an f-string: before Python 3.12 not with the same quotes."""
+    quote = '"' if template.endswith('"') else "'"
+    other = "'" if quote == '"' else '"'
+    return code.replace(quote, other) if other not in code else code
 
 
 def _under_the_next_guard(edit: Edit, place: _Place) -> Move | None:

@@ -109,6 +109,12 @@ def unwrapped(source: str, code: str = "$unwrap(m)") -> str:
             id="a fallback is another meaning",
         ),
         pytest.param(
+            "import random\nimport numpy\nimport atexit\n\nimport torch\n\nm.config\n",
+            "import random\nimport numpy\nimport atexit\n\nimport torch\n"
+            "from distlint.runtime import unwrap\n\nunwrap(m).config\n",
+            id="beside a stray of its section",
+        ),
+        pytest.param(
             "import os; import torch\nm.config\n",
             "import os; import torch\n\nfrom distlint.runtime import unwrap\n\nunwrap(m).config\n",
             id="imports that share a line",
@@ -264,6 +270,15 @@ def test_a_dollar_in_a_string_or_comment_is_no_reference() -> None:
     after = fixed(source, Replace(find(source, "x = 1"), code))
     assert after == (
         "from distlint.runtime import save\n\nf('$HOME', r\"$a\", '''$b''', save)  # $c\n"
+    )
+
+
+def test_a_dollar_in_the_braces_of_an_f_string_is_a_reference() -> None:
+    source = "import rank\n\nx = 1\n"
+    code = "x = f'$a {$rank()} {{$b}}' + rf\"{$rank()}\" + '{$c}'"
+    assert fixed(source, Replace(find(source, "x = 1"), code)) == (
+        "import rank\nfrom distlint.runtime import rank as distlint_rank\n\n"
+        "x = f'$a {distlint_rank()} {{$b}}' + rf\"{distlint_rank()}\" + '{$c}'\n"
     )
 
 
