@@ -134,7 +134,9 @@ def dressed(model: Model, finding: Finding, style: str) -> Finding:
             edits.append(edit)
             continue
         place = _place(model, module, _first(edit), style)
-        made = _with_own_unwrap(_with_ranks(edit, place), place)
+        made = _with_own_barrier(_with_own_unwrap(_with_ranks(edit, place), place), place)
+        if isinstance(made, Insert) and made.code == place.scope.barrier:
+            message = message.replace("`barrier()`", f"`{made.code}`")
         made = _under_the_next_guard(made, place) or made
         if style == NATIVE and _names(made):
             native = _native(made, place)
@@ -270,14 +272,19 @@ def _with_own_unwrap(edit: Edit, place: _Place) -> Edit:
     return replace(edit, code=_expression(edit.code, shown) or edit.code)
 
 
+def _with_own_barrier(edit: Edit, place: _Place) -> Edit:
+    """The edit with the barrier of the accelerator or trainer at the place: PixArt-sigma, train_pixart_lora_hf.py:1014."""
+    if isinstance(edit, Insert) and edit.code == "$barrier()" and place.scope.barrier:
+        return replace(edit, code=place.scope.barrier)
+    return edit
+
+
 def _native(edit: Edit, place: _Place) -> tuple[str, tuple[Edit, ...]] | None:
     """What the edit becomes without the runtime, with words for it; None where the place lacks something."""
     names = _names(edit)
     match edit:
         case WrapInWith() if names == {"main_process_first"}:
             return _in_turn(edit, place)
-        case Insert(code="$barrier()") if place.scope.barrier:
-            return "", (replace(edit, code=place.scope.barrier),)
         case Replace() if names <= _EXPRESSIONS.keys():
             code = _expression(edit.code, place)
             return None if code is None else ("", (replace(edit, code=code),))
