@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from distlint.analysis.interpreter.ir import AttributeSite
 from distlint.analysis.live.program import LiveProgram
 from distlint.analysis.model import Model, span_of
-from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.definitions import Function, Module
 from distlint.analysis.questions.wrapped import may_run_forward, without_gradients
 from distlint.edits import Move, Replace
 from distlint.findings import Applicability, Fix
@@ -29,6 +30,7 @@ _WITHOUT_TRAINING = (
 """Words in the names of functions that train nothing."""
 
 
+_OF_TRAINING = re.compile(r"backward|optim|trainer|\.step\(|\.fit\(", re.IGNORECASE)
 _OF_WRAPPERS = frozenset({"module", "_orig_mod", "no_sync", "require_backward_grad_sync"})
 """What is asked of a wrapper to know that it is one (torch 2.13.0 nn/parallel/distributed.py)."""
 
@@ -55,7 +57,8 @@ def read_from_model(model: Model, site: AttributeSite, receiver: str) -> Fix:
         return Fix(Applicability.SAFE, advice, unwrapped)
     if without_gradients(site.function, site.node):
         return Fix(Applicability.SAFE, advice, unwrapped)
-    if any(word in site.function.name.lower() for word in _WITHOUT_TRAINING):
+    named = any(word in site.function.name.lower() for word in _WITHOUT_TRAINING)
+    if named or _trains_nothing(site.module):
         text = f"{advice}; gradients of this call are not synchronised"
         return Fix(Applicability.UNSAFE, text, unwrapped)
     return Fix(
@@ -63,6 +66,14 @@ def read_from_model(model: Model, site: AttributeSite, receiver: str) -> Fix:
         f"Let the model's own `forward` call `{site.attr}`: behind the wrapper's back gradients are not "
         "synchronised",
     )
+
+
+def _trains_nothing(module: Module) -> bool:
+    """Whether a file is a script without a word of training: what it starts computes, or writes.
+
+    fairseq 0.12.2 examples/wav2vec/vq-wav2vec_featurize.py:150: the other reads of the function stand in `no_grad()`.
+    """
+    return module.is_script and not _OF_TRAINING.search(module.source.text)
 
 
 def _asked_beside(site: AttributeSite, receiver: str) -> list[ast.expr]:

@@ -118,3 +118,36 @@ def test_a_guard_goes_to_the_caller_where_others_name_their_own_path(
     pushes = "\n    def push_to_hub(self, folder):\n        self.save(folder)\n"
     shared = {**alone, "encoder.py": SAVES.format(more=pushes)}
     assert offers_in("DL301", tmp_path, shared, capsys) == [("encoder.py", 7, "display")]
+
+
+FEATURES = """\
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+{more}
+
+class Network(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.extractor = nn.Linear(2, 2)
+
+
+def features(batches):
+    torch.distributed.init_process_group()
+    network = DistributedDataParallel(Network())
+    return [network.extractor(batch) for batch in batches]
+
+
+if __name__ == "__main__":
+    features([])
+"""
+
+
+def test_a_script_that_trains_nothing_may_go_past_the_wrapper(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # fairseq 0.12.2 examples/wav2vec/vq-wav2vec_featurize.py:150
+    files = {"features.py": FEATURES.format(more="")}
+    assert offers_in("DL201", tmp_path, files, capsys) == [("features.py", 15, "unsafe")]
+    files = {"features.py": FEATURES.format(more="from torch.optim import SGD")}
+    assert offers_in("DL201", tmp_path, files, capsys) == [("features.py", 15, "display")]
