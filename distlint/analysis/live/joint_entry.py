@@ -161,6 +161,8 @@ def _performed_inside(groups: dict[Group, Together], found: dict[Group, JointEnt
     while work:
         group = work.pop()
         for caller in callers.get(group, ()):
+            if _answers_requests(caller[0]):
+                continue
             if caller not in found or not found[caller].all_ranks:
                 found[caller] = replace(found[group], call=None, inside=True)
                 work.append(caller)
@@ -471,6 +473,15 @@ def _hook(program: Program, function: Function) -> str | None:
         ):
             return f"{function.cls.name}.{function.name}"
     return None
+
+
+def _answers_requests(function: Function) -> bool:
+    """Whether a server may call a method for a request: one rank serves, and the others take part elsewhere."""
+    return function.cls is not None and any(
+        target == server or target.startswith(f"{server}.")
+        for target in function.module.imports.values()
+        for server in hooks.SERVERS
+    )
 
 
 def _may_come_alone(program: Program, function: Function) -> bool:

@@ -36,7 +36,8 @@ if loss < best:
 With accelerate, gather inside the loop: `accelerator.gather_for_metrics(loss)`.
 
 ## Fix safety
-For Lightning unsafe: `sync_dist=True` adds a reduction, and the number is another one. Elsewhere there is
+For Lightning unsafe: `sync_dist=True` adds a reduction, and the number is another one. It is shown only for a dict
+that another object puts together: NCCL reduces no tensor of the CPU. Elsewhere there is
 none: whether the mean, the sum or the worst of the shares decides, and with which weights, is a person's choice.
 
 ## Known limits
@@ -120,17 +121,24 @@ def _unsynced(module: Module, call: ast.Call) -> Finding:
 
 def _monitored(entry: Logged) -> Finding:
     """A metric of one rank that a checkpoint or stopper of Lightning watches."""
+    advice = "Log it with `sync_dist=True`"
+    if not entry.on_device:
+        advice += ", all its values on the model's device"
     edit = with_keyword(entry.module.source.text, entry.call, "sync_dist=True")
-    applicability = Applicability.DISPLAY if edit is None else Applicability.UNSAFE
+    fix = (
+        Fix(Applicability.DISPLAY, advice)
+        if edit is None or not entry.on_device
+        else Fix(Applicability.UNSAFE, advice, (edit,))
+    )
     return Finding(
         CODE,
         NAME,
         SEVERITY if entry.monitored else Severity.WARNING,
         f"`{ast.unparse(entry.call.args[0])}` is of this rank's share of the data, and the best "
-        "checkpoint is chosen by it. Log it with `sync_dist=True`.",
+        f"checkpoint is chosen by it. {advice}.",
         place_of(entry.module, entry.call),
         (),
-        Fix(applicability, "Log it with `sync_dist=True`", () if edit is None else (edit,)),
+        fix,
     )
 
 

@@ -45,9 +45,9 @@ def pretrained(net, path):
 def asked_for_another(model, ids):
     # trlx 3340c2f trlx/trainer/accelerate_ppo_trainer.py:74
     model = Accelerator().prepare(model)
-    if not hasattr(model, "frozen_head") and not unwrap(model).peft_type:  # expect: DL201
+    if not hasattr(unwrap(model), "frozen_head") and not unwrap(model).peft_type:  # expect: DL201
         return model(ids)
-    if hasattr(model, "frozen_head") or unwrap(model).peft_type:  # expect: DL201
+    if hasattr(unwrap(model), "frozen_head") or unwrap(model).peft_type:  # expect: DL201
         return model.forward_hydra(ids)  # expect: DL201
     if not hasattr(model, "frozen_head"):
         print(unwrap(model).config)  # expect: DL201
