@@ -112,6 +112,13 @@ ALONE: Final[dict[str, tuple[str, tuple[object, ...]]]] = {
 """Classes whose objects are one process's own where a keyword has one of these values, and nothing says
 how many nodes there are."""
 
+DEVICES: Final = frozenset({"devices", "gpus", "tpu_cores"})
+"""Arguments of Lightning's Trainer that say how many ranks a node runs (pytorch-lightning 2.6.6
+pytorch_lightning/trainer/trainer.py:93; `gpus` up to 1.9)."""
+
+STARTS_RANKS: Final = DEVICES | {"strategy", "accelerator", "num_nodes", "distributed_backend"}
+"""Arguments of Lightning's Trainer by which a script shows that it is made for several ranks."""
+
 PARTS: Final[dict[str, str]] = {
     # numpy 2.4.6 numpy/lib/_shape_base_impl.py: the first parts may have one element more.
     "array_split": "parts",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ir import CallSite
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.syntax import assignments
+from distlint.analysis.questions.lightning import SEED_EVERYTHING, divided, fits
 from distlint.knowledge import facts
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ class Hazard:
     certain: bool
     wraps: bool = True
     """Whether the program itself wraps or prepares, rather than a trainer."""
+    advice: str = ""
+    """What to do, where that is another thing than elsewhere."""
 
 
 def shared_after(live: LiveProgram, seed: Seed) -> Hazard | None:
@@ -52,6 +55,7 @@ def shared_after(live: LiveProgram, seed: Seed) -> Hazard | None:
         _sharded(function, ordered, after, seed),
         _seedable(ordered, after, seed),
         _trainer(ordered, after, seed),
+        _fitted(live, after, seed),
     ):
         if hazard is not None:
             return hazard
@@ -204,5 +208,28 @@ def _trainer(sites: list[CallSite], after: list[CallSite], seed: Seed) -> Hazard
                 None,
                 True,
                 wraps=False,
+            )
+    return None
+
+
+def _fitted(live: LiveProgram, after: list[CallSite], seed: Seed) -> Hazard | None:
+    """A seed that Lightning hands on to the sampler which its `fit()` puts into a loader that shuffles."""
+    if seed.site.name != SEED_EVERYTHING:
+        return None
+    for site in after:
+        if site not in live.answer(fits).get(site.function, ()):
+            continue
+        shuffled = [d.shuffles for d in divided(live, site) if d.shuffles is not False]
+        if shuffled:
+            return Hazard(
+                "`fit()` below gives that to the DistributedSampler of its loader: the ranks shuffle "
+                "differently, and their shards repeat samples and leave others out",
+                "the sampler is made here",
+                site.node,
+                None,
+                True in shuffled,
+                wraps=False,
+                advice="Seed all ranks alike, and apart from each other in `on_train_start` of the module, "
+                "`torch.manual_seed(seed + self.global_rank)`",
             )
     return None
