@@ -39,6 +39,11 @@ ATTRIBUTE_TYPES: Final[dict[str, str]] = {
     "transformers.Trainer.control": "transformers.TrainerControl",
     # accelerate 1.15.0 accelerate/accelerator.py: Accelerator.__init__.
     "accelerate.Accelerator.state": "accelerate.state.AcceleratorState",
+    # pytorch-lightning 2.6.6 pytorch_lightning/core/module.py:220, core/datamodule.py:86, trainer/trainer.py:1219.
+    "lightning.pytorch.LightningModule.trainer": "lightning.pytorch.Trainer",
+    "lightning.pytorch.LightningDataModule.trainer": "lightning.pytorch.Trainer",
+    "lightning.pytorch.Trainer.strategy": "lightning.pytorch.strategies.Strategy",
+    "lightning.pytorch.Trainer.lightning_module": "lightning.pytorch.LightningModule",
 }
 """Class of an attribute of a library's object."""
 
@@ -48,6 +53,11 @@ PARAMETER_TYPES: Final[dict[str, dict[str, str]]] = {
     "transformers.TrainerCallback": {
         "model": "transformers.PreTrainedModel",
         "**": "transformers.TrainerCallback.**",
+    },
+    # pytorch-lightning 2.6.6 pytorch_lightning/callbacks/callback.py: what every hook gets.
+    "lightning.pytorch.Callback": {
+        "trainer": "lightning.pytorch.Trainer",
+        "pl_module": "lightning.pytorch.LightningModule",
     },
 }
 """By class that users derive from: what its methods receive, by name; "**" for the collected keywords."""

@@ -43,22 +43,18 @@ def main(args, loader):
 MADE_ELSEWHERE = """
 import torch
 from lightning.pytorch import Trainer
-from factory import make
+from factory import make_module
 
 
 def main(args, loader):
     torch.manual_seed(args.seed)
 
-    module = make(args)
+    module = make_module(args)
     Trainer(**vars(args)).fit(module, train_dataloaders=loader)
 """
 
 FACTORY = """
-import torch
-
-
-def make(args):
-    torch.randn(1)
+def make_module(args):
     from module import Denoiser
     return Denoiser(args.dim)
 """
@@ -198,7 +194,29 @@ BY_A_HELPER = SHARES.replace(
     "    return DataLoader(data, batch_size=size, shuffle=shuffle)\n"
 )
 
+FABRIC = """
+import torch
+from lightning.fabric import Fabric
+from torch.utils.data import DataLoader
+
+
+def main(args, data):
+    fabric = Fabric(devices=4)
+    fabric.seed_everything(args.seed + fabric.global_rank)  # here
+    loader = DataLoader(data, batch_size=8, shuffle=True)
+    loader = fabric.setup_dataloaders(loader)
+"""
+
 ALIKE = {
+    "one seed, of Fabric": FABRIC.replace(" + fabric.global_rank", ""),
+    "in order, by Fabric": FABRIC.replace("shuffle=True", "shuffle=False"),
+    "divided by hand, with Fabric": FABRIC.replace(
+        "(loader)", "(loader, use_distributed_sampler=False)"
+    ),
+    "after the loader": FABRIC.replace(
+        "    fabric.seed_everything(args.seed + fabric.global_rank)  # here\n", ""
+    )
+    + "    fabric.seed_everything(args.seed + fabric.global_rank)\n",
     "in order": SHARES.replace("shuffle=True", "shuffle=False"),
     "a sampler of its own": SHARES.replace(
         "shuffle=True", "sampler=WeightedRandomSampler(data, 8)"
@@ -217,7 +235,7 @@ ALIKE = {
 }
 
 
-@pytest.mark.parametrize("text", [SHARES, BY_A_HELPER])
+@pytest.mark.parametrize("text", [SHARES, BY_A_HELPER, FABRIC])
 def test_a_rank_s_seed_reaches_the_sampler_of_fit(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -306,3 +324,55 @@ def test_a_data_module_s_loader(tmp_path: Path, capsys: pytest.CaptureFixture[st
         'if __name__ == "__main__":\n    main(object(), object(), os.environ["LOCAL_RANK"])\n'
     )
     assert findings_in("DL402", tmp_path, files, capsys) == [("train.py", 18)]
+
+
+HOOKS = """
+import os
+import torch
+import lightning.pytorch as pl
+from lightning.pytorch.utilities import rank_zero_only
+
+
+class Net(pl.LightningModule):
+    def on_validation_epoch_end(self):
+        if self.trainer.is_global_zero:
+            self.all_gather(self.loss)  # here
+
+    def on_train_epoch_end(self):
+        if self.global_rank == 0:
+            self.trainer.save_checkpoint("last.ckpt")  # here
+
+    def validation_step(self, batch, index):
+        if self.trainer.is_global_zero:
+            self.log("loss", batch.sum(), sync_dist=True)  # here
+
+    def test_step(self, batch, index):
+        self.log("loss", batch.sum(), sync_dist=True)
+        if self.trainer.is_global_zero:
+            self.log("images", batch.sum(), rank_zero_only=True, sync_dist=True)
+            self.log("step", index)
+
+
+class Look(pl.Callback):
+    @rank_zero_only
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, index):
+        pl_module.all_gather(outputs)  # here
+
+    @rank_zero_only
+    def on_train_end(self, trainer, pl_module):
+        print(trainer.global_rank, pl_module.loss)
+
+    def on_validation_end(self, trainer, pl_module):
+        if trainer.global_rank != 0:
+            return
+        trainer.strategy.barrier()  # here
+
+    def on_fit_start(self, trainer, pl_module):
+        if trainer.is_global_zero:
+            os.makedirs("out", exist_ok=True)
+        trainer.strategy.barrier()
+"""
+
+
+def test_hooks_that_every_rank_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert lines_of("DL101", tmp_path, HOOKS, capsys) == marked(HOOKS)

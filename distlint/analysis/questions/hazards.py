@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ir import CallSite
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.syntax import assignments
-from distlint.analysis.questions.lightning import SEED_EVERYTHING, divided, fits
+from distlint.analysis.questions.lightning import SEED_EVERYTHING, SETUP_LOADERS, divided, fits
 from distlint.knowledge import facts
 
 if TYPE_CHECKING:
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 _FSDP1: Final = "torch.distributed.fsdp.FullyShardedDataParallel"
 _FSDP2: Final = "torch.distributed.fsdp.fully_shard"
 _LOADING: Final = ("load", "resume", "restore", "checkpoint", "broadcast")
+_APART: Final = "Seed all ranks alike here, and apart from each other with `torch.manual_seed(seed + rank)` below"
+_APART_IN_FIT: Final = (
+    "Seed all ranks alike, and apart from each other in `on_train_start` of the module, "
+    "`torch.manual_seed(seed + self.global_rank)`"
+)
 _DDP_HANDLER: Final = "DistributedDataParallelKwargs"
 
 
@@ -213,23 +218,22 @@ def _trainer(sites: list[CallSite], after: list[CallSite], seed: Seed) -> Hazard
 
 
 def _fitted(live: LiveProgram, after: list[CallSite], seed: Seed) -> Hazard | None:
-    """A seed that Lightning hands on to the sampler which its `fit()` puts into a loader that shuffles."""
-    if seed.site.name != SEED_EVERYTHING:
+    """A seed that Lightning hands on to the sampler which it puts into a loader that shuffles."""
+    if seed.site.name not in SEED_EVERYTHING:
         return None
     for site in after:
-        if site not in live.answer(fits).get(site.function, ()):
+        if site.name != SETUP_LOADERS and site not in live.answer(fits).get(site.function, ()):
             continue
         shuffled = [d.shuffles for d in divided(live, site) if d.shuffles is not False]
         if shuffled:
             return Hazard(
-                "`fit()` below gives that to the DistributedSampler of its loader: the ranks shuffle "
-                "differently, and their shards repeat samples and leave others out",
+                f"`{site.method}()` below gives that to the DistributedSampler of the loader: the ranks "
+                "shuffle differently, and their shards repeat samples and leave others out",
                 "the sampler is made here",
                 site.node,
                 None,
                 True in shuffled,
                 wraps=False,
-                advice="Seed all ranks alike, and apart from each other in `on_train_start` of the module, "
-                "`torch.manual_seed(seed + self.global_rank)`",
+                advice=_APART if site.name == SETUP_LOADERS else _APART_IN_FIT,
             )
     return None

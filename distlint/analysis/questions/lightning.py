@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
 
 TRAINER: Final = "lightning.pytorch.Trainer"
-SEED_EVERYTHING: Final = "lightning.fabric.seed_everything"
+SETUP_LOADERS: Final = "lightning.fabric.Fabric.setup_dataloaders"
+SEED_EVERYTHING: Final = frozenset(
+    {"lightning.fabric.seed_everything", "lightning.fabric.Fabric.seed_everything"}
+)
+"""What keeps its seed for the samplers that Lightning makes."""
 _LOADER: Final = "torch.utils.data.DataLoader"
 _LOADERS: Final = frozenset({"train_dataloaders", "train_dataloader", "datamodule"})
 """Arguments of `fit` that hold the loader of the training, or what makes it; the second by position."""
@@ -61,12 +65,15 @@ def divided(live: LiveProgram, fit: CallSite) -> Iterator[Loader]:
     """The loaders that are handed to `fit`, or that its modules make, and whose samples it divides.
 
     It puts a DistributedSampler in the place of their sampler (pytorch-lightning 2.6.6
-    pytorch_lightning/trainer/connectors/data_connector.py:211).
+    pytorch_lightning/trainer/connectors/data_connector.py:211), as `setup_dataloaders` of Fabric does
+    (lightning_fabric/fabric.py:449).
     """
     # By text: what `**` hands over is put together anywhere.
     if any(word in fit.module.source.text for word in _OWN_SHARES):
         return
-    given = [*fit.node.args[:2], *(k.value for k in fit.node.keywords if k.arg in _LOADERS)]
+    given = [*fit.node.args, *(k.value for k in fit.node.keywords if k.arg in _LOADERS)]
+    if fit.name != SETUP_LOADERS:
+        given = [*fit.node.args[:2], *given[len(fit.node.args) :]]
     for node in given:
         name = dotted_name(node)
         for value in assignments(fit.function).get(name, [node]):

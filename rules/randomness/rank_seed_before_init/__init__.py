@@ -4,7 +4,7 @@
 Finds seeds that depend on the rank (`set_seed(seed + rank)`, `device_specific=True`, a function that adds
 the rank) in front of what ranks must build alike: a model that FSDP shards, or a loader with accelerate's
 seedable sampler, which transformers' Trainer uses unless told otherwise; the loader that shuffles and that `fit()` of
-Lightning divides, where `seed_everything` got the seed.
+Lightning or `setup_dataloaders()` of Fabric divides, where `seed_everything` got the seed.
 
 ## Why it is bad
 The weights are drawn from the seeded streams, so each rank builds another model. FSDP then takes each
