@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ir import CallSite
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.syntax import assignments
+from distlint.analysis.questions.copies import DDP, left_apart
 from distlint.analysis.questions.lightning import SEED_EVERYTHING, SETUP_LOADERS, divided, fits
 from distlint.knowledge import facts
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 _FSDP1: Final = "torch.distributed.fsdp.FullyShardedDataParallel"
 _FSDP2: Final = "torch.distributed.fsdp.fully_shard"
+_MAKES: Final = frozenset({"from_config", "_from_config", "create_model", "build_model"})
+"""Names of functions that build models from random numbers."""
 _LOADING: Final = ("load", "resume", "restore", "checkpoint", "broadcast")
 _APART: Final = "Seed all ranks alike here, and apart from each other with `torch.manual_seed(seed + rank)` below"
 _APART_IN_FIT: Final = (
@@ -61,6 +64,7 @@ def shared_after(live: LiveProgram, seed: Seed) -> Hazard | None:
         _seedable(ordered, after, seed),
         _trainer(ordered, after, seed),
         _fitted(live, after, seed),
+        _copied(live, function, after, seed),
     ):
         if hazard is not None:
             return hazard
@@ -167,11 +171,15 @@ def _constructor(call: ast.Call, seed: Seed) -> ast.expr | None:
         return _constructor(inner, seed) if isinstance(inner, ast.Call) else None
     name = dotted_name(function)
     last = name.rpartition(".")[2]
-    built = last[:1].isupper() or last in ("from_config", "_from_config")
+    built = last[:1].isupper() or last in _MAKES
     weightless = last.endswith(
         ("Optimizer", "Loader", "Dataset", "Scheduler", "LR", "Adam", "AdamW", "SGD")
     )
-    return function if built and not weightless else None
+    loaded = any(
+        k.arg == "pretrained" and not (isinstance(k.value, ast.Constant) and not k.value.value)
+        for k in call.keywords
+    )
+    return function if built and not weightless and not loaded else None
 
 
 def _seedable(sites: list[CallSite], after: list[CallSite], seed: Seed) -> Hazard | None:
@@ -235,5 +243,30 @@ def _fitted(live: LiveProgram, after: list[CallSite], seed: Seed) -> Hazard | No
                 True in shuffled,
                 wraps=False,
                 advice=_APART if site.name == SETUP_LOADERS else _APART_IN_FIT,
+            )
+    return None
+
+
+def _copied(
+    live: LiveProgram, function: Function, after: list[CallSite], seed: Seed
+) -> Hazard | None:
+    """A copy of the model in front of DDP, which sends rank 0's weights to the model and not to the copy."""
+    for site in after:
+        copy = left_apart(live, function, site) if site.name == DDP else None
+        built = _built_below(function, site.argument_node(0, "module"), seed) if copy else None
+        if copy is None or built is None:
+            continue
+        # Under `if args.resume` the weights may be drawn all the same.
+        replaced = [s for s in after if _loads(s) and not s.guards]
+        if all(s.node.lineno > copy.made.lineno for s in replaced):
+            return Hazard(
+                f"`{ast.unparse(built)}` below draws its weights from that: DDP sends those of rank 0 to all, but "
+                f"not to the copy `{copy.name}`, which the ranks evaluate together",
+                "copied here",
+                copy.made,
+                None,
+                False,
+                wraps=False,
+                advice=f"Make `{copy.name}` after the model is wrapped, from its `.module`",
             )
     return None

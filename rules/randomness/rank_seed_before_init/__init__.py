@@ -4,7 +4,8 @@
 Finds seeds that depend on the rank (`set_seed(seed + rank)`, `device_specific=True`, a function that adds
 the rank) in front of what ranks must build alike: a model that FSDP shards, or a loader with accelerate's
 seedable sampler, which transformers' Trainer uses unless told otherwise; the loader that shuffles and that `fit()` of
-Lightning or `setup_dataloaders()` of Fabric divides, where `seed_everything` got the seed.
+Lightning or `setup_dataloaders()` of Fabric divides, where `seed_everything` got the seed; or a copy of the model (`ModelEma(model)`) that is made before DDP
+gives all ranks the weights of rank 0, and that all ranks evaluate.
 
 ## Why it is bad
 The weights are drawn from the seeded streams, so each rank builds another model. FSDP then takes each
@@ -31,7 +32,7 @@ Unsafe: the numbers change. The ranks start from one seed, and get streams of th
 dropout, once everything is wrapped or prepared.
 
 ## Known limits
-Silent under DDP, which sends rank 0's weights to all, with `sync_module_states=True`, on the meta device,
+Silent under DDP, which sends rank 0's weights to all, but for such a copy; with `sync_module_states=True`, on the meta device,
 under DeepSpeed, and where the weights come from a checkpoint. A model that the caller passes in is not
 followed.
 
