@@ -109,8 +109,8 @@ _STRONG: Final = (
     "validate", "__call__", "__iter__", "compute", "device", "eval", "model", "sync", "launch", "call", "run", "all_to_all", "save_checkpoint", "load_checkpoint", "save_model", "rank_zero", "prepare", "from_local",
     "save_pretrained", "push_to_hub",
 } | {
-    # Objects whose `prepare`, `setup` and `initialize` wrap a model, words too common by themselves.
-    "Accelerator", "accelerator", "Fabric", "fabric", "deepspeed",
+    # Objects whose `prepare`, `setup`, `initialize` and `fit` wrap a model, words too common by themselves.
+    "Accelerator", "accelerator", "Fabric", "fabric", "deepspeed", "Trainer",
 }  # fmt: skip
 
 

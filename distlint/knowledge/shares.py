@@ -206,7 +206,16 @@ WORLD_NAMES: Final = frozenset(
 """Last names of expressions that give the number of ranks."""
 
 RANK_NAMES: Final = frozenset(
-    {"rank", "get_rank", "process_index", "global_rank", "local_rank", "dp_rank", "world_rank"}
+    {
+        "rank",
+        "get_rank",
+        "Get_rank",
+        "process_index",
+        "global_rank",
+        "local_rank",
+        "dp_rank",
+        "world_rank",
+    }
 )
 """Last names of expressions that give a rank."""
 
@@ -228,6 +237,10 @@ SAME: Final = frozenset(
     }
 )
 """Calls that give their first argument back, whosever it is."""
+
+SAME_EACH: Final = frozenset({"lightning.fabric.Fabric.setup_dataloaders"})
+"""Calls that give all their arguments back; loaders of iterable data are not divided (pytorch-lightning 2.6.6
+lightning_fabric/fabric.py:449)."""
 
 DISTRIBUTED: Final = frozenset(
     {

@@ -42,6 +42,13 @@ _DRAWS: Final = re.compile(
 )
 """Calls that draw from torch's global stream, as models and losses do."""
 
+_MODELS_OR_DATA: Final = re.compile(
+    r"^\s*class \w+\([^)]*(?:\bModule|(?:Dataset|Sampler)\w*)\b[^)]*\):"
+    r"|^def (?:\w+_)?(?:models?|net|network|backbone|loaders?|dataloaders?|datasets?|module)(?:_\w+)?\(",
+    re.MULTILINE,
+)
+"""Models, whose layers a wrapper waits for, what divides data between the ranks, and what makes them."""
+
 _CLASS: Final = re.compile(r"^class (\w+)\(([^)]*)\)", re.MULTILINE)
 """A class and its bases."""
 
@@ -184,10 +191,12 @@ def downloads(entry: Entry) -> bool:
     return ("download" in text or "urlretrieve(" in text) and _DOWNLOADS.search(text) is not None
 
 
-def touches_files_or_draws(entry: Entry) -> bool:
-    """Whether a file may fetch, write or remove others, or draws random numbers."""
+def serves_training(entry: Entry) -> bool:
+    """Whether a file may fetch, write or remove others, draws random numbers, or defines models or data sets."""
     text = entry.read()
-    return any(words.search(text) for words in (_TOUCHES_FILES, _DRAWS))
+    if entry.file.path.endswith("__init__.py") and "import " in text:
+        return True  # a model passes through its package
+    return any(words.search(text) for words in (_TOUCHES_FILES, _DRAWS, _MODELS_OR_DATA))
 
 
 def imports_of(entry: Entry) -> list[Any]:

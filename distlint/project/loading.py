@@ -22,7 +22,7 @@ from distlint.project.entries import (
     imports_of,
     read_bytes,
     reason_of,
-    touches_files_or_draws,
+    serves_training,
 )
 from distlint.project.files import FileSet, Problem, ProjectFile, discover
 from distlint.project.imports import Imports
@@ -545,8 +545,8 @@ def _reexports(entries: Sequence[Entry], imports: Imports) -> list[Entry]:
 
 
 def _helpers(entries: Sequence[Entry], imports: Imports) -> list[Entry]:
-    """Files without a literal that touch files or draw, and that a file with one imports: its ranks all
-    call them.
+    """Files without a literal that touch files, draw, or define models or data sets, and that a file with
+    one imports: its ranks all call them.
 
     And those that such a file imports. Of trees above WAVE_BYTES, only those that download.
     """
@@ -556,7 +556,7 @@ def _helpers(entries: Sequence[Entry], imports: Imports) -> list[Entry]:
         if not entry.analysed and entry.failure is None
     }
     large = sum(entry.file.stamp[2] for entry in by_module.values()) > WAVE_BYTES
-    telling = downloads if large else touches_files_or_draws
+    telling = downloads if large else serves_training
     wave = [e for e in entries if e.analysed and e.facts and e.facts.relevant]
     taken: list[Entry] = []
     for _ in range(WAVES):

@@ -156,6 +156,15 @@ class AttributeSite:
 
 
 @dataclass(slots=True, eq=False)
+class UnboundSite:
+    """A local variable that is read where no path of this run has bound it."""
+
+    node: ast.Name
+    guards: tuple[Guard, ...]
+    tries: tuple[ast.Try, ...]
+
+
+@dataclass(slots=True, eq=False)
 class Event:
     """A collective, or part of one, in a trace. Events with the same `op` meet each other."""
 
@@ -303,6 +312,7 @@ class Summary:
     attributes: list[AttributeSite] = field(default_factory=list)
     none_accesses: list[AttributeSite] = field(default_factory=list)
     """Attributes read from or set on what is None here."""
+    unbound: list[UnboundSite] = field(default_factory=list)
     returns: Value | None = None
     self_attributes: dict[str, Value] = field(default_factory=dict)
     environment: dict[str, Value] = field(default_factory=dict)

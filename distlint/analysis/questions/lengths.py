@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.syntax import assignments
 from distlint.nodes import last_name, walk
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function
 
-_DEPTH = 4
+_DEPTH: Final = 4
+_RANKS: Final = re.compile(r"num_processes|world|devices|gpus|n_gpu|replicas|num_nodes|num_ranks")
+"""Parts of names for the number of ranks; of Lightning's `devices` and `gpus` for a number of a node."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +73,7 @@ def lengths(
 
 def counts_processes(word: str) -> bool:
     """Whether a name is that of the number of ranks."""
-    return "num_processes" in word or "world" in word
+    return _RANKS.search(word) is not None
 
 
 def _expanded(function: Function, node: ast.expr, depth: int) -> Iterator[ast.expr]:

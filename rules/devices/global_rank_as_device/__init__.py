@@ -80,7 +80,7 @@ _METHODS = {"to": (0, "device"), "cuda": (0, "device"), "set_device": (0, "devic
 def check(model: Model) -> Iterator[Finding]:
     """Each device that a global rank chooses; one for each origin in a function."""
     for module in model.modules:
-        if on_one_machine(module):
+        if on_one_machine(model, module):
             continue
         found: dict[tuple[Function, ast.AST, bool], list[tuple[Chosen, Origin]]] = {}
         for function, node, value in _devices(model, module):

@@ -5,7 +5,7 @@ Follows values that come from a rank's share of the data (a loader that was prep
 sampler, a slice by rank) through arithmetic, lists, meters and functions. Reports where such a value, neither
 gathered nor reduced, decides which checkpoint is the best, when to stop, or what the learning rate becomes.
 Where it is only logged, that is a warning for a metric of an evaluation, and information for the loss of
-a training step. In a LightningModule: what `validation_step` logs without `sync_dist` and a checkpoint or
+a training step and for what a loop shows of its progress and is reduced below it. In a LightningModule: what `validation_step` logs without `sync_dist` and a checkpoint or
 stopper watches, and what is logged with `sync_dist=True` beside `rank_zero_only=True`, which turns it off.
 
 ## Why it is bad
@@ -65,6 +65,7 @@ from distlint.analysis.questions.decisions import Decision, decisions
 from distlint.analysis.questions.reported import (
     is_evaluation,
     is_metric,
+    is_reduced_below,
     on_main_alone,
     reports,
 )
@@ -171,6 +172,7 @@ def _reported(known: Shares, function: Function) -> Iterator[Finding]:
             if not mixed and not is_metric(number.name):
                 continue
             loud = mixed or is_evaluation(number.name, function)
+            loud = loud and not is_reduced_below(function, call, number.node)
             text = ast.unparse(number.node)
             why = (
                 f"`{text}` divides what is of this rank's share by a number of all ranks"

@@ -4,7 +4,9 @@
 Finds a scheduler that `accelerator.prepare` gets and whose number of steps is what the training loop counts to
 (`max_train_steps`) or comes from the length of a loader that is prepared already, not multiplied by
 `accelerator.num_processes`. Also one whose steps are multiplied and
-whose warm-up, or what is taken off them, is not.
+whose warm-up, or what is taken off them, is not. With Lightning: `len(loader)` of a plain loader, asked for
+before `fit()` divides the loader between the ranks, that `max_epochs`, `max_steps` or the schedule of the module
+is computed from.
 
 ## Why it is bad
 At each step of the optimizer a prepared scheduler takes as many steps as there are processes, since it was
@@ -37,6 +39,8 @@ and loop are in different functions and nothing is multiplied.
 
 ## References
 - accelerate 1.15.0 accelerate/scheduler.py:54: `for _ in range(num_processes): self.scheduler.step()`
+- pytorch-lightning 2.6.6 pytorch_lightning/trainer/connectors/data_connector.py:211: `fit()` puts a
+  DistributedSampler into the loader
 - accelerate issues 662, 1398, 2142, 2318, 2773, 2926; diffusers issue 3954
 """
 
@@ -55,6 +59,8 @@ from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.nodes import walk
 from distlint.rule import Status
+
+from .lightning import Uncut, uncut
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module
@@ -92,6 +98,26 @@ def check(model: Model) -> Iterator[Finding]:
                 for node in own_nodes(function):
                     if isinstance(node, ast.Call) and any(k.arg in _STEPS for k in node.keywords):
                         yield from _half(module, function, node)
+    for found in uncut(model, _STEPS):
+        yield _of_all_ranks(found)
+
+
+def _of_all_ranks(found: Uncut) -> Finding:
+    """A length that is asked for before Lightning divides the loader."""
+    advice = "Divide it by the number of ranks"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"this length counts the batches of all ranks, `fit()` gives each rank its share of them, and "
+        f"`{found.used.arg}` is wrong by the number of ranks. {advice}.",
+        place_of(found.module, found.length),
+        (
+            related(found.module, found.used.value, "each rank trains for so long"),
+            related(found.module, found.fit, "divided between the ranks here"),
+        ),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _half(module: Module, function: Function, made: ast.Call) -> Iterator[Finding]:

@@ -85,6 +85,8 @@ def _of_library(
         return _prepared(flow, node, args)
     if name in tables.SAME and args:
         return args[0]
+    if name in tables.SAME_EACH and args:
+        return args[0] if len(args) == 1 else Held(items=tuple(args))
     if name in tables.SPLITS:
         text = "each rank takes its part here"
         return Held(Part.SHARE, Source(node, flow.module, text), Kind.LOADER)
