@@ -5,7 +5,7 @@ Finds splits and shuffles that all ranks have to make alike, seeded by the rank:
 `DistributedSampler`, which may not come from the clock either, `random_split` and `train_test_split` with a seed or generator of the rank or after a
 seed of the rank, and `dataset.shuffle(seed=seed + rank)` in front of what gives each rank its part. Also
 `random.shuffle` in the constructor of a data set where nothing is seeded before a `Trainer` is made,
-`train_test_split` without a seed in a program that seeds nothing, and lists made from a set of texts
+`train_test_split` and `random_split` without a seed in a program that seeds nothing, and lists made from a set of texts
 (`list(set(prompts))`) that become a data set, or of which each rank takes its part by index, and data sets that
 number their samples in the order in which `glob`, `os.listdir`, `os.walk` and the like list a folder.
 
@@ -107,13 +107,13 @@ def check(model: Model) -> Iterator[Finding]:
                 place_of(module, node),
                 (related(module, trainer, "seeds the ranks alike, too late for the shuffle"),),
             )
-        for call in unseeded_splits(model, module):
+        for split in unseeded_splits(model, module):
             yield Finding(
                 CODE,
                 NAME,
                 Severity.WARNING,
                 f"nothing is seeded: {_LEAK}. Give it a seed.",
-                place_of(module, call.site.node),
+                place_of(module, split),
             )
         yield from (_unordered(module, use) for use in unordered_lists(model, module))
         yield from map(_listed, listed_samples(model, module))
