@@ -1,4 +1,4 @@
-"""What all ranks have to build alike after a seed: sharded models, seedable samplers."""
+"""What all ranks have to build alike after a seed: sharded models, copies of models, seedable samplers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ir import CallSite
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.syntax import assignments
+from distlint.analysis.questions.copies import copied_before_ddp
 from distlint.knowledge import facts
 
 if TYPE_CHECKING:
@@ -52,10 +53,27 @@ def shared_after(live: LiveProgram, seed: Seed) -> Hazard | None:
         _sharded(function, ordered, after, seed),
         _seedable(ordered, after, seed),
         _trainer(ordered, after, seed),
+        _copied(live, function, after, seed),
     ):
         if hazard is not None:
             return hazard
     return None
+
+
+def _copied(
+    live: LiveProgram, function: Function, after: list[CallSite], seed: Seed
+) -> Hazard | None:
+    copy = copied_before_ddp(live, function, after, seed.site.node.lineno)
+    if copy is None:
+        return None
+    return Hazard(
+        f"`{copy.name}` copies a model that each rank drew by itself, before DDP gives all of them rank 0's: it stays "
+        f"another on each rank, and `{ast.unparse(copy.used.func)}()` at line {copy.used.lineno} runs them all",
+        "copied here",
+        copy.made,
+        last_wrap(function, after, seed.site.statement),
+        False,
+    )
 
 
 def last_wrap(function: Function, after: list[CallSite], top: ast.stmt) -> ast.stmt | None:

@@ -2,8 +2,9 @@
 
 ## What it does
 Finds seeds that depend on the rank (`set_seed(seed + rank)`, `device_specific=True`, a function that adds
-the rank) in front of what ranks must build alike: a model that FSDP shards, or a loader with accelerate's
-seedable sampler, which transformers' Trainer uses unless told otherwise.
+the rank) in front of what ranks must build alike: a model that FSDP shards, a copy of a model (a moving average, a
+teacher) that is made before DDP wraps it and run by all ranks, or a loader with accelerate's seedable sampler, which
+transformers' Trainer uses unless told otherwise.
 
 ## Why it is bad
 The weights are drawn from the seeded streams, so each rank builds another model. FSDP then takes each
@@ -30,7 +31,7 @@ Unsafe: the numbers change. The ranks start from one seed, and get streams of th
 dropout, once everything is wrapped or prepared.
 
 ## Known limits
-Silent under DDP, which sends rank 0's weights to all, with `sync_module_states=True`, on the meta device,
+Silent under DDP, which sends rank 0's weights to all (but not to copies that were made before), with `sync_module_states=True`, on the meta device,
 under DeepSpeed, and where the weights come from a checkpoint. A model that the caller passes in is not
 followed.
 

@@ -1,17 +1,19 @@
 """Per-rank seeds before and after what ranks must build alike."""
 
+import copy
 import random
 
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator, FullyShardedDataParallelPlugin
 from accelerate.utils import DataLoaderConfiguration, DistributedDataParallelKwargs, set_seed
-from distlint.runtime import decorrelate, seed_everything
 from torch import nn
 from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
 from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel as DDP
+from timm.utils import ModelEma
 from transformers import AutoModelForCausalLM, Trainer
+from distlint.runtime import decorrelate, seed_everything
 
 
 class Net(nn.Module):
@@ -88,7 +90,77 @@ def before_train(args, model, data):
     trainer.train()
 
 
+def averaged(args, loader, evaluate, train):
+    torch.manual_seed(args.seed + dist.get_rank())  # expect: DL402
+    model = Net()
+    model_ema = ModelEma(model, decay=args.decay) if args.decay else None
+    if args.distributed:
+        model = DDP(model)
+    for epoch in range(args.epochs):
+        train(model, loader, model_ema)
+        evaluate(loader, model_ema.ema)
+
+
+def taught_by_a_copy(args, batches, validate):
+    seed_everything(args.seed)  # expect: DL402
+    model = Net()
+    model.cuda()
+    teacher = copy.deepcopy(model)
+    model = DDP(model)
+    decorrelate(args.seed)
+    for batch in batches:
+        model(batch)
+        validate(teacher, batch)
+
+
 # Correct
+
+
+def averaged_on_rank_0(args, loader, evaluate):
+    torch.manual_seed(args.seed + dist.get_rank())
+    model = Net()
+    model_ema = ModelEma(model)
+    model = DDP(model)
+    for epoch in range(args.epochs):
+        model_ema.update(model)
+        if dist.get_rank() == 0:
+            evaluate(loader, model_ema.ema)
+
+
+def copied_behind_the_wrap(args, loader, evaluate):
+    torch.manual_seed(args.seed + dist.get_rank())
+    model = DDP(Net())
+    model_ema = ModelEma(model.module)
+    evaluate(loader, model_ema.ema)
+
+
+def made_equal_below(args, loader, evaluate):
+    torch.manual_seed(args.seed + dist.get_rank())
+    model = Net()
+    teacher = copy.deepcopy(model)
+    model = DDP(model)
+    teacher.load_state_dict(model.module.state_dict())
+    evaluate(loader, teacher)
+
+
+def copy_of_loaded_weights(args, loader, evaluate):
+    torch.manual_seed(args.seed + dist.get_rank())
+    model = Net()
+    model.load_state_dict(torch.load(args.weights))
+    teacher = copy.deepcopy(model)
+    model = DDP(model)
+    evaluate(loader, teacher)
+
+
+def saved_only(args, loader, evaluate):
+    """deit 7e160fe main.py:337: rank 0's average is right, and nobody runs the others."""
+    torch.manual_seed(args.seed + dist.get_rank())
+    model = Net()
+    model_ema = ModelEma(model)
+    model = DDP(model)
+    evaluate(loader, model)
+    if dist.get_rank() == 0:
+        torch.save(model_ema.state_dict(), args.path)
 
 
 def replicated(seed):
