@@ -67,6 +67,7 @@ from distlint.analysis.questions.wrapped import (
     is_guarded,
     layer_without,
     lost_writes,
+    readings,
     ruled_out,
     set_on_wrappers,
     under_condition,
@@ -104,16 +105,20 @@ def check(model: Model) -> Iterator[Finding]:
         if call.site.callee is not None:
             by_name.setdefault(call.site.callee.name, []).append(call.site)
     written = model.answer(set_on_wrappers)
-    for site, ranks in model.attributes():
-        layer = layer_without(site.receiver.wraps, site.attr, written)
-        if layer is None or is_guarded(site, of_model=True) or id(site.node) in too_late:
+    for read, ranks in model.attributes():
+        if not isinstance(read.node.ctx, ast.Load) or id(read.node) in too_late:
             continue
-        if not isinstance(site.node.ctx, ast.Load) or _before_the_wrap(model, site, by_name):
-            continue
-        wrap = call_of_wrap(model, site)
-        if ruled_out(wrap, site) or fails_unwrapped(model, wrap, site):
-            continue
-        yield _finding(model, site, layer, ranks, _severity(wrap, site))
+        for site in readings(read):
+            layer = layer_without(site.receiver.wraps, site.attr, written)
+            if layer is None or is_guarded(site, of_model=True):
+                continue
+            if _before_the_wrap(model, site, by_name):
+                continue
+            wrap = call_of_wrap(model, site)
+            if not ruled_out(wrap, site) and not fails_unwrapped(model, wrap, site):
+                severity = _severity(wrap, site) if site is read else Severity.WARNING
+                yield _finding(model, site, layer, ranks, severity)
+                break
     for site in lost_writes(model):
         yield _lost(site)
 
