@@ -47,7 +47,8 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ranks import MAIN, NODE_MAIN, OTHER
 from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.definitions import last_name
-from distlint.analysis.program.syntax import own_nodes, spawned_index
+from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.machines import on_one_machine
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
@@ -70,24 +71,16 @@ _LOADS: Final = {"torch.load", "lightning.fabric.Fabric.load"}
 _LOAD_METHODS: Final = {"load_state", "load_checkpoint"}
 _SAVES: Final = {"torch.save", "safetensors.torch.save_file"}
 _WRAPS: Final = {"DistributedDataParallel", "FullyShardedDataParallel", "fully_shard", "initialize"}
-_STARTS: Final = "init_process_group"
 _LOADER: Final = re.compile(r"load|resume|restore")
 _PROGRESS: Final = {"epoch", "step", "iteration", "iter", "global_step", "epochs", "steps"}
 _STATES: Final = ("optim", "sched", "scaler", "opt")
 _RANK_0: Final = re.compile(r"(?<!local_)\brank(?:\(\))? == 0|\bis_main")
-_ONE_MACHINE: Final = re.compile(
-    r"MASTER_ADDR[\"']\] = f?[\"'](?:localhost|127\.0\.0\.1)|init_method=f?[\"']tcp://(?:localhost|127\.0\.0\.1)"
-)
-_MACHINES: Final = re.compile(
-    r"SLURM|submitit|WORLD_SIZE|n(?:um_|ode_|_)?nodes?\b|node_rank|not in os\.environ"
-)
-"""Words of launches on several machines, and of a default where a launcher gave no address."""
 
 
 def check(model: Model) -> Iterator[Finding]:
     """Each test or listing by which the ranks decide for themselves where a training goes on."""
     save = _save_of_main(model)
-    if save is None or _on_one_machine(model):
+    if save is None or on_one_machine(model):
         return
     seen: set[int] = set()
     for call in model.calls():
@@ -147,30 +140,6 @@ def _saves(function: Function) -> bool:
         isinstance(node, ast.Call) and ast.unparse(node.func) == "torch.save"
         for node in own_nodes(function)
     )
-
-
-def _on_one_machine(model: Model) -> bool:
-    """Whether the processes meet at an address of their own machine, and so share its disk."""
-    modules = list(model.program.modules.values())
-    if any(_is_rank(model, f, spawned_index(f)) for m in modules for f in m.all_functions):
-        return True
-    texts = (module.source.text for module in modules)
-    return any(_ONE_MACHINE.search(text) and not _MACHINES.search(text) for text in texts)
-
-
-def _is_rank(model: Model, function: Function, index: str) -> bool:
-    """Whether the number that `mp.spawn` gives, which begins at 0 on each machine, is the rank in the group."""
-    for node in own_nodes(function) if index else ():
-        if not isinstance(node, ast.Call):
-            continue
-        given = [*node.args, *(keyword.value for keyword in node.keywords)]
-        if any(isinstance(value, ast.Name) and value.id == index for value in given):
-            call = model.call_at(node)
-            callee = call.site.callee if call is not None else None
-            calls = [node] if callee is None else list(own_nodes(callee))
-            if any(isinstance(n, ast.Call) and last_name(n.func) == _STARTS for n in calls):
-                return True
-    return False
 
 
 def _loads(call: CallGroup) -> bool:
