@@ -370,7 +370,7 @@ _ROWS: tuple[CallRow, ...] = (
         path=0,
         path_keyword="uri",
         result="none",
-        source="torchaudio 2.9.0 torchaudio/__init__.py",
+        source="torchaudio 2.9.0 torchaudio/__init__.py:98",
     ),
     CallRow(
         "PIL.Image.Image.save",
