@@ -32,10 +32,11 @@ _DOWNLOADS: Final = re.compile(r"\b(?:urlretrieve|\w*download\w*)\(")
 _TOUCHES_FILES: Final = re.compile(
     r"\b(?:urlretrieve|wget|\w*download\w*|extractall|unpack_archive|rmtree|unlink|makedirs"
     r"|save|savez|save_file|dump|copy2?|copyfile|copytree|move|rename|replace|to_csv|to_parquet"
+    r"|listdir|scandir|walk|i?glob|rglob|iterdir"
     r"|write_text|write_bytes)\("
     r"|\bopen\([^()]*(?:\([^()]*\)[^()]*)*,\s*(?:mode\s*=\s*)?[\"'][rb]?[wx]"
 )
-"""Calls that fetch, write or remove files."""
+"""Calls that fetch, write, remove or list files."""
 
 _DRAWS: Final = re.compile(
     r"\btorch\.(?:rand|randn|randint|rand_like|randn_like|bernoulli|normal)\("

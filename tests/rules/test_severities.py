@@ -132,3 +132,55 @@ def train(net, batch, optimizer):
 def test_a_forward_past_the_wrapper_matters_where_an_optimizer_steps(tmp_path: Path) -> None:
     assert severities(tmp_path, "DL206", PAST) == []
     assert severities(tmp_path, "DL206", PAST, STEPS) == ["error"]
+
+
+WRAPPING = """
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+class Trainer:
+    def __init__(self, args):
+        self.is_distributed = args.distributed
+
+    def train(self, model):
+        self.begin(model)
+        self.draw(model)
+
+    def begin(self, model):
+        {wrap}
+        self.model = model
+
+    def draw(self, batch):
+        {read}
+"""
+
+DERIVED = """
+import torch.distributed as dist
+
+from file_0 import Trainer
+
+class Drawing(Trainer):
+    def draw(self, batch):
+        return self.model.sample(batch)
+
+def main(args, model):
+    Drawing(args).train(model)
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "apart", "expected"),
+    [
+        ("", False, ["error"]),
+        ("if self.is_distributed: ", False, ["warning"]),
+        ("", True, ["warning"]),
+        ("if self.is_distributed: ", True, ["info"]),
+    ],
+)
+def test_an_attribute_behind_a_wrapper_of_another_place(
+    test: str, apart: bool, expected: list[str], tmp_path: Path
+) -> None:
+    wrap = f"{test}model = DistributedDataParallel(model)"
+    read = "raise NotImplementedError" if apart else "return self.model.sample(batch)"
+    texts = [WRAPPING.format(wrap=wrap, read=read), *([DERIVED] if apart else [])]
+    assert severities(tmp_path, "DL201", *texts) == expected

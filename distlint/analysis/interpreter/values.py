@@ -59,6 +59,8 @@ class Wrap:
     module: Module
     always: bool = True
     """Whether every path that comes here put it on. An arm that raises comes nowhere."""
+    instead: Wrap | None = None
+    """The layer of another kind that another path puts on in its place: DDP where an option chooses FSDP or DDP."""
 
 
 @dataclass(slots=True, eq=False)
@@ -316,9 +318,15 @@ def _layers(a: Value, b: Value) -> tuple[Wrap, ...]:
     if _has_engine(less) and not _has_engine(more):
         return less
     both = len(less)
-    return more[:both] + tuple(
+    return tuple(map(_either, more, less)) + tuple(
         replace(wrap, always=False) if wrap.always else wrap for wrap in more[both:]
     )
+
+
+def _either(one: Wrap, other: Wrap) -> Wrap:
+    if one.instead is None and (one.kind != other.kind or other.instead is not None):
+        return replace(one, instead=other if one.kind != other.kind else other.instead)
+    return one
 
 
 def _of_elements(value: Value) -> tuple[Wrap, ...]:
