@@ -71,7 +71,10 @@ def is_found(row: Row, found: list[dict[str, Any]]) -> bool:
     lines = lines_of(row)
     return any(
         place["path"] == row["file"]
-        and (row["file"].endswith(".ipynb") or any(abs(place["line"] - n) <= TOLERANCE for n in lines))
+        and (
+            row["file"].endswith(".ipynb")
+            or any(abs(place["line"] - n) <= TOLERANCE for n in lines)
+        )
         for finding in found
         if finding["code"] in row["codes"]
         for place in (finding, *finding["related"])
@@ -108,7 +111,10 @@ def main() -> None:
         of_it = {state: n for (w, state), n in counts.items() if w == where}
         total = sum(of_it.get(state, 0) for state in ("found", "silent", "no rule"))
         share = of_it.get("found", 0) / total
-        print(f"{where}: {total} reports, found {share:.0%},", ", ".join(f"{k} {v}" for k, v in of_it.items()))
+        print(
+            f"{where}: {total} reports, found {share:.0%},",
+            ", ".join(f"{k} {v}" for k, v in of_it.items()),
+        )
 
 
 if __name__ == "__main__":

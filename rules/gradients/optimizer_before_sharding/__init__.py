@@ -86,7 +86,9 @@ def _in_block(model: Model, module: Module, block: list[ast.stmt]) -> Iterator[F
             continue
         optimizer, trained = made
         later = block[number + 1 :]
-        if any(optimizer in _assigned(s) and not _keeps(s, optimizer) for s, _ in statements(later)):
+        if any(
+            optimizer in _assigned(s) and not _keeps(s, optimizer) for s, _ in statements(later)
+        ):
             continue  # made anew
         for after, shards in _followed(model, module, later, trained):
             if shards is not None:
