@@ -12,7 +12,9 @@ from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
-    from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.program.definitions import Module
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def starts_cuda(live: LiveProgram, module: Module, node: ast.expr) -> bool:
@@ -36,7 +38,7 @@ def starts_cuda(live: LiveProgram, module: Module, node: ast.expr) -> bool:
 
 
 def started_on_import(
-    live: LiveProgram, module: Module, statement: ast.stmt, function: Function | None
+    live: LiveProgram, module: Module, statement: ast.stmt, function: _Function | None
 ) -> tuple[Module, ast.expr] | None:
     """What starts CUDA while a file is imported, of those imported before a statement runs: the file, the call.
 
@@ -66,7 +68,7 @@ def started_on_import(
     return None
 
 
-def _calls(statement: ast.stmt, function: Function | None) -> bool:
+def _calls(statement: ast.stmt, function: _Function | None) -> bool:
     """Whether a statement runs a function, as far as names say."""
     return function is not None and any(
         isinstance(n, ast.Call) and last_name(n.func) == function.name for n in walk(statement)

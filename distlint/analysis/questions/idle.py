@@ -79,7 +79,7 @@ def idle_wrappers(live: LiveProgram) -> Iterator[Idle]:
             if isinstance(given, ast.Name) and (function, given.id) not in done:
                 done.add((function, given.id))
                 if _is_trained(function, given.id) and not _is_used(function, given.id):
-                    forward = _forward(live, function, given.id)
+                    forward = _forward(function, given.id)
                     if forward is not None and not _reduces(function):
                         yield Idle(function.module, given, call.site.node, forward)
 
@@ -143,8 +143,8 @@ def _is_saved(parents: dict[int, ast.AST], call: ast.AST) -> bool:
     )
 
 
-def _forward(live: LiveProgram, function: Function, name: str) -> ast.Call | None:
-    """The call that the loss goes through: of a variable that is no function of the program."""
+def _forward(function: Function, name: str) -> ast.Call | None:
+    """The call that the loss goes through: of a module, by what the function does with it."""
     backward = Backward(function)
     if not backward:
         return None
@@ -153,14 +153,14 @@ def _forward(live: LiveProgram, function: Function, name: str) -> ast.Call | Non
             case ast.Call(func=ast.Name() | ast.Attribute() as func) if (
                 last_name(func) != name
                 and last_name(func).islower()
-                and _is_a_net(live, function, func)
+                and _is_a_net(function, func)
                 and backward.reaches(node)
             ):
                 return node
     return None
 
 
-def _is_a_net(live: LiveProgram, function: Function, func: ast.expr) -> bool:
+def _is_a_net(function: Function, func: ast.expr) -> bool:
     """Whether what is called is put into training mode, frozen or moved: a module, by what the function does with it."""
     text = ast.unparse(func)
     return any(

@@ -97,7 +97,9 @@ def _of_shards(model: Model) -> Iterator[Finding]:
     for call in model.calls("torch.nn.utils.clip_grad_norm_"):
         site = call.site
         given = site.argument_node(0, "parameters")
-        for attribute, _ in model.attributes() if given is not None else ():
+        if given is None:
+            continue
+        for attribute, _ in model.attributes():
             wraps = attribute.receiver.wraps
             if (
                 attribute.attr == "parameters"
