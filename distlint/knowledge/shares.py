@@ -152,6 +152,9 @@ METER_CLASSES: Final = re.compile(
 METERS: Final = ("timm.utils.AverageMeter", "evaluate.load", "datasets.load_metric")
 """Objects of libraries that keep what one process gives them."""
 
+METER: Final = "AverageMeter"
+"""What the class is called in every project that has one: of a file that is not there, it keeps what it is given."""
+
 PLAIN: Final = frozenset(
     {
         "list", "dict", "set", "tuple", "defaultdict", "Counter", "deque", "OrderedDict", "zeros", "ones", "empty",

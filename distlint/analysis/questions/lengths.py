@@ -58,7 +58,7 @@ def lengths(
         None where the number of processes is in it, too.
     """
     found: list[Length] = []
-    for part in _expanded(function, steps, _DEPTH):
+    for part in expanded(function, steps):
         for node in walk(part):
             match node:
                 case ast.Call(func=ast.Name(id="len"), args=[loader]) if (
@@ -76,7 +76,7 @@ def counts_processes(word: str) -> bool:
     return _RANKS.search(word) is not None
 
 
-def _expanded(function: Function, node: ast.expr, depth: int) -> Iterator[ast.expr]:
+def expanded(function: Function, node: ast.expr, depth: int = _DEPTH) -> Iterator[ast.expr]:
     """An expression, and what the variables in it that are assigned once are made of."""
     yield node
     if depth:
@@ -84,4 +84,4 @@ def _expanded(function: Function, node: ast.expr, depth: int) -> Iterator[ast.ex
             if isinstance(part, (ast.Name, ast.Attribute)):
                 values = assignments(function).get(ast.unparse(part), [])
                 if len(values) == 1 and values[0] is not node:
-                    yield from _expanded(function, values[0], depth - 1)
+                    yield from expanded(function, values[0], depth - 1)

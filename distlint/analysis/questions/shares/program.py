@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 _BEGINS: Final = re.compile(
     r"Distributed\w*Sampler|\.prepare\(|prepare_data_loader|split_between_processes|split_dataset_by_node"
     r"|\b(?:rank|process_index|get_rank\(\))\s*(?:::|\*)"
+    r"|rank(?:\(\))?, [\w.=]*world|world(?:_size)?(?:\(\))?, [\w.=]*rank"
 )
 """What a function holds in which shares begin."""
 _DEPTH: Final = 8
