@@ -94,11 +94,11 @@ def builtin(
             else args[0].replace(wraps=())
         )
         value = attribute_of(frame, unwrapped, attribute)
-        return (
-            value.replace(const=UNKNOWN, target=None)
-            if len(args) > 2 and value.known and value.variance is Variance.UNIFORM
-            else value
-        )
+        if len(args) < 3 or not value.known or value.variance is not Variance.UNIFORM:
+            return value
+        if "initialized" in value.tags:
+            return value  # several ranks run: the default is for the program of one process
+        return value.replace(key=("attr", args[0].key, args[1].const), const=UNKNOWN, target=None)
     if name == "setattr" and len(args) == 3 and isinstance(args[1].const, str) and args[0].wraps:
         stored = ast.Attribute(value=node.args[0], attr=args[1].const, ctx=ast.Store())
         ast.copy_location(stored, node)
