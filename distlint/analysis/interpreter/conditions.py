@@ -25,7 +25,7 @@ from distlint.analysis.interpreter.values import (
 )
 from distlint.analysis.program.definitions import Class, Module, dotted_name
 from distlint.analysis.program.syntax import only_adds_a_bar
-from distlint.knowledge import facts
+from distlint.knowledge import facts, ranks
 
 _COMPARE: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
     ast.Eq: operator.eq,
@@ -183,6 +183,8 @@ def _compare_pair(left: Value, op: ast.cmpop, right: Value) -> Value:
     tags = tags - {"masked", "ragged"}
     if _is_guess(left, op, right) or _is_guess(right, op, left):
         return Value(("compare", type(op).__name__, left.key, right.key), tags=tags)
+    if _asks_for_launcher(left, op, right):
+        return constant(isinstance(op, ast.In))
     if left.known and right.known:
         try:
             return constant(
@@ -230,6 +232,16 @@ def _compare_pair(left: Value, op: ast.cmpop, right: Value) -> Value:
     )
 
 
+def _asks_for_launcher(left: Value, op: ast.cmpop, right: Value) -> bool:
+    """`"RANK" in os.environ`: a launched process has it."""
+    return (
+        right.target == "os.environ"
+        and isinstance(op, (ast.In, ast.NotIn))
+        and isinstance(left.const, str)
+        and left.const in ranks.LAUNCHED_WITH
+    )
+
+
 def _never_none(value: Value) -> bool:
     return (
         value.not_none
@@ -255,6 +267,9 @@ def _is_guess(value: Value, op: ast.cmpop, other: Value) -> bool:
         return False
     if "world_size" in other.tags:
         return False
+    match value.key:
+        case ("environ", name, _) if other.const is None:
+            return name not in ranks.LAUNCHED_WITH
     # world_size > 1, == 1, != 1, <= 1, >= 2 ask "distributed?"; everything else asks for a number.
     return not (
         other.known

@@ -20,6 +20,7 @@ from distlint.analysis.interpreter.values import Closure, Variance
 from distlint.analysis.live.processes import runs_alone
 from distlint.analysis.live.summaries import FunctionSummaries
 from distlint.analysis.program.definitions import Function, Module, last_name
+from distlint.analysis.program.linked import imported
 from distlint.analysis.program.memory import Memory, remembered
 from distlint.analysis.program.places import related
 from distlint.analysis.program.program import Program
@@ -40,6 +41,12 @@ _MAKES_GROUP: Final = re.compile(
     re.IGNORECASE,
 )
 """Names of what makes a process group, or may."""
+_FIRST: Final = frozenset({"main_process_first", "local_main_process_first"})
+_SAYS_RANKS: Final = re.compile(
+    r"init_process_group|init_distributed|init_device_mesh|Accelerator\(|PartialState\(|Trainer\(|deepspeed\.initialize"
+    r"|Fabric\(|torchrun|torch\.distributed\.(?:run|launch)\b|accelerate launch|spawn\(|\brank\b|world_size"
+)
+"""What a script has that makes ranks, is started on several, or asks for its own."""
 _ASKS_FOR_GROUP: Final = frozenset(
     {"is_initialized", "is_available", "is_dist_avail_and_initialized"}
 )
@@ -59,7 +66,8 @@ class JointEntry:
     all_ranks: bool
     """Whether every rank must come: for a collective, or because a framework calls on every rank."""
     by_collective: bool = False
-    """Whether the function, or one that it always calls, performs a collective under no condition."""
+    """Whether the function, or one that it always calls, performs a collective under no condition: one that
+    needs several ranks, and so tells of its callers as well."""
     inside: bool = False
     """Whether the collective is in a function that is called, not in the function itself."""
     call: CallSite | None = None
@@ -248,6 +256,28 @@ def _always_collective(site: CallSite) -> bool:
     return _is_collective(site) and not _open(site)
 
 
+def _works_alone(site: CallSite) -> bool:
+    """Whether a collective does its work on one process that has no process group, too.
+
+    LLaMA-Factory ff6d4d1 scripts/dcp2hf.py:61, scripts/stat_utils/cal_ppl.py:91: a converter and an evaluation of
+    one process; the second calls a library function that has `training_args.main_process_first()`.
+    """
+    if site.method in _FIRST:
+        return not site.name.startswith("accelerate.")
+    return site.name.startswith("torch.distributed.checkpoint.")
+
+
+def _never_launched(program: Program, module: Module) -> bool:
+    """Whether a file is a script that neither makes ranks nor asks for them, nor do those that import it."""
+    return module.is_script and not any(
+        _SAYS_RANKS.search(each.source.text)
+        for each in (
+            module,
+            *(m for m in program.modules.values() if module in imported(program, m)),
+        )
+    )
+
+
 def _open(site: CallSite) -> dict[int, bool]:
     """The conditions that decide whether the call is made, other than those of the rank, with the arm."""
     return {
@@ -272,6 +302,7 @@ def beside_a_collective(site: CallSite, group: Together) -> JointEntry | None:
     for other in together(group):
         if (
             _is_collective(other)
+            and not _works_alone(other)
             and _open(other).items() <= conditions.items()
             and _has_group(other.function, group)
         ):
@@ -340,8 +371,11 @@ def _reasons(
         yield function, JointEntry(text, function.module, function.node, True)
     for site in together(summaries):
         if _always_collective(site) and _has_group(function, summaries):
+            alone = _works_alone(site)
+            if alone and _never_launched(program, function.module):
+                continue
             text = f"every rank calls `{site.method}()`"
-            yield function, JointEntry(text, site.module, site.node, True, True)
+            yield function, JointEntry(text, site.module, site.node, True, not alone)
         for given in _registered(site):
             text = f"every rank runs what is given to `{site.method}()`"
             yield given, JointEntry(text, site.module, site.node, True)
