@@ -177,12 +177,14 @@ def _performed_inside(groups: dict[Group, Together], found: dict[Group, JointEnt
 
 
 def family_of(context: Hashable) -> Hashable:
-    """A variant without the arguments that the rank decides: the classes of ranks enter it together."""
+    """A variant without the arguments that the rank decides, or a file that all ranks read alike: the classes
+    of ranks enter it together."""
     if not isinstance(context, tuple) or len(context) != 3:
         return None
     cls, bound, free = context
     bound, free = (
-        tuple(part for part in parts if part[1][0] != "ranked") for parts in (bound, free)
+        tuple(part for part in parts if part[1][0] != "ranked" and part[1][:2] != ("local", "file"))
+        for parts in (bound, free)
     )
     return (cls, bound, free) if cls or bound or free else None
 
