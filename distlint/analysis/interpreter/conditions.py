@@ -14,6 +14,7 @@ from distlint.analysis.interpreter.ir import (
 )
 from distlint.analysis.interpreter.narrowing import narrow
 from distlint.analysis.interpreter.values import (
+    HOST_ARRAY,
     NO_TAGS,
     UNKNOWN,
     Closure,
@@ -143,7 +144,13 @@ def compare(frame: Frame, node: ast.Compare) -> Value:
         tags = left.tags | right.tags if left.tags or right.tags else NO_TAGS
         if "world_size" in tags and "rank" in tags:
             frame.note_dependence("is_last")  # `rank == world_size - 1`
-        results.append(_compare_pair(left, op, right))
+        if _asks_whose_turn(node, left, right):
+            key = ("compare", type(op).__name__, left.key, right.key)
+            results.append(
+                Value(key, UNKNOWN, left.variance, left.origin, tags=frozenset({"rank"}))
+            )
+        else:
+            results.append(_compare_pair(left, op, right))
         left = right
     result = results[0] if len(results) == 1 else _logic("and", results, node)
     if (
@@ -156,6 +163,19 @@ def compare(frame: Frame, node: ast.Compare) -> Value:
         # it was made from the rank (open_clip 3.3.0 main.py: `"train" in data`).
         return Value(("structural", id(node)), tags=result.tags)
     return result
+
+
+def _asks_whose_turn(node: ast.Compare, left: Value, right: Value) -> bool:
+    """Whether a rank is compared with what looks like the same: one of the two is a rank that is asked for.
+
+    Open-Sora-Plan f7fa604 opensora/npu_config.py:333: `def save_loss(self, path, rank=0)`, `self.rank == rank`.
+    """
+    return (
+        isinstance(node.ops[0], (ast.Eq, ast.NotEq))
+        and isinstance(node.left, (ast.Name, ast.Attribute))
+        and isinstance(node.comparators[0], (ast.Name, ast.Attribute))
+        and all(v.known and "kind:rank" in v.tags for v in (left, right))
+    )
 
 
 def _argument_rank(frame: Frame, node: ast.Compare) -> Value | None:
@@ -222,6 +242,7 @@ def _compare_pair(left: Value, op: ast.cmpop, right: Value) -> Value:
     if (
         isinstance(op, (ast.Eq, ast.Lt, ast.Gt, ast.LtE, ast.GtE, ast.NotEq))
         and variance is not Variance.RANK_DEPENDENT
+        and HOST_ARRAY not in tags
     ):
         tags = tags | {"bool-mask"}
     negated = _NEGATED.get(type(op))
