@@ -10,7 +10,7 @@ import ast
 import enum
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from distlint.analysis.interpreter.values import Value
 from distlint.knowledge.schema import CallRow, Effect
@@ -258,6 +258,18 @@ Known = tuple[tuple[str, bool | None], ...]
 """Parameters that are None, True or False in one call, by name."""
 
 
+class Passed(NamedTuple):
+    """A parameter that a call fills with a plain name or attribute of the caller.
+
+    What the function asks of it is what the caller asks of it, under another name; not so of the
+    attributes that the caller changes.
+    """
+
+    parameter: str
+    key: Hashable
+    changed: frozenset[str] = frozenset()
+
+
 @dataclass(slots=True, eq=False)
 class CallStep:
     """A call of a project function.
@@ -268,6 +280,7 @@ class CallStep:
     summary: Summary
     node: ast.AST
     known: Known = ()
+    passed: tuple[Passed, ...] = ()
 
 
 @dataclass(slots=True, eq=False)

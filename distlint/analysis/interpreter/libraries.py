@@ -24,6 +24,7 @@ from distlint.analysis.interpreter.members import environment
 from distlint.analysis.interpreter.signature import bind, with_bound
 from distlint.analysis.interpreter.values import (
     AGREED,
+    HOST_ARRAY,
     MODEL_OUTPUT,
     NO_TAGS,
     UNKNOWN,
@@ -97,6 +98,8 @@ def external(
                 result = unknown_result(frame, node, [*inputs, *([receiver] if receiver else [])])
             if last in conventions.PARTS and _counts_ranks(name, args, keywords):
                 result.tags = result.tags | {conventions.PARTS[last]}
+            if name.startswith("numpy.") and result.variance is Variance.UNIFORM:
+                result.tags = result.tags | {HOST_ARRAY}
             if last in conventions.MASK_METHODS:
                 result.tags = result.tags | {"bool-mask"}
             elif last in conventions.SAME_MODEL_METHODS and receiver is not None and not args[1:]:

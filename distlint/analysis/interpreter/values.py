@@ -151,6 +151,11 @@ What is UNIFORM may just not be known to differ: a mask of it is of a length tha
 """
 MODEL_OUTPUT: Final = "model-output"
 """The tag of what a wrapped model made of this rank's batch, and of losses that are computed from it."""
+HOST_ARRAY: Final = "host-array"
+"""The tag of an array that numpy made of nothing of this rank's: what all ranks load and count alike.
+
+open_clip src/open_clip_train/data.py:242: `np.array(dataset.targets) == c`, the same images on all ranks.
+"""
 NO_TAGS: Final[frozenset[str]] = frozenset()
 _AGREEMENT: Final = frozenset({AGREED})
 _TAGS: Final[dict[frozenset[str], frozenset[str]]] = {}

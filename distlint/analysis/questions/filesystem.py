@@ -32,6 +32,7 @@ from distlint.analysis.program.syntax import (
     statement_with_test,
     target_names,
 )
+from distlint.analysis.questions.entered import never_entered
 from distlint.analysis.questions.paths import holds, parts_of, readable
 from distlint.knowledge import sinks
 from distlint.knowledge.schema import CallRow as Row
@@ -175,7 +176,7 @@ def _of_group(
             made = [
                 (rank, site, _path_value(site, path))
                 for rank, site in sites
-                if not _left_to_others(program, site)
+                if not _left_to_others(program, site) and not never_entered(program, site)
             ]
             if made and not any(_is_handle(value, path, opened) for _, _, value in made):
                 reason = joint_entry or beside_a_collective(made[0][1], group)

@@ -107,7 +107,7 @@ def check(model: Model) -> Iterator[Finding]:
         yield Finding(
             CODE,
             NAME,
-            SEVERITY,
+            Severity.ERROR if _fails_for_all_but_one(found, joint_entry) else SEVERITY,
             _message(found, does, guard, joint_entry),
             place_of(module, found.site.node),
             (
@@ -120,6 +120,14 @@ def check(model: Model) -> Iterator[Finding]:
             ),
             _fix(model, found, guard, joint_entry),
         )
+
+
+def _fails_for_all_but_one(found: FileCall, joint_entry: JointEntry) -> bool:
+    """Whether what is copied takes so long that all ranks ask before it is there, and only one may make it.
+
+    open_lm main.py:422, open_clip src/open_clip_train/legacy_main.py:579: `copytree()` on every rank.
+    """
+    return joint_entry.all_ranks and found.site.name == "shutil.copytree"
 
 
 def _message(found: FileCall, does: str, guard: Guard | None, joint_entry: JointEntry) -> str:
