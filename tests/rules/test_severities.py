@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-import io
-import json
-from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
 
-from distlint.cli import main
-
-
-def severities(tmp_path: Path, code: str, *texts: str) -> list[str]:
-    for number, text in enumerate(texts):
-        (tmp_path / f"file_{number}.py").write_text(text)
-    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
-    with redirect_stdout(out), pytest.raises(SystemExit):
-        main(["check", "--no-cache", "--select", code, "--output-format", "json", str(tmp_path)])
-    return [finding["severity"] for finding in json.loads(out.detach().getvalue())["findings"]]
-
+from tests.rules.checked import severities
 
 TEMPORARY = """
 import torch.distributed as dist

@@ -5,7 +5,7 @@ Follows values that come from a rank's share of the data (a loader that was prep
 sampler, a slice by rank) through arithmetic, lists, meters and functions. Reports where such a value, neither
 gathered nor reduced, decides which checkpoint is the best, when to stop, or what the learning rate becomes.
 Where it is only logged, that is a warning for a metric of an evaluation, and information for the loss of
-a training step. In a LightningModule: what `validation_step` logs without `sync_dist` and a checkpoint or
+a training step and for what a LightningModule logs of which no watcher is seen. In a LightningModule: what `validation_step` logs without `sync_dist` and a checkpoint or
 stopper watches, and what is logged with `sync_dist=True` beside `rank_zero_only=True`, which turns it off.
 
 ## Why it is bad
@@ -41,8 +41,6 @@ none: whether the mean, the sum or the worst of the shares decides, and with whi
 
 ## Known limits
 What is not proven to be a share is not reported: results of unknown functions, loaders of unknown origin.
-In folders of other projects' code (`third_party`, `extern`) what a module keeps as `monitor` counts only where
-the program asks for it.
 Metrics that put the shares together themselves (torchmetrics, meters whose methods reduce) are not reported.
 A running minimum or maximum is a decision where its name says best, or where a new one saves something, hands the
 model on, or sets a flag or counter.
@@ -121,15 +119,20 @@ def _unsynced(module: Module, call: ast.Call) -> Finding:
 
 
 def _monitored(entry: Logged) -> Finding:
-    """A metric of one rank that a checkpoint or stopper of Lightning watches."""
+    """A metric of one rank that a checkpoint or stopper of Lightning watches, or may watch."""
     edit = with_keyword(entry.module.source.text, entry.call, "sync_dist=True")
     applicability = Applicability.DISPLAY if edit is None else Applicability.UNSAFE
+    used = (
+        "the best checkpoint is chosen by it"
+        if entry.monitored
+        else "is logged as if it were of all"
+    )
     return Finding(
         CODE,
         NAME,
-        SEVERITY if entry.monitored else Severity.WARNING,
-        f"`{ast.unparse(entry.call.args[0])}` is of this rank's share of the data, and the best "
-        "checkpoint is chosen by it. Log it with `sync_dist=True`.",
+        SEVERITY if entry.monitored else Severity.INFO,
+        f"`{ast.unparse(entry.call.args[0])}` is of this rank's share of the data, and {used}. Log it with "
+        "`sync_dist=True`.",
         place_of(entry.module, entry.call),
         (),
         Fix(applicability, "Log it with `sync_dist=True`", () if edit is None else (edit,)),

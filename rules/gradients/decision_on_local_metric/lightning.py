@@ -23,19 +23,6 @@ _METHODS: Final = frozenset(
 _SAME_EVERYWHERE: Final = ("lr", "learning_rate", "step", "epoch", "scale", "norm")
 """Ends of the names of numbers that all ranks have alike."""
 _REDUCES: Final = ("reduce", "gather", "broadcast", "average_losses")
-_COPIED: Final = frozenset(
-    {
-        "extern",
-        "external",
-        "externals",
-        "third_party",
-        "thirdparty",
-        "vendor",
-        "vendored",
-        "submodules",
-    }
-)
-"""Names of folders for other projects' code."""
 _SYNCED: Final = frozenset({"sync_dist", "rank_zero_only", "reduce_fx", "sync_dist_group"})
 
 
@@ -46,7 +33,8 @@ class Logged:
     module: Module
     call: ast.Call
     monitored: bool
-    """Whether a checkpoint or stopper is known to watch it; else the class has a monitor that is not known."""
+    """Whether a checkpoint or stopper is known to watch it; else the class keeps the name of a monitor, which is not
+    known: threestudio extern/ldm_zero123/models/autoencoder.py, loaded frozen, which no Trainer is given."""
 
 
 def logged(model: Model) -> Iterator[Logged]:
@@ -61,9 +49,8 @@ def logged(model: Model) -> Iterator[Logged]:
             if not any(base.endswith(_MODULES) for base in model.program.mro(cls)[1]):
                 continue
             watched = model.answer(_watched)
-            asked = not _is_copied(module) or model.answer(_asks_for_monitor)
             for method in (cls.methods[name] for name in sorted(_METHODS & cls.methods.keys())):
-                yield from _of_method(cls, method, watched, asked)
+                yield from _of_method(cls, method, watched)
 
 
 def unsynced(model: Model) -> Iterator[tuple[Module, ast.Call]]:
@@ -121,8 +108,6 @@ def _watched(live: LiveProgram) -> frozenset[str]:
                         and isinstance(value, ast.Constant)
                         and isinstance(value.value, str)
                     )
-        if _is_copied(module) and not live.answer(_asks_for_monitor):
-            continue
         for function in module.all_functions:
             match default_of(function, "monitor"):
                 case ast.Constant(value=str() as name):
@@ -130,32 +115,7 @@ def _watched(live: LiveProgram) -> frozenset[str]:
     return frozenset(found)
 
 
-def _is_copied(module: Module) -> bool:
-    """Whether a file lies in a folder of other projects' code. The name that a module keeps there as `monitor` is
-    watched by nobody where the program does not ask for it.
-
-    threestudio extern/ldm_zero123/models/autoencoder.py: networks that are loaded and used frozen; the project's
-    own Trainer is given another module.
-    """
-    return not _COPIED.isdisjoint(module.path.split("/")[:-1])
-
-
-def _asks_for_monitor(live: LiveProgram) -> bool:
-    """Whether the program asks a module what is to be watched, as latent-diffusion's main.py:580 does."""
-    return any(
-        isinstance(node, ast.Attribute)
-        and node.attr == "monitor"
-        and isinstance(node.ctx, ast.Load)
-        and not (isinstance(node.value, ast.Name) and node.value.id == "self")
-        for module in live.program.modules.values()
-        if ".monitor" in module.source.text
-        for node in walk(module.source.tree)
-    )
-
-
-def _of_method(
-    cls: Class, method: Function, watched: frozenset[str], asked: bool
-) -> Iterator[Logged]:
+def _of_method(cls: Class, method: Function, watched: frozenset[str]) -> Iterator[Logged]:
     for node in own_nodes(method):
         if not isinstance(node, ast.Call) or dotted_name(node.func) not in (
             "self.log",
@@ -165,7 +125,7 @@ def _of_method(
         if not node.args or any(k.arg is None or k.arg in _SYNCED for k in node.keywords):
             continue
         if last_name(node.func) == "log_dict":
-            if asked and "monitor" in cls.self_assigned and not isinstance(node.args[0], ast.Dict):
+            if "monitor" in cls.self_assigned and not isinstance(node.args[0], ast.Dict):
                 yield Logged(method.module, node, False)
             continue
         value = node.args[1] if len(node.args) > 1 else None
