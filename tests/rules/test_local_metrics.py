@@ -160,3 +160,30 @@ def test_what_is_logged_decides_where_its_watcher_is_seen(
     watched: str, expected: list[str], tmp_path: Path
 ) -> None:
     assert severities(tmp_path, "DL601", NETWORK.format(watched=watched)) == expected
+
+
+KEEPS_BEST = """\
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def train(net, data, epochs):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    best = 1e9
+    for _ in range(epochs):
+        loss = sum(net(batch).item() for batch in loader)
+        if {guard}:
+            if loss < best:
+                best = loss
+                torch.save(net.state_dict(), "best.pt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("guard", "expected"), [("dist.get_rank() == 0", ["warning"]), ("epochs > 1", ["error"])]
+)
+def test_what_rank_0_alone_decides_makes_no_ranks_disagree(
+    guard: str, expected: list[str], tmp_path: Path
+) -> None:
+    assert severities(tmp_path, "DL601", KEEPS_BEST.format(guard=guard)) == expected

@@ -66,6 +66,7 @@ from distlint.analysis.questions.reported import (
     is_metric,
     on_main_alone,
     reports,
+    under_main_alone,
 )
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.shares.values import Kind
@@ -95,7 +96,7 @@ def check(model: Model) -> Iterator[Finding]:
         for decision in decisions(function):
             held = known.of(decision.value)
             if held.is_share:
-                yield _decided(model, function.module, decision, held)
+                yield _decided(model, function, decision, held)
         yield from _reported(known, function)
     for entry in logged(model):
         yield _monitored(entry)
@@ -139,8 +140,10 @@ def _monitored(entry: Logged) -> Finding:
     )
 
 
-def _decided(model: Model, module: Module, decision: Decision, held: Held) -> Finding:
-    alone = any(on_main_alone(model, n) for n in walk(decision.node))
+def _decided(model: Model, function: Function, decision: Decision, held: Held) -> Finding:
+    alone = under_main_alone(model, function, decision.node) or any(
+        on_main_alone(model, n) for n in walk(decision.node)
+    )
     text = ast.unparse(decision.value)
     who = (
         f"rank 0 decides {decision.aim.value} by its own share of the data alone"
@@ -152,7 +155,7 @@ def _decided(model: Model, module: Module, decision: Decision, held: Held) -> Fi
         NAME,
         Severity.WARNING if alone else SEVERITY,
         f"{who}. Reduce it over the ranks first.",
-        place_of(module, decision.node),
+        place_of(function.module, decision.node),
         held.began,
     )
 
