@@ -142,15 +142,23 @@ def alone(values: Mapping[str, Any]) -> Iterator[Defect]:
             )
 
 
-def batch(values: Mapping[str, Any], world: int | None) -> Iterator[Defect]:
+def batch(
+    values: Mapping[str, Any], world: int | None, *, steps_left_out: int | None
+) -> Iterator[Defect]:
     """deepspeed 0.19.8 runtime/config.py, _batch_assertion: the product must be exact.
 
-    accelerate writes 1 for gradient_accumulation_steps where the file says nothing
-    (DeepSpeedPlugin.__post_init__); what is "auto", or left out, is computed and must come out even.
+    What is "auto", or left out, is computed and must come out even.
+
+    Args:
+        values: the file.
+        world: the processes.
+        steps_left_out: what gradient_accumulation_steps become where the file does not name them: accelerate, and
+            transformers' Trainer through it, write 1 (DeepSpeedPlugin.__post_init__); None where DeepSpeed
+            computes them, from a file that nobody else reads.
     """
     train = values.get("train_batch_size")
     micro = values.get("train_micro_batch_size_per_gpu")
-    steps = values.get("gradient_accumulation_steps", 1)
+    steps = values.get("gradient_accumulation_steps", steps_left_out)
     if not isinstance(train, int) or world is None or train < 1:
         return
     for parallel in (

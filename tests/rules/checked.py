@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -52,3 +54,13 @@ def _found(
         main(["check", *arguments, str(tmp_path)])
     findings: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["findings"]
     return findings
+
+
+def severities(tmp_path: Path, code: str, *texts: str) -> list[str]:
+    """The severities of the findings of one rule in a project of files that are called `file_0`, `file_1` …"""
+    for number, text in enumerate(texts):
+        (tmp_path / f"file_{number}.py").write_text(text, encoding="utf-8")
+    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    with redirect_stdout(out), pytest.raises(SystemExit):
+        main(["check", "--no-cache", "--select", code, "--output-format", "json", str(tmp_path)])
+    return [finding["severity"] for finding in json.loads(out.detach().getvalue())["findings"]]

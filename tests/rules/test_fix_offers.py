@@ -8,9 +8,9 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
-from checked import findings_in, offers_in
 
 from distlint.cli import main
+from tests.rules.checked import findings_in, offers_in
 
 UNWRAPS = """\
 {imports}

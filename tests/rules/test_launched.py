@@ -61,6 +61,43 @@ def test_a_rank_with_one_visible_gpu_has_its_own_cuda_0(
 
 
 @pytest.mark.parametrize(
+    ("imports", "lines"),
+    [
+        ("from lightning.fabric.accelerators import XLAAccelerator", []),
+        ("import torch_xla.core.xla_model as xm", []),
+        ("try:\n    import torch_xla\nexcept ImportError:\n    torch_xla = None", [18]),
+    ],
+)
+def test_a_file_for_tpus_has_no_cuda_0(
+    imports: str, lines: list[int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = f"{imports}\n{_LOADS.format(environment='pass')}"
+    assert lines_of("DL505", tmp_path, text, capsys) == lines
+
+
+_PREPARES = """\
+import torch
+
+
+def prepare(texts, tokenizer, folder):
+    rows = [tokenizer.encode(text) for text in texts]
+    torch.save(rows, folder / "model_rows.pt")
+    return rows{device}
+"""
+
+
+@pytest.mark.parametrize(("device", "lines"), [("", []), (".to(0)", [14])])
+def test_a_file_of_samples_that_the_program_prepares_is_on_the_cpu(
+    device: str, lines: list[int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "preparing.py").write_text(_PREPARES.format(device=device))
+    text = _LOADS.format(environment="import preparing").replace(
+        "torch.load(path)", 'torch.load(path / "model_rows.pt")'
+    )
+    assert lines_of("DL505", tmp_path, text, capsys) == lines
+
+
+@pytest.mark.parametrize(
     ("mode", "severity"),
     [("", "info"), ('CONFIG = {"zero_optimization": {"stage": 3}}', "warning")],
 )

@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-import io
-import json
-from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
 
-from distlint.cli import main
-
-
-def severities(tmp_path: Path, code: str, *texts: str) -> list[str]:
-    for number, text in enumerate(texts):
-        (tmp_path / f"file_{number}.py").write_text(text)
-    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
-    with redirect_stdout(out), pytest.raises(SystemExit):
-        main(["check", "--no-cache", "--select", code, "--output-format", "json", str(tmp_path)])
-    return [finding["severity"] for finding in json.loads(out.detach().getvalue())["findings"]]
-
+from tests.rules.checked import severities
 
 TEMPORARY = """
 import torch.distributed as dist
@@ -84,32 +71,107 @@ def test_a_temporary_value_matters_where_somebody_catches(
 
 UNWRAP = """
 import deepspeed
-{head}
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+class Own(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.module = nn.Linear(2, 2)
 
 def inner(model):
+    model = model.module if hasattr(model, "module") else model
+    {cut}
+    return model
+
+def run(net, path):
+    {wraps}
+    torch.save(inner(model).{read}, path)
+    {later}
+"""
+COMPILES = "model = DistributedDataParallel(torch.compile(net))"
+
+
+@pytest.mark.parametrize(
+    ("wraps", "read", "cut", "later", "expected"),
+    [
+        ("model = net", "state_dict()", "", "", ["info"]),
+        (COMPILES, "state_dict()", "", "", ["warning"]),
+        (
+            "DistributedDataParallel(net)\n    model = torch.compile(net)",
+            "state_dict()",
+            "",
+            "",
+            ["warning"],
+        ),
+        # torch.compile's layer hands on the `module` of what it is around
+        ("model = torch.compile(DistributedDataParallel(net))", "state_dict()", "", "", ["info"]),
+        (COMPILES, "temperature", "", "", ["info"]),
+        (
+            COMPILES,
+            "state_dict()",
+            'model = model._orig_mod if hasattr(model, "_orig_mod") else model',
+            "",
+            ["info"],
+        ),
+        (
+            "model = DistributedDataParallel(net)",
+            "state_dict()",
+            "",
+            "model = torch.compile(model)",
+            [],
+        ),
+        ("model, *_ = deepspeed.initialize(model=net)", "state_dict()", "", "", []),
+        ("model = DistributedDataParallel(Own())", "state_dict()", "", "", ["warning"]),
+        (
+            "model = net",
+            "state_dict()",
+            "",
+            "@torch.compiler.disable\n    def plain(batch):\n        return batch",
+            ["info"],
+        ),
+    ],
+)
+def test_unwrapping_by_name_matters_for_a_model_that_comes_there(
+    tmp_path: Path, wraps: str, read: str, cut: str, later: str, expected: list[str]
+) -> None:
+    text = UNWRAP.format(wraps=wraps, read=read, cut=cut, later=later)
+    assert severities(tmp_path, "DL205", text) == expected
+
+
+KEEPS = """
+import torch
+from copy import deepcopy
+
+def plain(model):
     return model.module if hasattr(model, "module") else model
 
-def save(net):
-    engine, _, _, _ = deepspeed.initialize(model=net)
-    return engine.module if hasattr(engine, "module") else engine
+class Average:
+    def __init__(self, model):
+        self.twin = deepcopy(plain(model))
+
+    def state(self):
+        return plain(self.twin).state_dict()
+
+def build(net, fast):
+    average = Average(net)
+    {compiles}
+    return average
 """
 
 
 @pytest.mark.parametrize(
-    ("head", "expected"),
+    ("compiles", "expected"),
     [
-        ("", ["info"]),  # the engine of `save` is known: name and class agree
-        ("from torch import compile as torch_compile", ["warning"]),
-        (
-            "class Net:\n    def __init__(self, part):\n        self.module = part",
-            ["warning", "warning"],
-        ),
+        ("average.twin = torch.compile(average.twin)", ["warning"]),
+        ("average.other = torch.compile(average.twin)", ["info"]),
     ],
 )
-def test_unwrapping_by_name_matters_where_the_name_says_something_else(
-    tmp_path: Path, head: str, expected: list[str]
+def test_unwrapping_by_name_matters_for_an_attribute_that_is_compiled_elsewhere(
+    tmp_path: Path, compiles: str, expected: list[str]
 ) -> None:
-    assert severities(tmp_path, "DL205", UNWRAP.format(head=head)) == expected
+    assert severities(tmp_path, "DL205", KEEPS.format(compiles=compiles)) == expected
 
 
 PAST = """

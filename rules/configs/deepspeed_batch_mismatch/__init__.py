@@ -45,6 +45,7 @@ Not proven: DeepSpeed has to be installed; the assertion is `_batch_assertion` i
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from distlint.findings import Finding, Place, Related, Severity
 from distlint.knowledge.configuration.deepspeed_keys import TRAINER_VALUES
@@ -62,57 +63,72 @@ STATUS = Status.PREVIEW
 LITERALS = ()
 
 _FILE_OPTIONS = ("deepspeed", "deepspeed_config", "deepspeed_config_file", "ds_config")
+_OF_TRAINER = ("deepspeed", "deepspeed_config_file")
+"""The options of transformers' Trainer and of accelerate, which write the steps that a file leaves out."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """How many processes are started with a file, where that is said, and who reads it."""
+
+    world: int
+    place: Place
+    steps_left_out: int | None
 
 
 def check_launch(files: LaunchFiles) -> Iterator[Finding]:
     """JSON files whose numbers do not multiply, and those that a command line contradicts."""
-    starts: dict[str, list[tuple[int, Place]]] = {}
+    starts: dict[str, list[_Start]] = {}
     for script, launch in files.launches():
-        configuration = _file_of(files, script, launch)
+        option, configuration = _file_of(files, script, launch)
         if configuration is None:
             continue
         world = _world(launch)
         if world is not None:
-            starts.setdefault(configuration.path, []).append(world)
+            filled = option in _OF_TRAINER or launch.launcher is Launcher.ACCELERATE
+            start = _Start(*world, 1 if filled else None)
+            starts.setdefault(configuration.path, []).append(start)
         yield from _against_arguments(configuration, launch)
     for accelerate in files.of(Format.ACCELERATE):
         found = files.json_of(accelerate)
         number = accelerate.values.get("num_processes")
         if found is not None and isinstance(number, int) and number > 0:
-            world = number, accelerate.place(("num_processes",))
-            starts.setdefault(found.path, []).append(world)
+            start = _Start(number, accelerate.place(("num_processes",)), 1)
+            starts.setdefault(found.path, []).append(start)
     for configuration in files.of(Format.DEEPSPEED):
         yield from _product(configuration, starts.get(configuration.path, []))
 
 
-def _product(configuration: Configuration, worlds: list[tuple[int, Place]]) -> Iterator[Finding]:
+def _product(configuration: Configuration, starts: list[_Start]) -> Iterator[Finding]:
     """One finding for the number of processes with which the numbers do not multiply."""
     values = configuration.values
     steps = values.get("gradient_accumulation_steps")
     whole = isinstance(steps, int) and isinstance(values.get("train_micro_batch_size_per_gpu"), int)
     place = configuration.place(("train_batch_size",))
     if whole:
-        for defect in deepspeed.batch(values, 1):
+        for defect in deepspeed.batch(values, 1, steps_left_out=1):
             if values["train_batch_size"] % (steps * values["train_micro_batch_size_per_gpu"]):
                 text = sentence_of(defect).replace(" x 1 processes", "")
                 yield Finding(CODE, NAME, SEVERITY, text, place)
                 return
-    for world, where in worlds:
-        for defect in deepspeed.batch(values, world):
-            places = (Related(where, "the processes"),)
+    for start in starts:
+        for defect in deepspeed.batch(values, start.world, steps_left_out=start.steps_left_out):
+            places = (Related(start.place, "the processes"),)
             yield Finding(CODE, NAME, SEVERITY, sentence_of(defect), place, places)
             return
 
 
-def _file_of(files: LaunchFiles, script: Script, launch: Launch) -> Configuration | None:
-    """The JSON that a launch names."""
+def _file_of(
+    files: LaunchFiles, script: Script, launch: Launch
+) -> tuple[str, Configuration | None]:
+    """The JSON that a launch names, and by which option."""
     for name in _FILE_OPTIONS:
         option = launch.arguments.get(name) or launch.options.get(name)
         if option is not None and option.value and option.sure:
             found = files.named(option.value, script.path, Format.DEEPSPEED)
             if found is not None:
-                return found
-    return None
+                return name, found
+    return "", None
 
 
 def _world(launch: Launch) -> tuple[int, Place] | None:

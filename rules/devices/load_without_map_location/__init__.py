@@ -31,7 +31,9 @@ elsewhere, since the program then holds tensors on the CPU.
 
 ## Known limits
 Only what is a checkpoint by the names around it, and only where the program shows that several ranks come
-there. A loader that sets `torch.set_default_device` or patches `torch.load` is not known.
+there. Silent where the program itself saves files of that name from the CPU, or lists of samples, or the state
+of a sampler or scheduler; where a data set loads a sample; and in files for TPUs. Who has written a file that the
+user names is not known: it counts as a checkpoint of a GPU. A loader that sets `torch.set_default_device` or patches `torch.load` is not known.
 
 ## References
 - torch 2.13.0 torch/serialization.py:1315
@@ -48,19 +50,17 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import Model, place_of, related, source_of
-from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.launched import one_gpu_each, without_launcher
+from distlint.analysis.questions.saved import HOST_STATE, file_name, saved_on_host
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.nodes import walk
+from distlint.nodes import last_name, walk
 from distlint.repairs.arguments import with_keyword
 from distlint.rule import Status
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.joint_entry import JointEntry
-    from distlint.analysis.live.program import LiveProgram
-    from distlint.analysis.program.definitions import Function
 
 CODE = "DL505"
 NAME = "load-without-map-location"
@@ -68,8 +68,7 @@ SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
 LITERALS = ()
 
-_CHECKPOINT = re.compile(r"ckpt|checkpoint|model|state|weight|optim|resume|\.pth|\.pt\b", re.I)
-_ON_CPU = re.compile(r"scaler|rng|random|args|config|dataset|cache|token|index|metric", re.I)
+_CHECKPOINT = re.compile(r"ckpt|checkpoint|model|state|weight|optim|resume", re.I)
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -93,8 +92,10 @@ def check(model: Model) -> Iterator[Finding]:
             or _own_file(site)
             or without_launcher(site.guards, site.function)
             or not _is_checkpoint(site)
-            or _file_name(site.node.args[0] if site.node.args else None)
-            in model.answer(_saved_from_cpu)
+            or file_name(site.function, site.node.args[0] if site.node.args else None)
+            in model.answer(saved_on_host)
+            or _no_cuda(site)
+            or _reads_samples(site)
             or model.answer(one_gpu_each)
         ):
             continue
@@ -110,60 +111,27 @@ def check(model: Model) -> Iterator[Finding]:
         )
 
 
-def _saved_from_cpu(live: LiveProgram) -> frozenset[str]:
-    """The names of the files into which the program only ever saves tensors that `.cpu()` gave.
+def _no_cuda(site: CallSite) -> bool:
+    """Whether the file is one for TPUs, which have no `cuda:0`: it imports their library whatever happens.
 
-    dino 7c446df eval_knn.py:222: `torch.save(features.cpu(), os.path.join(folder, "trainfeat.pth"))`.
+    litgpt extensions/xla/finetune/adapter.py: `from lightning.fabric.accelerators import XLAAccelerator`.
     """
-    saved: dict[str, bool] = {}
-    for function, what, where in _saves(live):
-        on_cpu = isinstance(what, ast.Call) and last_name(what.func) == "cpu"
-        name = _file_name(where)
-        saved[name] = saved.get(name, True) and (on_cpu or _converts(function))
-    return frozenset(name for name, on_cpu in saved.items() if name and on_cpu)
+    names = [
+        name
+        for node in site.module.source.tree.body
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for name in (getattr(node, "module", None) or "", *(alias.name for alias in node.names))
+    ]
+    return any(name.startswith(("torch_xla", "XLA")) for name in names)
 
 
-def _saves(live: LiveProgram) -> Iterator[tuple[Function, ast.expr, ast.expr]]:
-    """What the program saves and where, in functions too that concern no rank and are not followed."""
-    for module in live.program.modules.values():
-        if "torch.save" not in module.source.text:
-            continue
-        for function in (module.body, *module.all_functions):
-            for node in own_nodes(function):
-                match node:
-                    case ast.Call(func=called, args=[what, where, *_]) if (
-                        live.resolve(module, called) == "torch.save"
-                    ):
-                        yield function, what, where
+def _reads_samples(site: CallSite) -> bool:
+    """Whether a data set loads one of its samples: a file for each, which preparation has written.
 
-
-def _converts(function: Function) -> bool:
-    """Whether a function saves what it has loaded onto the CPU, and moves nothing to another device.
-
-    s1 77272c6 gpt-accelera/scripts/convert_hf_checkpoint.py: `torch.load(…, map_location="cpu")`, renamed keys,
-    `torch.save(result, directory / "model.pth")`.
+    so-vits-svc data_utils.py: `torch.load(filename + ".soft.pt")` in a method that `__getitem__` calls.
     """
-    calls = [node for node in own_nodes(function) if isinstance(node, ast.Call)]
-    loads = [node for node in calls if last_name(node.func) == "load" and _on_cpu(node)]
-    return bool(loads) and not any(last_name(node.func) in ("to", "cuda") for node in calls)
-
-
-def _on_cpu(load: ast.Call) -> bool:
-    places = [*load.args[1:2], *(k.value for k in load.keywords if k.arg == "map_location")]
-    return any("cpu" in ast.unparse(place) for place in places)
-
-
-def _file_name(path: ast.expr | None) -> str:
-    """The name of a file as its path ends, where that is written out; else empty."""
-    match path:
-        case ast.Constant(value=str(text)):
-            return text.rpartition("/")[2]
-        case (
-            ast.Call(args=[*_, ast.Constant(value=str(text))])
-            | ast.BinOp(right=ast.Constant(value=str(text)))
-        ):
-            return text.rpartition("/")[2]
-    return ""
+    cls = site.function.cls
+    return cls is not None and "__getitem__" in cls.methods and site.function.name != "__init__"
 
 
 def _own_file(site: CallSite) -> bool:
@@ -189,39 +157,51 @@ def _own_file(site: CallSite) -> bool:
 
 def _is_checkpoint(site: CallSite) -> bool:
     texts = [source_of(site.module, a) for a in site.node.args[:1]]
-    texts += [
+    texts += _names(site)
+    text = " ".join(texts).replace("args.", "")
+    if HOST_STATE.search(text):
+        return False
+    receivers = _receivers(site)
+    if receivers and all(HOST_STATE.search(name) for name in receivers):
+        return False  # Open-Sora opensora/utils/ckpt.py: `sampler.load_state_dict(torch.load(…))`
+    return _loaded_into_module(site) or _CHECKPOINT.search(text) is not None
+
+
+def _names(site: CallSite) -> list[str]:
+    """What the result is assigned to."""
+    return [
         ast.unparse(s.targets[0])
         for s in own_nodes(site.function)
         if isinstance(s, ast.Assign) and s.value is site.node
     ]
-    text = " ".join(texts).replace("args.", "")
-    if _ON_CPU.search(text):
-        return False
-    return _loaded_into_module(site) or _CHECKPOINT.search(text) is not None
+
+
+def _given(site: CallSite) -> Iterator[tuple[ast.Attribute, ast.AST]]:
+    """What is handed to `load_state_dict` in the function: the method, and each part of its argument."""
+    for node in own_nodes(site.function):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="load_state_dict") as method, args=[state, *_]):
+                yield from ((method, part) for part in walk(state))
+
+
+def _is_result(site: CallSite, node: ast.AST) -> bool:
+    return node is site.node or (isinstance(node, ast.Name) and node.id in _names(site))
+
+
+def _receivers(site: CallSite) -> set[str]:
+    """Whose `load_state_dict` gets the result, or a part of it."""
+    return {last_name(method.value) for method, part in _given(site) if _is_result(site, part)}
 
 
 def _loaded_into_module(site: CallSite) -> bool:
     """Whether the result goes to `load_state_dict`, and nowhere else."""
-    names = {
-        s.targets[0].id
-        for s in own_nodes(site.function)
-        if isinstance(s, ast.Assign) and s.value is site.node and isinstance(s.targets[0], ast.Name)
-    }
-    into: set[int] = set()
-    for node in own_nodes(site.function):
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr == "load_state_dict"
-        ):
-            for argument in node.args[:1]:
-                into |= {id(n) for n in walk(argument)}
+    into = {id(part) for _, part in _given(site)}
     if id(site.node) in into:
         return True
     reads = [
         n
         for n in own_nodes(site.function)
-        if isinstance(n, ast.Name) and n.id in names and isinstance(n.ctx, ast.Load)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and _is_result(site, n)
     ]
     return bool(reads) and all(id(n) in into for n in reads)
 

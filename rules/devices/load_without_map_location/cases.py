@@ -101,3 +101,46 @@ def worker(gpu, args, model):
     else:
         state = torch.load(args.checkpoint, map_location=f"cuda:{args.gpu}")
     model.load_state_dict(state)
+
+
+class Features(torch.utils.data.Dataset):
+    def __init__(self, files):
+        dist.barrier()
+        self.files = files
+
+    def __getitem__(self, index):
+        return self.load(self.files[index])
+
+    def load(self, name):
+        dist.barrier()
+        return torch.load(name + ".state.pt")  # a sample
+
+
+def write_embedding(encoder, audio, stem):
+    target = stem + ".model_embedding.pt"
+    embedding = encoder(audio)
+    torch.save(embedding.detach().cpu(), target)
+
+
+def read_embedding(stem):
+    dist.barrier()
+    return torch.load(f"{stem}.model_embedding.pt")
+
+
+def write_order(sampler, folder, step):
+    torch.save(sampler.state_dict(step), os.path.join(folder, "order_state"))
+
+
+def read_order(self, folder):
+    dist.barrier()
+    self.resumed = torch.load(os.path.join(folder, "order_state"))
+
+
+def resume_order(self, path):
+    dist.barrier()
+    self.sampler.load_state_dict(torch.load(path))
+
+
+def tokenized(folder):
+    dist.barrier()
+    return torch.load(folder / "train.pt")

@@ -5,7 +5,8 @@ Follows values that come from a rank's share of the data (a loader that was prep
 sampler, a slice by rank) through arithmetic, lists, meters and functions. Reports where such a value, neither
 gathered nor reduced, decides which checkpoint is the best, when to stop, or what the learning rate becomes.
 Where it is only logged, that is a warning for a metric of an evaluation, and information for the loss of
-a training step and for what a loop shows of its progress and is reduced below it. In a LightningModule: what `validation_step` logs without `sync_dist` and a checkpoint or
+a training step, for what a loop shows of its progress and is reduced below it, and for what a LightningModule
+logs of which no watcher is seen. In a LightningModule: what `validation_step` logs without `sync_dist` and a checkpoint or
 stopper watches, and what is logged with `sync_dist=True` beside `rank_zero_only=True`, which turns it off.
 
 ## Why it is bad
@@ -68,6 +69,7 @@ from distlint.analysis.questions.reported import (
     is_reduced_below,
     on_main_alone,
     reports,
+    under_main_alone,
 )
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.shares.values import Kind
@@ -97,7 +99,7 @@ def check(model: Model) -> Iterator[Finding]:
         for decision in decisions(function):
             held = known.of(decision.value)
             if held.is_share:
-                yield _decided(model, function.module, decision, held)
+                yield _decided(model, function, decision, held)
         yield from _reported(known, function)
     for entry in logged(model):
         yield _monitored(entry)
@@ -121,7 +123,7 @@ def _unsynced(module: Module, call: ast.Call) -> Finding:
 
 
 def _monitored(entry: Logged) -> Finding:
-    """A metric of one rank that a checkpoint or stopper of Lightning watches."""
+    """A metric of one rank that a checkpoint or stopper of Lightning watches, or may watch."""
     advice = "Log it with `sync_dist=True`"
     if not entry.on_device:
         advice += ", all its values on the model's device"
@@ -131,20 +133,26 @@ def _monitored(entry: Logged) -> Finding:
         if edit is None or not entry.on_device
         else Fix(Applicability.UNSAFE, advice, (edit,))
     )
+    used = (
+        "the best checkpoint is chosen by it"
+        if entry.monitored
+        else "is logged as if it were of all"
+    )
     return Finding(
         CODE,
         NAME,
-        SEVERITY if entry.monitored else Severity.WARNING,
-        f"`{ast.unparse(entry.call.args[0])}` is of this rank's share of the data, and the best "
-        f"checkpoint is chosen by it. {advice}.",
+        SEVERITY if entry.monitored else Severity.INFO,
+        f"`{ast.unparse(entry.call.args[0])}` is of this rank's share of the data, and {used}. {advice}.",
         place_of(entry.module, entry.call),
         (),
         fix,
     )
 
 
-def _decided(model: Model, module: Module, decision: Decision, held: Held) -> Finding:
-    alone = any(on_main_alone(model, n) for n in walk(decision.node))
+def _decided(model: Model, function: Function, decision: Decision, held: Held) -> Finding:
+    alone = under_main_alone(model, function, decision.node) or any(
+        on_main_alone(model, n) for n in walk(decision.node)
+    )
     text = ast.unparse(decision.value)
     who = (
         f"rank 0 decides {decision.aim.value} by its own share of the data alone"
@@ -156,7 +164,7 @@ def _decided(model: Model, module: Module, decision: Decision, held: Held) -> Fi
         NAME,
         Severity.WARNING if alone else SEVERITY,
         f"{who}. Reduce it over the ranks first.",
-        place_of(module, decision.node),
+        place_of(function.module, decision.node),
         held.began,
     )
 

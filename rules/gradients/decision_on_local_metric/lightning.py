@@ -35,7 +35,8 @@ class Logged:
     module: Module
     call: ast.Call
     monitored: bool
-    """Whether a checkpoint or stopper is known to watch it; else the class has a monitor that is not known."""
+    """Whether a checkpoint or stopper is known to watch it; else the class keeps the name of a monitor, which is not
+    known: threestudio extern/ldm_zero123/models/autoencoder.py, loaded frozen, which no Trainer is given."""
     on_device: bool = True
     """Whether the values of a dict are known to be where the model is: NCCL reduces no tensor of the CPU."""
 

@@ -192,6 +192,7 @@ def _fill(flow: Following, argument: ast.expr, result: Held) -> None:
     path = path_of(argument)
     if path:
         kept = flow.variables.get(path)
+        flow.filled.add(path)
         flow.put(path, result.but(kind=kept.kind if kept is not None else Kind.OTHER))
     elif isinstance(argument, ast.Subscript):
         flow.bind(argument.value, result)

@@ -17,6 +17,7 @@ from distlint.analysis.questions.shares.reading import (
 from distlint.analysis.questions.shares.values import (
     ALIKE,
     PLAIN,
+    UNKNOWN,
     WORLD,
     Held,
     Kind,
@@ -48,10 +49,20 @@ class Flow:
         self.variables = variables
         self.returned: Held | None = None
         self.yielded: Held | None = None
+        self.left: list[dict[str, Held]] = []
+        """The variables at each `return`."""
+        self.filled: set[str] = set()
+        """The variables that a collective has put its outcome into."""
 
     def run(self) -> Held:
-        """Follow the body; what the function returns."""
-        self.block(self.function.body)
+        """Follow the body; what the function returns.
+
+        Its variables at the end are those of all ways out: VAR dist.py, `allreduce`, which reduces in one arm,
+        returns the handle, and returns None below.
+        """
+        if self.block(self.function.body) or not self.left:
+            self.left.append(self.variables)
+        self.variables = met(self.left)
         if self.function.is_generator:
             element = self.yielded or ALIKE
             return Held(element.part, element.source, element=element)
@@ -81,6 +92,7 @@ class Flow:
             case ast.Return(value=value):
                 held = ALIKE if value is None else self.value(value)
                 self.returned = held if self.returned is None else join(self.returned, held)
+                self.left.append(dict(self.variables))
                 return False
             case ast.Raise() | ast.Continue() | ast.Break():
                 return not isinstance(node, ast.Raise)
@@ -128,7 +140,7 @@ class Flow:
                 left, right = self.variables[name].const, self.value(other).const
                 if type(left) is int and type(right) is int:
                     return holds(left, operator, right)
-        return where_distributed(test)
+        return where_distributed(test, self.shares.shared)
 
     def _ways(self, bodies: list[list[ast.stmt]]) -> bool:
         """Follow several ways from here, and join what they leave."""
@@ -159,7 +171,19 @@ class Flow:
             self.variables = met([before, self.variables])
             if all(self.variables[name].part is held.part for name, held in before.items()):
                 break  # nothing is carried over that was not known before
+        if isinstance(node, ast.For) and isinstance(target, ast.Name) and target.id in self.filled:
+            self._forget_elements(node.iter)
         self.block(node.orelse)  # type: ignore[attr-defined]
+
+    def _forget_elements(self, iterable: ast.expr) -> None:
+        """Take note that a loop has put the outcome of a collective into each element, in place.
+
+        SlowFast slowfast/utils/distributed.py:56: `for tensor in tensors: dist.all_reduce(tensor)`.
+        """
+        parts = iterable.elts if isinstance(iterable, ast.Tuple | ast.List) else [iterable]
+        for path in map(path_of, parts):
+            if path:
+                self.put(path, UNKNOWN)
 
     def _iterated(self, iterable: ast.expr) -> Held:
         """What a loop gets from what it iterates over.

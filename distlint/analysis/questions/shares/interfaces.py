@@ -19,6 +19,7 @@ class Following(Protocol):
     function: Function
     module: Module
     variables: dict[str, Held]
+    filled: set[str]
 
     def value(self, node: ast.expr) -> Held:
         """Whose an expression is."""
@@ -37,6 +38,7 @@ class Known(Protocol):
     """What is known of a program."""
 
     live: LiveProgram
+    shared: frozenset[str]
 
     def of(self, node: ast.AST) -> Held:
         """Whose an expression is, as far as it was followed."""

@@ -13,7 +13,7 @@ from distlint.analysis.program.places import related
 from distlint.analysis.program.syntax import default_of, own_nodes
 from distlint.analysis.questions.shares.calls import sampled
 from distlint.analysis.questions.shares.flow import Flow
-from distlint.analysis.questions.shares.reading import path_of
+from distlint.analysis.questions.shares.reading import asked, path_of
 from distlint.analysis.questions.shares.slicing import slicing_classes, slicing_parameters
 from distlint.analysis.questions.shares.values import (
     ALIKE,
@@ -43,6 +43,8 @@ _BEGINS: Final = re.compile(
     r"|rank(?:\(\))?, [\w.=]*world|world(?:_size)?(?:\(\))?, [\w.=]*rank"
 )
 """What a function holds in which shares begin."""
+_SAMPLER: Final = re.compile(r"Distributed\w*Sampler")
+_SAYS_SO: Final = re.compile(r"gather|reduce", re.IGNORECASE)
 _DEPTH: Final = 8
 _LEVELS: Final = 3
 """How many calls away from where a share begins a function may be that is followed by itself."""
@@ -79,6 +81,7 @@ class Shares:
         self._again = False
         self._attributes: dict[tuple[Class, str], Held | None] = {}
         self._fields: dict[Class, dict[str, Held]] = {}
+        self.shared = live.answer(_conditions)
         self._finals: dict[Function, dict[str, Held]] = {}
         roots = _roots(live)
         self._follow(roots)
@@ -201,6 +204,9 @@ class Shares:
             if key is not None:
                 self._done[key] = found
         _changed(caller, function, node, given, found[1])
+        if found[0].is_share and _SAYS_SO.search(function.name) and _synchronises(function):
+            # It calls collectives and says so: what it makes of them is not always seen (pickled, padded, cut).
+            return UNKNOWN
         if receiver is not None and receiver.is_share and _synchronises(function):
             assert isinstance(node.func, ast.Attribute)
             caller.bind(node.func.value, UNKNOWN.but(made=receiver.made))
@@ -413,6 +419,31 @@ def _changed_object(caller: Following, owner: ast.expr, after: dict[str, Held]) 
 
 
 # -- where to begin ------------------------------------------------------------------------------------
+
+
+def _conditions(live: LiveProgram) -> frozenset[str]:
+    """The conditions of the launch under which the program makes a sampler for each rank.
+
+    SlowFast slowfast/datasets/utils.py:341: `DistributedSampler(dataset) if cfg.NUM_GPUS > 1 else None`, and
+    tools/train_net.py:380 reduces under the same condition: where there is a share, it is reduced.
+    """
+    return frozenset(
+        asked(node.test)
+        for module in live.program.modules.values()
+        if "Sampler(" in module.source.text
+        for node in walk(module.source.tree)
+        if isinstance(node, ast.If | ast.IfExp)
+        and _makes_sampler(node.body)
+        and not _makes_sampler(node.orelse)
+    ) - {""}
+
+
+def _makes_sampler(part: ast.expr | list[ast.stmt]) -> bool:
+    return any(
+        isinstance(node, ast.Call) and _SAMPLER.search(last_name(node))
+        for each in (part if isinstance(part, list) else [part])
+        for node in walk(each)
+    )
 
 
 def _beginnings(live: LiveProgram) -> frozenset[Function]:

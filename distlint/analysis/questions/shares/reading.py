@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+from typing import Final
 
 from distlint.analysis.program.definitions import last_name
 from distlint.analysis.questions.shares.values import UNKNOWN, Held, Kind, Part, joined
@@ -62,25 +64,59 @@ def takes_share(index: ast.Slice) -> bool:
     return index.step is not None or index.upper is not None
 
 
-def where_distributed(test: ast.expr) -> bool | None:
-    """What a condition is where several ranks run; None where that does not decide it."""
+def where_distributed(test: ast.expr, shared: frozenset[str] = frozenset()) -> bool | None:
+    """What a condition is where several ranks run; None where that does not decide it.
+
+    Args:
+        test: the condition.
+        shared: conditions, as `asked` writes them, under which the program gives each rank its part.
+    """
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            found = where_distributed(operand)
+            found = where_distributed(operand, shared)
             return None if found is None else not found
-        case ast.BoolOp(op=operator, values=values):
-            known = [where_distributed(v) for v in values]
-            deciding = isinstance(operator, ast.Or)
+        case ast.BoolOp(op=joint, values=values):
+            known = [where_distributed(v, shared) for v in values]
+            deciding = isinstance(joint, ast.Or)
             if deciding in known:
                 return deciding
             return not deciding if all(k is not None for k in known) else None
+    if asked(test) in shared:
+        return True
+    match test:
         case ast.Compare(
             left=left, ops=[operator], comparators=[ast.Constant(value=int() as number)]
         ):
-            return _compared(last_name(left), operator, number)
+            return _compared(_word(left), operator, number)
         case ast.Name() | ast.Attribute() | ast.Call():
-            return True if last_name(test) in tables.DISTRIBUTED else None
+            return True if _word(test) in tables.DISTRIBUTED else None
     return None
+
+
+def asked(test: ast.expr) -> str:
+    """A condition by the last name in it: `cfg.NUM_GPUS > 1` of one file is `self.cfg.NUM_GPUS > 1` of another;
+    "" for what is not a flag or a count of that kind."""
+    match test:
+        case ast.Compare(
+            left=left,
+            ops=[ast.Gt() | ast.GtE() | ast.NotEq() as operator],
+            comparators=[ast.Constant(value=int() as number)],
+        ):
+            name = _word(left)
+            return f"{name} {type(operator).__name__} {number}" if _OF_LAUNCH.search(name) else ""
+        case ast.Name() | ast.Attribute():
+            name = _word(test)
+            return name if _OF_LAUNCH.search(name) else ""
+    return ""
+
+
+_OF_LAUNCH: Final = re.compile(r"gpu|world|dist|ddp|parallel|proc|device|shard|replica|rank")
+"""Words in the names of conditions that ask how many ranks there are."""
+
+
+def _word(node: ast.expr) -> str:
+    """The last name of an expression, however it is written: `cfg.NUM_GPUS`, `__initialized`."""
+    return last_name(node).strip("_").lower()
 
 
 def holds(left: int, operator: ast.cmpop, right: int) -> bool | None:

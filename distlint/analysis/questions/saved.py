@@ -1,0 +1,124 @@
+"""What the program saves with torch.save: the names of its files whose tensors lie on the CPU, or that hold none."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.nodes import walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.program.definitions import Function
+
+HOST_STATE: Final = re.compile(
+    r"scaler|sched|sampler|loader|rng|random|args|config|dataset|cache|token|index|metric", re.I
+)
+"""Names of what has no tensors on a GPU in its state: numbers, settings, orders of samples."""
+_ON_HOST: Final = frozenset({"cpu", "numpy", "tolist", "item", "from_numpy"})
+_DEPTH: Final = 3
+_DEVICE: Final = re.compile(r"cuda|\bdevice\b|\.to\(")
+
+
+def saved_on_host(live: LiveProgram) -> frozenset[str]:
+    """The names of the files into which the program only ever saves what lies in the host's memory.
+
+    dino 7c446df eval_knn.py:222: `torch.save(features.cpu(), os.path.join(folder, "trainfeat.pth"))`.
+    """
+    saved: dict[str, bool] = {}
+    for function, what, where in _saves(live):
+        name = file_name(function, where)
+        saved[name] = saved.get(name, True) and (_on_host(function, what) or _converts(function))
+    return frozenset(name for name, on_host in saved.items() if name and on_host)
+
+
+def file_name(function: Function, path: ast.expr | None) -> str:
+    """The name of a file as its path ends, where that is written out; else empty.
+
+    Args:
+        function: where the path is used; a name of its own that is assigned once is looked up.
+        path: an expression.
+    """
+    match path:
+        case ast.Name(id=name):
+            values = assignments(function).get(name, [])
+            return "" if len(values) != 1 or values == [path] else file_name(function, values[0])
+        case ast.Constant(value=str(text)):
+            return text.rpartition("/")[2]
+        case (
+            ast.Call(args=[*_, ast.Constant(value=str(text))])
+            | ast.BinOp(right=ast.Constant(value=str(text)))
+            | ast.JoinedStr(values=[*_, ast.Constant(value=str(text))])
+        ):
+            return text.rpartition("/")[2]
+    return ""
+
+
+def _saves(live: LiveProgram) -> Iterator[tuple[Function, ast.expr, ast.expr]]:
+    """What the program saves and where, in functions too that concern no rank and are not followed."""
+    for module in live.program.modules.values():
+        if "torch.save" not in module.source.text:
+            continue
+        for function in (module.body, *module.all_functions):
+            for node in own_nodes(function):
+                match node:
+                    case ast.Call(func=called, args=[what, where, *_]) if (
+                        live.resolve(module, called) == "torch.save"
+                    ):
+                        yield function, what, where
+
+
+def _on_host(function: Function, what: ast.expr, depth: int = _DEPTH) -> bool:
+    """Whether what is saved lies in the host's memory, or is none of tensors."""
+    match what:
+        case ast.Constant():
+            return True
+        case ast.Call(func=ast.Attribute(attr="state_dict", value=owner)):
+            # Open-Sora opensora/utils/ckpt.py: `torch.save(sampler.state_dict(step), …)`, integers
+            return HOST_STATE.search(last_name(owner)) is not None
+        case ast.Call(func=func):
+            return last_name(func) in _ON_HOST
+        case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Dict(values=parts):
+            return all(_on_host(function, part, depth) for part in parts)
+        case ast.DictComp(value=part):
+            return _on_host(function, part, depth)
+        case ast.ListComp(elt=part):
+            return _on_host(function, part, depth) or _makes_samples(function)
+        case ast.Name(id=name) if depth:
+            values = assignments(function).get(name, [])
+            found = [value for value in values if _on_host(function, value, depth - 1)]
+            made_of_itself = any(
+                isinstance(part, ast.Name) and part.id == name
+                for value in found
+                for part in walk(value)
+            )
+            return bool(found) and (len(found) == len(values) or made_of_itself)
+    return False
+
+
+def _makes_samples(function: Function) -> bool:
+    """Whether a list that a function makes is one of samples: its file names no device.
+
+    litgpt extensions/xla/scripts/prepare_alpaca.py: `[prepare_sample(example=…, tokenizer=…) for sample in train_set]`.
+    """
+    return _DEVICE.search(function.module.source.text) is None
+
+
+def _converts(function: Function) -> bool:
+    """Whether a function saves what it has loaded onto the CPU, and moves nothing to another device.
+
+    s1 77272c6 gpt-accelera/scripts/convert_hf_checkpoint.py: `torch.load(…, map_location="cpu")`, renamed keys,
+    `torch.save(result, directory / "model.pth")`.
+    """
+    calls = [node for node in own_nodes(function) if isinstance(node, ast.Call)]
+    loads = [node for node in calls if last_name(node.func) == "load" and _on_cpu(node)]
+    return bool(loads) and not any(last_name(node.func) in ("to", "cuda") for node in calls)
+
+
+def _on_cpu(load: ast.Call) -> bool:
+    places = [*load.args[1:2], *(k.value for k in load.keywords if k.arg == "map_location")]
+    return any("cpu" in ast.unparse(place) for place in places)

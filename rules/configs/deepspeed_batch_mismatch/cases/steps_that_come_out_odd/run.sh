@@ -1,0 +1,1 @@
+deepspeed --num_gpus 3 train.py --deepspeed --deepspeed_config half.json

@@ -1,0 +1,189 @@
+"""Metrics of a rank's share that the program puts together in ways of its own, beside ones that it does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rules.checked import findings_in, severities
+
+OWN_LIBRARY = """\
+import torch.distributed as tdist
+
+__ready = False
+
+
+def start():
+    global __ready
+    tdist.init_process_group("nccl")
+    __ready = True
+
+
+def {name}(t, async_op=False):
+    if __ready:
+        if not t.is_cuda:
+            on_gpu = t.detach().cuda()
+            work = tdist.all_reduce(on_gpu, async_op=async_op)
+            t.copy_(on_gpu.cpu())
+        else:
+            work = tdist.{collective}
+        return work
+    return None
+"""
+EVALUATES = """\
+import torch
+from torch.utils.data import DataLoader
+from torch.utils.data.distributed import DistributedSampler
+
+import own
+
+
+def evaluate(net, criterion, loader):
+    total, seen = 0, 0
+    for images, labels in loader:
+        total += criterion(net(images), labels) * len(labels)
+        seen += len(labels)
+    stats = total.new_tensor([total.item(), seen])
+    {reduces}
+    seen = round(stats[-1].item())
+    stats /= seen
+    total, _ = stats.tolist()
+    return total, seen
+
+
+def run(net, criterion, data, epochs):
+    own.start()
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    best = 1e9
+    for _ in range(epochs):
+        loss, seen = evaluate(net, criterion, loader)
+        if loss < best:
+            best = loss
+            torch.save(net.state_dict(), "best.pt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("reduces", "found"),
+    [("own.total_of(stats)", []), ("own.total_of(stats.clone())", [("run.py", 27)])],
+)
+def test_a_function_of_the_project_reduces_in_place_in_one_arm_and_returns_there(
+    reduces: str, found: list[tuple[str, int]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {
+        "own.py": OWN_LIBRARY.format(
+            name="total_of", collective="all_reduce(t, async_op=async_op)"
+        ),
+        "run.py": EVALUATES.format(reduces=reduces),
+    }
+    assert findings_in("DL601", tmp_path, files, capsys) == found
+
+
+SAMPLES = """\
+from torch.utils.data import DataLoader
+from torch.utils.data.distributed import DistributedSampler
+
+
+def loader_of(data, cfg):
+    sampler = DistributedSampler(data) if {condition} else None
+    return DataLoader(data, sampler=sampler)
+"""
+REDUCES = """\
+import torch
+import torch.distributed as dist
+
+from samples import loader_of
+
+
+def mean_of(tensors):
+    for tensor in tensors:
+        dist.all_reduce(tensor)
+    for tensor in tensors:
+        tensor.mul_(1.0 / dist.get_world_size())
+    return tensors
+
+
+def validate(net, criterion, data, cfg, writer):
+    for images, labels in loader_of(data, cfg):
+        top1, top5 = [criterion(net(images), labels, k) for k in (1, 5)]
+        if {test}:
+            top1, top5 = mean_of([top1, top5])
+        writer.add_scalars({{"val/top1": top1.item(), "val/top5": top5.item()}})
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "test", "found"),
+    [
+        ("cfg.NUM_GPUS > 1", "cfg.NUM_GPUS > 1", []),
+        ("cfg.run.shards > 1", "cfg.shards > 1", []),
+        ("cfg.run.shards > 1", "cfg.debug", []),  # reduced on some way: not known
+        ("cfg.run.shards > 1", "not cfg.shards > 1", [("uses.py", 20)]),
+    ],
+)
+def test_one_condition_decides_the_sampler_and_the_reduction(
+    condition: str,
+    test: str,
+    found: list[tuple[str, int]],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    files = {
+        "samples.py": SAMPLES.format(condition=condition),
+        "uses.py": REDUCES.format(test=test),
+    }
+    assert findings_in("DL601", tmp_path, files, capsys) == found
+
+
+NETWORK = """\
+import lightning.pytorch as pl
+from lightning.pytorch.callbacks import ModelCheckpoint
+
+saving = ModelCheckpoint(monitor="val/{watched}")
+
+
+class Autoencoder(pl.LightningModule):
+    def __init__(self, monitor=None):
+        super().__init__()
+        self.monitor = monitor
+
+    def validation_step(self, batch, index):
+        losses = self(batch)
+        self.log("val/loss", losses["loss"])
+        self.log_dict(losses)
+"""
+
+
+@pytest.mark.parametrize(("watched", "expected"), [("loss", ["error", "info"]), ("f1", ["info"])])
+def test_what_is_logged_decides_where_its_watcher_is_seen(
+    watched: str, expected: list[str], tmp_path: Path
+) -> None:
+    assert severities(tmp_path, "DL601", NETWORK.format(watched=watched)) == expected
+
+
+KEEPS_BEST = """\
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def train(net, data, epochs):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    best = 1e9
+    for _ in range(epochs):
+        loss = sum(net(batch).item() for batch in loader)
+        if {guard}:
+            if loss < best:
+                best = loss
+                torch.save(net.state_dict(), "best.pt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("guard", "expected"), [("dist.get_rank() == 0", ["warning"]), ("epochs > 1", ["error"])]
+)
+def test_what_rank_0_alone_decides_makes_no_ranks_disagree(
+    guard: str, expected: list[str], tmp_path: Path
+) -> None:
+    assert severities(tmp_path, "DL601", KEEPS_BEST.format(guard=guard)) == expected
