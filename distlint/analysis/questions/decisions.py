@@ -45,6 +45,7 @@ _ORDERS: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 def decisions(function: Function) -> Iterator[Decision]:
     """The decisions of a function, in source order of their kinds."""
     in_training = {id(inner) for loop in training_loops(function) for inner in walk(loop)}
+    alone = {id(n.value) for n in own_nodes(function) if isinstance(n, ast.Expr)}
     for node in own_nodes(function):
         match node:
             case ast.If():
@@ -60,7 +61,9 @@ def decisions(function: Function) -> Iterator[Decision]:
                     if "best" in ast.unparse(other).lower()
                 )
             case ast.Call(func=ast.Attribute(attr="step", value=owner), args=[value, *_]) if (
-                "sched" in ast.unparse(owner).lower()
+                # A scheduler of noise gives back the sample of the step before; of rates, nothing
+                # (ImageReward 2ca71bac ImageReward/ReFL.py:728).
+                "sched" in ast.unparse(owner).lower() and id(node) in alone
             ):
                 yield Decision(node, value, Aim.RATE)
             case ast.Call(args=[value, *_]) if _STOPPER.search(ast.unparse(node.func)):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.program.definitions import dotted_name, last_name
-from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.program.syntax import assignments, ends_process, own_nodes
 from distlint.analysis.questions.training import goes_backward
 from distlint.knowledge.shares import SYNCHRONISES
 from distlint.nodes import walk
@@ -67,8 +67,11 @@ def is_evaluation(text: str, function: Function) -> bool:
 
 
 def reports(function: Function) -> Iterator[tuple[ast.Call, list[Number]]]:
-    """The calls of a function that log numbers, with the numbers."""
+    """The calls of a function that log numbers, with the numbers; not last words, which are of this rank alone."""
+    last_words = {id(inner) for node in _last_words(function) for inner in walk(node)}
     for node in own_nodes(function):
+        if id(node) in last_words:
+            continue
         if isinstance(node, ast.Call) and last_name(node) in _LOGS and not _is_logarithm(node):
             values = [
                 v for a in (*node.args, *_keyword_values(node)) for v in _written(function, a)
@@ -76,6 +79,18 @@ def reports(function: Function) -> Iterator[tuple[ast.Call, list[Number]]]:
             numbers = [number for value in values for number in _numbers(value)]
             if numbers:
                 yield node, numbers
+
+
+def _last_words(function: Function) -> Iterator[ast.stmt]:
+    """What stands in front of the end of the process: `print("Loss is", loss)`, `sys.exit(1)`."""
+    for node in own_nodes(function):
+        match node:
+            case ast.If(body=[*said, ast.Raise()]):
+                yield from said
+            case ast.If(body=[*said, ast.Expr(value=ast.Call(func=called))]) if ends_process(
+                called
+            ):
+                yield from said
 
 
 def is_reduced_below(function: Function, call: ast.Call, number: ast.expr) -> bool:

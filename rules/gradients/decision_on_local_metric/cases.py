@@ -1,5 +1,8 @@
 """Decisions and reports that rest on a rank's share of the data."""
 
+import math
+import sys
+
 import evaluate
 import lightning.pytorch as pl
 import torch
@@ -428,6 +431,26 @@ def window_of_this_copy(model, data):
             window = length // 256 * 256
             model.memory.set(window=window)
         model(batch)
+
+
+def denoised(model, data, noise_scheduler, steps):
+    # ImageReward ImageReward/ReFL.py:728: a scheduler of noise, not of learning rates
+    model, loader = Accelerator().prepare(model, DataLoader(data))
+    for latents in loader:
+        for step in steps:
+            error_pred = model(latents, step)
+            latents = noise_scheduler.step(error_pred, step, latents).prev_sample
+
+
+def last_words(model, data, args):
+    # LLaMA-Adapter alpaca_finetuning_v1/engine_finetuning.py:111
+    model.eval()
+    loader, _ = loaders(data, args)
+    for batch in loader:
+        val_loss = model(batch).mean().item()
+        if not math.isfinite(val_loss):
+            print(f"val loss is {val_loss}, stopping")
+            sys.exit(1)
 
 
 def longest(data):
