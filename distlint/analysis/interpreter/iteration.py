@@ -93,11 +93,12 @@ def element_of(iterable: Value, target: ast.AST) -> Value:
         origin,
         tags=iterable.tags - {"world_size", "bool-mask", "local-length"},
         # A list of wrapped models: any other iterable that `prepare()` gave back is a loader.
-        wraps=iterable.wraps if _is_comprehension(iterable) else (),
+        wraps=iterable.wraps if is_comprehension(iterable) else (),
     )
 
 
-def _is_comprehension(value: Value) -> bool:
+def is_comprehension(value: Value) -> bool:
+    """Whether a value is what a comprehension makes: its layers are those of its elements."""
     return isinstance(value.key, tuple) and value.key[:1] == ("comprehension",)
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.ir import UnboundSite
-from distlint.analysis.interpreter.iteration import rounded_up
+from distlint.analysis.interpreter.iteration import is_comprehension, rounded_up
 from distlint.analysis.interpreter.values import (
     AGREED,
     UNKNOWN,
@@ -108,7 +108,7 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
     attr = node.attr
     if base.const is None:
         frame.summary.none_accesses.append(frame.attribute_site(node, base))
-    if base.wraps:
+    if base.wraps and not is_comprehension(base):
         frame.summary.attributes.append(frame.attribute_site(node, base))
         left = facts.peel([wrap.kind for wrap in base.wraps], attr)
         if left is not None:
