@@ -36,6 +36,7 @@ from distlint.analysis.interpreter.values import (
     variance_of,
 )
 from distlint.analysis.program.definitions import Class, Function, dotted_name, last_name
+from distlint.analysis.program.syntax import makes_at_first_read
 from distlint.knowledge import facts, failures, hooks
 
 
@@ -361,7 +362,7 @@ def call_project(
     )
     summary = frame.run_of(function, bound, closure.receiver, closure.captured)
     remembers = function.has_decorator("cache", "lru_cache", "cached_property")
-    again = remembers and _has_run(function, frame.summary)
+    again = (remembers and _has_run(function, frame.summary)) or makes_at_first_read(function)
     frame.summary.children.append(summary)
     frame.summary.depends_on |= summary.depends_on
     if closure.receiver is not None and closure.receiver.key == ("self",):

@@ -362,6 +362,36 @@ def makes_own_class(function: Function) -> bool:
     )
 
 
+def makes_at_first_read(function: Function) -> bool:
+    """Whether a property only makes what it keeps in an attribute, where that is None: which read is the first is
+    for the whole program to say.
+
+    MiniGPT-4 d94738a minigpt4/runners/runner_base.py:398: `self.model` wraps in DDP, and all ranks have trained with
+    it before rank 0 saves it.
+    """
+    if not function.has_decorator("property"):
+        return False
+    *made, last = function.body
+    if not isinstance(last, ast.Return) or not all(
+        isinstance(s, ast.If) or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
+        for s in made
+    ):
+        return False
+    for node in walk(function.node):
+        match node:
+            case ast.If(
+                test=ast.Compare(left=kept, ops=[ast.Is()], comparators=[ast.Constant(value=None)])
+            ):
+                path = dotted_name(kept)
+                if path.startswith("self.") and any(
+                    isinstance(statement, ast.Assign)
+                    and any(dotted_name(target) == path for target in statement.targets)
+                    for statement in node.body
+                ):
+                    return True
+    return False
+
+
 def ends_process(function: ast.expr) -> bool:
     """Whether a call of this ends the process: `sys.exit()`, `exit()`, `quit()`, `os._exit()`."""
     return dotted_name(function) in ("sys.exit", "exit", "quit", "os._exit")

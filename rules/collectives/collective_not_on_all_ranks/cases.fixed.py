@@ -454,3 +454,29 @@ def made_of_what_it_does_not_take(encoder, x):
     if dist.get_rank() == 0:
         sampler = Sampler(encoder_1=encoder)  # a TypeError, which ends the job
         print(sampler.draw(x))
+
+
+class Runner:
+    """MiniGPT-4 d94738a minigpt4/runners/runner_base.py:398: all ranks have read the property before."""
+
+    def __init__(self, network, device):
+        self._network = network
+        self._wrapped = None
+        self.device = device
+
+    @property
+    def network(self):
+        if self._network.device != self.device:
+            self._network = self._network.to(self.device)
+            if self._wrapped is None:
+                self._wrapped = DDP(self._network)
+        return self._wrapped
+
+    def save(self, path):
+        torch.save(self.network.module.state_dict(), path)
+
+    def train(self, batches):
+        for batch in batches:
+            self.network(batch)
+        if dist.get_rank() == 0:
+            self.save("last.pt")
