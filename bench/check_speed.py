@@ -6,9 +6,10 @@ Both programs run without their caches, in turns, on the same files; the numbers
 CPU seconds of the child processes, the least of the rounds. Then distlint runs with its cache: on files that
 did not change, all and one by name, and after one file has changed: a function is written at the end of each of
 some files of a copy, one after the other, spread over the tree. What a change costs depends on the file, so
-that the least, the middle and the most of them are printed; `--change FILE` names the files instead. The
-files are read once before, so that no program pays for the disk, and distlint runs from byte code, as an
-installed package does, even where the environment keeps Python from writing any.
+that the least, the middle and the most of them are printed; `--change FILE` names the files instead. A script
+that starts the code gets a comment, too, where there is one. The files are read once before, so that no program
+pays for the disk, and distlint runs from byte code, as an installed package does, even where the environment keeps
+Python from writing any.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from distlint.launch.kinds import is_relevant, kind_of
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,16 @@ def spread(files: Sequence[Path], count: int) -> list[Path]:
     return [ordered[(2 * n + 1) * len(ordered) // (2 * count)] for n in range(count)]
 
 
+def launch_files(directory: Path) -> list[Path]:
+    """The shell scripts and YAML files that say how the code is started."""
+    found = []
+    for path in sorted(p for p in directory.rglob("*") if p.suffix in (".sh", ".yaml", ".yml")):
+        kind = kind_of(str(path))
+        if kind is not None and path.is_file() and is_relevant(kind, path.read_bytes()):
+            found.append(path)
+    return found
+
+
 def incremental(
     directory: Path, changed: Sequence[Path], rounds: int, environment: Mapping[str, str]
 ) -> dict[str, Cost]:
@@ -108,6 +121,10 @@ def incremental(
         for name, at in (("least", 0), ("middle", len(costs) // 2), ("most", -1)):
             if costs:
                 found[f"one file of {len(costs)} changed, {name}"] = costs[at]
+        for path in launch_files(Path(copy))[:1]:
+            with path.open("a", encoding="utf-8") as file:
+                file.write("\n# changed\n")
+            found["one script changed"] = cost("check", ".")
     return found
 
 

@@ -274,20 +274,32 @@ class _Run:
     answers: dict[str, Any]
     learned: bool = False
 
-    def answer(self, entries: Sequence[Entry], more: str, find: Callable[[], Outcome]) -> Outcome:
-        """What was found in `entries` that were like this when they were looked at, or what `find` finds."""
+    def answer(
+        self,
+        entries: Sequence[Entry],
+        more: str,
+        find: Callable[[], Outcome],
+        launch: _Asked | None = None,
+    ) -> Outcome:
+        """What was found in `entries` that were like this when they were looked at, or what `find` finds.
+
+        What is found without a question to `launch` is the same however the code is launched.
+        """
         files = [(e.file.shown, e.facts.digest if e.facts else "", e.own) for e in entries]
         links = [f"{e.module} {sorted((e.meant or {}).items())}" for e in entries if e.analysed]
-        key = run_key(self.engine, [*self.depends_on, more, *links], files)
-        known = self.answers.pop(key, None)
-        stored = Outcome.decode(known)
-        if stored is not None:
-            self.answers[key] = known  # the last ones are kept
-            return stored
+        wholes = [more] if launch is None else [more, f"{more} {launch.digests}"]
+        keys = [run_key(self.engine, [*self.depends_on, each, *links], files) for each in wholes]
+        for key in keys:
+            known = self.answers.pop(key, None)
+            stored = Outcome.decode(known)
+            if stored is not None:
+                self.answers[key] = known  # the last ones are kept
+                return stored
         problems = len(self.report.problems)
         outcome = find()
         failed = len(self.report.problems) > problems  # it may not fail again
         if not failed and not any(entry.stale for entry in entries):
+            key = keys[0] if launch is None or not launch.asked else keys[1]
             self.answers[key] = outcome.encode()
             self.learned = True
         return outcome
@@ -360,10 +372,12 @@ def _of_project(run: _Run, entries: Sequence[Entry], launch: _Launch) -> Outcome
     for group in groups_of(entries):
         if any(entry.reported for entry in group):
             tops = sorted(known & first_names(group))
+            asked = _Asked(launch.read, launch.digests)
             found = run.answer(
                 group,
-                f"{tops} {launch.digests}" if group[0].analysed else "",
-                functools.partial(_of_group, run, group, launch.read, tops),
+                f"{tops}" if group[0].analysed else "",
+                functools.partial(_of_group, run, group, asked, tops),
+                asked,
             )
             outcome.add(found)
     return outcome.of({entry.file.shown for entry in entries if entry.reported})
@@ -372,7 +386,7 @@ def _of_project(run: _Run, entries: Sequence[Entry], launch: _Launch) -> Outcome
 def _of_group(
     run: _Run,
     entries: Sequence[Entry],
-    launch: Callable[[], LaunchFiles] | None,
+    launch: _Asked,
     tops: Collection[str],
 ) -> Outcome:
     """What is found in files that belong together, and shown in any of them."""
@@ -433,7 +447,7 @@ def _rule(code: str, rules: Sequence[Rule]) -> Rule | None:
 def _findings_of_rules(
     request: Request,
     entries: Sequence[Entry],
-    launch: Callable[[], LaunchFiles] | None,
+    launch: _Asked,
     report: Report,
     tops: Collection[str],
 ) -> Outcome:
@@ -473,8 +487,7 @@ def _findings_of_rules(
                 break
             if model is None:
                 break
-            if launch is not None:
-                model.read_launch = launch
+            model.read_launch = launch
             paths = (module.path for module in model.program.modules.values())
             outcome.groups.append(frozenset(paths))
             findings.update(dict.fromkeys(_of_model(request, model, sources, report, style)))
@@ -486,6 +499,21 @@ def _findings_of_rules(
                     )
     outcome.findings = list(findings)
     return outcome
+
+
+@dataclass(slots=True)
+class _Asked:
+    """What a group of files may ask of the scripts and configurations beside it, and whether it has."""
+
+    read: Callable[[], LaunchFiles] | None
+    digests: str
+    asked: bool = False
+
+    def __call__(self) -> LaunchFiles:
+        from distlint.launch.project import LaunchFiles
+
+        self.asked = True
+        return LaunchFiles() if self.read is None else self.read()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import pytest
 
 from distlint.checking import check
 from distlint.cli.inputs import Inputs, prepare
+from distlint.project.cache import encode_finding
 from tests.incremental.edits import (
     PACKAGES,
     copied,
@@ -91,6 +92,47 @@ def test_only_groups_with_a_changed_file_are_analysed(
     assert analysed() == 1
     Path("one.py").unlink()
     assert analysed() == 1  # `two` stands alone again
+
+
+def test_how_code_is_launched_matters_where_a_rule_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("plain.py").write_text(
+        "import torch.distributed as dist\n\nif dist.get_rank() == 0:\n    dist.barrier()\n",
+        encoding="utf-8",
+    )
+    asking = (
+        "import argparse\nimport torch.distributed as dist\n\nparser = argparse.ArgumentParser()\n"
+    )
+    asking += 'parser.add_argument("--local_rank")\nparser.parse_args()\ndist.barrier()\n'
+    Path("asking.py").write_text(asking, encoding="utf-8")
+
+    def found(cache: str | None) -> tuple[int, list[str]]:
+        """How many groups are analysed anew, and what is found."""
+        stages = []
+        inputs = Inputs(
+            (".",), select=("ALL",), preview=True, cache_dir=cache, no_cache=cache is None
+        )
+        requests = prepare(inputs).requests
+        for request in requests:
+            request.progress = lambda stage, done, total: stages.append(stage)
+        rows = [repr(encode_finding(row.finding)) for row in check(requests).findings]
+        return stages.count("analysing"), rows
+
+    texts = [None, "torchrun asking.py\n", "python -m torch.distributed.launch asking.py\n", None]
+    said_then: list[list[str]] = []
+    for text, analysed in zip(texts, (2, 1, 1, 0), strict=True):
+        if text is None:
+            Path("run.sh").unlink(missing_ok=True)
+        else:
+            Path("run.sh").write_text(text, encoding="utf-8")
+        times, rows = found("cache")
+        assert times == analysed
+        assert rows == found(None)[1]
+        said_then.append(rows)
+    assert said_then[1] != said_then[2]
+    assert said_then[0] == said_then[3]
 
 
 def test_a_file_that_is_saved_during_a_check(
