@@ -197,7 +197,7 @@ def _is_state(found: FileCall) -> bool:
 def _holds_a_share(model: Model, found: FileCall) -> bool:
     """Whether what is written is of each rank's part of the data: one writer would leave out the rest.
 
-    SWivid/F5-TTS 96a5d2a src/f5_tts/runtime/triton_trtllm/benchmark.py:467: totals of a DistributedSampler's part.
+    SWivid/F5-TTS 2ae2c9b src/f5_tts/runtime/triton_trtllm/benchmark.py:467: totals of a DistributedSampler's part.
     """
     known = model.answer(shares)
     return any(
