@@ -23,6 +23,15 @@ Written = tuple[int, str, str]
 """An import as written: the dots before it, the module, and the name taken from it ("" for none)."""
 
 
+def _is_runtime(dotted: str) -> bool:
+    """Whether a module is the bundled runtime, of which the tables say what its functions do.
+
+    In distlint's own repository a fix that imports it would join a script with all that imports it, too, and each
+    trial of the fix would look at four hundred files.
+    """
+    return dotted == "distlint.runtime" or dotted.startswith("distlint.runtime.")
+
+
 class Imports:
     """The modules that some files make, and which of them an import in one of the files means.
 
@@ -116,6 +125,8 @@ class Imports:
         top = dotted.partition(".")[0]
         if top not in self._words or top in sys.stdlib_module_names:
             return None
+        if _is_runtime(dotted) and self._package_of(path) != top:
+            return None
         for root in self._from_here(added, folder):
             if (meaning := self._from(root, dotted, name, path)) is not None:
                 return meaning
@@ -130,6 +141,10 @@ class Imports:
                 meaning = self._from(here, dotted, name, path)
                 here = os.path.dirname(here)
         return meaning
+
+    def _package_of(self, path: str) -> str:
+        """The outermost package of a file; empty for a script."""
+        return self._folders[os.path.dirname(path)][1].partition(".")[0]
 
     def _in_order(self, folder: str, dotted: str, name: str, path: str) -> str | None:
         """Below its own folder (a script), or that of its package; below those around it; elsewhere."""

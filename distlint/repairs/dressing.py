@@ -88,6 +88,10 @@ class _Form:
         return self.text.format(*arguments, **fields)
 
 
+def _has_torch(place: _Place) -> bool:
+    return place.module.imports.get("torch") == "torch"
+
+
 _EXPRESSIONS: Final[dict[str, tuple[_Form, ...]]] = {
     "unwrap": (
         # torch 2.13.0 nn/parallel/distributed.py: what DDP holds; nothing else is around it.
@@ -95,14 +99,25 @@ _EXPRESSIONS: Final[dict[str, tuple[_Form, ...]]] = {
         # accelerate 1.15.0 utils/other.py, extract_model_from_parallel.
         _Form("{accelerator}.unwrap_model({0})"),
     ),
+    # What every rank answers, in one tensor for all (accelerate 1.15.0 accelerator.py, gather).
+    "any_rank": (
+        _Form(
+            "{accelerator}.gather(torch.tensor([bool({0})], device={accelerator}.device)).any()",
+            fits=lambda place, _: _has_torch(place),
+        ),
+    ),
+    "all_ranks": (
+        _Form(
+            "{accelerator}.gather(torch.tensor([bool({0})], device={accelerator}.device)).all()",
+            fits=lambda place, _: _has_torch(place),
+        ),
+    ),
     "to_device_of": (_Form("{0}.to({1}.device)", 2),),
     "generator": (
         _Form(
             "torch.Generator().manual_seed({0})",
             2,
-            lambda place, given: (
-                given[1] == "per_rank=False" and place.module.imports.get("torch") == "torch"
-            ),
+            lambda place, given: given[1] == "per_rank=False" and _has_torch(place),
         ),
     ),
 }
@@ -285,7 +300,7 @@ def _native(edit: Edit, place: _Place) -> tuple[str, tuple[Edit, ...]] | None:
     match edit:
         case WrapInWith() if names == {"main_process_first"}:
             return _in_turn(edit, place)
-        case Replace() if names <= _EXPRESSIONS.keys():
+        case Replace() | Insert() if names <= _EXPRESSIONS.keys():
             code = _expression(edit.code, place)
             return None if code is None else ("", (replace(edit, code=code),))
         case Replace() if names in ({"run_on_main"}, {"save"}):

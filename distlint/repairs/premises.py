@@ -41,7 +41,7 @@ def ranked_callers(model: Model, function: Function) -> list[CallSite]:
 def may_come_alone(model: Model, function: Function) -> bool:
     """Whether a call, at any depth, leads to a function of which nothing shows that all ranks make it.
 
-    sentence-transformers 5.6.0 sentence_transformers/base/model.py:789: a trainer's callback saves on all ranks,
+    sentence-transformers 6.2.0 sentence_transformers/base/model.py:789: a trainer's callback saves on all ranks,
     and so does a user who gives each rank a folder of its own.
     """
     callers = model.answer(callers_by_function)

@@ -143,6 +143,34 @@ def test_what_an_accelerator_has(distlint: Program, tmp_path: Path) -> None:
     ]
 
 
+AGREES = """\
+import torch
+from accelerate import Accelerator
+
+
+def main(path):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(torch.nn.Linear(2, 2), [torch.ones(1, 2)])
+    for batch in loader:
+        loss = model(batch).mean()
+"""
+
+
+def test_an_answer_of_all_through_the_accelerator(distlint: Program, tmp_path: Path) -> None:
+    body = "        if torch.isnan(loss):\n            continue\n        print(accelerator.gather(loss))\n"
+    agreed = "accelerator.gather(torch.tensor([bool({})], device=accelerator.device))"
+    assert fixed(distlint, tmp_path, body, *NATIVE, head=AGREES) == [
+        "-        if torch.isnan(loss):",
+        f"+        if {agreed.format('torch.isnan(loss)')}.any():",
+    ]
+    body = (
+        "        try:\n            note = open(path).read()\n        except OSError:\n            continue\n"
+        "        print(accelerator.gather(loss), note)\n"
+    )
+    written = fixed(distlint, tmp_path, body, *NATIVE, "--preview", head=AGREES)
+    assert f"+        if {agreed.format('failed')}.any():" in written
+
+
 def test_without_a_native_form_the_fix_is_shown_with_what_to_do(
     distlint: Program, tmp_path: Path
 ) -> None:

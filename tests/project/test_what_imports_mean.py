@@ -93,6 +93,18 @@ LAYOUTS = {
         ["examples/a/lib/__init__.py", "examples/b/train.py"],
         ("examples/b/train.py", "from lib import f", None),
     ),
+    "the bundled runtime, which the tables know": (
+        ["distlint/__init__.py", "distlint/runtime/__init__.py", "train.py"],
+        ("train.py", "from distlint.runtime import save", None),
+    ),
+    "the bundled runtime, in the package itself": (
+        ["distlint/__init__.py", "distlint/runtime/__init__.py"],
+        (
+            "distlint/proving.py",
+            "from distlint.runtime import save",
+            "distlint/runtime/__init__.py:save",
+        ),
+    ),
     "itself": (["wandb.py"], ("wandb.py", "import wandb", None)),
     "the standard library": (
         ["types.py", "train.py"],

@@ -112,7 +112,7 @@ class Keeps(TrainerCallback):
 def test_a_guard_goes_to_the_caller_where_others_name_their_own_path(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # sentence-transformers 5.6.0 sentence_transformers/base/model.py:789
+    # sentence-transformers 6.2.0 sentence_transformers/base/model.py:789
     alone = {"encoder.py": SAVES.format(more=""), "callback.py": CALLBACK}
     assert offers_in("DL301", tmp_path, alone, capsys) == [("encoder.py", 7, "unsafe")]
     pushes = "\n    def push_to_hub(self, folder):\n        self.save(folder)\n"

@@ -160,7 +160,13 @@ def _fix(model: Model, divergence: Divergence, test: ast.expr) -> Fix:
     if isinstance(test, ast.NamedExpr) or any(isinstance(n, ast.NamedExpr) for n in walk(test)):
         return Fix(Applicability.DISPLAY, f"Let all ranks give one answer: `{name}(condition)`")
     edit = Replace(span_of(test), f"${name}({text})")
-    return Fix(Applicability.UNSAFE, f"Let all ranks give one answer: `{name}(...)`", (edit,))
+    advice = f"Let all ranks give one answer: `{name}(...)`"
+    match node.body[-1]:
+        case ast.Return() | ast.Continue() | ast.Break() if name == "any_rank":
+            # What the others have done in this turn is left with what one rank could not do
+            # (trl 1.16.0 trl/experimental/sdpo/sdpo_trainer.py:1204: an empty mask).
+            advice += ", by which all ranks leave here where one does"
+    return Fix(Applicability.UNSAFE, advice, (edit,))
 
 
 def _asks_for_all(test: ast.expr, empty: bool) -> bool:

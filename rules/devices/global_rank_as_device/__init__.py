@@ -48,6 +48,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, span_of
+from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.launched import on_one_machine, refuses_machines
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -164,11 +165,35 @@ def _fix_of(function: Function, places: list[Chosen]) -> Fix:
     fixes = [_fix(function, each) for each in places]
     if places[0].modulo or not all(fix.edits for fix in fixes):
         return Fix(Applicability.DISPLAY, fixes[0].message)
+    source_of_all = _of_a_variable_for_devices(function, places)
+    if source_of_all is not None:
+        return Fix(Applicability.SAFE, fixes[0].message, (source_of_all,))
     return Fix(
         Applicability.SAFE,
         fixes[0].message,
         tuple(dict.fromkeys(edit for fix in fixes for edit in fix.edits)),
     )
+
+
+def _of_a_variable_for_devices(function: Function, places: list[Chosen]) -> Replace | None:
+    """The value of a variable that is read for devices alone, and more than once: it becomes the local rank.
+
+    RT-DETR rtdetr_pytorch/src/misc/dist.py:100: `rank = get_rank()`, for `device_ids` and `output_device`.
+    """
+    names = [n for place in places for n in walk(place.node) if isinstance(n, ast.Name)]
+    assigned = [
+        node
+        for node in own_nodes(function)
+        if isinstance(node, ast.Assign)
+        and [ast.unparse(target) for target in node.targets] == [n.id for n in names[:1]]
+    ]
+    if len(names) < 2 or len({name.id for name in names}) != 1 or len(assigned) != 1:
+        return None
+    reads = [n for n in walk(function.node) if isinstance(n, ast.Name) and n.id == names[0].id]
+    bound = assigned[0].targets[0]
+    if {id(n) for n in reads if n is not bound} != {id(n) for n in names}:
+        return None
+    return Replace(span_of(assigned[0].value), "$rank_info().local_rank")
 
 
 def _fix(function: Function, chosen: Chosen) -> Fix:

@@ -21,6 +21,12 @@ def wrapped(model):
     return DDP(model, device_ids=[rank])  # expect: DL504
 
 
+def for_devices_alone(model):
+    # RT-DETR 068dfde rtdetr_pytorch/src/misc/dist.py:100
+    rank = dist.get_rank()
+    return DDP(model, device_ids=[rank], output_device=rank)  # expect: DL504
+
+
 def wrapped_one_way_or_the_other(model, threads, unused):
     # RT-DETR 068dfde rtdetrv2_pytorch/src/misc/dist_utils.py:138
     rank = dist.get_rank()
@@ -102,3 +108,8 @@ def on_one_machine_only(num_nodes):
     if num_nodes > 1:
         raise NotImplementedError("more than one node is not supported")
     return torch.device(f"cuda:{dist.get_rank()}")
+
+
+def of_a_worker(model, gpu):
+    gpu = gpu % torch.cuda.device_count()
+    return DDP(model, device_ids=[gpu], output_device=gpu)

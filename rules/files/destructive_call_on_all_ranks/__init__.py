@@ -142,7 +142,10 @@ def _fix(model: Model, site: CallSite, joint_entry: JointEntry, broadcast: bool)
             Applicability.DISPLAY,
             "Ask on rank 0, handlers included, in a function for `run_on_main(..., broadcast=True)`",
         )
-    edit = guarding.call_on_main(site.module.source.text, site.node, broadcast=broadcast)
+    # Nobody reads the answer to a bare `input()`, which only waits
+    # (FlagEmbedding 7ed43d6 research/llm_embedder/src/lm/modeling_srlm.py:196).
+    answered = broadcast and not alone
+    edit = guarding.call_on_main(site.module.source.text, site.node, broadcast=answered)
     if edit is None:
         return None
     safe = everyone_comes(model, site, joint_entry) and not broadcast

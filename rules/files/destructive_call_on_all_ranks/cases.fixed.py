@@ -39,6 +39,13 @@ class Trainer:
             run_on_main(shutil.rmtree, str(folder))  # expect: DL303
 
 
+def pauses(model, batch):
+    dist.barrier()
+    print(model(batch))
+    run_on_main(input)  # expect: DL303
+    run_on_main(input, "go on?")  # expect: DL303
+
+
 def confirmed(question):
     answer = run_on_main(input, f"{question} (y/n) ", broadcast=True)  # expect: DL303
     return answer.lower() in ("yes", "y")

@@ -44,6 +44,8 @@ that ranks may answer differently. It is unsafe elsewhere, where the keys of the
 blocks. Where only a test of the rank shows that several ranks come, what needs all of them is shown and never
 applied, and the finding is a warning.
 
+Shown only: what is each rank's part of the data, and a helper whose path callers choose that may come alone.
+
 A helper that some callers reach on one rank alone is left as it is: the call that all ranks make becomes
 `run_on_main(helper, ...)`, where it stands in the same file. A statement goes under the test of rank 0 that the
 function has already. Downloads into a library's cache let the first rank of each machine go first. Nothing is
@@ -71,6 +73,7 @@ from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.sections import in_turn
+from distlint.analysis.questions.shares.program import shares
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts
@@ -126,6 +129,9 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         node, module = found.site.node, found.site.module
         fix = _fix(model, found, joint_entry)
+        if fix is not None and fix.edits and not _is_state(found) and _holds_a_share(model, found):
+            advice = "Put together what each rank has, and let rank 0 write it"
+            fix = Fix(Applicability.DISPLAY, advice)
         yield Finding(
             CODE,
             NAME,
@@ -185,6 +191,18 @@ def _without_repeats(calls: Iterable[FileCall]) -> Iterator[FileCall]:
 def _is_state(found: FileCall) -> bool:
     return found.site.name in _STATE or (
         found.site.method == "save_pretrained" and not _is_light(found)
+    )
+
+
+def _holds_a_share(model: Model, found: FileCall) -> bool:
+    """Whether what is written is of each rank's part of the data: one writer would leave out the rest.
+
+    SWivid/F5-TTS 2ae2c9b src/f5_tts/runtime/triton_trtllm/benchmark.py:467: totals of a DistributedSampler's part.
+    """
+    known = model.answer(shares)
+    return any(
+        isinstance(node, ast.expr) and known.of(node).is_share
+        for node in walk(found.site.statement)
     )
 
 

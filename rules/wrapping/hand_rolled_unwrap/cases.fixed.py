@@ -46,7 +46,7 @@ def prepared(model, optimizer, path):
 
 
 def of_a_copy(model):
-    # trl 1.5.0 trl/models/activation_offloading.py:699
+    # trl 1.16.0 trl/models/activation_offloading.py:699
     # the network itself
     # expect: DL205
     network = unwrap(model)
@@ -54,7 +54,7 @@ def of_a_copy(model):
 
 
 class Kept:
-    # speechbrain 1.1.1 speechbrain/core.py:463
+    # speechbrain 1.1.2 speechbrain/core.py:463
     def __init__(self, modules):
         self.modules = modules
         # expect: DL205
