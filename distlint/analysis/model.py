@@ -26,6 +26,7 @@ from distlint.analysis.questions.sections import first_blocks
 from distlint.analysis.traces.divergence import Divergence, divergences_of
 from distlint.analysis.traces.graph import Graphs
 from distlint.knowledge.facts import Knowledge
+from distlint.knowledge.hooks import AFTER_FAILURE
 from distlint.launch.project import LaunchFiles
 
 __all__ = ["CallGroup", "Model", "evidence", "place_of", "related", "source_of", "span_of"]
@@ -59,8 +60,17 @@ class Model(LiveProgram):
         return (
             d
             for d in self._divergences
-            if d.module.source.reported and d.function not in self.alone
+            if d.module.source.reported
+            and d.function not in self.alone
+            and not self._takes_leave(d.function)
         )
+
+    def _takes_leave(self, function: Function) -> bool:
+        """Whether a framework calls a method where a run has failed."""
+        if function.cls is None:
+            return False
+        outside = self.program.mro(function.cls)[1]
+        return any((base, function.name) in AFTER_FAILURE for base in outside)
 
     @cached_property
     def file_calls(self) -> list[FileCall]:

@@ -362,6 +362,12 @@ HOOKS: dict[str, Hooks] = {
 }
 """By qualified base class."""
 
+AFTER_FAILURE: frozenset[tuple[str, str]] = frozenset(
+    {("lightning.pytorch.Callback", name) for name in ("on_keyboard_interrupt", "on_exception")}
+)
+"""Hooks by which a rank takes leave, each with the class that has it: nobody knows which others are still there
+(pytorch-lightning 2.6.6 pytorch_lightning/trainer/call.py:61; `on_keyboard_interrupt` up to 1.9)."""
+
 MAIN_ONLY_METHODS: dict[str, str] = {
     f"{row.name}.{method}": "local_main" for row in HOOKS.values() for method in row.main_only
 } | {"lightning.pytorch.LightningModule.prepare_data": "local_main"}

@@ -45,7 +45,8 @@ _DRAWS: Final = re.compile(
 
 _MODELS_OR_DATA: Final = re.compile(
     r"^\s*class \w+\([^)]*(?:\bModule|(?:Dataset|Sampler)\w*)\b[^)]*\):"
-    r"|^def (?:\w+_)?(?:models?|net|network|backbone|loaders?|dataloaders?|datasets?|module)(?:_\w+)?\(",
+    r"|^def (?:build|create|get|init|make|prepare|setup)_(?:\w+_)?"
+    r"(?:models?|module|net|network|backbone|(?:data)?loaders?|datasets?)(?:_\w+)?\(",
     re.MULTILINE,
 )
 """Models, whose layers a wrapper waits for, what divides data between the ranks, and what makes them."""

@@ -367,6 +367,10 @@ class Look(pl.Callback):
             return
         trainer.strategy.barrier()  # here
 
+    def on_keyboard_interrupt(self, trainer, pl_module):
+        if trainer.global_rank == 0:
+            trainer.save_checkpoint("last.ckpt")  # latent-diffusion a506df5 main.py:255
+
     def on_fit_start(self, trainer, pl_module):
         if trainer.is_global_zero:
             os.makedirs("out", exist_ok=True)

@@ -1,0 +1,148 @@
+"""One rank alone restores the optimizer, and all ranks go on training.
+
+## What it does
+Finds `load_state_dict()` of an optimizer, or a call that leads to it, which rank 0 alone makes, or each node's
+first rank, in a program in which the other ranks step an optimizer of that name too.
+
+## Why it is bad
+DDP sends the weights of rank 0 to all ranks when it wraps the model, and nothing of an optimizer. After a resume
+rank 0 has its moments and its count of steps, and the others begin with none. They make other steps of the same
+gradients, and from the first on each rank trains another model. Nothing fails: the ranks average gradients of models
+that drift apart, and rank 0's is saved.
+
+## Example
+```python
+if dist.get_rank() == 0:
+    optimizer.load_state_dict(torch.load(path)["optimizer"])
+for batch in loader:
+    model(batch).sum().backward()
+    optimizer.step()
+```
+
+## Use instead
+```python
+optimizer.load_state_dict(torch.load(path, map_location="cpu")["optimizer"])
+for batch in loader:
+    model(batch).sum().backward()
+    optimizer.step()
+```
+
+## Fix safety
+Shown only: whether every rank can read the file is for a person to say. Where rank 0 alone can, it sends the state
+with `broadcast_object_list`.
+
+## Known limits
+By the name of the optimizer. Silent in files that send states on (`broadcast…`, `scatter…`) or shard them.
+
+## References
+- torch 2.13.0 torch/nn/parallel/distributed.py: DDP synchronises parameters and buffers of the module
+- imagen-pytorch c166739, imagen_pytorch/trainer.py:396: the constructor loads the newest checkpoint on one rank
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.interpreter.ranks import MAIN, NODE_MAIN
+from distlint.analysis.interpreter.values import Variance
+from distlint.analysis.model import Model, place_of, related
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.nodes import last_name
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.live.summaries import CallGroup
+    from distlint.analysis.program.definitions import Function
+
+CODE = "DL211"
+NAME = "state-loaded-on-one-rank"
+SEVERITY = Severity.WARNING
+STATUS = Status.PREVIEW
+LITERALS = ()
+
+_OPTIMIZER: Final = re.compile(r"^(?:\w*_)?optim(?:izer)?s?(?:_\w+)?$|^opt$")
+_REACH: Final = 20
+"""How many functions are looked into behind a call."""
+_FEW: Final = frozenset({MAIN, NODE_MAIN})
+_SENT_ON: Final = re.compile(
+    r"broadcast|scatter_|FullyShardedDataParallel|fully_shard|ZeroRedundancyOptimizer|deepspeed"
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """The first such call of each function, itself or what it leads to."""
+    done: set[Function] = set()
+    stepped: dict[str, CallSite] = {}
+    for call in model.calls(".step"):
+        if not call.classes <= _FEW:
+            stepped.setdefault(_optimizer(call.site), call.site)
+    calls = list(model.calls()) if stepped else []
+    on_others = {(c.site.function, _loaded(c.site)) for c in calls if not c.classes <= _FEW}
+    for call in calls:
+        function = call.site.function
+        if not _is_on_few(call) or function in done or function in model.alone:
+            continue
+        for load in _loads(model, call.site):
+            name = _loaded(load)
+            sent_on = _SENT_ON.search(load.module.source.text)
+            if name in stepped and (function, name) not in on_others and not sent_on:
+                done.add(function)
+                yield _finding(call, name, load, stepped[name])
+                break
+
+
+def _is_on_few(call: CallGroup) -> bool:
+    """Whether one rank, or one of each node, makes a call in a function that all enter."""
+    return MAIN in call.classes and call.classes <= _FEW and not call.entered_by <= _FEW
+
+
+def _loads(model: Model, site: CallSite) -> Iterator[CallSite]:
+    """The calls that restore an optimizer: the one at hand, else those that it leads to."""
+    if _loaded(site):
+        yield site
+    work = [site.callee] if site.callee is not None else []
+    for function in work:
+        summaries = model.summaries_of(function) if len(work) < _REACH else None
+        for _, summary in summaries.summaries() if summaries is not None else ():
+            for inner in summary.calls:
+                if _loaded(inner):
+                    yield inner
+                if inner.callee is not None and inner.callee not in work:
+                    work.append(inner.callee)
+
+
+def _loaded(site: CallSite) -> str:
+    """The name of the optimizer that a call restores; empty for other calls."""
+    return _optimizer(site) if site.method == "load_state_dict" else ""
+
+
+def _optimizer(site: CallSite) -> str:
+    """The name of the optimizer whose method is called; empty for anything else."""
+    func = site.node.func
+    name = last_name(func.value) if isinstance(func, ast.Attribute) else ""
+    return name if _OPTIMIZER.match(name) else ""
+
+
+def _finding(call: CallGroup, name: str, load: CallSite, step: CallSite) -> Finding:
+    who = "rank 0" if call.classes == {MAIN} else "the first rank of each node"
+    advice = "Load it on every rank"
+    loaded = () if load is call.site else (related(load.module, load.node, "restored here"),)
+    guards = tuple(
+        related(g.module, g.node, "the rank is asked here")
+        for g in call.site.guards
+        if g.value.variance is Variance.RANK_DEPENDENT
+    )
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"only {who} restores `{name}`: the other ranks begin with an empty state, make other steps, and train "
+        f"models that drift apart. {advice}.",
+        place_of(call.site.module, call.site.node),
+        (*guards, *loaded, related(step.module, step.node, "every rank steps here")),
+        Fix(Applicability.DISPLAY, advice),
+    )
