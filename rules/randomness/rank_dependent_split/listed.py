@@ -180,12 +180,17 @@ def _behind(
         found = _unsorted(model, function, value, depth)
         if found is not None:
             return found
+    since = value.lineno if value is not None else 0
     for added in _added(function, name):
+        if not since < added.lineno < node.lineno:
+            continue
         found = _unsorted(model, function, added, depth)
         if found is not None:
             return found
     for loop in own_nodes(function):
         if not isinstance(loop, ast.For) or not _fills(loop, name):
+            continue
+        if not since < (loop.end_lineno or loop.lineno) or loop.lineno > node.lineno:
             continue
         if name not in target_names(loop.target):
             found = _unsorted(model, function, loop.iter, depth)
