@@ -53,7 +53,7 @@ def listed_samples(model: Model, module: Module) -> Iterator[Listed]:
     for cls in module.all_classes:
         if "__getitem__" not in cls.methods and not is_data_set(model, cls):
             continue
-        kept = _indexed(cls)
+        kept = indexed(cls)
         if not kept or not is_data_set(model, cls) or not is_divided(model, module):
             continue
         for method in cls.methods.values():
@@ -68,7 +68,7 @@ def listed_samples(model: Model, module: Module) -> Iterator[Listed]:
                     yield Listed(call, where.module, node, sortable)
 
 
-def _indexed(cls: Class) -> set[str]:
+def indexed(cls: Class) -> set[str]:
     """The attributes of a data set from which its methods take one by an index."""
     return {
         ast.unparse(node.value)
