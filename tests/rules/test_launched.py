@@ -110,3 +110,47 @@ def test_an_engine_is_only_listed_where_nothing_asks_for_zero(
         main(["check", "--no-cache", "--select", "DL106", "--output-format", "json", str(script)])
     found = json.loads(capsys.readouterr().out)["findings"]
     assert [(finding["line"], finding["severity"]) for finding in found] == [(12, severity)]
+
+
+_TOKENS = """\
+import transformers
+from transformers import Trainer, TrainingArguments
+
+
+def add_tokens(model, tokenizer, count):
+    model.resize_token_embeddings(len(tokenizer))
+    weights = model.get_output_embeddings().weight{data}
+    average = weights[:-count].mean(dim=0, keepdim=True)
+    {block}
+        weights[-count:] = average
+
+
+def main(model, tokenizer, arguments: TrainingArguments):
+    add_tokens(model, tokenizer, 4)
+    Trainer(model=model, args=arguments).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("stage", "data", "block", "lines"),
+    [
+        (3, ".data", "if count:", [10]),
+        (2, ".data", "if count:", []),
+        (3, "", "with deepspeed.zero.GatheredParameters(weights, modifier_rank=0):", []),
+    ],
+)
+def test_rows_of_new_tokens_under_zero_3(
+    stage: int,
+    data: str,
+    block: str,
+    lines: list[int],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "train.py").write_text(_TOKENS.format(data=data, block=block), encoding="utf-8")
+    config = {"zero_optimization": {"stage": stage}, "train_micro_batch_size_per_gpu": "auto"}
+    (tmp_path / "zero.json").write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(SystemExit):
+        main(["check", "--no-cache", "--select", "DL210", "--output-format", "json", str(tmp_path)])
+    found = json.loads(capsys.readouterr().out)["findings"]
+    assert [finding["line"] for finding in found] == lines

@@ -144,3 +144,55 @@ def test_split_of_one_process(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     text = text.replace("DistributedDataParallel(model)", "model.cuda()")
     text = text.replace(", sampler=DistributedSampler(train)", "")
     assert lines_of("DL405", tmp_path, text, capsys) == []
+
+
+BY_HAND = """\
+import random
+
+import numpy as np
+import torch
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, Dataset, DistributedSampler
+
+
+class Frames(Dataset):
+    def __init__(self, frames, seed=0):
+        self.frames = list(frames)
+        self.colours = ["red", "blue"]
+        {shuffle}
+
+    def __getitem__(self, index):
+        return self.frames[index], self.colours[0]
+
+
+def train(model, frames, seed):
+    torch.manual_seed(seed)
+    {first}
+    model = DistributedDataParallel(model)
+    data = Frames(frames)
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        model(batch).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("shuffle", "first", "lines"),
+    [
+        ("random.shuffle(self.frames)", "pass", [13]),
+        ("np.random.shuffle(self.frames)", "random.seed(seed)", [13]),
+        ("random.shuffle(self.frames)", "random.seed(seed)", []),
+        ("np.random.shuffle(self.frames)", "np.random.seed(seed)", []),
+        ("random.shuffle(self.frames)", "seed_everything(seed)", []),
+        ("random.Random(seed).shuffle(self.frames)", "pass", []),
+        ("random.shuffle(self.colours)", "pass", []),
+    ],
+)
+def test_shuffled_by_a_generator_that_nothing_seeds(
+    shuffle: str,
+    first: str,
+    lines: list[int],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = BY_HAND.format(shuffle=shuffle, first=first)
+    assert lines_of("DL405", tmp_path, text, capsys) == lines

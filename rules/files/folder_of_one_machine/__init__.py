@@ -1,12 +1,13 @@
-"""Rank 0 alone makes the folder into which every rank writes.
+"""Rank 0 alone makes the folder into which every rank writes, or reads what they have written.
 
 ## What it does
 Reports a folder that rank 0 alone creates, under a test of the global rank, where the other ranks write files of
-their own into it. Calls are followed, and a barrier between the two changes nothing.
+their own into it. Calls are followed, and a barrier between the two changes nothing. Reports also results that each rank
+writes to a file with its number in the name, and that are read in a loop over all ranks.
 
 ## Why it is bad
 Where the machines share no disk the folder is on the first of them only: the ranks of the others fail at their first
-file, after they have worked for it. With one machine, or a shared disk, all is well, so that nobody sees it before
+file, after they have worked for it, or rank 0 finds no results of theirs. With one machine, or a shared disk, all is well, so that nobody sees it before
 the first run on two.
 
 ## Errors you may see
@@ -31,7 +32,8 @@ Shown only: what else stands in the branch of rank 0 may have to stay there.
 
 ## Known limits
 Paths are compared as written, through variables that are assigned once and through arguments. Silent where the first
-rank of each machine makes the folder, and in programs whose processes meet on `localhost`.
+rank of each machine makes the folder, and in programs whose processes meet on `localhost`. Names of results are
+compared as written, in one function.
 
 ## References
 - python 3.11 os: `makedirs`
@@ -40,12 +42,18 @@ rank of each machine makes the folder, and in programs whose processes meet on `
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.questions.machines import on_one_machine
 from distlint.analysis.questions.ordering import Race, folders_of_main
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.rule import Status
+
+from .collected import Collected, collected_files
+
+if TYPE_CHECKING:
+    from distlint.analysis.program.definitions import Module
 
 CODE = "DL310"
 NAME = "folder-of-one-machine"
@@ -56,8 +64,28 @@ LITERALS = ()
 
 def check(model: Model) -> Iterator[Finding]:
     """Each folder of rank 0 that all ranks use."""
-    if not on_one_machine(model):
-        yield from map(_finding, folders_of_main(model))
+    if on_one_machine(model):
+        return
+    yield from map(_finding, folders_of_main(model))
+    for module in model.modules:
+        if "range(" in module.source.text and model.is_distributed(module):
+            for function in module.all_functions:
+                for files in collected_files(function):
+                    yield _collected(module, files)
+
+
+def _collected(module: Module, files: Collected) -> Finding:
+    advice = "Send the results, with `gather_object` or `all_gather_object`"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"each rank has written its results to a file, and the files of all ranks are read here: on machines that share "
+        f"no disk those of the others are missing. {advice}.",
+        place_of(module, files.read),
+        (related(module, files.written, "the file of each rank"),),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _finding(race: Race) -> Finding:

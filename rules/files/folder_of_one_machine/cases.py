@@ -1,5 +1,6 @@
 """Folders that rank 0 makes, and what the ranks write into them."""
 
+import json
 import os
 from pathlib import Path
 
@@ -34,7 +35,66 @@ def parts(args, rows):
     write_part(rows, args.folder)
 
 
+def collected(results, folder, name):
+    path = os.path.join(folder, "%s_rank%d.json" % (name, dist.get_rank()))
+    with open(path, "w") as file:
+        json.dump(results, file)
+    dist.barrier()
+    found = []
+    if dist.get_rank() == 0:
+        for rank in range(dist.get_world_size()):
+            path = os.path.join(folder, "%s_rank%d.json" % (name, rank))
+            found += json.load(open(path))  # expect: DL310
+    return found
+
+
+def gathered_through_files(data, folder, world_size):
+    own_rank = dist.get_rank()
+    torch.save(data, f"{folder}/part_{own_rank}.pt")
+    dist.barrier()
+    return [load_all(folder, world_size), *parts_of(folder, world_size, own_rank)]
+
+
+def parts_of(folder, world_size, own_rank):
+    dist.barrier()
+    torch.save(own_rank, f"{folder}/number_{own_rank}.pt")
+    parts = []
+    for other in range(world_size):
+        parts.append(torch.load(f"{folder}/number_{other}.pt"))  # expect: DL310
+    return parts
+
+
 # Correct
+
+
+def load_all(folder, world_size):
+    """Nothing here says who has written them."""
+    dist.barrier()
+    return [torch.load(f"{folder}/part_{other}.pt") for other in range(world_size)]
+
+
+def sent(results, folder):
+    rank = dist.get_rank()
+    torch.save(results, f"{folder}/part_{rank}.pt")
+    gathered = [None] * dist.get_world_size()
+    dist.all_gather_object(gathered, results)
+    return gathered
+
+
+def shards_of_the_data(folder, world_size):
+    """What is read has other names than what is written."""
+    rank = dist.get_rank()
+    torch.save(rank, f"{folder}/seen_{rank}.pt")
+    rows = []
+    for number in range(world_size):
+        rows += torch.load(f"{folder}/shard_{number}.pt")
+    return rows
+
+
+def own_parts(folder, count):
+    rank = dist.get_rank()
+    torch.save(rank, f"{folder}/{rank}_0.pt")
+    return [torch.load(f"{folder}/{rank}_{number}.pt") for number in range(count)]
 
 
 def made_by_all(args, model):

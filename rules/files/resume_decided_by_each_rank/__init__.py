@@ -47,7 +47,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ranks import MAIN, NODE_MAIN, OTHER
 from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.definitions import last_name
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import own_nodes, target_names
 from distlint.analysis.questions.machines import on_one_machine
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
@@ -72,7 +72,9 @@ _LOAD_METHODS: Final = {"load_state", "load_checkpoint"}
 _SAVES: Final = {"torch.save", "safetensors.torch.save_file"}
 _WRAPS: Final = {"DistributedDataParallel", "FullyShardedDataParallel", "fully_shard", "initialize"}
 _LOADER: Final = re.compile(r"load|resume|restore")
-_PROGRESS: Final = {"epoch", "step", "iteration", "iter", "global_step", "epochs", "steps"}
+_PROGRESS: Final = frozenset(
+    {"epoch", "step", "iteration", "iter", "global_step", "epochs", "steps"}
+)
 _STATES: Final = ("optim", "sched", "scaler", "opt")
 _RANK_0: Final = re.compile(r"(?<!local_)\brank(?:\(\))? == 0|\bis_main")
 
@@ -182,6 +184,10 @@ def _resumes(call: CallGroup) -> bool:
         return True
     if site.callee is not None and any(map(_names_progress, own_nodes(site.callee))):
         return True
+    if isinstance(site.statement, ast.Assign):
+        names = {n for target in site.statement.targets for n in target_names(target)}
+        if any(not _PROGRESS.isdisjoint(name.split("_")) for name in names):
+            return True
     end = _next_load(site)
     return any(
         site.node.lineno <= node.lineno < end and _names_progress(node)

@@ -77,6 +77,14 @@ def with_accelerate(args, model):
     return model
 
 
+def through_a_loader_of_another_package(args, loading, model):
+    model = DistributedDataParallel(model)
+    start_epoch = 0
+    if os.path.exists(args.latest):  # expect: DL309
+        model, start_epoch = loading.load_checkpoint(args.latest, model)
+    return model, start_epoch
+
+
 def by_pathlib(out, model, optimizer):
     model = DistributedDataParallel(model)
     state = Path(out) / "last.pt"

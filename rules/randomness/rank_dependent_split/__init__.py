@@ -2,10 +2,11 @@
 
 ## What it does
 Finds splits and shuffles that all ranks have to make alike, seeded by the rank: the `seed` of a
-`DistributedSampler`, which may not come from the clock either, `random_split` and `train_test_split` with a seed or generator of the rank or after a
-seed of the rank, and `dataset.shuffle(seed=seed + rank)` in front of what gives each rank its part. Also
-`random.shuffle` in the constructor of a data set where nothing is seeded before a `Trainer` is made,
-`train_test_split` and `random_split` without a seed in a program that seeds nothing, and lists made from a set of texts
+`DistributedSampler`, which may not come from the clock either, `random_split` and `train_test_split` with a seed or
+generator of the rank or after a seed of the rank, and `dataset.shuffle(seed=seed + rank)` in front of what gives
+each rank its part. Also `random.shuffle` in the constructor of a data set where nothing is seeded before a
+`Trainer` is made, or where nothing seeds `random` and a DistributedSampler divides the data, `train_test_split` and
+`random_split` without a seed in a program that seeds nothing, and lists made from a set of texts
 (`list(set(prompts))`) that become a data set, or of which each rank takes its part by index, and data sets that
 number their samples in the order in which `glob`, `os.listdir`, `os.walk` and the like list a folder.
 
@@ -58,7 +59,7 @@ from distlint.rule import Status
 from .listed import Listed, listed_samples
 from .repair import repaired
 from .unordered import Unordered, unordered_lists
-from .unseeded import unseeded_shuffles, unseeded_splits
+from .unseeded import shuffles_by_hand, unseeded_shuffles, unseeded_splits
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -95,7 +96,8 @@ def check(model: Model) -> Iterator[Finding]:
                 finding = finding or _method(model, module, call)
                 if finding is not None:
                     yield finding
-        for node, trainer in unseeded_shuffles(model, module):
+        of_trainers = list(unseeded_shuffles(model, module))
+        for node, trainer in of_trainers:
             yield Finding(
                 CODE,
                 NAME,
@@ -106,6 +108,17 @@ def check(model: Model) -> Iterator[Finding]:
                 "`random.Random(seed)`.",
                 place_of(module, node),
                 (related(module, trainer, "seeds the ranks alike, too late for the shuffle"),),
+            )
+        told = {id(node) for node, _ in of_trainers}
+        for node in (n for n in shuffles_by_hand(model, module) if id(n) not in told):
+            yield Finding(
+                CODE,
+                NAME,
+                Severity.WARNING,
+                f"nothing seeds what `{source_of(module, node)}` draws from: every rank has the samples in an order of "
+                "its own, and the sampler gives each its part by index, so that samples are seen twice and others "
+                "never. Shuffle with `random.Random(seed)`.",
+                place_of(module, node),
             )
         for split in unseeded_splits(model, module):
             yield Finding(

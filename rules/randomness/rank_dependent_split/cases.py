@@ -191,6 +191,20 @@ class SortedLater(Dataset):
         return self.paths[index]
 
 
+class SortedInTheEnd(Dataset):
+    """YOLOv6 yolov6/data/datasets.py:317."""
+
+    def __init__(self, folders, endings):
+        paths = []
+        for folder in folders:
+            paths += glob.glob(os.path.join(folder, "**/*"), recursive=True)
+        paths = sorted(p for p in paths if p.split(".")[-1] in endings)
+        self.paths = [os.path.abspath(p) for p in paths]
+
+    def __getitem__(self, index):
+        return self.paths[index]
+
+
 def sorted_tables(folder):
     found = [name for name in os.listdir(folder) if name.endswith(".csv")]
     found.sort()

@@ -53,7 +53,7 @@ def listed_samples(model: Model, module: Module) -> Iterator[Listed]:
     for cls in module.all_classes:
         if "__getitem__" not in cls.methods and not is_data_set(model, cls):
             continue
-        kept = _indexed(cls)
+        kept = indexed(cls)
         if not kept or not is_data_set(model, cls) or not is_divided(model, module):
             continue
         for method in cls.methods.values():
@@ -68,7 +68,7 @@ def listed_samples(model: Model, module: Module) -> Iterator[Listed]:
                     yield Listed(call, where.module, node, sortable)
 
 
-def _indexed(cls: Class) -> set[str]:
+def indexed(cls: Class) -> set[str]:
     """The attributes of a data set from which its methods take one by an index."""
     return {
         ast.unparse(node.value)
@@ -180,12 +180,17 @@ def _behind(
         found = _unsorted(model, function, value, depth)
         if found is not None:
             return found
+    since = value.lineno if value is not None else 0
     for added in _added(function, name):
+        if not since < added.lineno < node.lineno:
+            continue
         found = _unsorted(model, function, added, depth)
         if found is not None:
             return found
     for loop in own_nodes(function):
         if not isinstance(loop, ast.For) or not _fills(loop, name):
+            continue
+        if not since < (loop.end_lineno or loop.lineno) or loop.lineno > node.lineno:
             continue
         if name not in target_names(loop.target):
             found = _unsorted(model, function, loop.iter, depth)

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, last_name
+from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import mentions_rank, own_nodes
 from distlint.knowledge import facts
 from distlint.nodes import walk
 
-from .unordered import is_divided
+from .listed import indexed
+from .unordered import is_data_set, is_divided
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
@@ -31,6 +33,7 @@ _RANDOM_SPLIT: Final = "torch.utils.data.random_split"
 _SPLIT_SEEDS: Final = frozenset(
     {"seed", "random_state", "generator", "generators", "shuffle", None}
 )
+_SAMPLER: Final = "DistributedSampler"
 _WORDS: Final = ("seed", "determin")
 
 
@@ -57,6 +60,45 @@ def unseeded_shuffles(model: Model, module: Module) -> Iterator[tuple[ast.Call, 
     ]
     if trainers and not any(_seeds(m) for m in model.program.modules.values()):
         yield from ((node, trainers[0]) for node in shuffles)
+
+
+def shuffles_by_hand(model: Model, module: Module) -> Iterator[ast.Call]:
+    """The shuffles of data sets that samplers made by hand divide, where nothing seeds their generator.
+
+    `torch.manual_seed(seed)` seeds neither `random` nor NumPy (Latte b27c24a datasets/ffs_image_datasets.py:154).
+    """
+    if "shuffle" not in module.source.text or not _has_samplers(model, module):
+        return
+    modules = list(model.program.modules.values())
+    for cls in module.all_classes:
+        if is_data_set(model, cls):
+            kept = indexed(cls)
+            for node in _shuffles(model, cls):
+                if not node.args or ast.unparse(node.args[0]) not in kept:
+                    continue
+                stream = "numpy" if "numpy" in str(model.resolve(module, node.func)) else "random"
+                if not any(_seeds_stream(model, each, stream) for each in modules):
+                    yield node
+
+
+def _has_samplers(model: Model, module: Module) -> bool:
+    """Whether the files around a file divide data by index."""
+    return any(_SAMPLER in each.source.text for each in linked(model.program, module))
+
+
+def _seeds_stream(model: Model, module: Module, stream: str) -> bool:
+    """Whether anything in a file may seed `random` or NumPy, by the name of what it calls."""
+    for node in walk(module.source.tree):
+        if isinstance(node, ast.Call) and any(w in last_name(node.func).lower() for w in _WORDS):
+            meaning = model.resolve(module, node.func)
+            owner = meaning.partition(".")[0] if isinstance(meaning, str) else ""
+            # Generators of their own are methods of an unknown object: `generator.manual_seed(0)`.
+            if owner in ("random", "numpy"):
+                if owner == stream:
+                    return True
+            elif owner != "torch" and last_name(node.func) != "manual_seed":
+                return True
+    return False
 
 
 def unseeded_splits(model: Model, module: Module) -> Iterator[ast.Call]:

@@ -1,13 +1,16 @@
-"""What is written into gathered ZeRO-3 parameters is lost: nobody is named to hand it out.
+"""What is written into ZeRO-3 parameters is lost: they are in pieces, or nobody is named to hand it out.
 
 ## What it does
 Finds writes to the parameters of a `with deepspeed.zero.GatheredParameters(…)` that has no `modifier_rank`.
+Finds also rows of embeddings that are written with no such block (`model.get_input_embeddings().weight.data[-n:] =
+average`, for new tokens), where a configuration beside the code trains with ZeRO-3.
 
 ## Why it is bad
 Inside the block each rank has whole parameters. When it ends, each goes back to the piece that it kept from
 before, and what was written is gone, without an error: an average of weights stays what it was at the start, new
 layers keep their first values. With `modifier_rank` the values of that rank are handed out first. Newer versions
-of DeepSpeed raise where their sanity checks are on.
+of DeepSpeed raise where their sanity checks are on. Outside of a block the tensor is empty on every rank, and so is
+each slice of it: the rows of the new tokens keep the random numbers that they began with.
 
 ## Errors you may see
 - `Detected in-place modification of ZeRO-3 parameters inside GatheredParameters with modifier_rank=None.`
@@ -44,21 +47,28 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, span_of
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.edits import Replace
-from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.nodes import last_name, walk
 from distlint.repairs.arguments import with_keyword
 from distlint.rule import Status
+
+from .partitioned import written_pieces
+
+if TYPE_CHECKING:
+    from distlint.analysis.program.definitions import Module
+    from distlint.launch.project import Configuration
 
 CODE = "DL210"
 NAME = "write-to-gathered-parameters"
 SEVERITY = Severity.ERROR
 STATUS = Status.PREVIEW
-LITERALS = ()
+LITERALS = (b"get_output_embeddings().weight",)
 
 _GATHERS = "deepspeed.zero.GatheredParameters"
 _FIRST_VALUES = "torch.nn.init."
@@ -67,8 +77,10 @@ _NO_WRITES = frozenset({"requires_grad_", "share_memory_", "retain_grad_", "deta
 
 
 def check(model: Model) -> Iterator[Finding]:
-    """Each block whose writes are lost."""
+    """Each block whose writes are lost, and each write without a block."""
     for module in model.modules:
+        for write, config in written_pieces(model, module):
+            yield _in_pieces(module, write, config)
         if "GatheredParameters" not in module.source.text:
             continue
         for function in module.all_functions:
@@ -80,6 +92,20 @@ def check(model: Model) -> Iterator[Finding]:
                             written = _written(model, function, node, call)
                             if written is not None:
                                 yield _finding(function, call, written)
+
+
+def _in_pieces(module: Module, write: ast.AST, config: Configuration) -> Finding:
+    advice = "Write under `deepspeed.zero.GatheredParameters(weight, modifier_rank=0)`"
+    return Finding(
+        CODE,
+        NAME,
+        Severity.WARNING,
+        f"with the ZeRO-3 of {config.path} each rank keeps a piece of the embeddings, whose tensor is empty: nothing is "
+        f"written here, and nothing says so. {advice}.",
+        place_of(module, write),
+        (Related(config.place(("zero_optimization", "stage")), "shards the parameters"),),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _keeps_nothing(model: Model, function: Function, call: ast.Call) -> bool:

@@ -1,0 +1,93 @@
+"""Results that every rank writes to a file of its own, and one reads for all."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.syntax import own_nodes
+from distlint.nodes import walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.program.definitions import Function
+
+_WORLD: Final = re.compile(r"world_size|num_(?:processes|tasks|gpus|replicas|ranks)|n_?gpus?\b")
+_RANK: Final = re.compile(r"(?:^|_)rank(?:_|$)|process_index")
+_READS: Final = frozenset({"open", "load", "read_json", "read_csv", "read_parquet", "read_text"})
+_PLACE: Final = "number of a rank"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Collected:
+    """Where the name of a rank's own file is made, and where the files of all ranks are read."""
+
+    written: ast.expr
+    read: ast.Call
+
+
+def collected_files(function: Function) -> Iterator[Collected]:
+    """The loops over all ranks of a function that read what each has written under its number."""
+    nodes = own_nodes(function)
+    for loop in nodes:
+        if not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Name):
+            continue
+        if last_name(loop.iter) != "range" or not _WORLD.search(ast.unparse(loop.iter)):
+            continue
+        inside = [node for statement in loop.body for node in walk(statement)]
+        reads = [n for n in inside if isinstance(n, ast.Call) and last_name(n.func) in _READS]
+        names = {
+            _shape(node, {loop.target.id})
+            for node in inside
+            if _is_text(node) and _mentions(node, loop.target.id)
+        }
+        for node in nodes:
+            if (
+                reads
+                and isinstance(node, ast.expr)
+                and _is_text(node)
+                and node.lineno < loop.lineno
+            ):
+                ranks = _ranks_in(node)
+                if ranks and _shape(node, ranks) in names:
+                    yield Collected(node, reads[0])
+                    break
+
+
+def _is_text(node: ast.AST) -> bool:
+    """Whether an expression puts values into a text."""
+    match node:
+        case ast.JoinedStr():
+            return True
+        case ast.BinOp(op=ast.Mod(), left=ast.Constant(value=str())):
+            return True
+        case ast.Call(func=ast.Attribute(attr="format", value=ast.Constant(value=str()))):
+            return True
+    return False
+
+
+def _mentions(node: ast.AST, name: str) -> bool:
+    return any(isinstance(part, ast.Name) and part.id == name for part in walk(node))
+
+
+def _ranks_in(node: ast.AST) -> set[str]:
+    """The parts of an expression that are the number of this rank, as written."""
+    found: set[str] = set()
+    for part in walk(node):
+        match part:
+            case ast.Call(func=func, args=[]) if _RANK.search(last_name(func)):
+                found.add(ast.unparse(part))
+            case ast.Name(id=name) | ast.Attribute(attr=name) if _RANK.search(name):
+                found.add(ast.unparse(part))
+    return found
+
+
+def _shape(node: ast.AST, numbers: set[str]) -> str:
+    """An expression as written, with one word in the place of the number of a rank."""
+    text = ast.unparse(node)
+    for number in sorted(numbers, key=len, reverse=True):
+        text = re.sub(rf"(?<![\w.]){re.escape(number)}(?![\w(])", _PLACE, text)
+    return text
