@@ -34,8 +34,12 @@ _TOUCHES_FILES: Final = re.compile(
 
 _DRAWS: Final = re.compile(
     r"\btorch\.(?:rand|randn|randint|rand_like|randn_like|bernoulli|normal)\("
+    r"|\b(?:np|numpy)\.random\.(?:rand|random|uniform)\(|\brandom\.(?:random|shuffle)\("
 )
-"""Calls that draw from torch's global stream, as models and losses do."""
+"""Calls that draw from a global stream, as models, losses and data sets do."""
+
+_STARTS_CUDA: Final = re.compile(r"^\w.*(?:\bcuda\.is_available\(|\.cuda\()", re.MULTILINE)
+"""Lines at the top of a file that start CUDA while it is imported."""
 
 _CLASS: Final = re.compile(r"^class (\w+)\(([^)]*)\)", re.MULTILINE)
 """A class and its bases."""
@@ -152,9 +156,9 @@ def downloads(entry: Entry) -> bool:
 
 
 def touches_files_or_draws(entry: Entry) -> bool:
-    """Whether a file may fetch, write or remove others, or draws random numbers."""
+    """Whether a file may fetch, write or remove others, draws random numbers, or starts CUDA on import."""
     text = entry.read()
-    return any(words.search(text) for words in (_TOUCHES_FILES, _DRAWS))
+    return any(words.search(text) for words in (_TOUCHES_FILES, _DRAWS, _STARTS_CUDA))
 
 
 def imports_of(entry: Entry) -> list[Any]:

@@ -68,7 +68,9 @@ SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
 LITERALS = ()
 
-_CHECKPOINT = re.compile(r"ckpt|checkpoint|model|state|weight|optim|resume|\.pth|\.pt\b", re.I)
+_CHECKPOINT = re.compile(
+    r"ckpt|checkpoint|snapshot|model|state|weight|optim|resume|\.pth|\.pt\b", re.I
+)
 _ON_CPU = re.compile(r"scaler|rng|random|args|config|dataset|cache|token|index|metric", re.I)
 
 

@@ -92,16 +92,16 @@ def check(model: Model) -> Iterator[Finding]:
                 finding = finding or _method(model, module, call)
                 if finding is not None:
                     yield finding
-        for node, trainer in unseeded_shuffles(model, module):
+        for where, node, trainer in unseeded_shuffles(model, module):
             yield Finding(
                 CODE,
                 NAME,
                 Severity.WARNING,
-                f"nothing is seeded before `{source_of(module, node)}`: every rank has the samples in an "
+                f"nothing is seeded before `{source_of(where, node)}`: every rank has the samples in an "
                 "order of its own, and the trainer gives each its part by index, so that samples are seen "
                 "twice and others never. Seed before the data set is made, or shuffle with "
                 "`random.Random(seed)`.",
-                place_of(module, node),
+                place_of(where, node),
                 (related(module, trainer, "seeds the ranks alike, too late for the shuffle"),),
             )
         for call in unseeded_splits(model, module):
