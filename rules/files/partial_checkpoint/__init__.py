@@ -49,6 +49,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import place_of, related, span_of
+from distlint.analysis.program.syntax import assignments
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
@@ -68,7 +69,7 @@ SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
 LITERALS = ()
 
-_PREFIX = {"ddp": "module.", "compile": "_orig_mod."}
+_PREFIX = {"ddp": "module.", "dp": "module.", "compile": "_orig_mod."}
 _STRIPPED = ('"module."', "'module.'", "_orig_mod", "consume_prefix_in_state_dict_if_present")
 
 
@@ -114,8 +115,17 @@ def _saved_states(model: Model) -> set[int]:
     for call in model.calls():
         if call.site.row(Effect.WRITE, Effect.GUARDED_WRITE) is not None:
             for argument in call.site.node.args[:2]:
-                found.update(id(node) for node in walk(argument) if isinstance(node, ast.Call))
+                for part in (argument, *_dict_of(call, argument)):
+                    found.update(id(node) for node in walk(part) if isinstance(node, ast.Call))
     return found
+
+
+def _dict_of(call: CallGroup, argument: ast.expr) -> list[ast.expr]:
+    """The dict that a variable holds which is written."""
+    if not isinstance(argument, ast.Name):
+        return []
+    values = assignments(call.site.function).get(argument.id, [])
+    return [v for v in values if isinstance(v, ast.Dict)] if len(values) == 1 else []
 
 
 def _symmetric(model: Model, module: Module) -> bool:
