@@ -41,6 +41,9 @@ _DRAWS: Final = re.compile(
 _STARTS_CUDA: Final = re.compile(r"^\w.*(?:\bcuda\.is_available\(|\.cuda\()", re.MULTILINE)
 """Lines at the top of a file that start CUDA while it is imported."""
 
+_TRACKS: Final = re.compile(r"\bwandb\.init\(|\bmlflow\.start_run\(|\bSummaryWriter\(")
+"""Calls that open a run of an experiment tracker."""
+
 _CLASS: Final = re.compile(r"^class (\w+)\(([^)]*)\)", re.MULTILINE)
 """A class and its bases."""
 
@@ -156,9 +159,9 @@ def downloads(entry: Entry) -> bool:
 
 
 def touches_files_or_draws(entry: Entry) -> bool:
-    """Whether a file may fetch, write or remove others, draws random numbers, or starts CUDA on import."""
+    """Whether a file may fetch, write or remove others, draws random numbers, starts CUDA on import or opens a tracker."""
     text = entry.read()
-    return any(words.search(text) for words in (_TOUCHES_FILES, _DRAWS, _STARTS_CUDA))
+    return any(words.search(text) for words in (_TOUCHES_FILES, _DRAWS, _STARTS_CUDA, _TRACKS))
 
 
 def imports_of(entry: Entry) -> list[Any]:

@@ -2,7 +2,9 @@
 
 ## What it does
 Reports `state_dict()` of a model sharded with FSDP2 that rank 0 alone calls, and a saved `state_dict()`
-of a model that is still wrapped in DDP or in `torch.compile`'s module.
+of a model that is still wrapped in DDP, DataParallel or `torch.compile`'s module. Also a Trainer's own `_save`
+that takes `self.model.state_dict()` in place of the gathered state it is given, where the project speaks of
+ZeRO-3 or FSDP.
 
 ## Why it is bad
 Under FSDP2 each rank holds its part as DTensors and `state_dict()` gathers nothing: what rank 0 saves is
@@ -13,6 +15,7 @@ with `strict=False` it loads nothing at all, without an error.
 ## Errors you may see
 - `Missing key(s) in state_dict`
 - `Unexpected key(s) in state_dict`
+- `torch.Size([0])`
 
 ## Example
 ```python
@@ -57,11 +60,13 @@ from distlint.nodes import walk
 from distlint.repairs import guarding
 from distlint.rule import Status
 
+from .trainers import dropped_states
+
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.interpreter.values import Wrap
     from distlint.analysis.model import CallGroup, Model
-    from distlint.analysis.program.definitions import Module
+    from distlint.analysis.program.definitions import Function, Module
 
 CODE = "DL307"
 NAME = "partial-checkpoint"
@@ -93,6 +98,22 @@ def check(model: Model) -> Iterator[Finding]:
             and not _symmetric(model, site.module)
         ):
             yield _prefixed(call, wraps[-1])
+    for method, node in dropped_states(model):
+        yield _dropped(method, node)
+
+
+def _dropped(method: Function, node: ast.Call) -> Finding:
+    advice = "Save the `state_dict` that `_save` is given"
+    return Finding(
+        CODE,
+        NAME,
+        Severity.ERROR,
+        f"under ZeRO-3 and FSDP `{ast.unparse(node)}` is rank 0's own part, with empty tensors in place of the "
+        f"rest: the Trainer has gathered the whole state, and gives it to `_save`. {advice}.",
+        place_of(method.module, node),
+        (),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _taken_off(site: CallSite) -> bool:

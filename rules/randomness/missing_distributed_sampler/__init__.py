@@ -249,7 +249,8 @@ def _loop(function: Function, loader: ast.Call) -> ast.For | ast.While | None:
         if isinstance(node, ast.Call) and any(
             isinstance(a, ast.Name) and a.id == name
             for a in (*node.args, *(k.value for k in node.keywords))
-            if ast.unparse(node.func) not in ("enumerate", "len", "tqdm", "tqdm.tqdm", "iter", "next")
+            if ast.unparse(node.func)
+            not in ("enumerate", "len", "tqdm", "tqdm.tqdm", "iter", "next")
         ):
             return None
     for node in own_nodes(function):

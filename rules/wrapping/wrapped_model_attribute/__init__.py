@@ -75,6 +75,8 @@ from distlint.nodes import walk
 from distlint.repairs.unwrapping import read_from_model
 from distlint.rule import Status
 
+from .pipelines import handed_to_pipelines
+
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import AttributeSite, CallSite
     from distlint.analysis.interpreter.ranks import RankClass
@@ -116,6 +118,25 @@ def check(model: Model) -> Iterator[Finding]:
         yield _finding(model, site, layer, ranks, SEVERITY if meets else Severity.WARNING)
     for site in lost_writes(model):
         yield _lost(site)
+    for call, name, wrap_ in handed_to_pipelines(model):
+        yield _refused(call, name, wrap_)
+
+
+def _refused(call: CallSite, name: str, wrap: Wrap) -> Finding:
+    node = call.argument_node(None, name)
+    assert node is not None
+    text = source_of(call.module, node)
+    advice = f"Hand over `unwrap({text})`"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"on several processes `{text}` is the wrapper, and the pipeline takes models of its own classes only: it "
+        f"raises ValueError. {advice}.",
+        place_of(call.module, node),
+        (related(wrap.module, wrap.node, "wrapped here"),),
+        Fix(Applicability.SAFE, advice, (Replace(span_of(node), f"$unwrap({text})"),)),
+    )
 
 
 def _lost(site: AttributeSite) -> Finding:

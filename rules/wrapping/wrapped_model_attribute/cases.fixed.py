@@ -6,6 +6,7 @@ import deepspeed
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
+from diffusers import StableDiffusionPipeline
 from distlint.runtime import unwrap
 from torch import nn
 from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
@@ -288,6 +289,11 @@ def handed_to_an_object(net, loader):
     runner = LongRunner(DDP(net), loader, epochs=3)
     runner.fit()
     return runner.card()
+
+
+def into_a_pipeline(unet, optimizer, accelerator, path):
+    unet, optimizer = accelerator.prepare(unet, optimizer)
+    return StableDiffusionPipeline.from_pretrained(path, unet=accelerator.unwrap_model(unet))  # expect: DL201
 
 
 # Correct
@@ -617,3 +623,8 @@ def of_nobody(name, local_rank, path):
 def of_the_accelerator(net, path):
     net = DDP(net)
     net.load_state(path)
+
+
+def into_a_pipeline_unwrapped(unet, optimizer, accelerator, path):
+    unet, optimizer = accelerator.prepare(unet, optimizer)
+    return StableDiffusionPipeline.from_pretrained(path, unet=accelerator.unwrap_model(unet))

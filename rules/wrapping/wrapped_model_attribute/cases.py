@@ -6,6 +6,7 @@ import deepspeed
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
+from diffusers import StableDiffusionPipeline
 from torch import nn
 from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
 from torch.nn.parallel import DistributedDataParallel as DDP
@@ -287,6 +288,11 @@ def handed_to_an_object(net, loader):
     runner = LongRunner(DDP(net), loader, epochs=3)
     runner.fit()
     return runner.card()
+
+
+def into_a_pipeline(unet, optimizer, accelerator, path):
+    unet, optimizer = accelerator.prepare(unet, optimizer)
+    return StableDiffusionPipeline.from_pretrained(path, unet=unet)  # expect: DL201
 
 
 # Correct
@@ -616,3 +622,8 @@ def of_nobody(name, local_rank, path):
 def of_the_accelerator(net, path):
     net = DDP(net)
     net.load_state(path)
+
+
+def into_a_pipeline_unwrapped(unet, optimizer, accelerator, path):
+    unet, optimizer = accelerator.prepare(unet, optimizer)
+    return StableDiffusionPipeline.from_pretrained(path, unet=accelerator.unwrap_model(unet))
