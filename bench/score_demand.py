@@ -38,7 +38,8 @@ def rows() -> list[Row]:
 
 def folder(row: Row) -> Path:
     """Where the scripts of a report are."""
-    return HERE / "reports" / row["report"].replace("/", "+").replace("#", "-")
+    name: str = row["report"]
+    return HERE / "reports" / name.replace("/", "+").replace("#", "-")
 
 
 def findings(project: Path, *options: str) -> list[dict[str, Any]]:

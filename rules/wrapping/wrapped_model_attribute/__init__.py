@@ -118,8 +118,8 @@ def check(model: Model) -> Iterator[Finding]:
         yield _finding(model, site, layer, ranks, SEVERITY if meets else Severity.WARNING)
     for site in lost_writes(model):
         yield _lost(site)
-    for call, name, wrap_ in handed_to_pipelines(model):
-        yield _refused(call, name, wrap_)
+    for loads, name, layers in handed_to_pipelines(model):
+        yield _refused(loads, name, layers)
 
 
 def _refused(call: CallSite, name: str, wrap: Wrap) -> Finding:
