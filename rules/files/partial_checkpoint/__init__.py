@@ -3,8 +3,8 @@
 ## What it does
 Reports `state_dict()` of a model sharded with FSDP2 that rank 0 alone calls, and a saved `state_dict()`
 of a model that is still wrapped in DDP, DataParallel or `torch.compile`'s module. Also a Trainer's own `_save`
-that takes `self.model.state_dict()` in place of the gathered state it is given, where the project speaks of
-ZeRO-3 or FSDP.
+that takes `self.model.state_dict()` in place of the gathered state it is given, where the project has a JSON of
+DeepSpeed for stage 3.
 
 ## Why it is bad
 Under FSDP2 each rank holds its part as DTensors and `state_dict()` gathers nothing: what rank 0 saves is
@@ -107,8 +107,8 @@ def _dropped(method: Function, node: ast.Call) -> Finding:
     return Finding(
         CODE,
         NAME,
-        Severity.ERROR,
-        f"under ZeRO-3 and FSDP `{ast.unparse(node)}` is rank 0's own part, with empty tensors in place of the "
+        SEVERITY,
+        f"under ZeRO-3 `{ast.unparse(node)}` is rank 0's own part, with empty tensors in place of the "
         f"rest: the Trainer has gathered the whole state, and gives it to `_save`. {advice}.",
         place_of(method.module, node),
         (),

@@ -5,7 +5,6 @@ import torch
 import torch.distributed as dist
 from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
-from transformers import Trainer
 
 from distlint.runtime import save, unwrap
 
@@ -38,14 +37,6 @@ def keys_in_a_dict(net, path, epoch):
     state = {"model": model.state_dict(), "epoch": epoch}  # expect: DL307
     if dist.get_rank() == 0:
         torch.save(state, path)
-
-
-class DropsTheState(Trainer):
-    def _save(self, output_dir=None, state_dict=None):
-        """Under ZeRO-3 too."""
-        weights = self.model.state_dict()  # expect: DL307
-        self.model.encoder.save_pretrained(output_dir, state_dict=weights)
-
 
 
 # --- right ----------------------------------------------------------------------------------------
@@ -85,13 +76,6 @@ def under_either_engine(net, option, path):
         net, _, _, _ = deepspeed.initialize(model=net)
     if option == "ddp":
         torch.save(net.module.state_dict(), path)
-
-
-class KeepsTheState(Trainer):
-    def _save(self, output_dir=None, state_dict=None):
-        if state_dict is None:
-            state_dict = self.model.state_dict()
-        self.model.encoder.save_pretrained(output_dir, state_dict=state_dict)
 
 
 def dict_of_the_inner(net, path, epoch):

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import ast
+import posixpath
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.syntax import own_nodes
-from distlint.analysis.questions.sharding import shown
 from distlint.knowledge import facts
 from distlint.launch.deepspeed import stage_of
 from distlint.launch.project import Format
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
-    from distlint.analysis.program.definitions import Function
+    from distlint.analysis.program.definitions import Function, Module
 
 _TRAINER: Final = "transformers.Trainer"
 _GIVEN: Final = "state_dict"
@@ -26,13 +26,12 @@ def dropped_states(model: Model) -> Iterator[tuple[Function, ast.Call]]:
     transformers 5.23.0 trainer.py, `save_model`: under ZeRO-3 and FSDP the state is gathered on all ranks, and
     given to `_save`, which one rank runs.
     """
-    if not _may_be_sharded(model):
-        return
     for module in model.modules:
         for cls in module.all_classes if "_save" in module.source.text else ():
             method = cls.methods.get("_save")
             if (
                 method is not None
+                and _may_be_sharded(model, module)
                 and _GIVEN in method.parameters
                 and _TRAINER in set(facts.with_bases(model.program.mro(cls)[1]))
                 and not any(_asks(node) for node in own_nodes(method))
@@ -50,7 +49,14 @@ def _asks(node: ast.AST) -> bool:
     return isinstance(node, ast.Compare) and ast.unparse(node.left) == _GIVEN
 
 
-def _may_be_sharded(model: Model) -> bool:
-    return shown(model) or any(
-        stage_of(file.values) == 3 for file in model.launch.of(Format.DEEPSPEED)
+def _may_be_sharded(model: Model, module: Module) -> bool:
+    """Whether a configuration around a file asks for ZeRO-3; under stages below each rank has the whole state.
+
+    FlagEmbedding's research folders have each their own.
+    """
+    around = posixpath.dirname(posixpath.dirname(module.path))
+    return any(
+        stage_of(file.values) == 3
+        and (file.path.startswith(f"{around}/") or "/" not in file.path or not around)
+        for file in model.launch.of(Format.DEEPSPEED)
     )
