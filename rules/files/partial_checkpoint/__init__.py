@@ -36,7 +36,7 @@ Unsafe: the keys in the file change, and what loads it may count on the old ones
 repair is shown, since the guard around it has to go.
 
 ## Known limits
-Silent in files that take the prefix off again, or that load a state into a model that is still wrapped.
+Silent in programs that take the prefix off again, or that load a state into a model that is still wrapped.
 
 ## References
 - torch 2.13.0 torch/nn/parallel/distributed.py: the model is the submodule `module`
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.interpreter.values import Wrap
     from distlint.analysis.model import CallGroup, Model
-    from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.program.definitions import Function
 
 CODE = "DL307"
 NAME = "partial-checkpoint"
@@ -80,7 +80,7 @@ _STRIPPED = ('"module."', "'module.'", "_orig_mod", "consume_prefix_in_state_dic
 
 def check(model: Model) -> Iterator[Finding]:
     """States of wrapped models that are saved."""
-    saved = _saved_states(model)
+    saved, symmetric = _saved_states(model), _symmetric(model)
     for call in model.calls():
         site = call.site
         if site.method != "state_dict" or site.receiver is None or site.node.args:
@@ -95,7 +95,7 @@ def check(model: Model) -> Iterator[Finding]:
             wraps[-1].kind in _PREFIX
             and not _taken_off(site)
             and id(site.node) in saved
-            and not _symmetric(model, site.module)
+            and not symmetric
         ):
             yield _prefixed(call, wraps[-1])
     for method, node in dropped_states(model):
@@ -149,15 +149,19 @@ def _dict_of(call: CallGroup, argument: ast.expr) -> list[ast.expr]:
     return [v for v in values if isinstance(v, ast.Dict)] if len(values) == 1 else []
 
 
-def _symmetric(model: Model, module: Module) -> bool:
-    """Whether the file loads a state into a wrapped model, or knows of the prefix."""
-    if any(word in module.source.text for word in _STRIPPED):
+def _symmetric(model: Model) -> bool:
+    """Whether the program loads a state into a wrapped model, or knows of the prefix.
+
+    jepa 51c59d5 app/vjepa/train.py:332: utils.py loads it into the same wrapper, and evals/ take the prefix off.
+    """
+    texts = (module.source.text for module in model.program.modules.values())
+    if any(word in text for text in texts for word in _STRIPPED):
         return True
     return any(
         call.site.method == "load_state_dict"
         and call.site.receiver is not None
         and call.site.receiver.wraps
-        for call in model.calls(module=module)
+        for call in model.calls(".load_state_dict")
     )
 
 
