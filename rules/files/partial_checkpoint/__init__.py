@@ -60,6 +60,7 @@ from distlint.nodes import walk
 from distlint.repairs import guarding
 from distlint.rule import Status
 
+from .loading import loads_into_wrapped
 from .trainers import dropped_states
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def _symmetric(model: Model) -> bool:
         and call.site.receiver is not None
         and call.site.receiver.wraps
         for call in model.calls(".load_state_dict")
-    )
+    ) or loads_into_wrapped(model)
 
 
 def _partial(call: CallGroup, wraps: tuple[Wrap, ...]) -> Finding:
