@@ -54,6 +54,29 @@ ERRORS: tuple[KnownError, ...] = (
         "torch 2.13.0 distributed/fsdp/_flat_param.py",
     ),
     KnownError(
+        "ncclSystemError",
+        "A call of NCCL to the system failed: it reaches no other machine, opens too many files, or gets no shared "
+        "memory. No rank is wrong by its code.",
+        "Run `distlint doctor`, on two machines with its job check, and the job with NCCL_DEBUG=INFO; "
+        "NCCL_SOCKET_IFNAME names the network card.",
+        "NCCL user guide, Troubleshooting",
+    ),
+    KnownError(
+        "FlatParameter requires uniform",
+        "FSDP of version 1 puts the parameters of a unit into one tensor, and some of them are frozen, as under "
+        "LoRA: older releases of torch say so in these words.",
+        "Set use_orig_params (`fsdp_use_orig_params: true` in accelerate's configuration), or take FSDP2.",
+        "llm-foundry issue 414",
+    ),
+    KnownError(
+        "has been modified by an inplace operation",
+        "Where one process has no such error, DDP has copied rank 0's buffers, as those of BatchNorm, into the "
+        "model between two forwards of one backward. torch 2.13 no longer counts that as a change.",
+        "Send the loss of the first forward backward before the second, run both in one forward, or give DDP "
+        "broadcast_buffers=False. `torch.autograd.set_detect_anomaly(True)` names other causes.",
+        "pytorch issues 22095 and 175024, pull request 175851",
+    ),
+    KnownError(
         "ChildFailedError",
         "The launcher says that a rank ended with an error. Which one and why stands above, in the first "
         "traceback of that rank.",

@@ -43,6 +43,10 @@ class Launch:
     complete: bool
     before: tuple[Word, ...] = ()
     """The words before the launcher: `srun --ntasks-per-node 8`."""
+    background: bool = False
+    repeated: bool = False
+    options_known: bool = True
+    """Whether every word in front of the script is known: all options of the launcher are seen."""
 
     def number(self, *names: str) -> tuple[int, Option] | None:
         """The whole number that one of the options `names` gives, where it is sure."""
@@ -138,6 +142,7 @@ def _launch(command: Command, index: int, row: Row, length: int) -> Launch:
     script = words[at] if at < len(words) else None
     if "module" in options or "m" in options:
         script = None
+    options_known = complete
     arguments: dict[str, Option] = {}
     at += 1
     while at < len(words):
@@ -159,6 +164,9 @@ def _launch(command: Command, index: int, row: Row, length: int) -> Launch:
         command.environment,
         complete,
         words[:index],
+        command.background,
+        command.repeated,
+        options_known,
     )
 
 

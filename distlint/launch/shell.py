@@ -41,6 +41,10 @@ class Command:
     words: tuple[Word, ...]
     environment: dict[str, Word] = field(default_factory=dict)
     line: int = 0
+    background: bool = False
+    """Whether the script goes on while it runs: `command &`."""
+    repeated: bool = False
+    """Whether it stands in a loop."""
 
 
 @cache
@@ -148,7 +152,9 @@ class _Script:
             elif "redirect" not in child.type:
                 words += self._expanded(child)
         self._words += len(words)
-        self.commands.append(Command(tuple(words), environment, node.start_point[0] + self._first))
+        line = node.start_point[0] + self._first
+        background, repeated = _in_background(node), _in_loop(node)
+        self.commands.append(Command(tuple(words), environment, line, background, repeated))
 
     def _expanded(self, node: Node) -> list[Word]:
         """The words that one written word becomes: `$ARGS` without quotes may be several."""
@@ -231,6 +237,22 @@ class _Script:
     def _place(self, node: Node) -> Place:
         (line, column), (end_line, end_column) = node.start_point, node.end_point
         return Place(self._path, line + self._first, column, end_line + self._first, end_column)
+
+
+def _in_background(node: Node) -> bool:
+    """Whether a command, or the pipeline that it is in, ends in `&`."""
+    while node.parent is not None and node.parent.type in ("redirected_statement", "pipeline"):
+        node = node.parent
+    return node.next_sibling is not None and node.next_sibling.type == "&"
+
+
+def _in_loop(node: Node) -> bool:
+    above = node.parent
+    while above is not None:
+        if above.type in ("for_statement", "while_statement", "c_style_for_statement"):
+            return True
+        above = above.parent
+    return False
 
 
 def _joined(words: list[Word], place: Place) -> Word:

@@ -40,8 +40,15 @@ _TOUCHES_FILES: Final = re.compile(
 
 _DRAWS: Final = re.compile(
     r"\btorch\.(?:rand|randn|randint|rand_like|randn_like|bernoulli|normal)\("
+    r"|\b(?:np|numpy)\.random\.(?:rand|random|uniform)\(|\brandom\.(?:random|shuffle)\("
 )
-"""Calls that draw from torch's global stream, as models and losses do."""
+"""Calls that draw from a global stream, as models, losses and data sets do."""
+
+_STARTS_CUDA: Final = re.compile(r"^\w.*(?:\bcuda\.is_available\(|\.cuda\()", re.MULTILINE)
+"""Lines at the top of a file that start CUDA while it is imported."""
+
+_TRACKS: Final = re.compile(r"\bwandb\.init\(|\bmlflow\.start_run\(|\bSummaryWriter\(")
+"""Calls that open a run of an experiment tracker."""
 
 _MODELS_OR_DATA: Final = re.compile(
     r"^\s*class \w+\([^)]*(?:\bModule|(?:Dataset|Sampler)\w*)\b[^)]*\):"
@@ -194,11 +201,15 @@ def downloads(entry: Entry) -> bool:
 
 
 def serves_training(entry: Entry) -> bool:
-    """Whether a file may fetch, write or remove others, draws random numbers, or defines models or data sets."""
+    """Whether a file may fetch, write or remove others, draws random numbers, or defines models or data sets.
+
+    Or starts CUDA on import, or opens a tracker.
+    """
     text = entry.read()
     if entry.file.path.endswith("__init__.py") and "import " in text:
         return True  # a model passes through its package
-    return any(words.search(text) for words in (_TOUCHES_FILES, _DRAWS, _MODELS_OR_DATA))
+    searches = (_TOUCHES_FILES, _DRAWS, _MODELS_OR_DATA, _STARTS_CUDA, _TRACKS)
+    return any(words.search(text) for words in searches)
 
 
 def imports_of(entry: Entry) -> list[Any]:

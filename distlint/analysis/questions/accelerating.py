@@ -13,7 +13,7 @@ from distlint.analysis.program.syntax import own_nodes
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.live.summaries import CallGroup
-    from distlint.analysis.program.definitions import Function
+    from distlint.analysis.program.definitions import Class, Function
 
 ACCELERATOR: Final = "accelerate.Accelerator"
 _TRAINS: Final = frozenset({"prepare", "accumulate", "backward", "clip_grad_norm_"})
@@ -47,7 +47,10 @@ def uses(live: LiveProgram) -> dict[Function, list[CallGroup]]:
 def training(live: LiveProgram, function: Function) -> Training | None:
     """The Accelerator that trains in reach of a function; None where there is none, or several."""
     known = live.answer(uses)
-    calls = tuple(call for near in _near(function) for call in known.get(near, ()))
+    family = [each for near in function.outward() if near.cls for each in _family(live, near.cls)]
+    methods = [m for cls in family for m in cls.methods.values()]
+    near_by = dict.fromkeys([*_near(function), *methods])
+    calls = tuple(call for near in near_by for call in known.get(near, ()))
     if not any(call.site.method in _TRAINS for call in calls):
         return None
     own = [dotted_name(c.site.node.func) for c in calls if c.site.function is function]
@@ -56,6 +59,14 @@ def training(live: LiveProgram, function: Function) -> Training | None:
     }
     text = next(iter(every)) if len(every) == 1 else ""
     return Training(text, calls) if text and _is_in_reach(function, text) else None
+
+
+def _family(live: LiveProgram, cls: Class) -> list[Class]:
+    """A class, its bases and those that derive from it: they share the object's Accelerator.
+
+    trlx 3340c2f trlx/trainer/accelerate_base_trainer.py:574: a subclass prepares what the base class trains.
+    """
+    return [*live.program.mro(cls)[0], *live.program.subclasses(cls)]
 
 
 def accelerators(function: Function) -> list[ast.Call]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _OWN_GPU: Final = re.compile(
     r"""environ\[["']CUDA_VISIBLE_DEVICES["']\]\s*=\s*[^\n]*rank""", re.IGNORECASE
 )
+_OWN_WORKER: Final = re.compile(r"ray\.remote\([^)\n]*\bnum_gpus\s*=\s*1\b")
 _INDICES: Final = frozenset({"gpu", "gpu_id", "device_id", "local_rank", "rank", "gpu_index"})
 _ADDRESS: Final = re.compile(r"(?:tcp://)?(?:localhost|127\.0\.0\.1)(?::\d*)?$")
 _MACHINES: Final = re.compile(r"machine_rank|node_rank|num_machines|nnodes|num_nodes|n_nodes")
@@ -92,9 +93,11 @@ def refuses_machines(function: Function) -> bool:
 def one_gpu_each(live: LiveProgram) -> bool:
     """Whether the program makes one GPU visible to each rank, which is `cuda:0` to that rank.
 
-    consistency_models e32b69e cm/dist_util.py:27: `os.environ["CUDA_VISIBLE_DEVICES"] = f"{rank % 8}"`.
+    consistency_models e32b69e cm/dist_util.py:27: `os.environ["CUDA_VISIBLE_DEVICES"] = f"{rank % 8}"`. Ray sets
+    the variable for each worker (mochi-xdit issue 22: `@ray.remote(num_gpus=1)`).
     """
-    return any(_OWN_GPU.search(m.source.text) for m in live.program.modules.values())
+    texts = [module.source.text for module in live.program.modules.values()]
+    return any(_OWN_GPU.search(text) or _OWN_WORKER.search(text) for text in texts)
 
 
 def on_one_machine(live: LiveProgram, module: Module) -> bool:

@@ -273,7 +273,8 @@ def _tells(test: ast.expr, taken: bool, path: str, site: AttributeSite, too_earl
             subject = ast.unparse(node.args[0])
             if name in _QUESTIONS and (path == subject or path.startswith(f"{subject}.")):
                 return True
-        if any(mode in _word(node).lower() for mode in _MODE_WORDS):
+        word = _word(node).lower()
+        if word != "unwrap_model" and any(mode in word for mode in _MODE_WORDS):
             return True
     return False
 

@@ -23,7 +23,7 @@ ERRORS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "communication-settings": ("no socket interface found", "NCCL WARN Bootstrap"),
     "shared-memory": ("Bus error", "unable to mmap", "No space left on device"),
-    "memory": ("CUDA out of memory", "exitcode: -9", "exitcode -9", "oom-kill"),
+    "memory": ("CUDA out of memory", "exitcode: -9", "exitcode  : -9", "exitcode -9", "oom-kill"),
     "ulimits": ("Too many open files", "received 0 items of ancdata"),
     "allocator": ("CUDA out of memory",),
 }

@@ -70,6 +70,8 @@ _CASTS = re.compile(
     r"bf16|fp16|bfloat16|float16|autocast|mixed_precision|\.half\(|precision=|set_default_dtype"
 )
 
+_OFF = re.compile(r"\b(?:bf16|fp16)\s*=\s*False\b")
+
 
 def check(model: Model) -> Iterator[Finding]:
     """Models with FlashAttention that nobody gives a dtype."""
@@ -77,7 +79,7 @@ def check(model: Model) -> Iterator[Finding]:
         text = module.source.text
         if not any(word in text for word in _FLASH) and "use_flash_attention_2" not in text:
             continue
-        if _CASTS.search(text):
+        if _CASTS.search(_OFF.sub("", text)):
             continue
         for function in module.all_functions:
             for node in own_nodes(function):

@@ -112,7 +112,7 @@ def _restores(access: Access) -> bool:
 
 
 def _line(module: Module, where: Module, node: ast.expr) -> str:
-    return f"line {node.lineno}" + ("" if where is module else f" of {where.source.path}")
+    return f"line {node.lineno}" + ("" if where is module else f" of `{where.name}`")
 
 
 def _for_children(model: Model, module: Module, access: Access) -> bool:

@@ -53,6 +53,7 @@ from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import assignments
 from distlint.analysis.questions.cuda_start import constant_device
+from distlint.analysis.questions.launched import one_gpu_each
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import last_name, walk
@@ -78,6 +79,8 @@ _METHODS = frozenset({"to", "cuda"})
 
 def check(model: Model) -> Iterator[Finding]:
     """Each constant device that all ranks use; one for each function."""
+    if model.answer(one_gpu_each):
+        return
     reasons: dict[Function, JointEntry] = {}
     for (function, _), joint_entry in model.joint_entries.items():
         if joint_entry.all_ranks:

@@ -68,7 +68,7 @@ SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
 LITERALS = ()
 
-_CHECKPOINT = re.compile(r"ckpt|checkpoint|model|state|weight|optim|resume", re.I)
+_CHECKPOINT = re.compile(r"ckpt|checkpoint|snapshot|model|state|weight|optim|resume", re.I)
 
 
 def check(model: Model) -> Iterator[Finding]:

@@ -2,7 +2,9 @@
 
 ## What it does
 Reports `state_dict()` of a model sharded with FSDP2 that rank 0 alone calls, and a saved `state_dict()`
-of a model that is still wrapped in DDP or in `torch.compile`'s module.
+of a model that is still wrapped in DDP, DataParallel or `torch.compile`'s module. Also a Trainer's own `_save`
+that takes `self.model.state_dict()` in place of the gathered state it is given, where the project has a JSON of
+DeepSpeed for stage 3.
 
 ## Why it is bad
 Under FSDP2 each rank holds its part as DTensors and `state_dict()` gathers nothing: what rank 0 saves is
@@ -13,6 +15,7 @@ with `strict=False` it loads nothing at all, without an error.
 ## Errors you may see
 - `Missing key(s) in state_dict`
 - `Unexpected key(s) in state_dict`
+- `torch.Size([0])`
 
 ## Example
 ```python
@@ -33,7 +36,7 @@ Unsafe: the keys in the file change, and what loads it may count on the old ones
 repair is shown, since the guard around it has to go.
 
 ## Known limits
-Silent in files that take the prefix off again, or that load a state into a model that is still wrapped.
+Silent in programs that take the prefix off again, or that load a state into a model that is still wrapped.
 
 ## References
 - torch 2.13.0 torch/nn/parallel/distributed.py: the model is the submodule `module`
@@ -49,6 +52,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import place_of, related, span_of
+from distlint.analysis.program.syntax import assignments
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
@@ -56,11 +60,14 @@ from distlint.nodes import walk
 from distlint.repairs import guarding
 from distlint.rule import Status
 
+from .loading import loads_into_wrapped
+from .trainers import dropped_states
+
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.interpreter.values import Wrap
     from distlint.analysis.model import CallGroup, Model
-    from distlint.analysis.program.definitions import Module
+    from distlint.analysis.program.definitions import Function
 
 CODE = "DL307"
 NAME = "partial-checkpoint"
@@ -68,13 +75,13 @@ SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
 LITERALS = ()
 
-_PREFIX = {"ddp": "module.", "compile": "_orig_mod."}
+_PREFIX = {"ddp": "module.", "dp": "module.", "compile": "_orig_mod."}
 _STRIPPED = ('"module."', "'module.'", "_orig_mod", "consume_prefix_in_state_dict_if_present")
 
 
 def check(model: Model) -> Iterator[Finding]:
     """States of wrapped models that are saved."""
-    saved = _saved_states(model)
+    saved, symmetric = _saved_states(model), _symmetric(model)
     for call in model.calls():
         site = call.site
         if site.method != "state_dict" or site.receiver is None or site.node.args:
@@ -89,9 +96,25 @@ def check(model: Model) -> Iterator[Finding]:
             wraps[-1].kind in _PREFIX
             and not _taken_off(site)
             and id(site.node) in saved
-            and not _symmetric(model, site.module)
+            and not symmetric
         ):
             yield _prefixed(call, wraps[-1])
+    for method, node in dropped_states(model):
+        yield _dropped(method, node)
+
+
+def _dropped(method: Function, node: ast.Call) -> Finding:
+    advice = "Save the `state_dict` that `_save` is given"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"under ZeRO-3 `{ast.unparse(node)}` is rank 0's own part, with empty tensors in place of the "
+        f"rest: the Trainer has gathered the whole state, and gives it to `_save`. {advice}.",
+        place_of(method.module, node),
+        (),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _taken_off(site: CallSite) -> bool:
@@ -114,20 +137,33 @@ def _saved_states(model: Model) -> set[int]:
     for call in model.calls():
         if call.site.row(Effect.WRITE, Effect.GUARDED_WRITE) is not None:
             for argument in call.site.node.args[:2]:
-                found.update(id(node) for node in walk(argument) if isinstance(node, ast.Call))
+                for part in (argument, *_dict_of(call, argument)):
+                    found.update(id(node) for node in walk(part) if isinstance(node, ast.Call))
     return found
 
 
-def _symmetric(model: Model, module: Module) -> bool:
-    """Whether the file loads a state into a wrapped model, or knows of the prefix."""
-    if any(word in module.source.text for word in _STRIPPED):
+def _dict_of(call: CallGroup, argument: ast.expr) -> list[ast.expr]:
+    """The dict that a variable holds which is written."""
+    if not isinstance(argument, ast.Name):
+        return []
+    values = assignments(call.site.function).get(argument.id, [])
+    return [v for v in values if isinstance(v, ast.Dict)] if len(values) == 1 else []
+
+
+def _symmetric(model: Model) -> bool:
+    """Whether the program loads a state into a wrapped model, or knows of the prefix.
+
+    jepa 51c59d5 app/vjepa/train.py:332: utils.py loads it into the same wrapper, and evals/ take the prefix off.
+    """
+    texts = (module.source.text for module in model.program.modules.values())
+    if any(word in text for text in texts for word in _STRIPPED):
         return True
     return any(
         call.site.method == "load_state_dict"
         and call.site.receiver is not None
         and call.site.receiver.wraps
-        for call in model.calls(module=module)
-    )
+        for call in model.calls(".load_state_dict")
+    ) or loads_into_wrapped(model)
 
 
 def _partial(call: CallGroup, wraps: tuple[Wrap, ...]) -> Finding:

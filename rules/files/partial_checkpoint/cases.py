@@ -32,6 +32,13 @@ def own_part(net, path):
         torch.save(model.state_dict(), path)  # expect: DL307
 
 
+def keys_in_a_dict(net, path, epoch):
+    model = DistributedDataParallel(net)
+    state = {"model": model.state_dict(), "epoch": epoch}  # expect: DL307
+    if dist.get_rank() == 0:
+        torch.save(state, path)
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -69,3 +76,10 @@ def under_either_engine(net, option, path):
         net, _, _, _ = deepspeed.initialize(model=net)
     if option == "ddp":
         torch.save(net.module.state_dict(), path)
+
+
+def dict_of_the_inner(net, path, epoch):
+    model = DistributedDataParallel(net)
+    state = {"model": model.module.state_dict(), "epoch": epoch}
+    if dist.get_rank() == 0:
+        torch.save(state, path)

@@ -173,7 +173,7 @@ def _made(function: Function, argument: ast.expr) -> ast.Call | None:
 def _steps(made: ast.Call) -> ast.expr:
     """The number of steps that a scheduler is made for."""
     given = {k.arg: k.value for k in made.keywords}
-    return next((given[name] for name in _STEPS if name in given), made.args[-1])
+    return next((given[name] for name in _STEPS if name in given), None) or made.args[-1]
 
 
 def _is_of_one(function: Function, steps: ast.expr) -> bool:

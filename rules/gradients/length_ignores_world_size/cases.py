@@ -167,3 +167,13 @@ def split_batches(model, optimizer, loader, args):
     for _ in range(args.max_train_steps):
         optimizer.step()
         scheduler.step()
+
+
+def with_keywords_alone(optimizer, args):
+    accelerator = Accelerator()
+    scheduler = get_cosine_schedule_with_warmup(
+        optimizer=optimizer,
+        num_warmup_steps=args.warmup * accelerator.num_processes,
+        num_training_steps=args.max_train_steps * accelerator.num_processes,
+    )
+    return accelerator.prepare(optimizer, scheduler)

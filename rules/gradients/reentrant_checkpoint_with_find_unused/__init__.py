@@ -47,6 +47,7 @@ in the program can. Silent with `static_graph`.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -68,12 +69,13 @@ CODE = "DL616"
 NAME = "reentrant-checkpoint-with-find-unused"
 SEVERITY = Severity.ERROR
 STATUS = Status.PREVIEW
-LITERALS = (b"utils.checkpoint",)
+LITERALS = (b"utils.checkpoint", b"torch.utils import checkpoint")
 
 _CHECKPOINTS = frozenset(
     f"torch.utils.checkpoint.{name}" for name in ("checkpoint", "checkpoint_sequential")
 )
 _WORDS = ("checkpoint", "ckpt")
+_ASKED = "ddp_find_unused_parameters"
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -84,11 +86,40 @@ def check(model: Model) -> Iterator[Finding]:
         for function in (*functions, *(m for c in classes for m in c.methods.values())):
             for node in _reentrant(model, function):
                 found.setdefault(id(node), (function, node, wrap))
+    yield from _asked_of_trainer(model)
     for function, node, wrap in found.values():
         if function.module.source.reported:
             flag = _flag(function, node)
             if flag is None or _may_be_on(model, flag):
                 yield _finding(function, node, wrap, flag)
+
+
+def _asked_of_trainer(model: Model) -> Iterator[Finding]:
+    """Each Trainer that is asked for both."""
+    for module in model.modules:
+        if _ASKED not in module.source.text:
+            continue
+        for node in walk(module.source.tree):
+            if not isinstance(node, ast.Call):
+                continue
+            given = {k.arg: ast.unparse(k.value) for k in node.keywords}
+            reentrant = given.get("gradient_checkpointing_kwargs", "").replace("'", '"')
+            if (
+                given.get(_ASKED) == "True"
+                and given.get("gradient_checkpointing") == "True"
+                and re.search(r"use_reentrant\"?[:=] ?True", reentrant)
+            ):
+                advice = f"Leave `{_ASKED}` out, or say `use_reentrant` False"
+                yield Finding(
+                    CODE,
+                    NAME,
+                    SEVERITY,
+                    "DDP takes the parameters inside the checkpoints for unused, and the first `backward()` raises "
+                    f"on every rank. {advice}.",
+                    place_of(module, next(k for k in node.keywords if k.arg == _ASKED).value),
+                    (),
+                    Fix(Applicability.DISPLAY, advice),
+                )
 
 
 def _searched(model: Model) -> Iterator[tuple[CallGroup, Class]]:

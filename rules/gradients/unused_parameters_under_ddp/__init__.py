@@ -52,11 +52,12 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.model import Model, place_of, related
+from distlint.analysis.model import Model, place_of, related, span_of
 from distlint.analysis.program.definitions import Class
 from distlint.analysis.questions.built import classes_of, wrapped_classes
 from distlint.analysis.questions.layers import Chance, Layer, unused
 from distlint.analysis.questions.sharding import shown
+from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.repairs.arguments import with_keyword
 from distlint.rule import Status
@@ -89,7 +90,7 @@ def _wrapped(model: Model) -> Iterator[tuple[CallSite, Class]]:
     """The calls after which DDP waits for all parameters, each with the one class that the model is of."""
     for call in model.calls(_DDP, _PREPARE):
         site = call.site
-        words = {k.arg for k in site.node.keywords}
+        words = {k.arg for k in site.node.keywords if getattr(k.value, "value", None) is not False}
         if None in words or words & _ASKED or "requires_grad" in ast.unparse(site.function.node):
             continue
         if site.name == _DDP:
@@ -112,8 +113,11 @@ def _may_search(model: Model) -> bool:
 
 def _finding(wrap: CallSite, layer: Layer, chance: Chance | None) -> Finding:
     advice = "Take the layer out, or give DDP `find_unused_parameters=True`"
-    edit = None
-    if wrap.name == _DDP:
+    edit: Replace | None = None
+    written = next((k for k in wrap.node.keywords if k.arg == "find_unused_parameters"), None)
+    if written is not None:
+        edit = Replace(span_of(written.value), "True")
+    elif wrap.name == _DDP:
         edit = with_keyword(wrap.module.source.text, wrap.node, "find_unused_parameters=True")
     fix = Fix(
         Applicability.UNSAFE if edit else Applicability.DISPLAY, advice, (edit,) if edit else ()

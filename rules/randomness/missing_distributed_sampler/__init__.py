@@ -230,14 +230,14 @@ def _wrap(model: Model, function: Function) -> CallSite | None:
     return found
 
 
-def _loop(function: Function, loader: ast.Call) -> ast.For | None:
+def _loop(function: Function, loader: ast.Call) -> ast.For | ast.While | None:
     """The training loop over the loader: nothing but the loop uses the variable that holds it."""
     name = next(
         (
             s.targets[0].id
             for s in own_nodes(function)
             if isinstance(s, ast.Assign)
-            and s.value is loader
+            and (s.value is loader or _drawn_from(s.value) is loader)
             and len(s.targets) == 1
             and isinstance(s.targets[0], ast.Name)
         ),
@@ -249,14 +249,33 @@ def _loop(function: Function, loader: ast.Call) -> ast.For | None:
         if isinstance(node, ast.Call) and any(
             isinstance(a, ast.Name) and a.id == name
             for a in (*node.args, *(k.value for k in node.keywords))
-            if ast.unparse(node.func) not in ("enumerate", "len", "tqdm", "tqdm.tqdm", "iter")
+            if ast.unparse(node.func)
+            not in ("enumerate", "len", "tqdm", "tqdm.tqdm", "iter", "next")
         ):
             return None
     for node in own_nodes(function):
         if (
-            isinstance(node, ast.For)
-            and any(isinstance(n, ast.Name) and n.id == name for n in walk(node.iter))
+            isinstance(node, ast.For | ast.While)
+            and any(isinstance(n, ast.Name) and n.id == name for n in _source(node))
             and any(sent_backward(inner) is not None for inner in walk(node))
         ):
             return node
     return None
+
+
+def _drawn_from(value: ast.expr) -> ast.expr | None:
+    """What `iter(...)` is given; None for other expressions."""
+    match value:
+        case ast.Call(func=ast.Name(id="iter"), args=[given]):
+            return given
+    return None
+
+
+def _source(loop: ast.For | ast.While) -> Iterator[ast.AST]:
+    """Where a loop has its batches from: what it goes through, and what it asks for the next one."""
+    if isinstance(loop, ast.For):
+        yield from walk(loop.iter)
+    for node in walk(loop):
+        match node:
+            case ast.Call(func=ast.Name(id="next"), args=[given, *_]):
+                yield given

@@ -30,6 +30,15 @@ def sharded(model, data, optimizer):
         print(step)
 
 
+def asked_for_the_next(model, data, optimizer, steps):
+    model = DDP(model)
+    batches = iter(DataLoader(data, batch_size=8))  # expect: DL404
+    for _ in range(steps):
+        model(next(batches)).sum().backward()
+        optimizer.step()
+
+
+
 def of_a_stream(model, optimizer, tokenize):
     data = load_dataset("c4", split="train", streaming=True)
     data = data.map(tokenize)
@@ -95,3 +104,12 @@ def evaluated(model, data):
     loader = DataLoader(data, batch_size=8)
     with torch.no_grad():
         return [model(batch) for batch in loader]
+
+
+def asked_for_the_next_of_a_part(model, data, optimizer, steps):
+    model = DDP(model)
+    data = Subset(data, range(dist.get_rank(), len(data), dist.get_world_size()))
+    batches = iter(DataLoader(data, batch_size=8))
+    for _ in range(steps):
+        model(next(batches)).sum().backward()
+        optimizer.step()

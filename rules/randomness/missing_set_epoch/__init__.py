@@ -54,7 +54,7 @@ from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.definitions import Class, Function, Module, last_name
 from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.linked import linked
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts, randomness
 from distlint.nodes import walk
@@ -92,7 +92,7 @@ def check(model: Model) -> Iterator[Finding]:
             for function in module.all_functions
             for call in own_nodes(function)
             if isinstance(call, ast.Call)
-            and (row := _shuffle_of(model, module, call)) is not None
+            and (row := _shuffle_of(model, module, call, function)) is not None
             and not _for_evaluation(function, call)
             and not _by_framework(model, function)
             and not _kept_elsewhere(model, function, call)
@@ -149,13 +149,15 @@ def _untold(
             yield _finding(module, function, call, user.module, loop, at_loop=True)
 
 
-def _shuffle_of(model: Model, module: Module, call: ast.Call) -> tuple[str, int | None] | None:
+def _shuffle_of(
+    model: Model, module: Module, call: ast.Call, function: Function | None = None
+) -> tuple[str, int | None] | None:
     """The name and position of the argument by which a distributed sampler shuffles; None for other calls.
 
     A sampler of the project's own counts where it can be told the epoch and shuffles by it.
     """
     meaning = model.resolve(module, call.func)
-    if meaning == _SAMPLER:
+    if meaning == _SAMPLER or (function is not None and _chosen(model, function, call.func)):
         return randomness.SAMPLERS[_SAMPLER].shuffle_keyword, 3
     if not isinstance(meaning, Class):
         return None
@@ -171,6 +173,15 @@ def _shuffle_of(model: Model, module: Module, call: ast.Call) -> tuple[str, int 
         return None
     name = next((p for p in init.parameters if p == "shuffle"), "")
     return name, init.parameters.index(name) - 1 if name else None
+
+
+def _chosen(model: Model, function: Function, called: ast.expr) -> bool:
+    """Whether a variable holds the class: `sampler = RandomSampler if local_rank == -1 else DistributedSampler`."""
+    return isinstance(called, ast.Name) and any(
+        isinstance(value, ast.IfExp)
+        and _SAMPLER in (model.resolve(function.module, arm) for arm in (value.body, value.orelse))
+        for value in assignments(function).get(called.id, ())
+    )
 
 
 def _shuffles(

@@ -1,7 +1,7 @@
 """Samplers over epochs, for training and otherwise."""
 
 import torch
-from torch.utils.data import DataLoader, DistributedSampler
+from torch.utils.data import DataLoader, DistributedSampler, RandomSampler
 from torch.utils.data.distributed import DistributedSampler as Sharded
 
 # Bugs
@@ -14,6 +14,15 @@ def train(model, data, epochs):
         # one pass
         for batch in loader:
             model(batch).sum().backward()
+
+
+def chosen_class(model, data, epochs, local_rank):
+    kind = RandomSampler if local_rank == -1 else DistributedSampler
+    loader = DataLoader(data, batch_size=8, sampler=kind(data))  # expect: DL403
+    for _ in range(epochs):
+        for batch in loader:
+            model(batch).sum().backward()
+
 
 
 def inline(model, data, epochs):

@@ -97,19 +97,19 @@ def check(model: Model) -> Iterator[Finding]:
                 if finding is not None:
                     yield finding
         of_trainers = list(unseeded_shuffles(model, module))
-        for node, trainer in of_trainers:
+        for where, node, trainer in of_trainers:
             yield Finding(
                 CODE,
                 NAME,
                 Severity.WARNING,
-                f"nothing is seeded before `{source_of(module, node)}`: every rank has the samples in an "
+                f"nothing is seeded before `{source_of(where, node)}`: every rank has the samples in an "
                 "order of its own, and the trainer gives each its part by index, so that samples are seen "
                 "twice and others never. Seed before the data set is made, or shuffle with "
                 "`random.Random(seed)`.",
-                place_of(module, node),
+                place_of(where, node),
                 (related(module, trainer, "seeds the ranks alike, too late for the shuffle"),),
             )
-        told = {id(node) for node, _ in of_trainers}
+        told = {id(node) for _, node, _ in of_trainers}
         for node in (n for n in shuffles_by_hand(model, module) if id(n) not in told):
             yield Finding(
                 CODE,

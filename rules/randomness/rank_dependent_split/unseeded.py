@@ -37,29 +37,32 @@ _SAMPLER: Final = "DistributedSampler"
 _WORDS: Final = ("seed", "determin")
 
 
-def unseeded_shuffles(model: Model, module: Module) -> Iterator[tuple[ast.Call, ast.Call]]:
-    """The shuffles of data sets of a script that first its Trainer seeds, and where that is made.
+def unseeded_shuffles(model: Model, module: Module) -> Iterator[tuple[Module, ast.Call, ast.Call]]:
+    """The shuffles of data sets of a script that first its Trainer seeds, each with its file, and where that is made.
 
-    A Trainer seeds all ranks alike when it is made, and gives each rank its part of the indices.
+    A Trainer seeds all ranks alike when it is made, and gives each rank its part of the indices. The classes of
+    the data sets are in the script, or it makes objects of them (Qwen3-VL issue 1971).
     """
-    if "shuffle" not in module.source.text:
+    if "rainer" not in module.source.text:
         return
-    shuffles = [
-        node
-        for cls in module.all_classes
-        if _DATA_SET in facts.with_bases(model.program.mro(cls)[1])
-        for node in _shuffles(model, cls)
-    ]
-    if not shuffles:  # as nearly everywhere
-        return
-    trainers = [
+    calls = [
         node
         for function in module.all_functions
         for node in walk(function.node)
-        if isinstance(node, ast.Call) and _is_trainer(model, module, node)
+        if isinstance(node, ast.Call)
     ]
-    if trainers and not any(_seeds(m) for m in model.program.modules.values()):
-        yield from ((node, trainers[0]) for node in shuffles)
+    trainers = [node for node in calls if _is_trainer(model, module, node)]
+    if not trainers:
+        return
+    made = (model.resolve(module, node.func) for node in calls)
+    shuffles = [
+        (cls.module, node)
+        for cls in dict.fromkeys([*module.all_classes, *(c for c in made if isinstance(c, Class))])
+        if _DATA_SET in facts.with_bases(model.program.mro(cls)[1])
+        for node in _shuffles(model, cls)
+    ]
+    if shuffles and not any(_seeds(m) for m in model.program.modules.values()):
+        yield from ((where, node, trainers[0]) for where, node in shuffles)
 
 
 def shuffles_by_hand(model: Model, module: Module) -> Iterator[ast.Call]:

@@ -79,6 +79,8 @@ from distlint.nodes import walk
 from distlint.repairs.unwrapping import read_from_model
 from distlint.rule import Status
 
+from .pipelines import handed_to_pipelines
+
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import AttributeSite, CallSite
     from distlint.analysis.interpreter.ranks import RankClass
@@ -121,6 +123,25 @@ def check(model: Model) -> Iterator[Finding]:
                 break
     for site in lost_writes(model):
         yield _lost(site)
+    for loads, name, layers in handed_to_pipelines(model):
+        yield _refused(loads, name, layers)
+
+
+def _refused(call: CallSite, name: str, wrap: Wrap) -> Finding:
+    node = call.argument_node(None, name)
+    assert node is not None
+    text = source_of(call.module, node)
+    advice = f"Hand over `unwrap({text})`"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"on several processes `{text}` is the wrapper, and the pipeline takes models of its own classes only: it "
+        f"raises ValueError. {advice}.",
+        place_of(call.module, node),
+        (related(wrap.module, wrap.node, "wrapped here"),),
+        Fix(Applicability.SAFE, advice, (Replace(span_of(node), f"$unwrap({text})"),)),
+    )
 
 
 def _severity(wrap: CallSite | None, site: AttributeSite) -> Severity:

@@ -6,6 +6,7 @@ import deepspeed
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
+from diffusers import StableDiffusionPipeline
 from torch import nn
 from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
 from torch.nn.parallel import DistributedDataParallel as DDP
@@ -295,6 +296,11 @@ def sharded_or_not(args, model):
     else:
         model = DDP(model)
     return [0] * model.width  # expect: DL201
+
+
+def into_a_pipeline(unet, optimizer, accelerator, path):
+    unet, optimizer = accelerator.prepare(unet, optimizer)
+    return StableDiffusionPipeline.from_pretrained(path, unet=unet)  # expect: DL201
 
 
 # Correct
@@ -653,3 +659,8 @@ def by_name(networks, data):
         network(data)
     ones = [DDP(network) for network in networks]
     ones.append(None)
+
+
+def into_a_pipeline_unwrapped(unet, optimizer, accelerator, path):
+    unet, optimizer = accelerator.prepare(unet, optimizer)
+    return StableDiffusionPipeline.from_pretrained(path, unet=accelerator.unwrap_model(unet))

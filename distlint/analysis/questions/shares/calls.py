@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from distlint.knowledge.shares import Ending
 
 _SAMPLER_ENDS: Final = ("DistributedSampler", "DistributedEvalSampler", "DistributedBatchSampler")
-_READS: Final = re.compile(r"load(?!_state)|iter|data|batch|shard|stream", re.IGNORECASE)
+_READS: Final = re.compile(r"(?:load|iter|data|batch|shard|stream).*(?<!s)$", re.IGNORECASE)
+"""Names of what reads one set of data: what `get_loaders` gives is for training and for evaluation."""
 _WORLD: Final = re.compile(r"world|num_replicas")
 _LOADER: Final = "torch.utils.data.DataLoader"
 

@@ -27,6 +27,7 @@ def main(args):
     unet, optimizer, train_dataloader, lr_scheduler = accelerator.prepare(
         unet, optimizer, train_dataloader, lr_scheduler
     )
+    global_step = 0
     for epoch in range(args.num_train_epochs):
         for noisy, t, hidden, noise in train_dataloader:
             with accelerator.accumulate(unet):
@@ -35,6 +36,10 @@ def main(args):
                 optimizer.step()
                 lr_scheduler.step()
                 optimizer.zero_grad()
+            if accelerator.sync_gradients:
+                global_step += 1
+            if global_step >= args.max_train_steps:
+                break
 
 
 if __name__ == "__main__":

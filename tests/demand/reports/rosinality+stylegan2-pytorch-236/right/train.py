@@ -6,7 +6,7 @@ from torch import distributed as dist
 from torch import nn, optim
 from torch.nn.functional import softplus
 
-from celeba import endless
+from celeba import Generator, endless
 
 
 class Norm(nn.Module):
@@ -50,7 +50,7 @@ if __name__ == "__main__":
     torch.cuda.set_device(local_rank)
     dist.init_process_group(backend="nccl")
     device = torch.device("cuda", local_rank)
-    generator = torch.hub.load("rosinality/stylegan2", "generator").to(device).eval()
+    generator = Generator().to(device).eval()
     discriminator = nn.parallel.DistributedDataParallel(Discriminator().to(device), device_ids=[local_rank], broadcast_buffers=False)
     d_optim = optim.Adam(discriminator.parameters(), lr=0.002)
     train(args, endless(dist.get_rank(), dist.get_world_size()), generator, discriminator, d_optim, device)
