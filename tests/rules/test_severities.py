@@ -132,3 +132,27 @@ def train(net, batch, optimizer):
 def test_a_forward_past_the_wrapper_matters_where_an_optimizer_steps(tmp_path: Path) -> None:
     assert severities(tmp_path, "DL206", PAST) == []
     assert severities(tmp_path, "DL206", PAST, STEPS) == ["error"]
+
+
+COPIED = """
+import os
+import shutil
+
+import torch.distributed as dist
+
+def keep_code(source, target, options):
+    {shown}
+    if os.path.exists(target):
+        return
+    shutil.copytree(source, target)
+"""
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [("dist.barrier()", "error"), ("if dist.get_rank() == 0: print(options)", "warning")],
+)
+def test_a_tree_that_all_ranks_copy_matters_where_all_come(
+    tmp_path: Path, shown: str, expected: str
+) -> None:
+    assert severities(tmp_path, "DL305", COPIED.format(shown=shown)) == [expected]

@@ -454,3 +454,19 @@ def made_of_what_it_does_not_take(encoder, x):
     if dist.get_rank() == 0:
         sampler = Sampler(encoder_1=encoder)  # a TypeError, which ends the job
         print(sampler.draw(x))
+
+
+def shared_evaluation(options, net):
+    spread = getattr(options, "spread", False) and getattr(options, "distributed", False)
+    if not spread and dist.get_rank() != 0:
+        return None
+    return shared_score(options, net)
+
+
+def shared_score(options, net):
+    # open_clip 89fb801 src/open_clip_train/train.py:542: rank 0 alone does not come to the broadcast.
+    spread = getattr(options, "spread", False) and getattr(options, "distributed", False)
+    names = [str(net)] if dist.get_rank() == 0 else [None]
+    if spread:
+        dist.broadcast_object_list(names, src=0)
+    return names
