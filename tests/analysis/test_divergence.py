@@ -24,6 +24,38 @@ from torch.nn.parallel import DistributedDataParallel as DDP
 """
 
 RIGHT = {
+    "a condition that the called function asks by another name": """
+        def innermost(settings):
+            if settings.wide:
+                dist.barrier()
+
+        def inner(settings, *, model):
+            innermost(settings)
+
+        def main(options, model):
+            if not options.wide and dist.get_rank() != 0:
+                return
+            inner(options, model=model)
+        """,
+    "a condition of what the program made before": """
+        def inner(options):
+            for batch in options.batches:
+                if options.wide:
+                    dist.barrier()
+
+        def main():
+            options = read()
+            if dist.get_rank() == 0 or options.wide:
+                inner(options)
+        """,
+    "whether the rank is set, where it is launched": """
+        def first():
+            return os.environ.get("WORLD_SIZE") is None or dist.get_rank() == 0
+
+        def main():
+            if "RANK" not in os.environ and first():
+                dist.barrier()
+        """,
     "the clock under another key of a dict": """
         def save(info):
             if info["engine"] == "sharded":
@@ -701,6 +733,38 @@ RIGHT = {
 }
 
 WRONG = {
+    "an attribute that the caller sets before it calls": """
+        def inner(options):
+            if options.wide:
+                dist.barrier()
+
+        def main(options):
+            if not options.wide and dist.get_rank() != 0:
+                return
+            options.wide = True
+            inner(options)  # parts: rank
+        """,
+    "another attribute of what is passed on": """
+        def inner(options):
+            if options.deep:
+                dist.barrier()
+
+        def main(options):
+            if not options.wide and dist.get_rank() != 0:
+                return
+            inner(options)  # parts: rank
+        """,
+    "a name that each turn assigns is passed on": """
+        def inner(step, every):
+            if step % every == 0:
+                dist.barrier()
+
+        def main(every, n):
+            for step in range(n):
+                if step % every and dist.get_rank() != 0:
+                    continue
+                inner(step + 1, every)  # parts: rank
+        """,
     "the rank under a key of a dict": """
         def options():
             opt = {"name": "a"}

@@ -246,3 +246,27 @@ def test_an_attribute_behind_a_wrapper_of_another_place(
     read = "raise NotImplementedError" if apart else "return self.model.sample(batch)"
     texts = [WRAPPING.format(wrap=wrap, read=read), *([DERIVED] if apart else [])]
     assert severities(tmp_path, "DL201", *texts) == expected
+
+
+COPIED = """
+import os
+import shutil
+
+import torch.distributed as dist
+
+def keep_code(source, target, options):
+    {shown}
+    if os.path.exists(target):
+        return
+    shutil.copytree(source, target)
+"""
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [("dist.barrier()", "error"), ("if dist.get_rank() == 0: print(options)", "warning")],
+)
+def test_a_tree_that_all_ranks_copy_matters_where_all_come(
+    tmp_path: Path, shown: str, expected: str
+) -> None:
+    assert severities(tmp_path, "DL305", COPIED.format(shown=shown)) == [expected]

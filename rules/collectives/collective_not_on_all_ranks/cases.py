@@ -482,3 +482,19 @@ class Runner:
             self.network(batch)
         if dist.get_rank() == 0:
             self.save("last.pt")
+
+
+def shared_evaluation(options, net):
+    spread = getattr(options, "spread", False) and getattr(options, "distributed", False)
+    if not spread and dist.get_rank() != 0:
+        return None
+    return shared_score(options, net)
+
+
+def shared_score(options, net):
+    # open_clip 89fb801 src/open_clip_train/train.py:542: rank 0 alone does not come to the broadcast.
+    spread = getattr(options, "spread", False) and getattr(options, "distributed", False)
+    names = [str(net)] if dist.get_rank() == 0 else [None]
+    if spread:
+        dist.broadcast_object_list(names, src=0)
+    return names

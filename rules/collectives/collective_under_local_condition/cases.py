@@ -151,6 +151,17 @@ def named(losses):
     return {k: v.detach() for k, v in losses.items()}
 
 
+def flag_that_may_be_none(net, loader, options):
+    model = DistributedDataParallel(net)
+    for batch in loader:
+        loss = model(batch)
+        broken = None
+        if options.careful:
+            broken = torch.isnan(loss)
+        if broken:  # expect: DL103
+            dist.all_reduce(loss)
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -343,3 +354,15 @@ def mean_of_a_dict(net, criterion, loader, optimizer, loss_scaler):
         if not math.isfinite(loss_value):
             sys.exit(1)
         loss_scaler(losses["all"], optimizer)
+
+
+def losses_of_a_second_head(net, loader, options):
+    # SlowFast 287ec00 tools/train_net.py:213: whether there are more losses, the configuration decides.
+    model = DistributedDataParallel(net)
+    for batch in loader:
+        loss = model(batch)
+        extra = None
+        if isinstance(loss, tuple):
+            loss, extra = loss
+        if extra:
+            dist.all_reduce(extra)

@@ -4,6 +4,8 @@
 Reports an existence test followed by the creation, download or removal of the same path, where rank 0
 and other ranks do both; also a directory that they all create with no test and without `exist_ok=True`.
 
+A tree that all ranks copy is an error, the rest a warning.
+
 ## Why it is bad
 All ranks ask before any of them has acted, so all get the same answer and all act: `os.mkdir` raises
 FileExistsError and `os.remove` FileNotFoundError on all ranks but one, downloads overwrite each other,

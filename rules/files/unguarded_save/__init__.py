@@ -6,11 +6,14 @@ Reports a write to one path that rank 0 and other ranks perform together: `torch
 The program itself must show that several ranks come there: the function performs a collective, tests the
 rank elsewhere, is a method that a trainer calls on every rank, or is called by such code under no test
 of the rank. Also a write that the other ranks make of the same path on the other arm of a test of the rank.
+`main_process_first()` of training arguments, and reading a distributed checkpoint, work on one process as
+well: they show nothing of who calls the function, nor of a script that makes no ranks.
 
 Silent where the rank, a temporary name or this rank's data goes into the path, where one rank goes first
 (`main_process_first`, `if rank != 0: barrier()` … `if rank == 0: barrier()`, a context manager of the
-project that does so), in a function that builds a parallel layout whose sizes are all 1, and on calls
-that choose the writing rank themselves (`accelerator.save`, `Trainer.save_model`, DCP, `engine.save_checkpoint`).
+project that does so), in a function that builds a parallel layout whose sizes are all 1, in a branch for a
+constant that no caller passes, and on calls that choose the writing rank themselves
+(`accelerator.save`, `Trainer.save_model`, DCP, `engine.save_checkpoint`).
 
 ## Why it is bad
 The processes truncate and fill one file at the same time. What is left is a mixture, or the file is
