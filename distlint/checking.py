@@ -57,6 +57,7 @@ from distlint.project.suppressions import (
     suppressed,
     unused,
 )
+from distlint.project.trees import Trees
 from distlint.reporting.report import Report, Reported
 from distlint.rule import BrokenRules, Rule
 
@@ -128,7 +129,7 @@ class Request:
     `files` are those that `tree` gives these `settings`, found in `paths`. `known` are all rules that exist (suppressions may name any of them), `selection` those that
     run. `overlays` maps absolute paths to the bytes to use in place of what is on disk; a file that
     `hides` counts as absent. A check leaves in `outcome` what it found, before the baseline; unless it is
-    `lasting`, only other checks of this process learn from it.
+    `lasting`, only other checks of this process learn from it; `trees` is what these share besides.
     """
 
     paths: Sequence[str | Path]
@@ -142,6 +143,7 @@ class Request:
     progress: Progress | None = None
     cache: Cache = field(default_factory=lambda: Cache(None))
     lasting: bool = True
+    trees: Trees | None = None
     outcome: Outcome = field(default_factory=Outcome)
 
 
@@ -178,6 +180,7 @@ def _check(request: Request, report: Report) -> set[str]:
         view=View(request.overlays, request.hides),
         cache=request.cache,
         engine=engine,
+        trees=request.trees,
         progress=request.progress,
     )
     report.files += found.checked
@@ -384,7 +387,7 @@ def _of_group(
     for entry in entries:
         if entry.file.shown in told:
             report.texts.add(entry.file.shown, entry.text)
-        entry.tree, entry.text = None, ""
+        entry.let_go()
     return outcome
 
 
@@ -661,7 +664,7 @@ def _without_suppressed(
         entry.file.shown: _suppressions(entry, launch=launch)
         for entry in entries
         if entry.own and (MARK in entry.text or entry.file.shown in found_in)
-        if mentions_suppression(entry.text)
+        if mentions_suppression(entry.text, request.known)
     }
     if not by_path:
         return list(findings)

@@ -30,6 +30,7 @@ from distlint.fixing.writing import WriteRefused, write_fixed
 from distlint.project.files import Problem, leads_outside
 from distlint.project.naming import escaped
 from distlint.project.settings import FIX_STYLES
+from distlint.project.trees import Trees
 from distlint.project.vendoring import CannotVendor, Vendored, ensure_vendored
 from distlint.repairing import FixedFile, Repair, each_alone, repair
 from distlint.reporting.report import Report
@@ -108,6 +109,7 @@ def fix(
     with ProgressBar(sys.stderr, enabled=not quiet) as bar:
         for request in requests:
             request.progress = bar
+            request.trees = Trees()  # each round of fixes is a check of nearly the same files
         only = found_at(lines, check(requests)) if lines else None
         if interactive:
             only = wanted(requests, only, bar, unsafe=unsafe_fixes is not False)

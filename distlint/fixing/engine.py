@@ -46,6 +46,8 @@ from distlint.fixing.requests import FixRequest, FixResult, SkipKind, SkippedFix
 from distlint.fixing.rewriting import Moved, Plan, Vanishing, Wrap, rewrite
 
 RUNTIME_MODULE = "distlint.runtime"
+_NARROW = 79
+"""The length of a line that every formatter accepts."""
 _UNWALKABLE = "LibCST cannot walk over the code: write `or (...)` and `not (...)` with a space"
 """LibCST 1.9.0 libcst/_nodes/expression.py, `_safe_to_use_with_word_operator`, of what stands in parentheses
 directly behind or before a word: of `Lambda` it raises TypeError (`super()` of a class that a decorator has
@@ -528,12 +530,29 @@ class _File:
         left, right = list(target.lpar), list(target.rpar)
         if isinstance(target, cst.Tuple | cst.GeneratorExp):
             left, right = left[:-1], right[1:]  # its own, which `ast` counts to it
+        elif left and self._only_breaks_lines(target, code):
+            left, right = [], []
         bare = new.with_changes(lpar=[*left, *new.lpar], rpar=[*new.rpar, *right])
         if left or not self._needs_parentheses(target, outer, bare):
             return bare
         return new.with_changes(
             lpar=[cst.LeftParen(), *new.lpar], rpar=[*new.rpar, cst.RightParen()]
         )
+
+    def _only_breaks_lines(self, target: cst.BaseExpression, code: str) -> bool:
+        """Whether parentheses hold an expression of several lines, and its new code has room on one."""
+        where, utf8 = self._tree.extent(target), self._tree.utf8
+        first, last = where.start, where.end
+        for _ in target.lpar:
+            first, last = utf8.rfind(b"(", 0, first), utf8.find(b")", last) + 1
+        brackets = (*target.lpar, *target.rpar)
+        if any(comments_in(bracket) for bracket in brackets):
+            return False
+        if b"\n" not in utf8[first:last] or "\n" in code:
+            return False
+        before = utf8[utf8.rfind(b"\n", 0, first) + 1 : first].decode()
+        after = utf8[last:].decode().partition("\n")[0]
+        return len(before) + len(code) + len(after) <= _NARROW
 
     def _outermost(self, target: cst.BaseExpression) -> cst.BaseExpression:
         """The largest expression that the target is part of."""

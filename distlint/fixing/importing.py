@@ -131,8 +131,13 @@ def _insert(tree: Tree, plan: Plan, module: str, items: Sequence[Needed], before
         _put_without_imports(tree, plan, new, start)
         return
     blank = cst.EmptyLine(indent=False)
-    group = next((g for g in _groups(run, lines) if order.section in map(section_of, g)), None)
-    if group is not None:
+
+    def share(group: Sequence[int]) -> float:
+        return [section_of(i) for i in group].count(order.section) / len(group)
+
+    # Where a stray of the section stands among others, its own group is further down.
+    group = max(_groups(run, lines), key=share)
+    if share(group):
         alike = [i for i in group if section_of(i) == order.section]
         keys = [_order(lines[i]).key for i in alike]
         at = alike[-1] + 1

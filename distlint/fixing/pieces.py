@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TypeVar, cast
 
 import libcst as cst
@@ -14,27 +14,46 @@ from distlint.fixing.locating import Refused
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 StatementLine = cst.SimpleStatementLine | cst.BaseCompoundStatement
 
-# Strings and comments are matched first so that a `$` inside them is left alone.
+# Strings and comments are matched first so that a `$` inside them is left alone: but for `{$name` in an
+# f-string, which no code of a file can hold.
 _TOKEN = re.compile(
     r"""[rRbBuUfFtT]{0,2}(?:'''(?:\\.|[^\\])*?'''|\"\"\"(?:\\.|[^\\])*?\"\"\""""
     r"""|'(?:\\.|[^\\\n'])*'|"(?:\\.|[^\\\n"])*")"""
     r"""|\#[^\n]*|\$(?P<name>[A-Za-z_]\w*)""",
     re.DOTALL,
 )
+_IN_BRACES = re.compile(r"(?<=[^{]\{)\$(?P<name>[A-Za-z_]\w*)")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 def runtime_names(code: str) -> list[str]:
     """The names that `code` refers to as `$name`, each once, in order."""
-    return list(dict.fromkeys(name for match in _TOKEN.finditer(code) if (name := match["name"])))
+    tokens = list(_TOKEN.finditer(code))
+    found = [name for token in tokens if (name := token["name"])]
+    found += [inner["name"] for token in tokens for inner in _in_f_string(token[0])]
+    return list(dict.fromkeys(found))
 
 
 def with_names(code: str, known_as: Mapping[str, str]) -> str:
     """`code` with each `$name` written as the file knows it."""
-    return _TOKEN.sub(
-        lambda match: known_as[match["name"]] if match["name"] else match[0],
-        code,
-    )
+
+    def written(token: re.Match[str]) -> str:
+        if token["name"]:
+            return known_as[token["name"]]
+        if not _is_f_string(token[0]):
+            return token[0]
+        return _IN_BRACES.sub(lambda inner: known_as[inner["name"]], token[0])
+
+    return _TOKEN.sub(written, code)
+
+
+def _in_f_string(token: str) -> Iterator[re.Match[str]]:
+    return _IN_BRACES.finditer(token) if _is_f_string(token) else iter(())
+
+
+def _is_f_string(token: str) -> bool:
+    """Whether a token is an f-string: one that was prefixed so, and no bare name."""
+    return token[-1:] in "\"'" and "f" in re.split("[\"']", token, maxsplit=1)[0].lower()
 
 
 def plain_names(code: str) -> tuple[set[str], set[str]]:

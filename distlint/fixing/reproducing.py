@@ -86,6 +86,8 @@ def _module(text: str) -> cst.Module:
     except cst.ParserSyntaxError as error:
         line = error.editor_line
         raise Refused(f"LibCST cannot parse the file (line {line}: {error.message})") from None
+    except cst.CSTValidationError as error:  # `return(a if b else c)`, LibCST 1.9.0
+        raise Refused(f"LibCST cannot parse the file ({_first_line(error)})") from None
 
 
 def _without_lost_parts(text: str) -> tuple[str, dict[int, int]]:

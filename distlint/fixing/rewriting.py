@@ -369,7 +369,11 @@ class _Rewriter(cst.CSTTransformer):
         line = self._tree.line_of(statement)
         if self._goes_whole(statement):
             moved = cast(StatementLine, cast(cst.CSTNode, line.visit(self)).visit(BlankLines()))
-            return moved.with_changes(leading_lines=_split_leading(moved.leading_lines)[1])
+            above = moved.leading_lines
+            if line in self._plan.leading:  # an import has parted it from the top of the file
+                own = cast(StatementLine, line).leading_lines
+                above = [*self._plan.leading[line], *above[len(own) :]]
+            return moved.with_changes(leading_lines=_split_leading(above)[1])
         small = cast(cst.BaseSmallStatement, statement.visit(self))
         return cst.SimpleStatementLine([small.with_changes(semicolon=cst.MaybeSentinel.DEFAULT)])
 

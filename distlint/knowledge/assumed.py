@@ -23,3 +23,18 @@ def answer(condition: Hashable) -> bool | None:
             # (fairseq 0.12.2 fairseq/distributed/utils.py:423, a process group).
             return True
     return None
+
+
+_SHARDS: Final = frozenset({"fsdp", "use_fsdp", "enable_fsdp", "fsdp_enabled", "is_fsdp"})
+"""Attributes that say whether the model is sharded.
+
+Source: open_clip src/open_clip_train/main.py, `if args.fsdp: task.prepare_fsdp(...)`, `task._fsdp_enabled`.
+"""
+
+
+def asks_for_sharding(condition: Hashable) -> bool:
+    """Whether a condition is a flag that is set where the model is sharded."""
+    match condition:
+        case ("attr", _, str() as name):
+            return name.lstrip("_") in _SHARDS
+    return False

@@ -39,6 +39,11 @@ ATTRIBUTE_TYPES: Final[dict[str, str]] = {
     "transformers.Trainer.control": "transformers.TrainerControl",
     # accelerate 1.15.0 accelerate/accelerator.py: Accelerator.__init__.
     "accelerate.Accelerator.state": "accelerate.state.AcceleratorState",
+    # pytorch-lightning 2.6.6 pytorch_lightning/core/module.py:220, core/datamodule.py:86, trainer/trainer.py:1219.
+    "lightning.pytorch.LightningModule.trainer": "lightning.pytorch.Trainer",
+    "lightning.pytorch.LightningDataModule.trainer": "lightning.pytorch.Trainer",
+    "lightning.pytorch.Trainer.strategy": "lightning.pytorch.strategies.Strategy",
+    "lightning.pytorch.Trainer.lightning_module": "lightning.pytorch.LightningModule",
 }
 """Class of an attribute of a library's object."""
 
@@ -48,6 +53,11 @@ PARAMETER_TYPES: Final[dict[str, dict[str, str]]] = {
     "transformers.TrainerCallback": {
         "model": "transformers.PreTrainedModel",
         "**": "transformers.TrainerCallback.**",
+    },
+    # pytorch-lightning 2.6.6 pytorch_lightning/callbacks/callback.py: what every hook gets.
+    "lightning.pytorch.Callback": {
+        "trainer": "lightning.pytorch.Trainer",
+        "pl_module": "lightning.pytorch.LightningModule",
     },
 }
 """By class that users derive from: what its methods receive, by name; "**" for the collected keywords."""
@@ -111,6 +121,13 @@ ALONE: Final[dict[str, tuple[str, tuple[object, ...]]]] = {
 }
 """Classes whose objects are one process's own where a keyword has one of these values, and nothing says
 how many nodes there are."""
+
+DEVICES: Final = frozenset({"devices", "gpus", "tpu_cores"})
+"""Arguments of Lightning's Trainer that say how many ranks a node runs (pytorch-lightning 2.6.6
+pytorch_lightning/trainer/trainer.py:93; `gpus` up to 1.9)."""
+
+STARTS_RANKS: Final = DEVICES | {"strategy", "accelerator", "num_nodes", "distributed_backend"}
+"""Arguments of Lightning's Trainer by which a script shows that it is made for several ranks."""
 
 PARTS: Final[dict[str, str]] = {
     # numpy 2.4.6 numpy/lib/_shape_base_impl.py: the first parts may have one element more.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from distlint.knowledge import (
@@ -109,8 +109,8 @@ _STRONG: Final = (
     "validate", "__call__", "__iter__", "compute", "device", "eval", "model", "sync", "launch", "call", "run", "all_to_all", "save_checkpoint", "load_checkpoint", "save_model", "rank_zero", "prepare", "from_local",
     "save_pretrained", "push_to_hub",
 } | {
-    # Objects whose `prepare`, `setup` and `initialize` wrap a model, words too common by themselves.
-    "Accelerator", "accelerator", "Fabric", "fabric", "deepspeed",
+    # Objects whose `prepare`, `setup`, `initialize` and `fit` wrap a model, words too common by themselves.
+    "Accelerator", "accelerator", "Fabric", "fabric", "deepspeed", "Trainer",
 }  # fmt: skip
 
 
@@ -198,6 +198,7 @@ def wrapper(name: str) -> WrapFact | None:
     )
 
 
+@lru_cache(maxsize=4096)
 def is_unwrap(name: str) -> bool:
     """Whether a call by this canonical name (or ".method") gives the model inside."""
     if name in wrappers.UNWRAPS:

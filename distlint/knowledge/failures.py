@@ -117,7 +117,6 @@ LOCAL_CALLS: dict[str, LocalValue] = {
     "tempfile.mkdtemp": _TEMPORARY,
     "tempfile.mkstemp": _TEMPORARY,
     "tempfile.mktemp": _TEMPORARY,
-    "tempfile.gettempdir": _FILE,
     "tempfile.NamedTemporaryFile": _TEMPORARY,
     "tempfile.TemporaryDirectory": _TEMPORARY,
     "socket.gethostname": _HOST,

@@ -32,6 +32,27 @@ RUN_BY: dict[str, str] = {
 """Registrars whose hooks one method runs, on the ranks that call it (accelerate 1.15.0 accelerator.py:3684)."""
 
 
+SERVERS: frozenset[str] = frozenset(
+    {
+        "flask",
+        "flask_restful",
+        "quart",
+        "fastapi",
+        "starlette",
+        "aiohttp",
+        "tornado",
+        "sanic",
+        "http.server",
+        "socketserver",
+        "xmlrpc.server",
+        "rpyc",
+        "gradio",
+    }
+)
+"""Packages whose handlers run in the one process that a request reaches, while the other ranks wait in a loop
+for what it broadcasts (megatron-core 0.19.2 inference/text_generation_server/endpoints/common.py)."""
+
+
 class Hooks(NamedTuple):
     """A base class whose methods a framework calls."""
 

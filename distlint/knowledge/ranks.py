@@ -5,6 +5,8 @@ Kinds are the literals of `knowledge.schema.Kind`.
 
 from __future__ import annotations
 
+from typing import Final
+
 from distlint.knowledge.schema import Kind, RankFact
 
 _FUNCTION_ROWS: tuple[RankFact, ...] = (
@@ -1209,6 +1211,9 @@ ENVIRONMENT: dict[str, Kind] = {
     "SMDATAPARALLEL_LOCAL_RANK": "local_rank",
 }
 """Kind by environment variable. The values are strings: "0" is true."""
+
+LAUNCHED_WITH: Final = frozenset({"RANK", "LOCAL_RANK", "WORLD_SIZE"})
+"""Variables that torchrun, accelerate and deepspeed set for every process that they start."""
 
 
 _DECORATOR_ROWS: tuple[RankFact, ...] = (

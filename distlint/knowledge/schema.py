@@ -91,7 +91,7 @@ class CallRow(NamedTuple):
     """"keyword=value" ("exist_ok=True"): the effect holds unless the argument surely has that
     value."""
     condition: int | None = None
-    """Position of the argument that `when` or `unless` names."""
+    """Position of the argument that `when` or `unless` names, where the row has one of them."""
     writers: str = ""
     """For GUARDED_WRITE: which ranks write: "main", "local_main", "each" (own file per rank)."""
     atomic: bool = False

@@ -152,6 +152,9 @@ METER_CLASSES: Final = re.compile(
 METERS: Final = ("timm.utils.AverageMeter", "evaluate.load", "datasets.load_metric")
 """Objects of libraries that keep what one process gives them."""
 
+METER: Final = "AverageMeter"
+"""What the class is called in every project that has one: of a file that is not there, it keeps what it is given."""
+
 PLAIN: Final = frozenset(
     {
         "list", "dict", "set", "tuple", "defaultdict", "Counter", "deque", "OrderedDict", "zeros", "ones", "empty",
@@ -206,7 +209,16 @@ WORLD_NAMES: Final = frozenset(
 """Last names of expressions that give the number of ranks."""
 
 RANK_NAMES: Final = frozenset(
-    {"rank", "get_rank", "process_index", "global_rank", "local_rank", "dp_rank", "world_rank"}
+    {
+        "rank",
+        "get_rank",
+        "Get_rank",
+        "process_index",
+        "global_rank",
+        "local_rank",
+        "dp_rank",
+        "world_rank",
+    }
 )
 """Last names of expressions that give a rank."""
 
@@ -228,6 +240,10 @@ SAME: Final = frozenset(
     }
 )
 """Calls that give their first argument back, whosever it is."""
+
+SAME_EACH: Final = frozenset({"lightning.fabric.Fabric.setup_dataloaders"})
+"""Calls that give all their arguments back; loaders of iterable data are not divided (pytorch-lightning 2.6.6
+lightning_fabric/fabric.py:449)."""
 
 DISTRIBUTED: Final = frozenset(
     {

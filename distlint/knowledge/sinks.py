@@ -365,6 +365,14 @@ _ROWS: tuple[CallRow, ...] = (
         source="torchvision 0.29.2 torchvision/utils.py:257",
     ),
     CallRow(
+        "torchaudio.save",
+        WRITE,
+        path=0,
+        path_keyword="uri",
+        result="none",
+        source="torchaudio 2.9.0 torchaudio/__init__.py:98",
+    ),
+    CallRow(
         "PIL.Image.Image.save",
         WRITE,
         path=0,

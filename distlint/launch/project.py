@@ -12,6 +12,7 @@ from typing import Any
 
 from distlint.findings import Place
 from distlint.knowledge.configuration.deepspeed_keys import TOP_LEVEL
+from distlint.knowledge.configuration.launchers import Launcher
 from distlint.knowledge.configuration.values import full_key, section_of
 from distlint.launch.commands import Launch, launches
 from distlint.launch.json_text import read_json
@@ -143,6 +144,36 @@ class LaunchFiles:
             and text.rpartition("/")[2] == path.rpartition("/")[2]
             and path in _meant(text, script.path)
         ]
+
+    def on_several(self, path: str) -> bool:
+        """Whether the Python file `path` is surely started on several processes.
+
+        By a launch that names it, with a number above 1 or, as `deepspeed` does, all GPUs; or by the only
+        configurations of accelerate there are, where no launch names it.
+        """
+        found = self.starting(path)
+        if found:
+            return any(self._of_several(script, launch) for script, launch in found)
+        configured = list(self.of(Format.ACCELERATE))
+        return bool(configured) and all(_counts_several(each) for each in configured)
+
+    def _of_several(self, script: Script, launch: Launch) -> bool:
+        number = launch.number(*launch.row.processes)
+        if number is not None:
+            return number[0] > 1
+        if "multi_gpu" in launch.options or launch.launcher is Launcher.DEEPSPEED:
+            return True
+        option = launch.options.get("config_file")
+        if option is None or option.value is None or not option.sure:
+            return not launch.complete
+        configuration = self.named(option.value, script.path, Format.ACCELERATE)
+        return configuration is not None and _counts_several(configuration)
+
+
+def _counts_several(configuration: Configuration) -> bool:
+    """Whether accelerate's configuration starts several processes."""
+    number = configuration.values.get("num_processes")
+    return isinstance(number, int) and number > 1
 
 
 def _meant(path: str, beside: str) -> list[str]:

@@ -22,7 +22,7 @@ from distlint.project.entries import (
     imports_of,
     read_bytes,
     reason_of,
-    touches_files_or_draws,
+    serves_training,
 )
 from distlint.project.files import FileSet, Problem, ProjectFile, discover
 from distlint.project.imports import Imports
@@ -38,6 +38,7 @@ from distlint.project.prefilter import holds_any
 from distlint.project.reading import SIZE_LIMIT, is_readable, share_line_numbers
 from distlint.project.settings import SettingsTree
 from distlint.project.suppressions import MARK
+from distlint.project.trees import Trees
 
 Contents = dict[str, tuple[str, dict[str, Any]]]
 """What is known of the content of files: by absolute path the hash, and the answers to questions."""
@@ -97,12 +98,14 @@ def survey(
     view: View,
     cache: Cache,
     engine: str,
+    trees: Trees | None = None,
     progress: Progress | None = None,
 ) -> Survey:
     """Search the files that were `found` in `paths`, and those of the rest of their projects.
 
     A file whose stamp the cache knows is not opened. `literals` are the words that make a file
-    relevant; `engine` names everything the facts depend on besides the files.
+    relevant; `engine` names everything the facts depend on besides the files. `trees` are those of the
+    last check.
     """
     forget_packages(view)
     overlays = view.overlays
@@ -118,7 +121,7 @@ def survey(
             progress("reading", len(result.entries), total)
         named = len(result.entries) < len(found.files)
         data = overlays.get(file.path)
-        entry = Entry(file, named, named or file.path in around.own, overlay=data)
+        entry = Entry(file, named, named or file.path in around.own, overlay=data, trees=trees)
         result.entries.append(entry)
         if data is None:
             stored = known.get(file.path)
@@ -139,6 +142,8 @@ def survey(
             fresh[file.path] = (file.stamp, entry.facts)
             changed = True
     result.entries = [entry for entry in result.entries if entry.facts is not None]
+    if trees is not None:
+        trees.keep_only([entry.file.path for entry in result.entries])
     for number, file in enumerate((*found.launch, *around.launch)):
         if file.stamp[2] > LAUNCH_LIMIT:  # data, whatever its name says
             continue
@@ -540,8 +545,8 @@ def _reexports(entries: Sequence[Entry], imports: Imports) -> list[Entry]:
 
 
 def _helpers(entries: Sequence[Entry], imports: Imports) -> list[Entry]:
-    """Files without a literal that touch files or draw, and that a file with one imports: its ranks all
-    call them.
+    """Files without a literal that touch files, draw, or define models or data sets, and that a file with
+    one imports: its ranks all call them.
 
     And those that such a file imports. Of trees above WAVE_BYTES, only those that download.
     """
@@ -551,7 +556,7 @@ def _helpers(entries: Sequence[Entry], imports: Imports) -> list[Entry]:
         if not entry.analysed and entry.failure is None
     }
     large = sum(entry.file.stamp[2] for entry in by_module.values()) > WAVE_BYTES
-    telling = downloads if large else touches_files_or_draws
+    telling = downloads if large else serves_training
     wave = [e for e in entries if e.analysed and e.facts and e.facts.relevant]
     taken: list[Entry] = []
     for _ in range(WAVES):

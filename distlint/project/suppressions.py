@@ -34,6 +34,7 @@ _MEANT = {
 }
 """What people write who come from other linters, and what they mean by it."""
 _NOQA = re.compile(r"#\s*noqa\b(?:\s*:\s*(?P<codes>[A-Z]+\d+(?:[\s,]+[A-Z]+\d+)*))?", re.IGNORECASE)
+_ANY_CASE = re.compile(re.escape(MARK), re.IGNORECASE)
 _SEPARATOR = re.compile(r"[\s,]+")
 
 
@@ -63,9 +64,25 @@ class Suppression:
         return self.whole_file or self.first <= line <= self.last
 
 
-def mentions_suppression(text: str) -> bool:
-    """Whether it is worth tokenising `text`."""
-    return MARK in text or "noqa" in text or "NOQA" in text
+def mentions_suppression(text: str, known: Sequence[Rule]) -> bool:
+    """Whether it is worth tokenising `text`: most `noqa` name codes of other linters, which silence nothing."""
+    if MARK in text:
+        return True
+    if "noqa" not in text and "NOQA" not in text:
+        return False
+    named = {
+        codes
+        for line in split_lines(text)
+        if "noqa" in line.lower()
+        for codes in _NOQA.findall(line)
+    }
+    return not all(_are_of_others(codes, known) for codes in named) or bool(_ANY_CASE.search(text))
+
+
+def _are_of_others(codes: str, known: Sequence[Rule]) -> bool:
+    """Whether a `noqa` names codes, and none of `known`."""
+    words = [word for word in _SEPARATOR.split(codes) if word]
+    return bool(words) and not any(match(word, rule) for word in words for rule in known)
 
 
 def find_suppressions(text: str) -> list[Suppression]:

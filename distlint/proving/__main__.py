@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -49,7 +50,7 @@ def main(
         if missing := unmet_requirement(declaration):
             click.echo(f"  not run    {missing}")
             continue
-        steps = [as_written]
+        steps: list[Callable[[Declaration], Step]] = [as_written]
         steps += [found_by_check] if and_check or everything else []
         steps += [right_when_fixed] if and_fixed or everything else []
         for run_step in steps:

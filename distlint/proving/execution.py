@@ -8,8 +8,10 @@ import re
 import signal
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from distlint.proving import launch, rank_main
 from distlint.proving.declaration import Declaration, Launch, Outcome
@@ -57,7 +59,22 @@ class Execution:
     seconds: float
 
 
-def execute(script: Path, declaration: Declaration, *, may_hang: bool, folder: Path) -> Execution:
+class Starter(Protocol):
+    """Starts one rank: `launch.start`, or what forks it."""
+
+    def __call__(
+        self, command: Sequence[str], rank: int, env: Mapping[str, str], cwd: Path, output: Path
+    ) -> launch.RankProcess: ...
+
+
+def execute(
+    script: Path,
+    declaration: Declaration,
+    *,
+    may_hang: bool,
+    folder: Path,
+    start: Starter = launch.start,
+) -> Execution:
     """Run `script` on the declared number of processes and judge how it ended.
 
     Args:
@@ -66,6 +83,7 @@ def execute(script: Path, declaration: Declaration, *, may_hang: bool, folder: P
         may_hang: a hang is expected: ranks that all wait idly are ended at once. Otherwise only the
             time limit ends them, so that a slow machine does not look like a hang.
         folder: an empty folder for the notes; a subfolder of it is the script's working directory.
+        start: starts a rank.
 
     Raises:
         OSError: a process could not be started.
@@ -73,17 +91,19 @@ def execute(script: Path, declaration: Declaration, *, may_hang: bool, folder: P
     for attempt in range(3):
         notes = folder / f"run{attempt}"
         notes.mkdir(parents=True)
-        result = _execute_once(script, declaration, may_hang=may_hang, notes=notes)
+        result = _execute_once(script, declaration, may_hang, notes, start)
         if not any(_PORT_TAKEN.search(end.message) for end in result.ranks):
             break
     return result
 
 
-def _execute_once(script: Path, declared: Declaration, *, may_hang: bool, notes: Path) -> Execution:
+def _execute_once(
+    script: Path, declared: Declaration, may_hang: bool, notes: Path, start: Starter
+) -> Execution:
     began = time.monotonic()
     watch = IdleWatch()
     waiting_at: dict[int, int | None] = {}
-    processes = _start(script, declared, notes)
+    processes = _start(script, declared, notes, start)
     try:
         while any(one.process.poll() is None for one in processes):
             if any(one.process.poll() for one in processes):
@@ -110,11 +130,11 @@ def _execute_once(script: Path, declared: Declaration, *, may_hang: bool, notes:
     return Execution(outcome, evidence, ends, time.monotonic() - began)
 
 
-def _start(script: Path, declared: Declaration, notes: Path) -> list[launch.RankProcess]:
+def _start(
+    script: Path, declared: Declaration, notes: Path, start: Starter
+) -> list[launch.RankProcess]:
     """Start the ranks; where one cannot be started, none is left."""
-    base = launch.one_machine_environment(os.environ)
-    # A proof needs nothing from the network, and must not wait for it.
-    base |= {"HF_HUB_OFFLINE": "1", "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    base = launch.proof_environment(os.environ)
     port = launch.free_port()
     cwd = notes / "cwd"
     cwd.mkdir()
@@ -123,15 +143,15 @@ def _start(script: Path, declared: Declaration, notes: Path) -> list[launch.Rank
         torchrun = ["-m", "torch.distributed.run", "--nproc-per-node", str(declared.ranks)]
         torchrun += ["--master-addr", "127.0.0.1", "--master-port", str(port)]
         command = [sys.executable, *torchrun, *run]
-        return [launch.start(command, 0, base, cwd, notes / "0.output")]
+        return [start(command, 0, base, cwd, notes / "0.output")]
     if declared.launch is Launch.PLAIN:
-        return [launch.start([sys.executable, *run], 0, base, cwd, notes / "0.output")]
+        return [start([sys.executable, *run], 0, base, cwd, notes / "0.output")]
     processes: list[launch.RankProcess] = []
     try:
         for rank in range(declared.ranks):
             env = launch.rank_environment(base, rank, declared.ranks, port)
             command = [sys.executable, *run]
-            processes.append(launch.start(command, rank, env, cwd, notes / f"{rank}.output"))
+            processes.append(start(command, rank, env, cwd, notes / f"{rank}.output"))
     except OSError:
         launch.end(processes)
         raise

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 # Below Linux's range of ephemeral ports (32768–60999), so that no outgoing connection takes the
 # port between the moment it is found free and the moment rank 0 listens on it.
@@ -23,12 +23,22 @@ RANK_VARIABLES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE")
 """What tells a process that it is a rank."""
 
 
+class Process(Protocol):
+    """What is asked of a process: `subprocess.Popen` answers it, and a process that was forked."""
+
+    pid: int
+
+    def poll(self) -> int | None: ...
+
+    def wait(self, timeout: float | None = None) -> int: ...
+
+
 @dataclass(frozen=True, slots=True)
 class RankProcess:
     """One started process and the file that receives its standard output and error."""
 
     rank: int
-    process: subprocess.Popen[bytes]
+    process: Process
     output: Path | None
 
 
@@ -71,6 +81,12 @@ def one_machine_environment(base: Mapping[str, str]) -> dict[str, str]:
     if sys.platform in _LOOPBACK:
         env.setdefault("GLOO_SOCKET_IFNAME", _LOOPBACK[sys.platform])
     return env
+
+
+def proof_environment(base: Mapping[str, str]) -> dict[str, str]:
+    """`one_machine_environment` of a proof, which needs nothing from the network and must not wait for it."""
+    offline = {"HF_HUB_OFFLINE": "1", "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    return one_machine_environment(base) | offline
 
 
 def rank_environment(base: Mapping[str, str], rank: int, ranks: int, port: int) -> dict[str, str]:
@@ -116,9 +132,14 @@ def start(
             start_new_session=True,
             pass_fds=tuple(pass_fds),
         )
-    started = RankProcess(rank, process, output if isinstance(output, Path) else None)
-    _live[process.pid] = started
-    return started
+    return started(process, rank, output if isinstance(output, Path) else None)
+
+
+def started(process: Process, rank: int, output: Path | None) -> RankProcess:
+    """`process` as a rank that `end_all` knows of until `end` has ended it."""
+    one = RankProcess(rank, process, output)
+    _live[process.pid] = one
+    return one
 
 
 def end(processes: Sequence[RankProcess], grace: float = 0.0) -> None:
@@ -146,7 +167,7 @@ def end_all() -> None:
     end(list(_live.values()))
 
 
-def _signal_session(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+def _signal_session(process: Process, number: signal.Signals) -> None:
     # The session's id stays ours until the leader is waited for and its last member is gone.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from distlint.proving import launch
 from distlint.proving.declaration import Declaration, DeclarationError, FixKind, Outcome
-from distlint.proving.execution import Execution, execute
+from distlint.proving.execution import Execution, Starter, execute
 
 _COMMAND_SECONDS = 120.0
 
@@ -58,12 +59,12 @@ def unmet_requirement(declaration: Declaration) -> str | None:
     return None
 
 
-def as_written(declaration: Declaration) -> Step:
+def as_written(declaration: Declaration, start: Starter = launch.start) -> Step:
     """Run the script as it stands: it must go wrong in the declared way."""
     with tempfile.TemporaryDirectory(prefix="distlint-proof-") as name:
         script = _copy(declaration.path, Path(name))
         may_hang = declaration.outcome is Outcome.HANGS
-        execution = execute(script, declaration, may_hang=may_hang, folder=Path(name))
+        execution = execute(script, declaration, may_hang=may_hang, folder=Path(name), start=start)
     wanted = declaration.outcome.value
     seen = f"{execution.outcome.value}: {execution.evidence}"
     if execution.outcome is not declaration.outcome:
@@ -91,7 +92,7 @@ def found_by_check(declaration: Declaration) -> Step:
     return Step("found", True, ", ".join(f"{code} at line {line}" for line, code in sorted(wanted)))
 
 
-def right_when_fixed(declaration: Declaration) -> Step:
+def right_when_fixed(declaration: Declaration, start: Starter = launch.start) -> Step:
     """Fix the script (or take `proof.fixed.py`) and run that: every rank must finish, status 0.
 
     `distlint check` must also find nothing of the marked codes in the fixed script.
@@ -102,7 +103,7 @@ def right_when_fixed(declaration: Declaration) -> Step:
             left = _check(script, declaration.codes)
         except (DeclarationError, OSError) as error:
             return Step("fixed", False, str(error))
-        execution = execute(script, declaration, may_hang=False, folder=Path(name))
+        execution = execute(script, declaration, may_hang=False, folder=Path(name), start=start)
     if execution.outcome is not Outcome.RIGHT:
         seen = f"still goes wrong: {execution.outcome.value}: {execution.evidence}"
         return Step("fixed", False, seen, execution)

@@ -52,6 +52,8 @@ def with_keyword(text: str, call: ast.Call, keyword: str) -> Replace | None:
 def with_first(text: str, call: ast.Call, argument: str) -> Replace:
     """`f(a, b)` becomes `f(argument, a, b)`; what stands between the arguments stays.
 
+    Where the first argument has a line of its own, so has the new one.
+
     Args:
         text: the file.
         call: the call, which has a positional argument.
@@ -60,7 +62,10 @@ def with_first(text: str, call: ast.Call, argument: str) -> Replace:
     first = source(text, call.args[0])
     whole, function = source(text, call), source(text, call.func)
     at = whole.index(first, len(function))
-    return Replace(span_of(call), f"{whole[:at]}{argument}, {whole[at:]}")
+    between = " "
+    if call.args[0].lineno > call.lineno and re.match(r",[ \t]*\n", whole[at + len(first) :]):
+        between = _line_up_to(text, call.args[0])
+    return Replace(span_of(call), f"{whole[:at]}{argument},{between}{whole[at:]}")
 
 
 def _line_up_to(text: str, node: ast.expr) -> str:

@@ -134,7 +134,9 @@ def dressed(model: Model, finding: Finding, style: str) -> Finding:
             edits.append(edit)
             continue
         place = _place(model, module, _first(edit), style)
-        made = _with_own_unwrap(_with_ranks(edit, place), place)
+        made = _with_own_barrier(_with_own_unwrap(_with_ranks(edit, place), place), place)
+        if isinstance(made, Insert) and made.code == place.scope.barrier:
+            message = message.replace("`barrier()`", f"`{made.code}`")
         made = _under_the_next_guard(made, place) or made
         if style == NATIVE and _names(made):
             native = _native(made, place)
@@ -232,9 +234,16 @@ def _with_ranks(edit: Edit, place: _Place) -> Edit:
     code = _code(edit)
     for asked, field in _RANKS:
         if asked in code and (answer := getattr(place.scope, field)):
+            code = code.replace(f"{{{asked}}}", f"{{{_within(code, answer)}}}")
             code = code.replace(asked, answer)
-    joined = re.fullmatch(r'"([^"{}\\]*)" \+ str\(([^"$]+)\)', code)
-    return _with_code(edit, f'f"{joined[1]}{{{joined[2]}}}"' if joined else code)
+    return _with_code(edit, code)
+
+
+def _within(template: str, code: str) -> str:
+    """Code as it may stand in an f-string: before Python 3.12 not with the same quotes."""
+    quote = '"' if template.endswith('"') else "'"
+    other = "'" if quote == '"' else '"'
+    return code.replace(quote, other) if other not in code else code
 
 
 def _under_the_next_guard(edit: Edit, place: _Place) -> Move | None:
@@ -263,14 +272,19 @@ def _with_own_unwrap(edit: Edit, place: _Place) -> Edit:
     return replace(edit, code=_expression(edit.code, shown) or edit.code)
 
 
+def _with_own_barrier(edit: Edit, place: _Place) -> Edit:
+    """The edit with the barrier of the accelerator or trainer at the place: PixArt-sigma, train_pixart_lora_hf.py:1014."""
+    if isinstance(edit, Insert) and edit.code == "$barrier()" and place.scope.barrier:
+        return replace(edit, code=place.scope.barrier)
+    return edit
+
+
 def _native(edit: Edit, place: _Place) -> tuple[str, tuple[Edit, ...]] | None:
     """What the edit becomes without the runtime, with words for it; None where the place lacks something."""
     names = _names(edit)
     match edit:
         case WrapInWith() if names == {"main_process_first"}:
             return _in_turn(edit, place)
-        case Insert(code="$barrier()") if place.scope.barrier:
-            return "", (replace(edit, code=place.scope.barrier),)
         case Replace() if names <= _EXPRESSIONS.keys():
             code = _expression(edit.code, place)
             return None if code is None else ("", (replace(edit, code=code),))

@@ -8,6 +8,7 @@ from distlint.analysis.interpreter.ir import CallSite, CallStep, Event, UnknownC
 from distlint.analysis.live.joint_entry import JointEntry, ranked
 from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.traces.graph import steps_below
 from distlint.repairs.group import Group, callers_by_function, conditions_of, group_at
 
@@ -35,6 +36,44 @@ def ranked_callers(model: Model, function: Function) -> list[CallSite]:
                 seen.add(site.function)
                 work.append(site.function)
     return found
+
+
+def may_come_alone(model: Model, function: Function) -> bool:
+    """Whether a call, at any depth, leads to a function of which nothing shows that all ranks make it.
+
+    sentence-transformers 5.6.0 sentence_transformers/base/model.py:789: a trainer's callback saves on all ranks,
+    and so does a user who gives each rank a folder of its own.
+    """
+    callers = model.answer(callers_by_function)
+    seen = {function}
+    work = [function]
+    while work:
+        reached = work.pop()
+        sites = callers.get(reached, ())
+        if _is_called_besides(reached, {id(site.node) for site in sites}):
+            return True
+        for site in sites:
+            call = model.call_at(site.node)
+            joint_entry = model.joint_entry_at(call) if call is not None else None
+            if joint_entry is None or not joint_entry.all_ranks:
+                return True
+            if joint_entry.call is not None and site.function not in seen:
+                seen.add(site.function)
+                work.append(site.function)
+    return False
+
+
+def _is_called_besides(function: Function, followed: set[int]) -> bool:
+    """Whether code of the same file, or class, that no rank is seen to run calls a function by its name."""
+    cls = function.cls
+    return any(
+        isinstance(node, ast.Call)
+        and id(node) not in followed
+        and ast.unparse(node.func) == (f"self.{function.name}" if cls else function.name)
+        for other in (cls.methods.values() if cls else function.module.all_functions)
+        if other is not function
+        for node in own_nodes(other)
+    )
 
 
 def meetings_in(model: Model, function: Function) -> set[int]:

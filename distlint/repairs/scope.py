@@ -53,6 +53,8 @@ _TRAINER: Final = Scope(
 )
 _FRAMEWORKS: Final[dict[str, Scope]] = {
     "transformers.Trainer": _TRAINER,
+    # transformers 5.0.0 trainer_callback.py, TrainerState: what every hook is given.
+    "transformers.TrainerCallback": Scope(main="state.is_world_process_zero"),
     "lightning.pytorch.LightningModule": Scope(
         main="self.trainer.is_global_zero",  # lightning 2.5 pytorch/trainer/trainer.py
         local_rank="self.local_rank",  # pytorch/core/module.py
@@ -428,7 +430,7 @@ def _of_framework(model: Model, function: Function) -> dict[str, str]:
     _, outside = model.program.mro(method.cls)
     for base in facts.with_bases(tuple(outside)):
         row = _FRAMEWORKS.get(base)
-        if row is not None:
+        if row is not None and (not row.main.startswith("state.") or "state" in method.parameters):
             return {key: getattr(row, key) for key in ("main", "rank", "local_rank", "world_size")}
     return {}
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from distlint.analysis.interpreter.ir import AttributeSite
 from distlint.analysis.live.program import LiveProgram
 from distlint.analysis.model import Model, span_of
-from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.definitions import Function, Module
 from distlint.analysis.questions.wrapped import may_run_forward, without_gradients
 from distlint.edits import Move, Replace
 from distlint.findings import Applicability, Fix
@@ -29,10 +30,21 @@ _WITHOUT_TRAINING = (
 """Words in the names of functions that train nothing."""
 
 
+_OF_TRAINING = re.compile(r"backward|optim|trainer|\.step\(|\.fit\(", re.IGNORECASE)
+_OF_WRAPPERS = frozenset({"module", "_orig_mod", "no_sync", "require_backward_grad_sync"})
+"""What is asked of a wrapper to know that it is one (torch 2.13.0 nn/parallel/distributed.py)."""
+
+
 def read_from_model(model: Model, site: AttributeSite, receiver: str) -> Fix:
     """The fix of `receiver.attr` on a wrapper: as a rule `unwrap(receiver).attr`."""
     advice = f"Read `{site.attr}` from the model inside the wrapper"
-    unwrapped = Replace(span_of(site.node.value), f"$unwrap({receiver})")
+    unwrapped = (
+        Replace(span_of(site.node.value), f"$unwrap({receiver})"),
+        *(
+            Replace(span_of(asked), f"$unwrap({receiver})")
+            for asked in _asked_beside(site, receiver)
+        ),
+    )
     if _freezes(model, site):
         moved = _before_the_wrap(site)
         freeze = f"Freeze `{receiver}` before it is wrapped: the wrapper waits for gradients of all that trained then"
@@ -42,17 +54,46 @@ def read_from_model(model: Model, site: AttributeSite, receiver: str) -> Fix:
     if not may_run_forward(model, site.statement, site.node):
         if _names_its_own_reading(site, receiver):
             return Fix(Applicability.DISPLAY, advice)
-        return Fix(Applicability.SAFE, advice, (unwrapped,))
+        return Fix(Applicability.SAFE, advice, unwrapped)
     if without_gradients(site.function, site.node):
-        return Fix(Applicability.SAFE, advice, (unwrapped,))
-    if any(word in site.function.name.lower() for word in _WITHOUT_TRAINING):
+        return Fix(Applicability.SAFE, advice, unwrapped)
+    named = any(word in site.function.name.lower() for word in _WITHOUT_TRAINING)
+    if named or _trains_nothing(site.module):
         text = f"{advice}; gradients of this call are not synchronised"
-        return Fix(Applicability.UNSAFE, text, (unwrapped,))
+        return Fix(Applicability.UNSAFE, text, unwrapped)
     return Fix(
         Applicability.DISPLAY,
         f"Let the model's own `forward` call `{site.attr}`: behind the wrapper's back gradients are not "
         "synchronised",
     )
+
+
+def _trains_nothing(module: Module) -> bool:
+    """Whether a file is a script without a word of training: what it starts computes, or writes.
+
+    fairseq 0.12.2 examples/wav2vec/vq-wav2vec_featurize.py:150: the other reads of the function stand in `no_grad()`.
+    """
+    return module.is_script and not _OF_TRAINING.search(module.source.text)
+
+
+def _asked_beside(site: AttributeSite, receiver: str) -> list[ast.expr]:
+    """The wrapper in `hasattr(model, "name")` of the same test: it has none of the model's names either.
+
+    trlx 3340c2f trlx/trainer/accelerate_ppo_trainer.py:74: `hasattr(self.model, "frozen_head")` is false on DDP.
+    """
+    return [
+        asked
+        for node in walk(getattr(site.statement, "test", site.node))
+        for asked in _asked(node)
+        if ast.unparse(asked) == receiver
+    ]
+
+
+def _asked(node: ast.AST) -> list[ast.expr]:
+    match node:
+        case ast.Call(func=ast.Name(id="hasattr"), args=[asked, ast.Constant(value=name)]):
+            return [asked] if name not in _OF_WRAPPERS else []
+    return []
 
 
 def _names_its_own_reading(site: AttributeSite, receiver: str) -> bool:

@@ -9,11 +9,13 @@ import tokenize
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from distlint.checking import Outcome, Request, check, let_go
 from distlint.fixing.replacements import Replacement, replacements
 from distlint.project.naming import path_of
 from distlint.project.reading import decode
+from distlint.project.trees import Trees
 from distlint.repairing import applies, each_alone, repair
 from distlint.reporting.report import Report, Reported
 
@@ -43,6 +45,8 @@ class Session:
         self._unsaved: dict[str, bytes] = {}
         self._changed: set[str] = set()
         self._requests: tuple[Request, ...] = ()
+        self._trees: dict[Path, Trees] = {}
+        """What the checks of each project share, by its folder."""
         self._stale = True
         """Whether the next check looks for files and settings anew: one that failed leaves it so."""
         self._look_again = False
@@ -75,7 +79,7 @@ class Session:
             if isinstance(asked, Report):
                 self._requests, self.report = (), asked
                 return asked
-            requests = tuple(asked)
+            requests = tuple(replace(each, trees=self._trees_of(each)) for each in asked)
         else:
             # What no change concerns is found in the tables of the cache, which all checks here share.
             requests = tuple(
@@ -89,6 +93,9 @@ class Session:
         self._requests = requests
         self._stale = False
         return self.report
+
+    def _trees_of(self, request: Request) -> Trees:
+        return self._trees.setdefault(request.settings.root, Trees())
 
     def tidy(self) -> None:
         """Free what the last check has left behind: best when nobody waits."""

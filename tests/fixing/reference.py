@@ -58,7 +58,7 @@ class _Reference:
         before: dict[ast.stmt, list[ast.stmt]] = {}
         after: dict[ast.stmt, list[ast.stmt]] = {}
         new: dict[ast.stmt, list[ast.stmt]] = {}
-        opening: dict[ast.stmt, list[tuple[int, str, ast.stmt]]] = {}
+        opening: dict[ast.stmt, list[tuple[tuple[int, int], str, ast.stmt]]] = {}
         for edit in edits:
             match edit:
                 case Replace(span=where, code=code) if where in self._statements:
@@ -73,7 +73,7 @@ class _Reference:
                     )
                 case WrapInWith(first=first, last=last, header=header):
                     opening.setdefault(self._statements[first], []).append(
-                        (last.end_line, header, self._statements[last])
+                        ((last.end_line, last.end_column), header, self._statements[last])
                     )
                 case Move(span=where, before=other):
                     moved = self._statements[where]
@@ -94,12 +94,14 @@ class _Reference:
         before: dict[ast.stmt, list[ast.stmt]],
         after: dict[ast.stmt, list[ast.stmt]],
         new: dict[ast.stmt, list[ast.stmt]],
-        opening: dict[ast.stmt, list[tuple[int, str, ast.stmt]]],
+        opening: dict[ast.stmt, list[tuple[tuple[int, int], str, ast.stmt]]],
     ) -> list[ast.stmt]:
         stack: list[tuple[ast.stmt | None, list[ast.stmt]]] = [(None, [])]
         for statement in statements:
             stack[-1][1].extend(before.get(statement, []))
-            for _, header, last in sorted(opening.get(statement, []), key=lambda w: -w[0]):
+            for _, header, last in sorted(
+                opening.get(statement, []), key=lambda wrap: wrap[0], reverse=True
+            ):
                 (with_statement,) = _statements(f"with {header}:\n    pass")
                 assert isinstance(with_statement, ast.With)
                 with_statement.body = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from textwrap import indent
 
 import pytest
 from spans import find, fix, fixed, span
@@ -66,6 +67,23 @@ class TestReplace:
             (skipped,) = result.skipped
             assert skipped.kind is SkipKind.REFUSED
             assert "LibCST cannot walk over the code" in skipped.reason
+
+    @pytest.mark.parametrize(
+        ("source", "after"),
+        [
+            ("x = (\n    a\n    if b\n    else c\n)\n", "x = y(a)\n"),
+            ("x = (\n    a if b else c\n).z\n", "x = y(a).z\n"),
+            ("return (\n    a\n    if b\n    else c\n)\n", "return y(a)\n"),
+            ("x = (a if b else c)\n", "x = (y(a))\n"),
+            ("x = (\n    a if b else c  # why\n)\n", "x = (\n    y(a)  # why\n)\n"),
+            ("x = (\n    a  # why\n    if b\n    else c\n)\n", "# why\nx = y(a)\n"),
+            (f"{'x' * 75} = (\n    a if b else c\n)\n", f"{'x' * 75} = (\n    y(a)\n)\n"),
+        ],
+    )
+    def test_brackets_that_only_broke_lines_go(self, source: str, after: str) -> None:
+        function = f"def f():\n{indent(source, '    ')}"
+        where = span(next(n for n in ast.walk(ast.parse(function)) if isinstance(n, ast.IfExp)))
+        assert fixed(function, Replace(where, "y(a)")) == f"def f():\n{indent(after, '    ')}"
 
     def test_comments_of_the_old_code_move_above(self) -> None:
         source = "def g():\n    x = f(\n        a,  # first\n        # second\n        b,\n    )  # end\n"
@@ -453,6 +471,8 @@ class TestRefusals:
         [
             (b"x = (\n", "LibCST cannot parse the file (line "),
             (b"print 'x'\n", "LibCST cannot parse the file (line 1: "),
+            # LibCST 1.9.0 wants a space there, which Python does not.
+            (b"def f(a):\n    return(a if b else c)\n", "LibCST cannot parse the file (Must have"),
             (b"x = '\xff'\n", "the file cannot be decoded ("),
             (b"# coding: nonsense\nx\n", "the file cannot be decoded (unknown encoding: nonsense)"),
             (b"x = 1\0\n", "LibCST cannot parse the file (line 1: "),

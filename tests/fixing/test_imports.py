@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from spans import find, fix, fixed
 
-from distlint.edits import AddImport, Delete, Insert, Replace
+from distlint.edits import AddImport, Delete, Insert, Move, Replace
 from distlint.fixing.requests import SkipKind
 
 
@@ -107,6 +107,12 @@ def unwrapped(source: str, code: str = "$unwrap(m)") -> str:
             "try:\n    from distlint.runtime import unwrap\nexcept ImportError:\n    unwrap = None\n"
             "distlint_unwrap(m).config\n",
             id="a fallback is another meaning",
+        ),
+        pytest.param(
+            "import random\nimport numpy\nimport atexit\n\nimport torch\n\nm.config\n",
+            "import random\nimport numpy\nimport atexit\n\nimport torch\n"
+            "from distlint.runtime import unwrap\n\nunwrap(m).config\n",
+            id="beside a stray of its section",
         ),
         pytest.param(
             "import os; import torch\nm.config\n",
@@ -267,6 +273,15 @@ def test_a_dollar_in_a_string_or_comment_is_no_reference() -> None:
     )
 
 
+def test_a_dollar_in_the_braces_of_an_f_string_is_a_reference() -> None:
+    source = "import rank\n\nx = 1\n"
+    code = "x = f'$a {$rank()} {{$b}}' + rf\"{$rank()}\" + '{$c}'"
+    assert fixed(source, Replace(find(source, "x = 1"), code)) == (
+        "import rank\nfrom distlint.runtime import rank as distlint_rank\n\n"
+        "x = f'$a {distlint_rank()} {{$b}}' + rf\"{distlint_rank()}\" + '{$c}'\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("before", "module", "name", "after"),
     [
@@ -307,6 +322,20 @@ def test_an_import_next_to_a_deleted_first_statement() -> None:
     source = "# top\n\nold = 1\nnew = 2\n"
     after = fixed(source, Delete(find(source, "old = 1")), Replace(find(source, "2"), "$save()"))
     assert after == "# top\n\nfrom distlint.runtime import save\n\nnew = save()\n"
+
+
+@pytest.mark.parametrize("head", ["# top\n\n", "\n"])
+def test_the_comment_of_a_first_statement_goes_with_it(head: str) -> None:
+    source = f"{head}# why old\nold = 1\nif a:\n    b()\nelse:  # rest\n    c()\n"
+    after = fixed(
+        source,
+        Move(find(source, "old = 1"), find(source, "c()")),
+        Replace(find(source, "b()"), "$save()"),
+    )
+    assert after == (
+        f"{head}from distlint.runtime import save\n\nif a:\n    save()\nelse:  # rest\n"
+        "    # why old\n    old = 1\n    c()\n"
+    )
 
 
 def test_insert_at_the_very_top() -> None:

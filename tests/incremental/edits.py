@@ -25,6 +25,7 @@ from distlint.checking import check
 from distlint.cli.inputs import Inputs, prepare
 from distlint.project.cache import encode_finding
 from distlint.reporting.report import Report
+from distlint.server.session import Session
 
 Said = list[object]
 """What a check says of a file, or of all."""
@@ -46,15 +47,18 @@ PACKAGES: Mapping[str, Sequence[str]] = {
 
 def said(folder: Path, paths: Sequence[str], cache: Path | None) -> dict[str, Said]:
     """What a check of `paths` says, by file; what is of no file under the empty name."""
-    inputs = Inputs(
+    with _inside(folder):
+        return _by_file(check(prepare(_everything(paths, cache)).requests))
+
+
+def _everything(paths: Sequence[str], cache: Path | None) -> Inputs:
+    return Inputs(
         tuple(paths),
         select=("ALL",),
         preview=True,
         no_cache=cache is None,
         cache_dir=str(cache) if cache else None,
     )
-    with _inside(folder):
-        return _by_file(check(prepare(inputs).requests))
 
 
 def _by_file(report: Report) -> dict[str, Said]:
@@ -252,6 +256,37 @@ def differences(folder: Path, cache: Path, seed: int, count: int) -> Iterator[st
             yield f"seed {seed}, {what}: with the cache"
         if alone.get(named) != cold.get(named) or alone.keys() - {named, ""}:
             yield f"seed {seed}, {what}: {named} alone"
+
+
+def differences_in_an_editor(
+    folder: Path, cache: Path, seed: int, count: int, *, saved: bool
+) -> Iterator[str]:
+    """Where an editor that stays open says something else after an edit, `saved` or still unsaved, than a cold check."""
+    editor = Editor(folder, random.Random(seed))
+    session = Session(
+        (".",), lambda paths, unsaved: prepare(_everything(paths, cache), unsaved).requests
+    )
+    with _inside(folder):
+        session.check()
+    for _ in range(count):
+        before = {path: path.read_text(encoding="utf-8") for path in editor.files()}
+        what = editor.edit()
+        cold = said(folder, ["."], None)
+        after = {path: path.read_text(encoding="utf-8") for path in editor.files()}
+        with _inside(folder):
+            if saved or before.keys() != after.keys():
+                for path in before:
+                    session.edit(str(path), None)
+                session.look_again()
+            else:
+                for path in after:
+                    if after[path] != before[path]:
+                        session.edit(str(path), after[path])
+                        path.write_text(before[path], encoding="utf-8")
+            if _by_file(session.check()) != cold:
+                yield f"seed {seed}, {what}: in an editor"
+            for path, text in after.items():
+                path.write_text(text, encoding="utf-8")
 
 
 def copied(package: str, parts: Sequence[str], folder: Path) -> None:

@@ -5,13 +5,23 @@ So does a check of one file: what a check of everything says of it.
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from distlint.checking import check
 from distlint.cli.inputs import Inputs, prepare
-from tests.incremental.edits import PACKAGES, copied, differences, generated, said
+from tests.incremental.edits import (
+    PACKAGES,
+    copied,
+    differences,
+    differences_in_an_editor,
+    generated,
+    said,
+)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -20,6 +30,15 @@ def test_edits_of_small_projects(seed: int, tmp_path: Path) -> None:
     generated(folder, seed)
     assert said(folder, ["."], None)  # there is something to lose
     assert not list(differences(folder, tmp_path / "cache", seed, 12))
+
+
+@pytest.mark.parametrize("saved", [True, False])
+@pytest.mark.parametrize("seed", range(4, 7))
+def test_edits_of_small_projects_in_an_editor(seed: int, saved: bool, tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    generated(folder, seed)
+    cache = tmp_path / "cache"
+    assert not list(differences_in_an_editor(folder, cache, seed, 10, saved=saved))
 
 
 @pytest.mark.parametrize("top", ["pyproject.toml", "README.md", ".gitignore"])
@@ -103,3 +122,39 @@ def test_edits_of_installed_packages(package: str, tmp_path: Path) -> None:
     folder.mkdir()
     copied(package, PACKAGES[package], folder)
     assert not list(differences(folder, tmp_path / "cache", 1, 6))
+    editor = differences_in_an_editor(folder, tmp_path / "cache", 2, 3, saved=True)
+    assert not list(editor)
+
+
+def said_with_hashes(folder: Path, seed: str) -> bytes:
+    """What a check of `folder` prints where Python salts its hashes with `seed`.
+
+    The order of a set of texts is another with each salt, and Python draws one for each process.
+    """
+    arguments = "check --no-cache --preview --output-format json ."
+    run = subprocess.run(
+        [sys.executable, "-m", "distlint", *arguments.split()],
+        cwd=folder,
+        env={**os.environ, "PYTHONHASHSEED": seed},
+        capture_output=True,
+        timeout=300,
+        check=False,
+    )
+    assert run.returncode in (0, 1), run.stderr
+    return run.stdout
+
+
+def test_two_processes_say_the_same(tmp_path: Path) -> None:
+    generated(tmp_path, 2)
+    first = said_with_hashes(tmp_path, "0")
+    assert b'"code"' in first
+    assert {said_with_hashes(tmp_path, seed) for seed in ("1", "2")} == {first}
+
+
+@pytest.mark.slow
+def test_two_processes_say_the_same_of_installed_packages(tmp_path: Path) -> None:
+    for package, parts in PACKAGES.items():
+        folder = tmp_path / package
+        folder.mkdir()
+        copied(package, parts, folder)
+    assert said_with_hashes(tmp_path, "3") == said_with_hashes(tmp_path, "4")

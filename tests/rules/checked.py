@@ -6,6 +6,7 @@ import io
 import json
 from contextlib import redirect_stdout
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,12 +32,28 @@ def findings_in(
     code: str, tmp_path: Path, files: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> list[tuple[str, int]]:
     """The files and lines of the findings of one rule in a project."""
+    found = _found(code, tmp_path, files, capsys)
+    return [(Path(finding["path"]).name, finding["line"]) for finding in found]
+
+
+def offers_in(
+    code: str, tmp_path: Path, files: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> list[tuple[str, int, str]]:
+    """The files and lines of the findings of one rule in a project, with what their fixes may do."""
+    found = _found(code, tmp_path, files, capsys)
+    return [(Path(f["path"]).name, f["line"], f["fix"]["applicability"]) for f in found]
+
+
+def _found(
+    code: str, tmp_path: Path, files: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> list[dict[str, Any]]:
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
+    arguments = ["--no-cache", "--preview", "--select", code, "--output-format", "json"]
     with pytest.raises(SystemExit):
-        main(["check", "--no-cache", "--select", code, "--output-format", "json", str(tmp_path)])
-    found = json.loads(capsys.readouterr().out)["findings"]
-    return [(Path(finding["path"]).name, finding["line"]) for finding in found]
+        main(["check", *arguments, str(tmp_path)])
+    findings: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["findings"]
+    return findings
 
 
 def severities(tmp_path: Path, code: str, *texts: str) -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from distlint.cli import main
+from tests.rules.checked import findings_in, offers_in
 
 UNWRAPS = """\
 {imports}
@@ -39,3 +40,114 @@ def test_unwrap_is_only_shown_beside_wrappers_of_other_libraries(
         main(["check", "--no-cache", "--select", "DL205", "--output-format", "json", str(file)])
     (finding,) = json.loads(out.detach().getvalue())["findings"]
     assert finding["fix"]["applicability"] == offered
+
+
+GENERATES = """\
+import torch.distributed as dist
+
+
+def ask(tokens):
+    dist.broadcast(tokens, 0)
+    return tokens
+"""
+ENDPOINT = """\
+import json
+
+import torch.distributed as dist
+
+from generates import ask
+{imports}
+
+
+class Completions{base}:
+    def post(self, request):
+        tokens = ask(request) if dist.is_initialized() else request
+        with open("last.json", "w") as f:
+            json.dump(tokens.tolist(), f)
+"""
+
+
+def test_what_answers_requests_runs_on_one_rank(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # megatron-core 0.19.2 inference/text_generation_server/endpoints/completions.py:143: the other ranks take
+    # part in the broadcast from a loop of their own.
+    served = {
+        "generates.py": GENERATES,
+        "endpoint.py": ENDPOINT.format(
+            imports="from flask_restful import Resource", base="(Resource)"
+        ),
+    }
+    assert findings_in("DL301", tmp_path, served, capsys) == []
+    plain = {**served, "endpoint.py": ENDPOINT.format(imports="", base="")}
+    assert findings_in("DL301", tmp_path, plain, capsys) == [("endpoint.py", 12)]
+
+
+SAVES = """\
+import json
+import os
+
+
+class Encoder:
+    def save(self, path):
+        with open(os.path.join(path, "modules.json"), "w") as f:
+            json.dump(self.modules, f)
+{more}
+"""
+CALLBACK = """\
+from transformers import TrainerCallback
+
+from encoder import Encoder
+
+
+class Keeps(TrainerCallback):
+    def __init__(self, folder):
+        self.folder, self.model = folder, Encoder()
+
+    def on_evaluate(self, args, state, control, **kwargs):
+        self.model.save(self.folder)
+"""
+
+
+def test_a_guard_goes_to_the_caller_where_others_name_their_own_path(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # sentence-transformers 5.6.0 sentence_transformers/base/model.py:789
+    alone = {"encoder.py": SAVES.format(more=""), "callback.py": CALLBACK}
+    assert offers_in("DL301", tmp_path, alone, capsys) == [("encoder.py", 7, "unsafe")]
+    pushes = "\n    def push_to_hub(self, folder):\n        self.save(folder)\n"
+    shared = {**alone, "encoder.py": SAVES.format(more=pushes)}
+    assert offers_in("DL301", tmp_path, shared, capsys) == [("encoder.py", 7, "display")]
+
+
+FEATURES = """\
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+{more}
+
+class Network(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.extractor = nn.Linear(2, 2)
+
+
+def features(batches):
+    torch.distributed.init_process_group()
+    network = DistributedDataParallel(Network())
+    return [network.extractor(batch) for batch in batches]
+
+
+if __name__ == "__main__":
+    features([])
+"""
+
+
+def test_a_script_that_trains_nothing_may_go_past_the_wrapper(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # fairseq 0.12.2 examples/wav2vec/vq-wav2vec_featurize.py:150
+    files = {"features.py": FEATURES.format(more="")}
+    assert offers_in("DL201", tmp_path, files, capsys) == [("features.py", 15, "unsafe")]
+    files = {"features.py": FEATURES.format(more="from torch.optim import SGD")}
+    assert offers_in("DL201", tmp_path, files, capsys) == [("features.py", 15, "display")]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rules.checked import lines_of, marked
+from tests.rules.checked import findings_in, lines_of, marked
 
 HEAD = "import os\nimport torch\nimport torch.distributed as dist\nimport torch.multiprocessing as mp\n"
 
@@ -67,3 +67,51 @@ def test_only_files_that_start_one_machine_are_silent(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert lines_of("DL504", tmp_path, HEAD + text, capsys) == marked(HEAD + text)
+
+
+SAMPLER = """
+import torch
+import torch.distributed as dist
+
+
+class Buckets(torch.utils.data.Sampler):
+    def __init__(self, data):
+        self.rank = dist.get_rank()
+        torch.cuda.set_device(self.rank)
+"""
+
+FITS = """
+import lightning.pytorch as pl
+from buckets import Buckets
+
+
+def main(module, data):
+    trainer = pl.Trainer(devices=-1, strategy="ddp")
+    trainer.fit(module, Buckets(data))
+"""
+
+
+@pytest.mark.parametrize(
+    ("main", "found"),
+    [
+        (FITS, []),
+        (FITS.replace("devices=-1", "devices=-1, num_nodes=2"), [("buckets.py", 9)]),
+        (FITS.replace("pl.Trainer(devices=-1,", "make(devices=-1,"), [("buckets.py", 9)]),
+    ],
+)
+def test_a_trainer_of_lightning_that_is_told_of_no_nodes(
+    main: str,
+    found: list[tuple[str, int]],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    files = {"buckets.py": SAMPLER, "train.py": main}
+    assert findings_in("DL504", tmp_path, files, capsys) == found
+
+
+def test_another_script_that_may_run_on_several(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = "import torch.distributed as dist\nfrom buckets import Buckets\n\nBuckets(dist.group.WORLD)\n"
+    files = {"buckets.py": SAMPLER, "train.py": FITS, "other.py": other}
+    assert findings_in("DL504", tmp_path, files, capsys) == [("buckets.py", 9)]

@@ -160,3 +160,45 @@ def test_a_helper_that_asks_for_the_group(
     """MiniGPT-4 d94738a minigpt4/tasks/base_task.py:262: there is one wherever ranks meet."""
     files = {"merging.py": MERGING.replace("{test}", test), "helpers.py": HELPERS}
     assert findings_in("DL301", tmp_path, files, capsys) == [("merging.py", n) for n in lines]
+
+
+DIVIDED = """\
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+from pictures import Pictures
+
+
+def train(model, folder):
+    model = DistributedDataParallel(model)
+    data = Pictures(folder)
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        model(batch).sum().backward()
+"""
+
+PICTURES = """\
+import os
+
+from torch.utils.data import Dataset
+
+
+class Pictures(Dataset):
+    def __init__(self, folder):
+        self.names = {names}
+
+    def __len__(self):
+        return len(self.names)
+
+    def __getitem__(self, index):
+        return self.names[index]
+"""
+
+
+@pytest.mark.parametrize(
+    ("names", "lines"), [("os.listdir(folder)", [8]), ("sorted(os.listdir(folder))", [])]
+)
+def test_a_folder_listed_by_a_file_without_ranks(
+    names: str, lines: list[int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"train.py": DIVIDED, "pictures.py": PICTURES.format(names=names)}
+    assert findings_in("DL405", tmp_path, files, capsys) == [("pictures.py", n) for n in lines]

@@ -218,3 +218,55 @@ def test_a_total_of_graphs_matters_where_nothing_begins_it_anew(
     tmp_path: Path, reset: str, expected: list[str]
 ) -> None:
     assert severities(tmp_path, "DL607", SUMS.format(reset=reset)) == expected
+
+
+WRAPPING = """
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+class Trainer:
+    def __init__(self, args):
+        self.is_distributed = args.distributed
+
+    def train(self, model):
+        self.begin(model)
+        self.draw(model)
+
+    def begin(self, model):
+        {wrap}
+        self.model = model
+
+    def draw(self, batch):
+        {read}
+"""
+
+DERIVED = """
+import torch.distributed as dist
+
+from file_0 import Trainer
+
+class Drawing(Trainer):
+    def draw(self, batch):
+        return self.model.sample(batch)
+
+def main(args, model):
+    Drawing(args).train(model)
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "apart", "expected"),
+    [
+        ("", False, ["error"]),
+        ("if self.is_distributed: ", False, ["warning"]),
+        ("", True, ["warning"]),
+        ("if self.is_distributed: ", True, ["info"]),
+    ],
+)
+def test_an_attribute_behind_a_wrapper_of_another_place(
+    test: str, apart: bool, expected: list[str], tmp_path: Path
+) -> None:
+    wrap = f"{test}model = DistributedDataParallel(model)"
+    read = "raise NotImplementedError" if apart else "return self.model.sample(batch)"
+    texts = [WRAPPING.format(wrap=wrap, read=read), *([DERIVED] if apart else [])]
+    assert severities(tmp_path, "DL201", *texts) == expected

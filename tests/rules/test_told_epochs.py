@@ -150,6 +150,67 @@ def test_a_loop_that_another_scripts_loop_does_not_speak_for(
     assert findings_in("DL403", tmp_path, files, capsys) == [("untold.py", 7)]
 
 
+TWO_PROGRAMS = """
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def init_data(data):
+    sampler = DistributedSampler(data, shuffle=True)
+    return DataLoader(data, sampler=sampler), sampler
+"""
+
+PRETRAINS = """
+from data import init_data
+
+
+def main(data, args):
+    loader, sampler = init_data(data)
+    sampler.set_epoch(args.start)
+    batches = iter(loader)
+    for epoch in range(args.start, args.epochs):
+        for _ in range(args.steps):
+            try:
+                batch = next(batches)
+            except StopIteration:
+                sampler.set_epoch(epoch)
+                batches = iter(loader)
+            batch.sum().backward()
+"""
+
+PROBES = """
+from data import init_data
+
+
+def main(data, args):
+    loader = make_loader(data)
+    for epoch in range(args.epochs):
+        run_one_epoch(loader)
+
+
+def make_loader(data):
+    loader, _ = init_data(data)
+    return loader
+
+
+def run_one_epoch(loader):
+    for batch in loader:
+        batch.sum().backward()
+"""
+
+
+def test_a_program_that_drops_the_sampler_beside_one_that_tells_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"data.py": TWO_PROGRAMS, "pretrain.py": PRETRAINS, "probe.py": PROBES}
+    assert findings_in("DL403", tmp_path, files, capsys) == [("probe.py", 7)]
+
+
+def test_a_hook_that_tells_all_samplers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hook = "\n\nclass Hook:\n    def before_epoch(self, run):\n        run.sampler.set_epoch(run.epoch)\n"
+    files = {"data.py": TWO_PROGRAMS, "probe.py": PROBES + hook}
+    assert findings_in("DL403", tmp_path, files, capsys) == []
+
+
 def test_a_sampler_that_nobody_tells(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = {"data.py": DATA, "untold.py": UNTOLD}
     assert findings_in("DL403", tmp_path, files, capsys) == [("data.py", 6)]

@@ -96,3 +96,51 @@ def test_split_without_a_seed(
 ) -> None:
     text = SPLIT.format(split=split, first=first)
     assert lines_of("DL405", tmp_path, text, capsys) == lines
+
+
+PARTED = """\
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler, random_split
+
+
+def parts(data):
+    return random_split({arguments})
+
+
+def main(data, model):
+    {first}
+    dist.init_process_group()
+    train, test = parts(data)
+    model = DistributedDataParallel(model)
+    for batch in DataLoader(train, sampler=DistributedSampler(train)):
+        model(batch).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "first", "lines"),
+    [
+        ("data, [0.9, 0.1]", "pass", [8]),
+        ("data, [0.9, 0.1], generator=torch.Generator()", "pass", []),
+        ("data, [0.9, 0.1]", "torch.manual_seed(0)", []),
+    ],
+)
+def test_split_by_a_generator_that_nothing_seeds(
+    arguments: str,
+    first: str,
+    lines: list[int],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = PARTED.format(arguments=arguments, first=first)
+    assert lines_of("DL405", tmp_path, text, capsys) == lines
+
+
+def test_split_of_one_process(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = PARTED.format(arguments="data, [0.9, 0.1]", first="pass")
+    text = text.replace("    dist.init_process_group()\n", "")
+    text = text.replace("DistributedDataParallel(model)", "model.cuda()")
+    text = text.replace(", sampler=DistributedSampler(train)", "")
+    assert lines_of("DL405", tmp_path, text, capsys) == []

@@ -84,21 +84,7 @@ def builtin(
     if name in ("isinstance", "issubclass", "hasattr", "callable", "type", "id"):
         return _kind_question(frame, node, name, args)
     if name == "getattr" and len(args) >= 2 and isinstance(args[1].const, str):
-        attribute = ast.Attribute(value=node.args[0], attr=args[1].const, ctx=ast.Load())
-        ast.copy_location(attribute, node)
-        if len(args) == 2 and not args[0].wraps:
-            return attribute_of(frame, args[0], attribute)
-        unwrapped = (
-            args[0].replace(wraps=(), tags=args[0].tags | {"unwrapped"})
-            if args[1].const == "module"
-            else args[0].replace(wraps=())
-        )
-        value = attribute_of(frame, unwrapped, attribute)
-        return (
-            value.replace(const=UNKNOWN, target=None)
-            if len(args) > 2 and value.known and value.variance is Variance.UNIFORM
-            else value
-        )
+        return _getattr(frame, node, args, args[1].const)
     if name == "setattr" and len(args) == 3 and isinstance(args[1].const, str) and args[0].wraps:
         stored = ast.Attribute(value=node.args[0], attr=args[1].const, ctx=ast.Store())
         ast.copy_location(stored, node)
@@ -142,6 +128,25 @@ def _range(numbers: list[int]) -> tuple[int, ...] | None:
     except (ValueError, OverflowError):
         return None
     return tuple(values) if count <= _MAX_RANGE else None
+
+
+def _getattr(frame: Frame, node: ast.Call, args: list[Value], name: str) -> Value:
+    """`getattr()` with a name that is written out; with a default the attribute may be missing."""
+    attribute = ast.Attribute(value=node.args[0], attr=name, ctx=ast.Load())
+    ast.copy_location(attribute, node)
+    if len(args) == 2 and not args[0].wraps:
+        return attribute_of(frame, args[0], attribute)
+    unwrapped = (
+        args[0].replace(wraps=(), tags=args[0].tags | {"unwrapped"})
+        if name == "module"
+        else args[0].replace(wraps=())
+    )
+    value = attribute_of(frame, unwrapped, attribute)
+    if len(args) < 3 or not value.known or value.variance is not Variance.UNIFORM:
+        return value
+    if "initialized" in value.tags:
+        return value  # several ranks run: the default is for the program of one process
+    return value.replace(key=("attr", args[0].key, name), const=UNKNOWN, target=None)
 
 
 def _kind_question(frame: Frame, node: ast.Call, name: str, args: list[Value]) -> Value:

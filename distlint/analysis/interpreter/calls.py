@@ -23,6 +23,7 @@ from distlint.analysis.interpreter.libraries import (
     unknown_result,
 )
 from distlint.analysis.interpreter.members import SUPER
+from distlint.analysis.interpreter.passing import passed_by
 from distlint.analysis.interpreter.signature import bind, deciding_decorator, takes, with_bound
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
@@ -328,6 +329,7 @@ def call_project(
     call: ast.Call | None,
 ) -> Value:
     """Call a project function: run it for this class of ranks, and take over its steps and result."""
+    given = args
     args, keywords = with_bound(closure, args, keywords)
     function = closure.function
     found = deciding_decorator(frame, function)
@@ -379,7 +381,8 @@ def call_project(
     if (
         summary.steps or summary.arguments is not None
     ) and not again:  # cut short by a recursion: not known yet
-        frame.steps.append(CallStep(summary, node, _not_told(summary, bound)))
+        passed = passed_by(frame, call, given, keywords, bound)
+        frame.steps.append(CallStep(summary, node, _not_told(summary, bound), passed))
     returned = summary.returns
     if returned is None:
         if summary.arguments is not None:

@@ -14,6 +14,7 @@ from distlint.analysis.interpreter.ir import (
 )
 from distlint.analysis.interpreter.narrowing import narrow
 from distlint.analysis.interpreter.values import (
+    HOST_ARRAY,
     NO_TAGS,
     UNKNOWN,
     Closure,
@@ -25,7 +26,7 @@ from distlint.analysis.interpreter.values import (
 )
 from distlint.analysis.program.definitions import Class, Module, dotted_name
 from distlint.analysis.program.syntax import only_adds_a_bar
-from distlint.knowledge import facts
+from distlint.knowledge import facts, ranks
 
 _COMPARE: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
     ast.Eq: operator.eq,
@@ -143,7 +144,13 @@ def compare(frame: Frame, node: ast.Compare) -> Value:
         tags = left.tags | right.tags if left.tags or right.tags else NO_TAGS
         if "world_size" in tags and "rank" in tags:
             frame.note_dependence("is_last")  # `rank == world_size - 1`
-        results.append(_compare_pair(left, op, right))
+        if _asks_whose_turn(node, left, right):
+            key = ("compare", type(op).__name__, left.key, right.key)
+            results.append(
+                Value(key, UNKNOWN, left.variance, left.origin, tags=frozenset({"rank"}))
+            )
+        else:
+            results.append(_compare_pair(left, op, right))
         left = right
     result = results[0] if len(results) == 1 else _logic("and", results, node)
     if (
@@ -156,6 +163,19 @@ def compare(frame: Frame, node: ast.Compare) -> Value:
         # it was made from the rank (open_clip 3.3.0 main.py: `"train" in data`).
         return Value(("structural", id(node)), tags=result.tags)
     return result
+
+
+def _asks_whose_turn(node: ast.Compare, left: Value, right: Value) -> bool:
+    """Whether a rank is compared with what looks like the same: one of the two is a rank that is asked for.
+
+    Open-Sora-Plan f7fa604 opensora/npu_config.py:333: `def save_loss(self, path, rank=0)`, `self.rank == rank`.
+    """
+    return (
+        isinstance(node.ops[0], (ast.Eq, ast.NotEq))
+        and isinstance(node.left, (ast.Name, ast.Attribute))
+        and isinstance(node.comparators[0], (ast.Name, ast.Attribute))
+        and all(v.known and "kind:rank" in v.tags for v in (left, right))
+    )
 
 
 def _argument_rank(frame: Frame, node: ast.Compare) -> Value | None:
@@ -183,6 +203,8 @@ def _compare_pair(left: Value, op: ast.cmpop, right: Value) -> Value:
     tags = tags - {"masked", "ragged"}
     if _is_guess(left, op, right) or _is_guess(right, op, left):
         return Value(("compare", type(op).__name__, left.key, right.key), tags=tags)
+    if _asks_for_launcher(left, op, right):
+        return constant(isinstance(op, ast.In))
     if left.known and right.known:
         try:
             return constant(
@@ -220,6 +242,7 @@ def _compare_pair(left: Value, op: ast.cmpop, right: Value) -> Value:
     if (
         isinstance(op, (ast.Eq, ast.Lt, ast.Gt, ast.LtE, ast.GtE, ast.NotEq))
         and variance is not Variance.RANK_DEPENDENT
+        and HOST_ARRAY not in tags
     ):
         tags = tags | {"bool-mask"}
     negated = _NEGATED.get(type(op))
@@ -227,6 +250,16 @@ def _compare_pair(left: Value, op: ast.cmpop, right: Value) -> Value:
         return negate(_compare_pair(left, negated(), right))
     return Value(
         ("compare", type(op).__name__, left.key, right.key), UNKNOWN, variance, origin, tags=tags
+    )
+
+
+def _asks_for_launcher(left: Value, op: ast.cmpop, right: Value) -> bool:
+    """`"RANK" in os.environ`: a launched process has it."""
+    return (
+        right.target == "os.environ"
+        and isinstance(op, (ast.In, ast.NotIn))
+        and isinstance(left.const, str)
+        and left.const in ranks.LAUNCHED_WITH
     )
 
 
@@ -255,6 +288,9 @@ def _is_guess(value: Value, op: ast.cmpop, other: Value) -> bool:
         return False
     if "world_size" in other.tags:
         return False
+    match value.key:
+        case ("environ", name, _) if other.const is None:
+            return name not in ranks.LAUNCHED_WITH
     # world_size > 1, == 1, != 1, <= 1, >= 2 ask "distributed?"; everything else asks for a number.
     return not (
         other.known

@@ -214,7 +214,7 @@ class Frame(ABC):
         rank = self.summary.rank
         fact = rank.fact(kind)
         if kind == "initialized":
-            return constant(True)
+            return constant(True, tags=frozenset({"initialized"}))
         if kind in ("world_size", "local_world_size"):
             return constant(fact, tags=frozenset({"world_size"}))
         if kind == "sharded_mode":

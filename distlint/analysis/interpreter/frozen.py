@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from distlint.analysis.program.definitions import Function, dotted_name
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
 from distlint.nodes import children, walk
 
@@ -25,6 +26,7 @@ _LOOKS: Final = frozenset({"hasattr", "isinstance", "print", "type"})
 _DEPTH: Final = 3
 
 
+@remembered
 def is_frozen(program: Program, function: Function, model: ast.expr) -> bool:
     """Whether every parameter of `model` was frozen before this expression, and none thawed."""
     path = dotted_name(model)

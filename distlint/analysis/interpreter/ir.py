@@ -10,7 +10,7 @@ import ast
 import enum
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from distlint.analysis.interpreter.values import Value
 from distlint.knowledge.schema import CallRow, Effect
@@ -156,6 +156,15 @@ class AttributeSite:
 
 
 @dataclass(slots=True, eq=False)
+class UnboundSite:
+    """A local variable that is read where no path of this run has bound it."""
+
+    node: ast.Name
+    guards: tuple[Guard, ...]
+    tries: tuple[ast.Try, ...]
+
+
+@dataclass(slots=True, eq=False)
 class Event:
     """A collective, or part of one, in a trace. Events with the same `op` meet each other."""
 
@@ -249,6 +258,18 @@ Known = tuple[tuple[str, bool | None], ...]
 """Parameters that are None, True or False in one call, by name."""
 
 
+class Passed(NamedTuple):
+    """A parameter that a call fills with a plain name or attribute of the caller.
+
+    What the function asks of it is what the caller asks of it, under another name; not so of the
+    attributes that the caller changes.
+    """
+
+    parameter: str
+    key: Hashable
+    changed: frozenset[str] = frozenset()
+
+
 @dataclass(slots=True, eq=False)
 class CallStep:
     """A call of a project function.
@@ -259,6 +280,7 @@ class CallStep:
     summary: Summary
     node: ast.AST
     known: Known = ()
+    passed: tuple[Passed, ...] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -303,6 +325,7 @@ class Summary:
     attributes: list[AttributeSite] = field(default_factory=list)
     none_accesses: list[AttributeSite] = field(default_factory=list)
     """Attributes read from or set on what is None here."""
+    unbound: list[UnboundSite] = field(default_factory=list)
     returns: Value | None = None
     self_attributes: dict[str, Value] = field(default_factory=dict)
     environment: dict[str, Value] = field(default_factory=dict)

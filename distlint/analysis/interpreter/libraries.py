@@ -24,6 +24,7 @@ from distlint.analysis.interpreter.members import environment
 from distlint.analysis.interpreter.signature import bind, with_bound
 from distlint.analysis.interpreter.values import (
     AGREED,
+    HOST_ARRAY,
     MODEL_OUTPUT,
     NO_TAGS,
     UNKNOWN,
@@ -97,6 +98,8 @@ def external(
                 result = unknown_result(frame, node, [*inputs, *([receiver] if receiver else [])])
             if last in conventions.PARTS and _counts_ranks(name, args, keywords):
                 result.tags = result.tags | {conventions.PARTS[last]}
+            if name.startswith("numpy.") and result.variance is Variance.UNIFORM:
+                result.tags = result.tags | {HOST_ARRAY}
             if last in conventions.MASK_METHODS:
                 result.tags = result.tags | {"bool-mask"}
             elif last in conventions.SAME_MODEL_METHODS and receiver is not None and not args[1:]:
@@ -109,24 +112,24 @@ def external(
 def _takes_effect(
     row: CallRow, node: ast.Call, args: list[Value], keywords: dict[str, Value]
 ) -> bool:
-    """Whether a call may do what a row says, by the argument that the row asks about.
+    """Whether a call may do what a row says, by the arguments that the row asks about.
 
     With `when`, the argument has to be given and may have the value; with `unless`, it must not surely
     have it. What `*` or `**` hands over is not known.
     """
-    condition = row.when or row.unless
-    if not condition:
-        return True
-    keyword, _, wanted = condition.partition("=")
-    value = keywords.get(keyword)
-    if value is None and row.condition is not None and row.condition < len(args):
-        starred = any(isinstance(argument, ast.Starred) for argument in node.args)
-        value = None if starred else args[row.condition]
-    truth = None if value is None else value.truthiness()
-    expected = wanted == "True"
-    if row.when:
-        return value is not None and truth is not (not expected)
-    return truth is not expected
+    for condition in filter(None, (row.when, row.unless)):
+        keyword, _, wanted = condition.partition("=")
+        value = keywords.get(keyword)
+        if value is None and row.condition is not None and row.condition < len(args):
+            starred = any(isinstance(argument, ast.Starred) for argument in node.args)
+            value = None if starred else args[row.condition]
+        truth = None if value is None else value.truthiness()
+        expected = wanted == "True"
+        if condition == row.when and (value is None or truth is (not expected)):
+            return False
+        if condition == row.unless and truth is expected:
+            return False
+    return True
 
 
 def _is_alone(name: str, keywords: dict[str, Value]) -> bool:

@@ -6,6 +6,7 @@ import ast
 from typing import Final
 
 from distlint.analysis.interpreter.frame import Frame
+from distlint.analysis.interpreter.ir import UnboundSite
 from distlint.analysis.interpreter.iteration import rounded_up
 from distlint.analysis.interpreter.values import (
     AGREED,
@@ -18,7 +19,7 @@ from distlint.analysis.interpreter.values import (
     variance_of,
 )
 from distlint.analysis.program.definitions import Class, Module, dotted_name
-from distlint.analysis.program.syntax import spawned_index
+from distlint.analysis.program.syntax import assignments, spawned_index
 from distlint.knowledge import conventions, facts, ranks
 from distlint.knowledge.failures import TENSOR, TENSOR_SIZE
 from distlint.knowledge.libraries import canonical_name
@@ -37,6 +38,8 @@ def name_value(frame: Frame, name: str, node: ast.AST) -> Value:
         # What a test said where the function was defined may not hold where it runs.
         return captured.replace(not_none=False) if captured.not_none else captured
     module = frame.module
+    if isinstance(node, ast.Name) and not frame.function.is_module_body:
+        _note_unbound(frame, node)
     if (
         not frame.function.is_module_body
         or name in module.functions
@@ -54,6 +57,13 @@ def name_value(frame: Frame, name: str, node: ast.AST) -> Value:
         return Value(("builtin", name), target=f"builtins.{name}")
     conventional = convention(frame, name, node)
     return conventional or Value(("global", module.name, name))
+
+
+def _note_unbound(frame: Frame, node: ast.Name) -> None:
+    """Remember a variable of this function that is read before any path has bound it."""
+    if isinstance(node.ctx, ast.Load) and node.id in assignments(frame.function):
+        site = UnboundSite(node, frame.scope.guards, frame.scope.tries)
+        frame.summary.unbound.append(site)
 
 
 def _listed(frame: Frame, dotted: str, node: ast.AST, text: str) -> Value | None:

@@ -18,10 +18,7 @@ from distlint.analysis.program.program import Program
 from distlint.knowledge import facts
 from distlint.knowledge.facts import Knowledge
 from distlint.knowledge.libraries import canonical_name
-
-_WORD: Final = re.compile(r"[A-Za-z_]\w*\(?")
-_APART: Final = {i: " " for i in range(128) if not (chr(i).isalnum() or chr(i) in "_(")}
-"""Turns what stands between words into blanks: a third of the cost of finding them by `_WORD`."""
+from distlint.words import words_in
 
 # Names so common that a function of this name says nothing of its callers. Guards around them are in the
 # same function or class nearly always.
@@ -58,12 +55,12 @@ def relevance(program: Program, knowledge: Knowledge, flags: frozenset[str]) -> 
     telling: dict[Module, frozenset[str]] = {}
     strong: set[Function] = set()
     for module in program.modules.values():
-        words = _words(module.source.text)
-        mentions.update(words)
-        telling[module] = frozenset(words)
+        written = words_in(module.source.text)
+        mentions.update(written)
+        telling[module] = frozenset(written)
         of_module = _texts_of_functions(module)
         texts.update(of_module)
-        held.update((f, frozenset(_words(text))) for f, text in of_module.items())
+        held.update((f, frozenset(words_in(text))) for f, text in of_module.items())
         strong |= _with_common_calls(module, telling[module], of_module)
     strong |= _holding(held, knowledge.strong_words)
     weak = _holding(held, facts.WEAK_WORDS)
@@ -184,13 +181,6 @@ _COMMON_WORDS: Final = frozenset(_FULL_CALLS) | {call[:-1] for call in _FULL_CAL
 _COMMON_OWNERS: Final = frozenset(owner.partition(".")[0] for owner in facts.COMMON_COLLECTIVES)
 
 
-def _words(text: str) -> list[str]:
-    """The names and keywords in a text, with the bracket of a call; in plain ASCII its numbers too."""
-    if text.isascii():
-        return text.replace("(", "( ").translate(_APART).split()
-    return _WORD.findall(text)
-
-
 def _holding(held: dict[Function, frozenset[str]], words: Iterable[str]) -> set[Function]:
     """The functions in which one of some words stands."""
     wanted = frozenset(words)
@@ -244,7 +234,7 @@ def _derived_names(telling: dict[Module, frozenset[str]]) -> set[str]:
 
 
 def _names(text: str) -> Iterator[str]:
-    return (word.rstrip("(") for word in _words(text))
+    return (word.rstrip("(") for word in words_in(text))
 
 
 _ASSIGNMENT: Final = re.compile(

@@ -31,8 +31,8 @@ from distlint.analysis.interpreter.values import (
     join,
 )
 from distlint.analysis.interpreter.variables import Variables
-from distlint.analysis.program.definitions import Class, dotted_name
-from distlint.analysis.program.syntax import ends_process
+from distlint.analysis.program.definitions import Class, dotted_name, last_name
+from distlint.analysis.program.syntax import assigned_names, assignments, ends_process
 from distlint.nodes import children
 
 
@@ -58,6 +58,8 @@ def plain(frame: Frame, statement: ast.stmt) -> bool:
 
 def _if(frame: Frame, statement: ast.If) -> bool:
     test = frame.evaluate(statement.test)
+    if _asks_for_presence(frame, statement.test, test):
+        test = test.replace(variance=Variance.UNIFORM, origin=None)
     truth = test.truthiness()
     exits = _leaves(statement.body) or _leaves(statement.orelse)
     frame.note_rank_condition(statement.test, test, exits)
@@ -71,9 +73,68 @@ def _if(frame: Frame, statement: ast.If) -> bool:
         scope = scope.controlled_by(test)
     with frame.within(scope):
         alive = frame.execute(taken)
+    if alive and test.variance is not Variance.UNIFORM:
+        _left_as_it_was(frame, other, test)
     if alive and _leaves(other):
         frame.scope = frame.scope.under(frame.guard(statement.test, test, truth, exits=True))
     return alive
+
+
+def _left_as_it_was(frame: Frame, other: list[ast.stmt], test: Value) -> None:
+    """What ranks of the other arm assign is each class's own here, too: `writer = None`, and rank 0 makes one.
+
+    yolov7 train.py:611: else the ranks would enter what it is passed to with different arguments.
+    """
+    for statement in other:
+        for name in assigned_names(statement):
+            value = frame.variables.get(name)
+            if value is not None and value.known:
+                changed = value.replace(variance=Variance.RANK_DEPENDENT, origin=test.origin)
+                frame.variables.refine(name, changed)
+
+
+def _asks_for_presence(frame: Frame, node: ast.expr, test: Value) -> bool:
+    """Whether `if x:` asks if there is an `x`: it may be None here, and is no answer of its own elsewhere.
+
+    SlowFast 287ec00 tools/train_net.py:213: the losses that a second head adds, which the configuration chooses.
+    """
+    if not isinstance(node, ast.Name) or test.variance is not Variance.RANK_LOCAL:
+        return False
+    match test.key:
+        case ("join", *_):
+            given = assignments(frame.function).get(node.id, [])
+            absent = [value for value in given if _is_none(value)]
+            return bool(absent) and not any(map(_is_answer, given))
+    return False
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _is_answer(node: ast.expr) -> bool:
+    """Whether an expression is a yes or no, or a number."""
+    match node:
+        case (
+            ast.Compare()
+            | ast.BoolOp()
+            | ast.UnaryOp()
+            | ast.BinOp()
+            | ast.Constant(value=bool() | int())
+        ):
+            return True
+        case ast.Call(func=func):
+            return last_name(func) in (
+                "item",
+                "bool",
+                "any",
+                "all",
+                "isnan",
+                "isinf",
+                "int",
+                "float",
+            )
+    return False
 
 
 def _fork(frame: Frame, statement: ast.If, test: Value) -> bool:

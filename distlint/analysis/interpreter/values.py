@@ -59,6 +59,8 @@ class Wrap:
     module: Module
     always: bool = True
     """Whether every path that comes here put it on. An arm that raises comes nowhere."""
+    instead: Wrap | None = None
+    """The layer of another kind that another path puts on in its place: DDP where an option chooses FSDP or DDP."""
 
 
 @dataclass(slots=True, eq=False)
@@ -149,6 +151,11 @@ What is UNIFORM may just not be known to differ: a mask of it is of a length tha
 """
 MODEL_OUTPUT: Final = "model-output"
 """The tag of what a wrapped model made of this rank's batch, and of losses that are computed from it."""
+HOST_ARRAY: Final = "host-array"
+"""The tag of an array that numpy made of nothing of this rank's: what all ranks load and count alike.
+
+open_clip src/open_clip_train/data.py:242: `np.array(dataset.targets) == c`, the same images on all ranks.
+"""
 NO_TAGS: Final[frozenset[str]] = frozenset()
 _AGREEMENT: Final = frozenset({AGREED})
 _TAGS: Final[dict[frozenset[str], frozenset[str]]] = {}
@@ -316,9 +323,15 @@ def _layers(a: Value, b: Value) -> tuple[Wrap, ...]:
     if _has_engine(less) and not _has_engine(more):
         return less
     both = len(less)
-    return more[:both] + tuple(
+    return tuple(map(_either, more, less)) + tuple(
         replace(wrap, always=False) if wrap.always else wrap for wrap in more[both:]
     )
+
+
+def _either(one: Wrap, other: Wrap) -> Wrap:
+    if one.instead is None and (one.kind != other.kind or other.instead is not None):
+        return replace(one, instead=other if one.kind != other.kind else other.instead)
+    return one
 
 
 def _of_elements(value: Value) -> tuple[Wrap, ...]:

@@ -20,6 +20,7 @@ from distlint.analysis.interpreter.values import Closure, Variance
 from distlint.analysis.live.processes import runs_alone
 from distlint.analysis.live.summaries import FunctionSummaries
 from distlint.analysis.program.definitions import Function, Module, last_name
+from distlint.analysis.program.linked import imported
 from distlint.analysis.program.memory import Memory, remembered
 from distlint.analysis.program.places import related
 from distlint.analysis.program.program import Program
@@ -40,6 +41,12 @@ _MAKES_GROUP: Final = re.compile(
     re.IGNORECASE,
 )
 """Names of what makes a process group, or may."""
+_FIRST: Final = frozenset({"main_process_first", "local_main_process_first"})
+_SAYS_RANKS: Final = re.compile(
+    r"init_process_group|init_distributed|init_device_mesh|Accelerator\(|PartialState\(|Trainer\(|deepspeed\.initialize"
+    r"|Fabric\(|torchrun|torch\.distributed\.(?:run|launch)\b|accelerate launch|spawn\(|\brank\b|world_size"
+)
+"""What a script has that makes ranks, is started on several, or asks for its own."""
 _ASKS_FOR_GROUP: Final = frozenset(
     {"is_initialized", "is_available", "is_dist_avail_and_initialized"}
 )
@@ -59,7 +66,8 @@ class JointEntry:
     all_ranks: bool
     """Whether every rank must come: for a collective, or because a framework calls on every rank."""
     by_collective: bool = False
-    """Whether the function, or one that it always calls, performs a collective under no condition."""
+    """Whether the function, or one that it always calls, performs a collective under no condition: one that
+    needs several ranks, and so tells of its callers as well."""
     inside: bool = False
     """Whether the collective is in a function that is called, not in the function itself."""
     call: CallSite | None = None
@@ -161,6 +169,8 @@ def _performed_inside(groups: dict[Group, Together], found: dict[Group, JointEnt
     while work:
         group = work.pop()
         for caller in callers.get(group, ()):
+            if _answers_requests(caller[0]):
+                continue
             if caller not in found or not found[caller].all_ranks:
                 found[caller] = replace(found[group], call=None, inside=True)
                 work.append(caller)
@@ -169,12 +179,14 @@ def _performed_inside(groups: dict[Group, Together], found: dict[Group, JointEnt
 
 
 def family_of(context: Hashable) -> Hashable:
-    """A variant without the arguments that the rank decides: the classes of ranks enter it together."""
+    """A variant without the arguments that the rank decides, or a file that all ranks read alike: the classes
+    of ranks enter it together."""
     if not isinstance(context, tuple) or len(context) != 3:
         return None
     cls, bound, free = context
     bound, free = (
-        tuple(part for part in parts if part[1][0] != "ranked") for parts in (bound, free)
+        tuple(part for part in parts if part[1][0] != "ranked" and part[1][:2] != ("local", "file"))
+        for parts in (bound, free)
     )
     return (cls, bound, free) if cls or bound or free else None
 
@@ -248,6 +260,28 @@ def _always_collective(site: CallSite) -> bool:
     return _is_collective(site) and not _open(site)
 
 
+def _works_alone(site: CallSite) -> bool:
+    """Whether a collective does its work on one process that has no process group, too.
+
+    LLaMA-Factory ff6d4d1 scripts/dcp2hf.py:61, scripts/stat_utils/cal_ppl.py:91: a converter and an evaluation of
+    one process; the second calls a library function that has `training_args.main_process_first()`.
+    """
+    if site.method in _FIRST:
+        return not site.name.startswith("accelerate.")
+    return site.name.startswith("torch.distributed.checkpoint.")
+
+
+def _never_launched(program: Program, module: Module) -> bool:
+    """Whether a file is a script that neither makes ranks nor asks for them, nor do those that import it."""
+    return module.is_script and not any(
+        _SAYS_RANKS.search(each.source.text)
+        for each in (
+            module,
+            *(m for m in program.modules.values() if module in imported(program, m)),
+        )
+    )
+
+
 def _open(site: CallSite) -> dict[int, bool]:
     """The conditions that decide whether the call is made, other than those of the rank, with the arm."""
     return {
@@ -272,6 +306,7 @@ def beside_a_collective(site: CallSite, group: Together) -> JointEntry | None:
     for other in together(group):
         if (
             _is_collective(other)
+            and not _works_alone(other)
             and _open(other).items() <= conditions.items()
             and _has_group(other.function, group)
         ):
@@ -340,8 +375,11 @@ def _reasons(
         yield function, JointEntry(text, function.module, function.node, True)
     for site in together(summaries):
         if _always_collective(site) and _has_group(function, summaries):
+            alone = _works_alone(site)
+            if alone and _never_launched(program, function.module):
+                continue
             text = f"every rank calls `{site.method}()`"
-            yield function, JointEntry(text, site.module, site.node, True, True)
+            yield function, JointEntry(text, site.module, site.node, True, not alone)
         for given in _registered(site):
             text = f"every rank runs what is given to `{site.method}()`"
             yield given, JointEntry(text, site.module, site.node, True)
@@ -471,6 +509,15 @@ def _hook(program: Program, function: Function) -> str | None:
         ):
             return f"{function.cls.name}.{function.name}"
     return None
+
+
+def _answers_requests(function: Function) -> bool:
+    """Whether a server may call a method for a request: one rank serves, and the others take part elsewhere."""
+    return function.cls is not None and any(
+        target == server or target.startswith(f"{server}.")
+        for target in function.module.imports.values()
+        for server in hooks.SERVERS
+    )
 
 
 def _may_come_alone(program: Program, function: Function) -> bool:

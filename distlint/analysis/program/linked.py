@@ -45,6 +45,24 @@ def linked(program: Program, module: Module) -> set[Module]:
     return found
 
 
+def roots_of(program: Program) -> dict[Module, set[Module]]:
+    """The files that nothing imports and from which a file is imported, at any depth; itself where it is one."""
+    importers: dict[Module, set[Module]] = {m: set() for m in program.modules.values()}
+    for importer in importers:
+        for other in imported(program, importer):
+            importers[other].add(importer)
+    found: dict[Module, set[Module]] = {}
+    for module in importers:
+        above = {module}
+        work = [module]
+        while work:
+            more = importers[work.pop()] - above
+            above |= more
+            work += more
+        found[module] = {m for m in above if not importers[m]}
+    return found
+
+
 def components(program: Program) -> list[set[Module]]:
     """The files in groups that no import joins, in the order of their first file.
 

@@ -81,6 +81,16 @@ def assignments(function: Function) -> dict[str, list[ast.expr]]:
     return assigned
 
 
+@remembered
+def decided(module: Module) -> dict[int, ast.If | ast.IfExp | ast.Assert]:
+    """What each test of a file decides, by the identity of the test; nothing for one of a `while`."""
+    return {
+        id(node.test): node
+        for node in walk(module.source.tree)
+        if isinstance(node, (ast.If, ast.IfExp, ast.Assert))
+    }
+
+
 def _paired(targets: list[ast.expr], value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Targets with what they get: of tuples of one length element by element."""
     for target in targets:

@@ -32,6 +32,7 @@ from distlint.analysis.program.syntax import (
     statement_with_test,
     target_names,
 )
+from distlint.analysis.questions.entered import never_entered
 from distlint.analysis.questions.paths import holds, parts_of, readable
 from distlint.knowledge import sinks
 from distlint.knowledge.schema import CallRow as Row
@@ -71,6 +72,7 @@ _NOT_WHO: Final = frozenset({"num", "world", "total", "count", "lora", "src", "d
 """Words that make of a rank a count, a size or somebody else's number."""
 _HOLDERS: Final = ("_dir", "_path", "_file", "_folder", "_name")
 """Ends of names of what may hold a rank, where the assignment shows whether it does."""
+_PROGRESS: Final = frozenset({"step", "epoch", "iteration", "iter", "itr"})
 _PLACEHOLDER: Final = re.compile(r"\{([^{}!:]+)[^{}]*\}|%\((\w+)\)")
 """Names in a template of `str.format` or of `%`."""
 _MAX_CALLERS: Final = 3
@@ -174,7 +176,7 @@ def _of_group(
             made = [
                 (rank, site, _path_value(site, path))
                 for rank, site in sites
-                if not _left_to_others(program, site)
+                if not _left_to_others(program, site) and not never_entered(program, site)
             ]
             if made and not any(_is_handle(value, path, opened) for _, _, value in made):
                 reason = joint_entry or beside_a_collective(made[0][1], group)
@@ -453,11 +455,19 @@ def _names_a_part(node: ast.expr, function: Function) -> bool:
             if not name or (name, scope) in seen:
                 continue
             seen.add((name, scope))
-            meanings = list(_meanings(name, scope))
+            meanings = [] if _is_progress(name) else list(_meanings(name, scope))
             if _counts(name) and not (meanings and name.lower().endswith(_HOLDERS)):
                 return True
             stack.extend(meanings)
     return False
+
+
+def _is_progress(name: str) -> bool:
+    """Whether a name counts how far the training is: alike on all ranks, whatever returned it.
+
+    1d-tokenizer utils/train_utils.py:1226: `global_step = train_one_epoch(…, logger, …)`, whose logger names its rank.
+    """
+    return name.rpartition(".")[2].rpartition("_")[2].rstrip("s").lower() in _PROGRESS
 
 
 def _holds_part(text: str) -> bool:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ir import CallSite
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.syntax import assignments
+from distlint.analysis.questions.copies import DDP, left_apart
+from distlint.analysis.questions.lightning import SEED_EVERYTHING, SETUP_LOADERS, divided, fits
 from distlint.knowledge import facts
 
 if TYPE_CHECKING:
@@ -18,7 +20,14 @@ if TYPE_CHECKING:
 
 _FSDP1: Final = "torch.distributed.fsdp.FullyShardedDataParallel"
 _FSDP2: Final = "torch.distributed.fsdp.fully_shard"
+_MAKES: Final = frozenset({"from_config", "_from_config", "create_model", "build_model"})
+"""Names of functions that build models from random numbers."""
 _LOADING: Final = ("load", "resume", "restore", "checkpoint", "broadcast")
+_APART: Final = "Seed all ranks alike here, and apart from each other with `torch.manual_seed(seed + rank)` below"
+_APART_IN_FIT: Final = (
+    "Seed all ranks alike, and apart from each other in `on_train_start` of the module, "
+    "`torch.manual_seed(seed + self.global_rank)`"
+)
 _DDP_HANDLER: Final = "DistributedDataParallelKwargs"
 
 
@@ -34,6 +43,8 @@ class Hazard:
     certain: bool
     wraps: bool = True
     """Whether the program itself wraps or prepares, rather than a trainer."""
+    advice: str = ""
+    """What to do, where that is another thing than elsewhere."""
 
 
 def shared_after(live: LiveProgram, seed: Seed) -> Hazard | None:
@@ -52,6 +63,8 @@ def shared_after(live: LiveProgram, seed: Seed) -> Hazard | None:
         _sharded(function, ordered, after, seed),
         _seedable(ordered, after, seed),
         _trainer(ordered, after, seed),
+        _fitted(live, after, seed),
+        _copied(live, function, after, seed),
     ):
         if hazard is not None:
             return hazard
@@ -158,11 +171,15 @@ def _constructor(call: ast.Call, seed: Seed) -> ast.expr | None:
         return _constructor(inner, seed) if isinstance(inner, ast.Call) else None
     name = dotted_name(function)
     last = name.rpartition(".")[2]
-    built = last[:1].isupper() or last in ("from_config", "_from_config")
+    built = last[:1].isupper() or last in _MAKES
     weightless = last.endswith(
         ("Optimizer", "Loader", "Dataset", "Scheduler", "LR", "Adam", "AdamW", "SGD")
     )
-    return function if built and not weightless else None
+    loaded = any(
+        k.arg == "pretrained" and not (isinstance(k.value, ast.Constant) and not k.value.value)
+        for k in call.keywords
+    )
+    return function if built and not weightless and not loaded else None
 
 
 def _seedable(sites: list[CallSite], after: list[CallSite], seed: Seed) -> Hazard | None:
@@ -204,5 +221,52 @@ def _trainer(sites: list[CallSite], after: list[CallSite], seed: Seed) -> Hazard
                 None,
                 True,
                 wraps=False,
+            )
+    return None
+
+
+def _fitted(live: LiveProgram, after: list[CallSite], seed: Seed) -> Hazard | None:
+    """A seed that Lightning hands on to the sampler which it puts into a loader that shuffles."""
+    if seed.site.name not in SEED_EVERYTHING:
+        return None
+    for site in after:
+        if site.name != SETUP_LOADERS and site not in live.answer(fits).get(site.function, ()):
+            continue
+        shuffled = [d.shuffles for d in divided(live, site) if d.shuffles is not False]
+        if shuffled:
+            return Hazard(
+                f"`{site.method}()` below gives that to the DistributedSampler of the loader: the ranks "
+                "shuffle differently, and their shards repeat samples and leave others out",
+                "the sampler is made here",
+                site.node,
+                None,
+                True in shuffled,
+                wraps=False,
+                advice=_APART if site.name == SETUP_LOADERS else _APART_IN_FIT,
+            )
+    return None
+
+
+def _copied(
+    live: LiveProgram, function: Function, after: list[CallSite], seed: Seed
+) -> Hazard | None:
+    """A copy of the model in front of DDP, which sends rank 0's weights to the model and not to the copy."""
+    for site in after:
+        copy = left_apart(live, function, site) if site.name == DDP else None
+        built = _built_below(function, site.argument_node(0, "module"), seed) if copy else None
+        if copy is None or built is None:
+            continue
+        # Under `if args.resume` the weights may be drawn all the same.
+        replaced = [s for s in after if _loads(s) and not s.guards]
+        if all(s.node.lineno > copy.made.lineno for s in replaced):
+            return Hazard(
+                f"`{ast.unparse(built)}` below draws its weights from that: DDP sends those of rank 0 to all, but "
+                f"not to the copy `{copy.name}`, which the ranks evaluate together",
+                "copied here",
+                copy.made,
+                None,
+                False,
+                wraps=False,
+                advice=f"Make `{copy.name}` after the model is wrapped, from its `.module`",
             )
     return None

@@ -8,8 +8,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
+from distlint.analysis.program.linked import roots_of
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, literals, own_nodes
+from distlint.analysis.questions.lightning import TRAINER
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
@@ -95,8 +97,42 @@ def one_gpu_each(live: LiveProgram) -> bool:
     return any(_OWN_GPU.search(m.source.text) for m in live.program.modules.values())
 
 
+def on_one_machine(live: LiveProgram, module: Module) -> bool:
+    """Whether a file starts one machine, or all scripts that lead to it do.
+
+    GPT-SoVITS 08d627c GPT_SoVITS/AR/data/bucket_sampler.py:48: one script imports it, whose Trainer of
+    Lightning is told of no nodes, and then refuses to run on several (pytorch-lightning 2.6.6
+    lightning_fabric/plugins/environments/torchelastic.py:95).
+    """
+    leading = live.answer(_roots)[module]
+    return _says_one_machine(live, module) or (
+        bool(leading) and all(_says_one_machine(live, m) for m in leading)
+    )
+
+
+def _roots(live: LiveProgram) -> dict[Module, set[Module]]:
+    return roots_of(live.program)
+
+
+def _says_one_machine(live: LiveProgram, module: Module) -> bool:
+    return starts_one_machine(module) or _trains_on_one_node(live, module)
+
+
 @remembered
-def on_one_machine(module: Module) -> bool:
+def _trains_on_one_node(live: LiveProgram, module: Module) -> bool:
+    """Whether a file makes Trainers of Lightning, and none for several machines."""
+    if "Trainer" not in module.source.text:
+        return False
+    made = [
+        node
+        for node in walk(module.source.tree)
+        if isinstance(node, ast.Call) and live.resolve(module, node.func) == TRAINER
+    ]
+    return bool(made) and not any(k.arg in ("num_nodes", None) for c in made for k in c.keywords)
+
+
+@remembered
+def starts_one_machine(module: Module) -> bool:
     """Whether a file starts one machine: it meets at localhost, or spawns and counts no machines.
 
     Not whatever names the host otherwise: yolov7 a207844 train.py:614 logs a URL of tensorboard,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.syntax import assignments
 from distlint.nodes import last_name, walk
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function
 
-_DEPTH = 4
+_DEPTH: Final = 4
+_RANKS: Final = re.compile(r"num_processes|world|devices|gpus|n_gpu|replicas|num_nodes|num_ranks")
+"""Parts of names for the number of ranks; of Lightning's `devices` and `gpus` for a number of a node."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +58,7 @@ def lengths(
         None where the number of processes is in it, too.
     """
     found: list[Length] = []
-    for part in _expanded(function, steps, _DEPTH):
+    for part in expanded(function, steps):
         for node in walk(part):
             match node:
                 case ast.Call(func=ast.Name(id="len"), args=[loader]) if (
@@ -70,10 +73,10 @@ def lengths(
 
 def counts_processes(word: str) -> bool:
     """Whether a name is that of the number of ranks."""
-    return "num_processes" in word or "world" in word
+    return _RANKS.search(word) is not None
 
 
-def _expanded(function: Function, node: ast.expr, depth: int) -> Iterator[ast.expr]:
+def expanded(function: Function, node: ast.expr, depth: int = _DEPTH) -> Iterator[ast.expr]:
     """An expression, and what the variables in it that are assigned once are made of."""
     yield node
     if depth:
@@ -81,4 +84,4 @@ def _expanded(function: Function, node: ast.expr, depth: int) -> Iterator[ast.ex
             if isinstance(part, (ast.Name, ast.Attribute)):
                 values = assignments(function).get(ast.unparse(part), [])
                 if len(values) == 1 and values[0] is not node:
-                    yield from _expanded(function, values[0], depth - 1)
+                    yield from expanded(function, values[0], depth - 1)

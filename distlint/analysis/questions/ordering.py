@@ -180,6 +180,53 @@ def races(live: LiveProgram) -> Iterator[Race]:
     yield from found.values()
 
 
+def folders_of_main(live: LiveProgram) -> Iterator[Race]:
+    """Folders that rank 0 alone makes and into which all ranks write, whether or not they wait for it."""
+    traces = Traces(live)
+    found: dict[int, Race] = {}
+    for summaries in live.functions():
+        for _, group in groups_of(summaries):
+            runs = dict(group)
+            if MAIN not in runs or OTHER not in runs:
+                continue
+            others = [traces.of(run) for rank, run in group if rank is not MAIN]
+            made = {id(step.site.node) for steps in others for step in steps}
+            for step in traces.of(runs[MAIN]):
+                if (
+                    step.effect is not Effect.CREATE_DIR
+                    or id(step.site.node) in made
+                    or not _names_main(step)
+                ):
+                    continue
+                used = _written_below(step, traces.of(runs[OTHER]))
+                race = Race(step, used, summaries.function) if used is not None else None
+                key = id(step.site.node)
+                if race is not None and (key not in found or race.calls < found[key].calls):
+                    found[key] = race
+    yield from found.values()
+
+
+def _names_main(step: Step) -> bool:
+    """Whether a test of the rank lets rank 0 alone make the folder, here or where the function is called."""
+    return any(
+        guard.value.variance is Variance.RANK_DEPENDENT or mentions_rank(guard.node)
+        for site in step.sites
+        for guard in site.guards
+    )
+
+
+def _written_below(folder: Step, steps: list[Step]) -> Step | None:
+    """Where another rank writes a file into a folder that it does not make, nor asks for."""
+    for step in steps:
+        if step.effect is Effect.CREATE_DIR and holds(folder.path, step.path):
+            return None
+    for step in steps:
+        below = holds(folder.path, step.path) and step.path != folder.path
+        if step.effect is Effect.WRITE and below and not step.chosen:
+            return None if any(asks_existence(site) for site in step.sites) else step
+    return None
+
+
 def _returns(step: Step) -> bool:
     """Whether rank 0 leaves the function where it has prepared a file, with what it made."""
     blocks = (statement_with_test(step.site.function, guard.node) for guard in step.site.guards)

@@ -12,6 +12,7 @@ from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.training import goes_backward
+from distlint.knowledge.shares import SYNCHRONISES
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
@@ -75,6 +76,29 @@ def reports(function: Function) -> Iterator[tuple[ast.Call, list[Number]]]:
             numbers = [number for value in values for number in _numbers(value)]
             if numbers:
                 yield node, numbers
+
+
+def is_reduced_below(function: Function, call: ast.Call, number: ast.expr) -> bool:
+    """Whether a loop shows how far it has come with a number that is put together over the ranks below it.
+
+    DALLE2-pytorch 680dfc4 train_decoder.py:495: a line for each ten batches, and a gather behind the loop.
+    """
+    names = {n.id for n in walk(number) if isinstance(n, ast.Name)}
+    around = [
+        n
+        for n in own_nodes(function)
+        if isinstance(n, ast.For | ast.While) and any(part is call for part in walk(n))
+    ]
+    if not around:
+        return False
+    end = max(around, key=lambda loop: loop.lineno).end_lineno or 0
+    return any(
+        isinstance(n, ast.Call)
+        and n.lineno > end
+        and SYNCHRONISES.search(last_name(n))
+        and any(isinstance(a, ast.Name) and a.id in names for arg in n.args for a in walk(arg))
+        for n in own_nodes(function)
+    )
 
 
 def _is_logarithm(node: ast.Call) -> bool:

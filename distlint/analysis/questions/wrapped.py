@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from copy import copy
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import last_name
@@ -15,6 +16,8 @@ from distlint.knowledge.wrappers import Wrapper
 from distlint.nodes import children, walk
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from distlint.analysis.interpreter.ir import AttributeSite, CallSite, Guard
     from distlint.analysis.interpreter.values import Wrap
     from distlint.analysis.live.program import LiveProgram
@@ -120,6 +123,21 @@ def layer_without(wraps: tuple[Wrap, ...], attr: str, written: Written) -> Wrapp
         if not row.forwards and not row.in_place:
             return row
     return None
+
+
+def readings(site: AttributeSite) -> Iterator[AttributeSite]:
+    """An attribute as it is read from what one option puts around the model, and from what another does.
+
+    open_lm 9bb92ef open_lm/train.py:90: `model.dim`, in FSDP where `args.fsdp` says so, which has it, else in DDP.
+    """
+    yield site
+    wraps = site.receiver.wraps
+    for number, wrap in enumerate(wraps):
+        if wrap.instead is not None:
+            other = copy(site)
+            changed = (*wraps[:number], wrap.instead, *wraps[number + 1 :])
+            other.receiver = site.receiver.replace(wraps=changed)
+            yield other
 
 
 def _in_an_engine(wraps: tuple[Wrap, ...], wrap: Wrap) -> bool:

@@ -47,6 +47,8 @@ from distlint.analysis.traces.slicing import slice_of
 
 _PRUNED_FROM: Final = 4
 """From so many answers on it is worth asking whether events can follow at all."""
+_DECIDED_FROM: Final = 8
+"""From so many answers on a difference counts at once, though one side may do more besides."""
 
 Next = tuple[States, States, Assumptions, "tuple[EventNode, ...]", "frozenset[Hashable]"]
 """What is left to compare: nodes of both sides, answers, what was done, symbols that are asked anew."""
@@ -320,6 +322,12 @@ class _Search:
             left, right, fresh, expand = work.pop()
             left, right, expand = self._fronts(left, right, before, fresh, expand)
             asked = next(iter((*left.open.values(), *right.open.values())), None)
+            if (
+                asked is not None
+                and len(fresh) >= _DECIDED_FROM
+                and (_never_the_same(left, right) or _never_the_same(right, left))
+            ):
+                asked = None
             if asked is not None:
                 key = (
                     *(left.places(), left.ends, left.cut, right.places(), right.ends, right.cut),
@@ -413,6 +421,17 @@ def comparable(left: Summary, right: Summary) -> bool:
     other questions.
     """
     return family_of(left.context) == family_of(right.context)
+
+
+def _never_the_same(settled: Front, other: Front) -> bool:
+    """Whether a side may do what the other, which has no condition left to ask, does not.
+
+    open_clip 89fb801 src/open_clip_train/main.py:140: rank 0 may have returned while the others wait; what
+    else it may do, behind thirty conditions more, changes nothing.
+    """
+    if settled.open or settled.calls:
+        return False
+    return (other.ends and not settled.ends) or not other.acts.keys() <= settled.acts.keys()
 
 
 def _difference(left: Front, right: Front, path: tuple[EventNode, ...]) -> Difference | None:

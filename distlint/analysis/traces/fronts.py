@@ -21,6 +21,7 @@ from distlint.analysis.traces.nodes import (
     ways_on,
 )
 from distlint.analysis.traces.slicing import Slice
+from distlint.knowledge import assumed
 
 MAX_STATES: Final = 40_000
 """How much one comparison may look at."""
@@ -258,7 +259,10 @@ class Walk:
         """What the layer answers: a model is sharded where the collectives of that count."""
         value = node.value
         tagged = value is not None and "sharded-mode" in value.tags
-        return True if tagged and self._slice.layer >= Layer.SHARDED else None
+        if tagged and self._slice.layer >= Layer.SHARDED:
+            return True
+        named = self._slice.layer is Layer.SHARDED and assumed.asks_for_sharding(node.symbol)
+        return True if named else None
 
 
 def _ways(node: BranchNode | LoopNode, truth: bool | None) -> tuple[Node, ...]:

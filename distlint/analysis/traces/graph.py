@@ -7,8 +7,9 @@ Built backwards, with lazy continuations for next, break, continue, return and r
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from distlint.analysis.interpreter.ir import (
     Branch,
@@ -22,6 +23,7 @@ from distlint.analysis.interpreter.ir import (
     Layer,
     Loop,
     MayRaise,
+    Passed,
     Step,
     Summary,
     Try,
@@ -46,6 +48,9 @@ from distlint.analysis.traces.nodes import (
     own_nodes,
 )
 from distlint.knowledge import assumed
+
+_MAX_DEPTH: Final = 6
+"""How deep the symbol of an argument may be nested: where a recursion adds to it, this ends it."""
 
 Lazy = Callable[[], Node]
 _AtYield = Callable[[Yield, Node, "_Continuations"], Node]
@@ -96,9 +101,10 @@ class Graphs:
         """Whether two runs of a function that ranks enter together perform the same events."""
         self._via: tuple[ast.AST, ...] = ()
         self._opaque: dict[int, Event] = {}
-        self._roots: dict[tuple[Summary, Known], Node] = {}
+        self._roots: dict[tuple[Summary, Known, tuple[Passed, ...]], Node] = {}
         self._nodes: dict[Node, list[Node]] = {}
         self._known: dict[Hashable, bool | None] = {}
+        self._passed: dict[Hashable, Passed] = {}
         self._may_have_events: dict[Summary, bool] = {}
         self._own: dict[Summary, tuple[bool, list[Summary]]] = {}
         self._acts: dict[Hashable, EventNode] = {}
@@ -107,12 +113,13 @@ class Graphs:
         self._exits: dict[Summary, tuple[tuple[Function, BranchNode], ...]] = {}
         self._calls: dict[Hashable, CallNode] = {}
 
-    def root(self, summary: Summary, known: Known = ()) -> Node:
-        """The graph of a run, where parameters are `known`; RETURN where nothing in it matters."""
+    def root(self, summary: Summary, known: Known = (), passed: tuple[Passed, ...] = ()) -> Node:
+        """The graph of a run, where parameters are `known` or `passed`; RETURN where nothing in it matters."""
         summary = self._final(summary)
-        if (summary, known) not in self._roots:
+        entered = summary, known, passed
+        if entered not in self._roots:
             if not self.may_have_events(summary):
-                self._roots[summary, known] = RETURN
+                self._roots[entered] = RETURN
             else:
                 ways = _Continuations(
                     lambda: RETURN,
@@ -124,11 +131,12 @@ class Graphs:
                     lambda _, rest, __: rest,
                 )
                 self._known = {("parameter", id(summary.function), n): value for n, value in known}
+                self._passed = {("parameter", id(summary.function), p.parameter): p for p in passed}
                 try:
-                    self._roots[summary, known] = self._block(summary.steps, RETURN, ways)
+                    self._roots[entered] = self._block(summary.steps, RETURN, ways)
                 finally:  # what is nested too deeply leaves nothing behind for the next
-                    self._known, self._via = {}, ()
-        return self._roots[summary, known]
+                    self._known, self._passed, self._via = {}, {}, ()
+        return self._roots[entered]
 
     def own_nodes(self, summary: Summary, known: Known = ()) -> list[Node]:
         """The nodes of a run's own graph: many of those that call it ask."""
@@ -247,7 +255,16 @@ class Graphs:
                     and step.summary.function not in self.has_events
                 ):
                     return after
-                call_key = (step.summary, step.known, id(step.node), id(after), self._via)
+                if step.passed and self._passed:
+                    step = replace(step, passed=tuple(self._passed_on(p) for p in step.passed))
+                call_key = (
+                    step.summary,
+                    step.known,
+                    step.passed,
+                    id(step.node),
+                    id(after),
+                    self._via,
+                )
                 if call_key not in self._calls:
                     self._calls[call_key] = CallNode(step, after, self._via)
                 return self._or_out_of_memory(self._calls[call_key], ways)
@@ -303,7 +320,7 @@ class Graphs:
         if truth is not None:
             return then if truth else orelse
         if condition.logic is None:
-            return self._if(condition.key, then, orelse, node, condition)
+            return self._if(self._asked(condition.key), then, orelse, node, condition)
         op, operands = condition.logic
         if op == "not":
             return self._branch(operands[0], node, orelse, then)
@@ -324,6 +341,18 @@ class Graphs:
             )
         return result
 
+    def _asked(self, symbol: Hashable) -> Hashable:
+        """A symbol in the words of who calls the function."""
+        return in_words_of_caller(symbol, self._passed) if self._passed else symbol
+
+    def _passed_on(self, passed: Passed) -> Passed:
+        """What a function hands on of what it was given, in the words of its own caller."""
+        given = self._passed.get(passed.key)
+        if given is not None:
+            return Passed(passed.parameter, given.key, given.changed | passed.changed)
+        key = in_words_of_caller(passed.key, self._passed)
+        return passed if _deep(key) else passed._replace(key=key)
+
     def _told(self, key: Hashable) -> bool | None:
         """What known arguments answer to a plain question about a parameter."""
         match key:
@@ -336,6 +365,9 @@ class Graphs:
         return None
 
     def _loop(self, loop: Loop, after: Node, ways: _Continuations) -> Node:
+        if self._passed:
+            anew = {self._asked(symbol) for symbol in loop.volatile}
+            loop = replace(loop, volatile=anew)
         head = LoopNode(loop)
         inner = replace(ways, break_=lambda: after, continue_=lambda: head)
         head.exit = None if loop.endless else self._block(loop.orelse, after, ways)
@@ -522,6 +554,26 @@ class Graphs:
         node = make()
         self._via = before
         return node
+
+
+def in_words_of_caller(symbol: Hashable, passed: Mapping[Hashable, Passed]) -> Hashable:
+    """A symbol with what the caller calls each parameter in its place."""
+    if not isinstance(symbol, tuple):
+        return symbol
+    given = passed.get(symbol)
+    if given is not None:
+        return given.key
+    match symbol:
+        case ("attr", tuple() as owner, str() as name) if owner in passed:
+            return (
+                ("attr", passed[owner].key, name) if name not in passed[owner].changed else symbol
+            )
+    return tuple(in_words_of_caller(part, passed) for part in symbol)
+
+
+def _deep(key: Hashable, room: int = _MAX_DEPTH) -> bool:
+    """Whether a symbol is nested so deep that a recursion may be what makes it grow."""
+    return isinstance(key, tuple) and (room == 0 or any(_deep(part, room - 1) for part in key))
 
 
 def steps_below(steps: list[Step]) -> Iterator[Step]:

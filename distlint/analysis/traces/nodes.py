@@ -108,13 +108,14 @@ class LoopNode(Node):
 class CallNode(Node):
     """A call of a project function that has events; expanded where the comparison needs it."""
 
-    __slots__ = ("known", "next", "node", "summary", "via")
+    __slots__ = ("known", "next", "node", "passed", "summary", "via")
 
     def __init__(self, step: CallStep, next_: Node, via: tuple[ast.AST, ...] = ()) -> None:
         super().__init__()
         self.summary = step.summary
         self.node = step.node
         self.known = step.known
+        self.passed = step.passed
         self.next = next_
         self.via = via
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from distlint.analysis.interpreter.ir import Guard, Summary
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.definitions import Function
-from distlint.analysis.program.syntax import ends_process
+from distlint.analysis.program.syntax import decided, ends_process
 from distlint.analysis.traces.nodes import CallNode, EventNode
 from distlint.nodes import walk
 
@@ -126,12 +126,8 @@ def _anchor(act: EventNode, chain: tuple[CallNode, ...]) -> ast.AST:
 
 def _encloses(guard: Guard, anchor: ast.AST) -> bool:
     """Whether an event stands in an arm of the `if` that a condition decides."""
-    return any(
-        isinstance(branch, ast.If)
-        and branch.test is guard.node
-        and any(node is anchor for node in walk(branch))
-        for branch in walk(guard.module.source.tree)
-    )
+    branch = decided(guard.module).get(id(guard.node))
+    return isinstance(branch, ast.If) and any(node is anchor for node in walk(branch))
 
 
 def _enclosing(act: EventNode, chain: tuple[CallNode, ...], waiters: Summary) -> tuple[Guard, ...]:
@@ -149,15 +145,8 @@ def _leaves_by(guard: Guard, function: Function, *, ended: bool) -> Iterator[ast
 
     A rank that raises without a handler around comes to nothing else.
     """
-    branch = next(
-        (
-            node
-            for node in walk(guard.module.source.tree)
-            if isinstance(node, (ast.If, ast.Assert)) and node.test is guard.node
-        ),
-        None,
-    )
-    if branch is None:
+    branch = decided(guard.module).get(id(guard.node))
+    if branch is None or isinstance(branch, ast.IfExp):
         return
     if isinstance(branch, ast.Assert):
         if not guard.taken and (ended or _is_tried(branch, function)):

@@ -67,7 +67,7 @@ class Slice:
 
     def root(self, call: CallNode) -> Node:
         """Where the graph of a called function begins to count."""
-        return self.ahead(self.graphs.root(call.summary, call.known))
+        return self.ahead(self.graphs.root(call.summary, call.known, call.passed))
 
     def ahead(self, node: Node) -> Node:
         """The node itself where it counts, else the first that all ways from it come to."""

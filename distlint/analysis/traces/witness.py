@@ -12,7 +12,7 @@ from distlint.analysis.interpreter.ir import Event, Guard
 from distlint.analysis.interpreter.ranks import MAIN, OTHER, RankClass
 from distlint.analysis.program.definitions import Module
 from distlint.analysis.program.places import place_of, related
-from distlint.analysis.program.syntax import ends_process
+from distlint.analysis.program.syntax import decided, ends_process
 from distlint.analysis.traces.divergence import Divergence
 from distlint.analysis.traces.nodes import EventNode
 from distlint.analysis.traces.parting import Parting
@@ -109,14 +109,8 @@ def exit_of(divergence: Divergence, guard: Guard) -> Exit | None:
 
 def _branch(guard: Guard) -> ast.If | ast.IfExp | None:
     """What a condition decides; None for one of `and`, `or`, `while`, `assert` or a decorator."""
-    return next(
-        (
-            n
-            for n in walk(guard.module.source.tree)
-            if isinstance(n, (ast.If, ast.IfExp)) and n.test is guard.node
-        ),
-        None,
-    )
+    found = decided(guard.module).get(id(guard.node))
+    return None if isinstance(found, ast.Assert) else found
 
 
 def _arms(divergence: Divergence, parting: Parting) -> tuple[bool, bool]:

@@ -282,8 +282,10 @@ ROWS: tuple[CallRow, ...] = (
         group_keyword="sync_dist_group",
         result="none",
         when="sync_dist=True",
+        unless="rank_zero_only=True",
         source="pytorch-lightning 2.6.6 pytorch_lightning/core/module.py:386",
-        # with sync_dist=True the value is reduced at the end of the step or epoch
+        # with sync_dist=True the value is reduced at the end of the step or epoch, but for one of rank 0
+        # alone (trainer/connectors/logger_connector/result.py:92)
     ),
     CallRow(
         "lightning.pytorch.LightningModule.log_dict",
@@ -292,6 +294,7 @@ ROWS: tuple[CallRow, ...] = (
         group_keyword="sync_dist_group",
         result="none",
         when="sync_dist=True",
+        unless="rank_zero_only=True",
         source="pytorch-lightning 2.6.6 pytorch_lightning/core/module.py:552",
     ),
     CallRow(

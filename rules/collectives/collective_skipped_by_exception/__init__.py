@@ -62,6 +62,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.model import place_of, related
 from distlint.analysis.traces.witness import (
     event_text,
@@ -120,7 +121,9 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _fix(model: Model, divergence: Divergence) -> Fix:
     edits = agreed(model, divergence)
-    if edits is None:
+    # What waits only where the model is sharded is no reason to let each turn of a script that may have one
+    # process ask all ranks (kohya-ss/sd-scripts finetune/make_captions.py:144).
+    if edits is None or divergence.layer is Layer.SHARDED:
         return Fix(
             Applicability.DISPLAY,
             "Let all ranks hear of the failure: `run_on_main()`, or `any_rank(failed)` behind the `try`",

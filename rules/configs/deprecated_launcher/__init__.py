@@ -31,9 +31,9 @@ torch.cuda.set_device(args.local_rank)
 ```
 
 ## Fix safety
-Safe: both spellings are declared, for the same attribute. In a shell script, `torchrun` takes the place of the old
-launcher with `--use_env`, which does the same. That the script reads `LOCAL_RANK`, which `torchrun` sets,
-is left to a person.
+Safe where a known launch passes the argument: both spellings are declared, for the same attribute. Elsewhere the
+default becomes what `torchrun` sets, too, which is unsafe: ranks take other devices than before. In a shell script,
+`torchrun` takes the place of the old launcher with `--use_env`, which does the same.
 
 ## Known limits
 Of the launches of one program without `--use_env` the first is a warning, the others are information. A launch that the README tells counts as well. Without a known launch, silent where the program reads `LOCAL_RANK` from
@@ -57,12 +57,13 @@ from typing import TYPE_CHECKING
 from distlint.analysis.model import Model, place_of
 from distlint.analysis.program.syntax import own_nodes
 from distlint.columns import split_lines
-from distlint.edits import Replace, Span
+from distlint.edits import AddImport, Replace, Span
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.launch.commands import Launch
 from distlint.launch.project import LaunchFiles, Script
 from distlint.repairs.arguments import with_first
+from distlint.repairs.guarding import source
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -167,14 +168,30 @@ def _misspelled(module: Module, call: ast.Call, started: list[Launch]) -> Findin
             "No launcher of today fills this argument: `torchrun` passes nothing, and torch 2's old "
             "launcher spells it `--local-rank`. Declare both spellings, and read LOCAL_RANK."
         )
-    fix = Fix(
-        Applicability.SAFE,
-        "Declare both spellings",
-        (with_first(module.source.text, call, '"--local-rank"'),),
-    )
+    written = source(module.source.text, call.args[0])
+    first = with_first(module.source.text, call, written.replace("--local_rank", "--local-rank"))
     places = tuple(Related(launch.place, "started here") for launch in started[:1])
+    fix = Fix(Applicability.SAFE, "Declare both spellings", (first,))
+    code = None if started else _reading(module, call, first.code)
+    if code is not None:
+        advice = "Declare both spellings, and read LOCAL_RANK"
+        edits = (replace(first, code=code), AddImport("os"))
+        fix = Fix(Applicability.UNSAFE, advice, edits)
     severity = Severity.ERROR if started else SEVERITY
     return Finding(CODE, NAME, severity, text, place_of(module, call), places, fix)
+
+
+def _reading(module: Module, call: ast.Call, code: str) -> str | None:
+    """The code of a call whose default, a number, becomes a read of LOCAL_RANK; None where there is none."""
+    given = {keyword.arg: keyword for keyword in call.keywords}
+    match given.get("type"), given.get("default"):
+        case ast.keyword(value=ast.Name(id="int")), ast.keyword(value=number) as default:
+            written = source(module.source.text, default)
+            quote = '"' if '"' in source(module.source.text, call.args[0]) else "'"
+            read = f"default=int(os.environ.get({quote}LOCAL_RANK{quote}, {ast.unparse(number)}))"
+            plain = re.fullmatch(r"-?\d+", ast.unparse(number))
+            return code.replace(written, read) if plain and code.count(written) == 1 else None
+    return None
 
 
 def _undeclared(module: Module, launch: Launch) -> Iterator[Finding]:

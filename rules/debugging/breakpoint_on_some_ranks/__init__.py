@@ -31,7 +31,7 @@ loss = model(batch).mean()
 ## Fix safety
 The runtime's `breakpoint()` must be called by all ranks: one stops, the others wait for it, outside of every process
 group's timeout. Safe where the analysis shows that all ranks come to the call; unsafe where it takes the place of an
-`if` on the rank.
+`if` on the rank; shown only in an `except`, where one rank may be alone.
 
 ## Known limits
 Silent where nothing shows that several ranks run the code, under a condition that speaks of debugging, and on
@@ -55,6 +55,7 @@ from distlint.analysis.program.syntax import own_nodes
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.debugging import BREAKPOINTS
+from distlint.nodes import walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -104,11 +105,24 @@ def _on_all(call: CallGroup) -> Finding:
         "one rank stops, the others wait for it."
     )
     uniform = all(guard.value.variance is Variance.UNIFORM for guard in site.guards)
-    fix = Fix(
-        Applicability.SAFE if call.by_all and uniform else Applicability.UNSAFE,
-        "Stop one rank, and let the others wait",
-        (Replace(span_of(site.node), "$breakpoint()"),),
+    # What one rank alone has caught stops it alone, and nobody comes to the others' call
+    # (wenet 0154699 wenet/models/finetune/lora/utils.py:334).
+    caught = any(
+        part is site.node
+        for handler in own_nodes(site.function)
+        if isinstance(handler, ast.ExceptHandler)
+        for part in walk(handler)
     )
+    fix = Fix(
+        Applicability.DISPLAY,
+        "Use the runtime's `breakpoint()` where all ranks come, behind the `try`",
+    )
+    if not caught:
+        fix = Fix(
+            Applicability.SAFE if call.by_all and uniform else Applicability.UNSAFE,
+            "Stop one rank, and let the others wait",
+            (Replace(span_of(site.node), "$breakpoint()"),),
+        )
     return Finding(CODE, NAME, SEVERITY, text, place_of(site.module, site.node), (), fix)
 
 

@@ -1,8 +1,9 @@
 """CUDA_VISIBLE_DEVICES is set after CUDA has started, and changes nothing.
 
 ## What it does
-Finds assignments to CUDA_VISIBLE_DEVICES below a call that starts CUDA, in the same block or the blocks
-around it: `torch.cuda.is_available()`, `set_device`, `model.cuda()`, `tensor.to("cuda")`.
+Finds assignments to CUDA_VISIBLE_DEVICES below a call that starts CUDA, in the same block, the blocks
+around it, or at the top of a file that is imported before: `torch.cuda.is_available()`, `set_device`,
+`model.cuda()`, `tensor.to("cuda")`.
 
 ## Why it is bad
 The driver reads the variable once, at its first call. What is written later reaches child processes only:
@@ -29,7 +30,7 @@ or the variable in the environment of the launcher, before the process starts.
 Shown only: setting the device instead changes which numbers the rest of the program has to use.
 
 ## Known limits
-Calls through functions of the program are not followed, nor what an import does. An assignment that child
+Calls through functions of the program are not followed, nor what importing a library does. An assignment that child
 processes are meant to inherit is not reported where the function starts one below it.
 
 ## References
@@ -54,9 +55,10 @@ from distlint.analysis.program.environment import (
     evaluated_here,
     statements,
 )
-from distlint.analysis.questions.cuda_start import starts_cuda
+from distlint.analysis.questions.cuda_start import started_on_import, starts_cuda
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.devices import VISIBLE_DEVICES
+from distlint.nodes import last_name
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -68,15 +70,8 @@ SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
 LITERALS = (b"CUDA_VISIBLE_DEVICES",)
 
-_STARTS_CHILD = (
-    "Popen",
-    "Process",
-    "subprocess",
-    "spawn",
-    "run(",
-    "system(",
-    "launch",
-    "check_call",
+_STARTS_CHILD = frozenset(
+    {"Popen", "Process", "spawn", "start_processes", "system", "check_call", "check_output"}
 )
 
 
@@ -90,20 +85,23 @@ def check(model: Model) -> Iterator[Finding]:
                 access.use is not Use.WRITE
                 or access.name not in VISIBLE_DEVICES
                 or _restores(access)
-                or _for_children(module, access)
+                or _for_children(model, module, access)
             ):
                 continue
-            started = _started(model, module, access)
+            started = _started(model, module, access) or started_on_import(
+                model, module, access.statement, access.function
+            )
             if started is not None:
+                where, started_by = started
                 advice = "Set it before the process starts, or choose the device by `set_device`"
                 yield Finding(
                     CODE,
                     NAME,
                     SEVERITY,
-                    f"CUDA has started at line {started.lineno} and has read {access.name}: this "
+                    f"CUDA has started at {_line(module, where, started_by)} and has read {access.name}: this "
                     f"changes nothing for this process, and each rank keeps all GPUs. {advice}.",
                     place_of(module, access.node),
-                    (related(module, started, "CUDA starts here"),),
+                    (related(where, started_by, "CUDA starts here"),),
                     Fix(Applicability.DISPLAY, advice),
                 )
 
@@ -113,18 +111,32 @@ def _restores(access: Access) -> bool:
     return any(isinstance(s, ast.Try) for s in access.above)
 
 
-def _for_children(module: Module, access: Access) -> bool:
+def _line(module: Module, where: Module, node: ast.expr) -> str:
+    return f"line {node.lineno}" + ("" if where is module else f" of {where.source.path}")
+
+
+def _for_children(model: Model, module: Module, access: Access) -> bool:
+    """Whether the function starts a process below the assignment, which inherits the variable."""
     body = access.function.body if access.function is not None else module.source.tree.body
     return any(
-        statement.lineno > access.node.lineno
-        and any(word in ast.unparse(node) for word in _STARTS_CHILD)
+        statement.lineno > access.node.lineno and _starts_child(model, module, node)
         for statement, _ in statements(body)
         for node in evaluated_here(statement)
         if isinstance(node, ast.Call)
     )
 
 
-def _started(model: Model, module: Module, access: Access) -> ast.expr | None:
+def _starts_child(model: Model, module: Module, call: ast.Call) -> bool:
+    name = last_name(call.func)
+    meaning = model.resolve(module, call.func)
+    return (
+        name in _STARTS_CHILD
+        or "launch" in name
+        or (isinstance(meaning, str) and meaning.startswith("subprocess."))
+    )
+
+
+def _started(model: Model, module: Module, access: Access) -> tuple[Module, ast.expr] | None:
     """What starts CUDA before the assignment on every path: in its block, and in those around it."""
     body = access.function.body if access.function is not None else module.source.tree.body
     path = [s for s in access.above if access.function is None or s.lineno > access.function.lineno]
@@ -133,7 +145,7 @@ def _started(model: Model, module: Module, access: Access) -> ast.expr | None:
             continue
         for node in evaluated_here(statement):
             if node.lineno <= access.node.lineno and starts_cuda(model, module, node):
-                return node
+                return module, node
     return None
 
 

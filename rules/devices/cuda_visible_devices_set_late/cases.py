@@ -27,6 +27,12 @@ def after_a_tensor(index):
     return x
 
 
+def after_a_question_and_before_a_run(engine, index):
+    torch.cuda.init()
+    os.environ["CUDA_VISIBLE_DEVICES"] = str(index)  # expect: DL502
+    engine.run(launcher="pytorch")
+
+
 # Correct
 
 

@@ -2,7 +2,8 @@
 
 ## What it does
 Finds models loaded with `device_map="auto"` (`"balanced"`, `"sequential"` …) that are then prepared by
-accelerate, wrapped in DDP or FSDP, or handed to a Trainer in a file that otherwise knows of ranks.
+accelerate, wrapped in DDP or FSDP, or handed to a Trainer in a file that otherwise knows of ranks, or that a
+launch script or accelerate's configuration starts on several processes.
 
 ## Why it is bad
 The map spreads one model over all GPUs that the process sees. Under a launcher every rank does so: eight
@@ -78,7 +79,7 @@ def check(model: Model) -> Iterator[Finding]:
             if not _spreads(site) or any(len(c.args) and not _spreads(c) for _, c in call.sites):
                 continue
             for other in calls:
-                what = _trains(other.site, module)
+                what = _trains(model, other.site, module)
                 if what and other.site.node.lineno > site.node.lineno and _same(site, other.site):
                     yield _finding(module, site, other.site, what, calls=[c.site for c in calls])
                     break
@@ -89,14 +90,15 @@ def _spreads(site: CallSite) -> bool:
     return value is not None and value.known and value.const in devices.SPREADING_MAPS
 
 
-def _trains(site: CallSite, module: Module) -> str:
+def _trains(model: Model, site: CallSite, module: Module) -> str:
     """What trains a model on several processes; "" where a call does not."""
     fact = facts.wrapper(site.name)
     if fact is not None and fact.kinds[0] in _DISTRIBUTES:
         return "prepare" if fact.each_argument else "wrap"
     type_ = site.result.type if site.result is not None else None
     if type_ and "transformers.Trainer" in set(facts.with_bases([type_])):
-        return "train" if any(word in module.source.text for word in _LAUNCHED) else ""
+        told = any(word in module.source.text for word in _LAUNCHED)
+        return "train" if told or model.launch.on_several(module.source.path) else ""
     return ""
 
 

@@ -43,6 +43,7 @@ counted).
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,7 @@ from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import devices
 from distlint.nodes import walk
+from distlint.repairs.guarding import source
 from distlint.rule import Status
 
 from .device_choice import Chosen, chosen_by
@@ -78,7 +80,7 @@ _METHODS = {"to": (0, "device"), "cuda": (0, "device"), "set_device": (0, "devic
 def check(model: Model) -> Iterator[Finding]:
     """Each device that a global rank chooses; one for each origin in a function."""
     for module in model.modules:
-        if on_one_machine(module):
+        if on_one_machine(model, module):
             continue
         found: dict[tuple[Function, ast.AST, bool], list[tuple[Chosen, Origin]]] = {}
         for function, node, value in _devices(model, module):
@@ -189,11 +191,10 @@ def _fix(function: Function, chosen: Chosen) -> Fix:
         whole = next(n for n in walk(node) if isinstance(n, ast.JoinedStr))
         if len(whole.values) != 2 or not isinstance(whole.values[0], ast.Constant):
             return Fix(Applicability.DISPLAY, advice)
-        prefix = str(whole.values[0].value)
-        joined = f'"{prefix}" + str({code})'  # the runtime's names are not looked for inside texts
-        if not code.startswith("$"):
-            joined = f'f"{prefix}{{{code}}}"'
-        return Fix(Applicability.SAFE, advice, (Replace(span_of(whole), joined),))
+        written = source(function.module.source.text, whole)
+        opening, closing = re.split(r"{.*}", written, maxsplit=1)
+        text = f"{opening}{{{code}}}{closing}"
+        return Fix(Applicability.SAFE, advice, (Replace(span_of(whole), text),))
     return Fix(Applicability.SAFE, advice, (Replace(span_of(found), code),))
 
 

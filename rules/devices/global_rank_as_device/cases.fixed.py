@@ -56,7 +56,7 @@ def by_environment(model):
 
 def by_rank_text(model):
     rank = dist.get_rank()
-    return model.to("cuda:" + str(rank_info().local_rank))  # expect: DL504
+    return model.to(f"cuda:{rank_info().local_rank}")  # expect: DL504
 
 
 def loaded(path):

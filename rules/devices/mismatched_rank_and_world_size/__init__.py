@@ -58,7 +58,7 @@ from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.environment import Use, accesses, statements
 from distlint.analysis.program.syntax import spawned_index, target_names
-from distlint.analysis.questions.launched import on_one_machine
+from distlint.analysis.questions.launched import starts_one_machine
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.ranks import ENVIRONMENT
 from distlint.rule import Status
@@ -121,7 +121,7 @@ def _finding(site: CallSite, node: ast.AST, message: str, advice: str) -> Findin
 def _is_local(site: CallSite, rank: ast.expr, size: ast.expr) -> bool:
     """Whether the rank is the place on its machine, and the world size counts those of all machines."""
     given, world = site.argument(4, "rank"), site.argument(3, "world_size")
-    if given is None or world is None or on_one_machine(site.module):
+    if given is None or world is None or starts_one_machine(site.module):
         return isinstance(rank, ast.Name) and _is_index(site, rank, size)
     kinds = {tag for tag in given.tags if tag.startswith("kind:")}
     if kinds == {"kind:local_rank"}:

@@ -27,7 +27,7 @@ with main_process_first():
 For a directory `os.makedirs(path, exist_ok=True)`, for a removal `Path.unlink(missing_ok=True)`.
 
 ## Fix safety
-`exist_ok=True` and `missing_ok=True` are safe. `main_process_first()` needs all ranks: safe where the
+`exist_ok=True`, `missing_ok=True` and `suppress(FileNotFoundError)` around a removal are safe. `main_process_first()` needs all ranks: safe where the
 analysis shows that they arrive, else unsafe.
 
 ## Known limits
@@ -39,7 +39,9 @@ The test and the action must name the path in a way that can be compared, in one
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
+from textwrap import indent
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Variance
@@ -47,11 +49,12 @@ from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.program.syntax import statement_with_test
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.sections import in_turn
-from distlint.edits import WrapInWith
+from distlint.edits import AddImport, Edit, Replace, WrapInWith
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts
 from distlint.knowledge.schema import Effect
 from distlint.repairs.arguments import with_keyword
+from distlint.repairs.guarding import comment_behind, dedented, source
 from distlint.repairs.premises import everyone_comes
 from distlint.rule import Status
 
@@ -81,6 +84,7 @@ _FLAGS = {
     "unlink": "missing_ok",
 }
 """Keyword that makes the call take what another rank did, by name (".method" without the dot)."""
+_REMOVES = frozenset({"os.remove", "os.unlink"})
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -103,7 +107,7 @@ def check(model: Model) -> Iterator[Finding]:
         yield Finding(
             CODE,
             NAME,
-            SEVERITY,
+            Severity.ERROR if _fails_for_all_but_one(found, joint_entry) else SEVERITY,
             _message(found, does, guard, joint_entry),
             place_of(module, found.site.node),
             (
@@ -116,6 +120,14 @@ def check(model: Model) -> Iterator[Finding]:
             ),
             _fix(model, found, guard, joint_entry),
         )
+
+
+def _fails_for_all_but_one(found: FileCall, joint_entry: JointEntry) -> bool:
+    """Whether what is copied takes so long that all ranks ask before it is there, and only one may make it.
+
+    open_lm main.py:422, open_clip src/open_clip_train/legacy_main.py:579: `copytree()` on every rank.
+    """
+    return joint_entry.all_ranks and found.site.name == "shutil.copytree"
 
 
 def _message(found: FileCall, does: str, guard: Guard | None, joint_entry: JointEntry) -> str:
@@ -152,11 +164,45 @@ def _fix(model: Model, found: FileCall, guard: Guard | None, joint_entry: JointE
         inside = block.lineno <= line <= (block.end_lineno or line)
         if inside and (facts.is_collective(call.site.rows) or call.site.callee is not None):
             return None  # a collective in a section of one rank would hang
+    if not _made_again(model, found) and (edits := _removed_anyway(found, block)):
+        return Fix(
+            Applicability.SAFE,
+            "Take what another rank did: `suppress(FileNotFoundError)`",
+            edits,
+        )
     return Fix(
         Applicability.SAFE if everyone_comes(model, site, joint_entry) else Applicability.UNSAFE,
         "Let rank 0 go first: `main_process_first()`",
         (WrapInWith(span_of(block), span_of(block), "$main_process_first()"),),
     )
+
+
+def _removed_anyway(found: FileCall, block: ast.If) -> tuple[Edit, ...]:
+    """`if exists(p): os.remove(p)` becomes the removal with its error suppressed; nothing where more is done.
+
+    artidoro/qlora 7f4e95a qlora.py:275: ranks need not wait for each other to remove a file.
+    """
+    module, call = found.site.module, found.site.node
+    match block:
+        case ast.If(
+            test=ast.Call(args=[asked], keywords=[]), body=[ast.Expr(value=made)], orelse=[]
+        ) if (
+            made is call
+            and found.site.name in _REMOVES
+            and [ast.unparse(each) for each in call.args] == [ast.unparse(asked)]
+        ):
+            pass
+        case _:
+            return ()
+    text = module.source.text
+    removal = dedented(text, block.body[0])
+    if removal is None or source(text, block).startswith("elif"):
+        return ()
+    known = next((n for n, what in module.imports.items() if what == "contextlib.suppress"), "")
+    code = f"with {known or 'contextlib.suppress'}(FileNotFoundError):\n{indent(removal, '    ')}"
+    code += comment_behind(text, block.body[0])
+    replaced = Replace(span_of(block), code)
+    return (replaced,) if known else (replaced, AddImport("contextlib"))
 
 
 def _made_again(model: Model, removed: FileCall) -> bool:

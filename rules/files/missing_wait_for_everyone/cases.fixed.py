@@ -34,7 +34,7 @@ def statistics(out):
     if accelerator.is_main_process:
         with open(f"{out}/stats.json", "w") as f:
             json.dump({"mean": 0.0}, f)
-    barrier()
+    accelerator.wait_for_everyone()
     with open(out + "/stats.json") as f:  # expect: DL302
         return json.load(f)
 
@@ -64,7 +64,7 @@ def adapter(base, config, folder):
     accelerator.wait_for_everyone()
     if accelerator.is_main_process:
         accelerator.unwrap_model(trained).save_pretrained(folder)
-    barrier()
+    accelerator.wait_for_everyone()
     return PeftModel.from_pretrained(base, folder)  # expect: DL302
 
 

@@ -31,6 +31,14 @@ def cached(texts, root):
     torch.save(texts, path)  # expect: DL304
 
 
+def in_the_common_temporary_folder(root=None):
+    dist.barrier()
+    # guided-diffusion 22e0df8 guided_diffusion/logger.py:451
+    if root is None:
+        root = os.path.join(tempfile.gettempdir(), datetime.now().strftime("run-%H-%M-%S-%f"))
+    os.makedirs(root, exist_ok=True)  # expect: DL304
+
+
 def identified(root, state):
     dist.barrier()
     folder = Path(root) / uuid.uuid4().hex

@@ -73,12 +73,15 @@ from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.sections import in_turn
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.knowledge import facts
 from distlint.knowledge.schema import Effect
+from distlint.nodes import walk
 from distlint.repairs import downloads, guarding
 from distlint.repairs.premises import (
     everyone_comes,
     group_comes_later,
     joint_caller,
+    may_come_alone,
     ranked_callers,
 )
 from distlint.rule import Status
@@ -211,6 +214,10 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
     moved = _at_the_caller(model, found)
     if moved is not None:
         return moved
+    if _belongs_to_callers(model, found, joint_entry):
+        call = joint_entry.call or site
+        where = f"{call.module.path}:{call.node.lineno}"
+        return Fix(Applicability.DISPLAY, f"Let rank 0 alone make the call in {where}")
     if isinstance(site.statement, ast.Expr) and site.statement.value is node:
         if site.name in ("torch.save", "safetensors.torch.save_file"):
             made = _through_save(model, found)
@@ -221,10 +228,17 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
                     "Save with `save()`, called by all ranks",
                     (edit,),
                 )
+        gathers = _is_state(found) and site.method == "save_pretrained"
+        replaced = (
+            guarding.statement_on_main(text, site.statement, "$rank_info().rank == 0")
+            if _is_told_state(model, found)
+            else None
+        )
+        if replaced is not None:
+            return Fix(least, "Let rank 0 alone write it", (replaced,))
         replaced = guarding.call_on_main(text, node)
         if replaced is None:
             return None
-        gathers = _is_state(found) and site.method == "save_pretrained"
         return Fix(
             least if gathers else safe,
             "Write on rank 0 while the others wait: `run_on_main()`",
@@ -262,6 +276,33 @@ def _is_needed_below(model: Model, found: FileCall, statement: ast.stmt, path: a
         if given is None or guarding.written_after(site.function.node, site.statement, given):
             return True
     return False
+
+
+def _is_told_state(model: Model, found: FileCall) -> bool:
+    """Whether a write is in a trainer's callback, whose `state` says who is rank 0, and no rank reads it below.
+
+    artidoro/qlora 7f4e95a qlora.py:271: every callback of transformers itself guards its writes so.
+    """
+    function = found.function
+    return (
+        function.cls is not None
+        and "state" in function.parameters
+        and "transformers.TrainerCallback"
+        in facts.with_bases(tuple(model.program.mro(function.cls)[1]))
+        and not (
+            found.path is not None
+            and _is_needed_below(model, found, found.site.statement, found.path)
+        )
+    )
+
+
+def _belongs_to_callers(model: Model, found: FileCall, joint_entry: JointEntry) -> bool:
+    """Whether callers choose the path of a helper, and some of them may come alone with a path of their own."""
+    if found.path is None or joint_entry.call is None:
+        return False
+    own = set(found.function.parameters) - {"self", "cls"}
+    named = {node.id for node in walk(found.path) if isinstance(node, ast.Name)}
+    return bool(own & named) and may_come_alone(model, found.function)
 
 
 def _at_the_caller(model: Model, found: FileCall) -> Fix | None:

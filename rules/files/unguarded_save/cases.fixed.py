@@ -109,10 +109,10 @@ class SaveTokenizer(TrainerCallback):
         self.tokenizer = tokenizer
 
     def on_save(self, args, state, control, **kwargs):
-        run_on_main(  # expect: DL301
-            self.tokenizer.save_pretrained,
-            args.output_dir,  # beside the model
-        )
+        if state.is_world_process_zero:
+            self.tokenizer.save_pretrained(  # expect: DL301
+                args.output_dir,  # beside the model
+            )
 
 
 def with_a_hook(accelerator: Accelerator, model):

@@ -23,7 +23,8 @@ with accelerator.accumulate(unet, text_encoder):
 ```
 
 ## Fix safety
-Safe: the same gradients, synchronised once. Nested blocks are shown only.
+Safe: the same gradients, synchronised once. Shown only for nested blocks, and where a second block counts the
+same batch: with its models known, the first would leave out every synchronisation.
 
 ## Known limits
 A list that comes as an argument of the function is not seen.
@@ -66,7 +67,7 @@ def check(model: Model) -> Iterator[Finding]:
     for call in calls:
         node = call.site.node
         if len(node.args) == 1 and _is_list(call.site.function, node.args[0]):
-            yield _listed(call, node.args[0])
+            yield _listed(call, node.args[0], _counts_twice(call, calls))
     for call in calls:
         outer = _around(call, calls)
         if outer is not None:
@@ -90,7 +91,55 @@ def _is_list(function: Function, node: ast.expr) -> bool:
     return False
 
 
-def _listed(call: CallGroup, models: ast.expr) -> Finding:
+def _counts_twice(call: CallGroup, calls: list[CallGroup]) -> bool:
+    """Whether another block of the same Accelerator counts the batch, too.
+
+    1d-tokenizer utils/train_utils.py:904: `model(...)` in one block, `backward()` in the next. With two batches
+    for a step the first block would never synchronise, and each rank would train by itself.
+    """
+    site = call.site
+    others = [
+        other.site.node
+        for other in calls
+        if other.site.function is site.function
+        and other.site.node is not site.node
+        and ast.unparse(other.site.node.func) == ast.unparse(site.node.func)
+    ]
+    if not others:
+        return False
+    nodes = own_nodes(site.function)
+    loops = [node for node in nodes if isinstance(node, ast.For | ast.While)]
+    branches = [node for node in nodes if isinstance(node, ast.If)]
+    return any(
+        _share_a_turn(loops, site.node, other) and not _exclude(branches, site.node, other)
+        for other in others
+    )
+
+
+def _share_a_turn(loops: list[ast.For | ast.While], one: ast.expr, other: ast.expr) -> bool:
+    """Whether one turn of a loop comes to both expressions: not where each has a loop of its own."""
+    around = [
+        {id(loop) for loop in loops if any(node is each for node in walk(loop))}
+        for each in (one, other)
+    ]
+    return around[0] <= around[1] or around[1] <= around[0]
+
+
+def _exclude(branches: list[ast.If], one: ast.expr, other: ast.expr) -> bool:
+    """Whether two expressions stand in different arms of a branch."""
+    arms = [(branch.body, branch.orelse) for branch in branches]
+    return any(
+        _is_in(body, first) and _is_in(orelse, second)
+        for body, orelse in arms
+        for first, second in ((one, other), (other, one))
+    )
+
+
+def _is_in(block: list[ast.stmt], node: ast.AST) -> bool:
+    return any(part is node for statement in block for part in walk(statement))
+
+
+def _listed(call: CallGroup, models: ast.expr, counts_twice: bool) -> Finding:
     site = call.site
     text = source_of(site.module, models)
     if isinstance(models, ast.List | ast.Tuple) and models.elts:
@@ -98,7 +147,16 @@ def _listed(call: CallGroup, models: ast.expr) -> Finding:
     else:
         right = f"*({text})" if isinstance(models, ast.IfExp) else f"*{text}"
     call_text = f"{source_of(site.module, site.node.func)}({right})"
-    fix = Fix(Applicability.SAFE, f"Write `{call_text}`", (Replace(span_of(site.node), call_text),))
+    fix = (
+        Fix(
+            Applicability.DISPLAY,
+            f"Write `{call_text}` once around a batch's `forward` and `backward()`: two blocks count it twice",
+        )
+        if counts_twice
+        else Fix(
+            Applicability.SAFE, f"Write `{call_text}`", (Replace(span_of(site.node), call_text),)
+        )
+    )
     return Finding(
         CODE,
         NAME,

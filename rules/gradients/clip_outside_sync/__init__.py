@@ -3,7 +3,8 @@
 ## What it does
 Finds `torch.nn.utils.clip_grad_norm_` and `clip_grad_value_` beside `accelerator.backward`, and
 `accelerator.clip_grad_norm_` inside `accelerator.accumulate(...)` without a test of
-`accelerator.sync_gradients`.
+`accelerator.sync_gradients`. Of a model that the code itself wraps in FSDP (version 1), torch's
+`clip_grad_norm_` alone.
 
 ## Why it is bad
 torch's function sees gradients as they lie in memory: scaled by some 65,536 under fp16, so that every step is
@@ -42,6 +43,8 @@ that asks for the launch, and where a hand-made `GradScaler` unscales.
 
 ## References
 - accelerate 1.15.0 accelerate/accelerator.py:3014
+- torch 2.13.0 torch/distributed/fsdp/fully_sharded_data_parallel.py, `clip_grad_norm_`
+- OpenDiloco issue 6
 """
 
 from __future__ import annotations
@@ -82,10 +85,42 @@ def check(model: Model) -> Iterator[Finding]:
         found = training(model, call.site.function)
         if found is not None and found.of("backward") and not _chosen(call):
             yield _past(found, call)
+    yield from _of_shards(model)
     for call in model.calls("accelerate.Accelerator.clip_grad_norm_"):
         block = _accumulates(model, call)
         if block is not None:
             yield _too_early(call, block)
+
+
+def _of_shards(model: Model) -> Iterator[Finding]:
+    """Each norm that torch takes of one rank's shards: FSDP of version 1 shows plain tensors."""
+    for call in model.calls("torch.nn.utils.clip_grad_norm_"):
+        site = call.site
+        given = site.argument_node(0, "parameters")
+        if given is None:
+            continue
+        for attribute, _ in model.attributes():
+            wraps = attribute.receiver.wraps
+            if (
+                attribute.attr == "parameters"
+                and wraps[-1].kind == "fsdp1"
+                and any(n is attribute.node for n in walk(given))
+                and "NO_SHARD" not in site.module.source.text
+                and not _chosen(call)
+            ):
+                owner = source_of(site.module, attribute.node.value)
+                advice = f"Call `{owner}.clip_grad_norm_`, on all ranks"
+                yield Finding(
+                    CODE,
+                    NAME,
+                    SEVERITY,
+                    f"torch takes the norm of this rank's shards of `{owner}`: each rank clips by another factor, "
+                    f"and less than it says. {advice}.",
+                    place_of(site.module, site.node),
+                    (related(wraps[-1].module, wraps[-1].node, "sharded here"),),
+                    Fix(Applicability.DISPLAY, advice),
+                )
+                break
 
 
 def _chosen(call: CallGroup) -> bool:

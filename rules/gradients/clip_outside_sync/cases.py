@@ -2,6 +2,7 @@
 
 import torch
 from accelerate import Accelerator
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
 from torch.nn.utils import clip_grad_norm_
 
 # Bugs
@@ -41,7 +42,23 @@ def between_the_batches(model, optimizer, loader, limit):
             optimizer.step()
 
 
+def of_shards(model, optimizer, loader, limit):
+    model = FSDP(model, use_orig_params=True)
+    for batch in loader:
+        model(batch).sum().backward()
+        clip_grad_norm_(model.parameters(), limit)  # expect: DL604
+        optimizer.step()
+
+
 # Correct
+
+
+def by_fsdp(model, optimizer, loader, limit):
+    model = FSDP(model)
+    for batch in loader:
+        model(batch).sum().backward()
+        model.clip_grad_norm_(limit)
+        optimizer.step()
 
 
 def by_the_accelerator(model, optimizer, loader, limit):

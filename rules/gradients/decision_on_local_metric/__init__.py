@@ -5,7 +5,8 @@ Follows values that come from a rank's share of the data (a loader that was prep
 sampler, a slice by rank) through arithmetic, lists, meters and functions. Reports where such a value, neither
 gathered nor reduced, decides which checkpoint is the best, when to stop, or what the learning rate becomes.
 Where it is only logged, that is a warning for a metric of an evaluation, and information for the loss of
-a training step and for what a LightningModule logs of which no watcher is seen. In a LightningModule: what `validation_step` logs without `sync_dist` and a checkpoint or
+a training step, for what a loop shows of its progress and is reduced below it, and for what a LightningModule
+logs of which no watcher is seen. In a LightningModule: what `validation_step` logs without `sync_dist` and a checkpoint or
 stopper watches, and what is logged with `sync_dist=True` beside `rank_zero_only=True`, which turns it off.
 
 ## Why it is bad
@@ -36,7 +37,8 @@ if loss < best:
 With accelerate, gather inside the loop: `accelerator.gather_for_metrics(loss)`.
 
 ## Fix safety
-For Lightning unsafe: `sync_dist=True` adds a reduction, and the number is another one. Elsewhere there is
+For Lightning unsafe: `sync_dist=True` adds a reduction, and the number is another one. It is shown only for a dict
+that another object puts together: NCCL reduces no tensor of the CPU. Elsewhere there is
 none: whether the mean, the sum or the worst of the shares decides, and with which weights, is a person's choice.
 
 ## Known limits
@@ -64,6 +66,7 @@ from distlint.analysis.questions.decisions import Decision, decisions
 from distlint.analysis.questions.reported import (
     is_evaluation,
     is_metric,
+    is_reduced_below,
     on_main_alone,
     reports,
     under_main_alone,
@@ -121,8 +124,15 @@ def _unsynced(module: Module, call: ast.Call) -> Finding:
 
 def _monitored(entry: Logged) -> Finding:
     """A metric of one rank that a checkpoint or stopper of Lightning watches, or may watch."""
+    advice = "Log it with `sync_dist=True`"
+    if not entry.on_device:
+        advice += ", all its values on the model's device"
     edit = with_keyword(entry.module.source.text, entry.call, "sync_dist=True")
-    applicability = Applicability.DISPLAY if edit is None else Applicability.UNSAFE
+    fix = (
+        Fix(Applicability.DISPLAY, advice)
+        if edit is None or not entry.on_device
+        else Fix(Applicability.UNSAFE, advice, (edit,))
+    )
     used = (
         "the best checkpoint is chosen by it"
         if entry.monitored
@@ -132,11 +142,10 @@ def _monitored(entry: Logged) -> Finding:
         CODE,
         NAME,
         SEVERITY if entry.monitored else Severity.INFO,
-        f"`{ast.unparse(entry.call.args[0])}` is of this rank's share of the data, and {used}. Log it with "
-        "`sync_dist=True`.",
+        f"`{ast.unparse(entry.call.args[0])}` is of this rank's share of the data, and {used}. {advice}.",
         place_of(entry.module, entry.call),
         (),
-        Fix(applicability, "Log it with `sync_dist=True`", () if edit is None else (edit,)),
+        fix,
     )
 
 
@@ -171,6 +180,7 @@ def _reported(known: Shares, function: Function) -> Iterator[Finding]:
             if not mixed and not is_metric(number.name):
                 continue
             loud = mixed or is_evaluation(number.name, function)
+            loud = loud and not is_reduced_below(function, call, number.node)
             text = ast.unparse(number.node)
             why = (
                 f"`{text}` divides what is of this rank's share by a number of all ranks"

@@ -234,6 +234,40 @@ class OfRankZero(pl.LightningModule):
         self.log("val/total", total, rank_zero_only=True, sync_dist=True)
 
 
+class Diffusion(pl.LightningModule):
+    # latent-diffusion ldm/models/diffusion/ddpm.py:363
+    def __init__(self, monitor):
+        self.monitor = monitor
+
+    def forward(self, batch):
+        return self.losses(batch, torch.randn_like(batch))
+
+    def losses(self, batch, noise):
+        loss = self.model(batch + noise)
+        numbers = {"val/simple": loss.mean()}
+        numbers.update({"val/loss": loss.mean() * self.weight})
+        return loss, numbers
+
+    def validation_step(self, batch, index):
+        _, numbers = self(batch)
+        self.log_dict(numbers)  # expect: DL601
+
+
+class Autoencoder(pl.LightningModule):
+    # taming-transformers taming/models/vqgan.py:117: the fix is shown only, the loss may count on the CPU.
+    def __init__(self, loss, monitor):
+        self.monitor = monitor
+        self.loss = make(loss)
+
+    def on_the_cpu(self, batch):
+        return {"val/factor": torch.tensor(0.5), "val/loss": self.model(batch).mean()}
+
+    def validation_step(self, batch, index):
+        _, numbers = self.loss(batch, self.model(batch))
+        self.log_dict(numbers)  # expect: DL601
+        self.log_dict(self.on_the_cpu(batch))  # expect: DL601
+
+
 # Correct
 
 

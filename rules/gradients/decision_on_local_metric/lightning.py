@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
-from distlint.analysis.program.syntax import default_of, own_nodes
+from distlint.analysis.program.syntax import assignments, default_of, own_nodes
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ _METHODS: Final = frozenset(
 _SAME_EVERYWHERE: Final = ("lr", "learning_rate", "step", "epoch", "scale", "norm")
 """Ends of the names of numbers that all ranks have alike."""
 _REDUCES: Final = ("reduce", "gather", "broadcast", "average_losses")
+_ON_THE_CPU: Final = frozenset({"tensor", "zeros", "ones", "Tensor", "FloatTensor"})
+"""What makes a tensor on the CPU unless it is told a device."""
 _SYNCED: Final = frozenset({"sync_dist", "rank_zero_only", "reduce_fx", "sync_dist_group"})
 
 
@@ -35,6 +37,8 @@ class Logged:
     monitored: bool
     """Whether a checkpoint or stopper is known to watch it; else the class keeps the name of a monitor, which is not
     known: threestudio extern/ldm_zero123/models/autoencoder.py, loaded frozen, which no Trainer is given."""
+    on_device: bool = True
+    """Whether the values of a dict are known to be where the model is: NCCL reduces no tensor of the CPU."""
 
 
 def logged(model: Model) -> Iterator[Logged]:
@@ -50,7 +54,7 @@ def logged(model: Model) -> Iterator[Logged]:
                 continue
             watched = model.answer(_watched)
             for method in (cls.methods[name] for name in sorted(_METHODS & cls.methods.keys())):
-                yield from _of_method(cls, method, watched)
+                yield from _of_method(model, cls, method, watched)
 
 
 def unsynced(model: Model) -> Iterator[tuple[Module, ast.Call]]:
@@ -115,7 +119,9 @@ def _watched(live: LiveProgram) -> frozenset[str]:
     return frozenset(found)
 
 
-def _of_method(cls: Class, method: Function, watched: frozenset[str]) -> Iterator[Logged]:
+def _of_method(
+    model: Model, cls: Class, method: Function, watched: frozenset[str]
+) -> Iterator[Logged]:
     for node in own_nodes(method):
         if not isinstance(node, ast.Call) or dotted_name(node.func) not in (
             "self.log",
@@ -126,7 +132,8 @@ def _of_method(cls: Class, method: Function, watched: frozenset[str]) -> Iterato
             continue
         if last_name(node.func) == "log_dict":
             if "monitor" in cls.self_assigned and not isinstance(node.args[0], ast.Dict):
-                yield Logged(method.module, node, False)
+                on_device = _is_on_device(model, cls, method, node.args[0], frozenset())
+                yield Logged(method.module, node, False, on_device)
             continue
         value = node.args[1] if len(node.args) > 1 else None
         if value is None or _gathers_itself(value):
@@ -134,6 +141,60 @@ def _of_method(cls: Class, method: Function, watched: frozenset[str]) -> Iterato
         match node.args[0]:
             case ast.Constant(value=str() as name) if name in watched:
                 yield Logged(method.module, node, True)
+
+
+def _is_on_device(
+    model: Model, cls: Class, method: Function, made: ast.expr, seen: frozenset[Function]
+) -> bool:
+    """Whether the class itself puts a dict together, and of no tensor without a device.
+
+    taming-transformers taming/modules/losses/vqperceptual.py: `torch.tensor(disc_factor)` in what `self.loss(...)`
+    gives back, and the class of `self.loss` comes from a configuration.
+    """
+    values = [made]
+    for node in walk(made):
+        if isinstance(node, ast.Name):
+            values += assignments(method).get(node.id, [])
+    calls = [n for value in values for n in walk(value) if isinstance(n, ast.Call)]
+    followed = [_method_of(model, cls, call) for call in calls]
+    if not calls or any(f is None for f in followed):
+        return False
+    return all(
+        f is None or f in seen or _makes_on_device(model, cls, f, seen | {method}) for f in followed
+    )
+
+
+def _makes_on_device(model: Model, cls: Class, method: Function, seen: frozenset[Function]) -> bool:
+    """Whether a method makes no tensor without a device, nor do the methods whose results it hands on."""
+    for node in own_nodes(method):
+        if (
+            isinstance(node, ast.Call)
+            and last_name(node) in _ON_THE_CPU
+            and all(keyword.arg != "device" for keyword in node.keywords)
+        ):
+            return False
+    handed = [n.value for n in own_nodes(method) if isinstance(n, ast.Return) and n.value]
+    names = {n.id for value in handed for n in walk(value) if isinstance(n, ast.Name)}
+    assigned = [value for name in names for value in assignments(method).get(name, [])]
+    return all(
+        (followed := _method_of(model, cls, value)) is None
+        or followed in seen
+        or _makes_on_device(model, cls, followed, seen | {method})
+        for value in (*handed, *assigned)
+        if isinstance(value, ast.Call)
+    )
+
+
+def _method_of(model: Model, cls: Class, call: ast.Call) -> Function | None:
+    """The method of the class that `self.name(...)` calls; of `self(...)`, its `forward`."""
+    match call.func:
+        case ast.Name(id="self"):
+            name = "forward"
+        case ast.Attribute(value=ast.Name(id="self"), attr=attr):
+            name = attr
+        case _:
+            return None
+    return model.program.find_method(cls, name)
 
 
 def _gathers_itself(value: ast.expr) -> bool:

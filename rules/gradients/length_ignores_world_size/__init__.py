@@ -2,9 +2,11 @@
 
 ## What it does
 Finds a scheduler that `accelerator.prepare` gets and whose number of steps is what the training loop counts to
-(`max_train_steps`) or comes from the length of a loader that is prepared already, not multiplied by
-`accelerator.num_processes`. Also one whose steps are multiplied and
-whose warm-up, or what is taken off them, is not.
+(`max_train_steps`), comes from the length of a loader that is prepared already, or divides that of one which is
+not by the number of processes, and is not multiplied by `accelerator.num_processes`. Also one whose steps are
+multiplied and whose warm-up, or what is taken off them, is not. With Lightning: `len(loader)` of a plain loader, asked for
+before `fit()` divides the loader between the ranks, that `max_epochs`, `max_steps` or the schedule of the module
+is computed from.
 
 ## Why it is bad
 At each step of the optimizer a prepared scheduler takes as many steps as there are processes, since it was
@@ -32,11 +34,13 @@ optimizer, scheduler = accelerator.prepare(optimizer, scheduler)
 Unsafe: the learning rate changes on several processes, not on one.
 
 ## Known limits
-Silent where the number is computed from a length taken before `prepare`, which counts the batches of all ranks; where the Accelerator gets `split_batches` or `step_scheduler_with_optimizer`; and where scheduler
+Silent where the number is a length taken before `prepare`, which counts the batches of all ranks; where the Accelerator gets `split_batches` or `step_scheduler_with_optimizer`; and where scheduler
 and loop are in different functions and nothing is multiplied.
 
 ## References
 - accelerate 1.15.0 accelerate/scheduler.py:54: `for _ in range(num_processes): self.scheduler.step()`
+- pytorch-lightning 2.6.6 pytorch_lightning/trainer/connectors/data_connector.py:211: `fit()` puts a
+  DistributedSampler into the loader
 - accelerate issues 662, 1398, 2142, 2318, 2773, 2926; diffusers issue 3954
 """
 
@@ -50,11 +54,13 @@ from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.accelerating import accelerators
-from distlint.analysis.questions.lengths import counts_processes, lengths, prepared
+from distlint.analysis.questions.lengths import counts_processes, expanded, lengths, prepared
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.nodes import walk
 from distlint.rule import Status
+
+from .lightning import Uncut, uncut
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module
@@ -65,7 +71,8 @@ SEVERITY = Severity.WARNING
 STATUS = Status.PREVIEW
 LITERALS = ()
 
-_STEPS = ("num_training_steps", "total_steps", "T_max", "total_iters")
+_STEPS = ("num_training_steps", "total_steps", "T_max", "total_iters", "steps_per_epoch")
+_LAMBDA = "LambdaLR"
 _OTHERWISE = frozenset(
     {"split_batches", "step_scheduler_with_optimizer", "dataloader_config", "even_batches", None}
 )
@@ -82,6 +89,7 @@ def check(model: Model) -> Iterator[Finding]:
             if made is not None and (
                 _is_of_one(site.function, _steps(made))
                 or _is_of_share(model, site.function, _steps(made))
+                or _is_divided(model, site.function, _steps(made))
             ):
                 related_to = related(site.module, site.node, "prepared here")
                 processes = f"{source_of(site.module, site.node.func.value)}.num_processes"
@@ -92,6 +100,26 @@ def check(model: Model) -> Iterator[Finding]:
                 for node in own_nodes(function):
                     if isinstance(node, ast.Call) and any(k.arg in _STEPS for k in node.keywords):
                         yield from _half(module, function, node)
+    for found in uncut(model, _STEPS):
+        yield _of_all_ranks(found)
+
+
+def _of_all_ranks(found: Uncut) -> Finding:
+    """A length that is asked for before Lightning divides the loader."""
+    advice = "Divide it by the number of ranks"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"this length counts the batches of all ranks, `fit()` gives each rank its share of them, and "
+        f"`{found.used.arg}` is wrong by the number of ranks. {advice}.",
+        place_of(found.module, found.length),
+        (
+            related(found.module, found.used.value, "each rank trains for so long"),
+            related(found.module, found.fit, "divided between the ranks here"),
+        ),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _half(module: Module, function: Function, made: ast.Call) -> Iterator[Finding]:
@@ -123,12 +151,21 @@ def _counts_otherwise(function: Function) -> bool:
 
 def _made(function: Function, argument: ast.expr) -> ast.Call | None:
     """The call that makes a scheduler, where a function makes it once."""
-    if not isinstance(argument, ast.Name) or "sched" not in argument.id.lower():
-        return None
+    given = [argument]
+    if isinstance(argument, ast.Name) and "sched" in argument.id.lower():
+        given = [
+            v
+            for v in assignments(function).get(argument.id, [])
+            if not any(isinstance(n, ast.Name) and n.id == argument.id for n in walk(v))
+        ]
     calls = [
         v
-        for v in assignments(function).get(argument.id, [])
-        if isinstance(v, ast.Call) and any(k.arg in _STEPS for k in v.keywords)
+        for v in given
+        if isinstance(v, ast.Call)
+        and (
+            any(k.arg in _STEPS for k in v.keywords)
+            or (last_name(v.func) == _LAMBDA and len(v.args) == 2 and not v.keywords)
+        )
     ]
     return calls[0] if len(calls) == 1 else None
 
@@ -136,7 +173,7 @@ def _made(function: Function, argument: ast.expr) -> ast.Call | None:
 def _steps(made: ast.Call) -> ast.expr:
     """The number of steps that a scheduler is made for."""
     given = {k.arg: k.value for k in made.keywords}
-    return next(given[name] for name in _STEPS if name in given)
+    return next((given[name] for name in _STEPS if name in given), made.args[-1])
 
 
 def _is_of_one(function: Function, steps: ast.expr) -> bool:
@@ -150,6 +187,27 @@ def _is_of_share(model: Model, function: Function, steps: ast.expr) -> bool:
     """Whether a number of steps counts the batches of one rank: lengths that are asked for after `prepare`."""
     found = lengths(function, steps, prepared(model, function))
     return bool(found) and not any(length.of_all for length in found or ())
+
+
+def _is_divided(model: Model, function: Function, steps: ast.expr) -> bool:
+    """Whether the batches of all ranks are divided by the number of processes: those of one are left."""
+    given = prepared(model, function)
+    divided: list[ast.expr] = []
+    for node in (n for part in expanded(function, steps) for n in walk(part)):
+        match node:
+            case ast.BinOp(op=ast.Mult(), left=left, right=right) if any(
+                isinstance(n, ast.Name | ast.Attribute) and counts_processes(last_name(n))
+                for n in (left, right)
+            ):
+                return (
+                    False  # diffusers: divided for the loop, and multiplied again for the scheduler
+                )
+            case ast.BinOp(left=left, op=ast.Div() | ast.FloorDiv(), right=right) if isinstance(
+                right, ast.Name | ast.Attribute
+            ) and counts_processes(last_name(right)):
+                divided.append(left)
+    found = [length for left in divided for length in lengths(function, left, given) or ()]
+    return bool(found) and all(length.of_all for length in found)
 
 
 def _is_multiplied(node: ast.expr) -> bool:
@@ -186,6 +244,17 @@ def _finding(
     module: Module, steps: ast.expr, processes: str, places: tuple[Related, ...]
 ) -> Finding:
     text = source_of(module, steps)
+    if isinstance(steps, ast.Call):
+        return Finding(
+            CODE,
+            NAME,
+            SEVERITY,
+            f"a prepared scheduler steps once for each process, and `{text}` counts the steps of one. Leave the "
+            "scheduler unprepared, or count the steps of all.",
+            place_of(module, steps),
+            places,
+            Fix(Applicability.DISPLAY, "Leave the scheduler unprepared, or count the steps of all"),
+        )
     right = f"({text}) * {processes}" if isinstance(steps, ast.BinOp) else f"{text} * {processes}"
     return Finding(
         CODE,

@@ -1,6 +1,9 @@
 """Schedules of learning rates that an Accelerator prepares."""
 
+import math
+
 from accelerate import Accelerator
+from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR
 from transformers import get_cosine_schedule_with_warmup, get_scheduler
 
 # Bugs
@@ -62,7 +65,52 @@ def from_the_length_of_a_share(model, optimizer, loader, epochs):
         scheduler.step()
 
 
+def divided_by_the_processes(model, optimizer, loader, epochs):
+    accelerator = Accelerator()
+    per_epoch = math.ceil(len(loader) / accelerator.num_processes)
+    scheduler = get_scheduler(
+        "linear",
+        optimizer,
+        num_training_steps=epochs * per_epoch,  # expect: DL613
+    )
+    return accelerator.prepare(model, optimizer, loader, scheduler)
+
+
+def made_in_the_call(model, optimizer, loader, epochs):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    steps = epochs * len(loader)
+    return accelerator.prepare(CosineAnnealingLR(optimizer, T_max=steps))  # expect: DL613
+
+
+def a_function_of_the_step(model, optimizer, loader, epochs):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    total = epochs * len(loader)
+    scheduler = LambdaLR(optimizer, falling(total))  # expect: DL613
+    scheduler = accelerator.prepare(scheduler)
+    return model, scheduler
+
+
 # Correct
+
+
+def falling(total):
+    return lambda step: 1 - step / total
+
+
+def divided_and_multiplied(model, optimizer, loader, epochs):
+    accelerator = Accelerator()
+    per_epoch = math.ceil(len(loader) / accelerator.num_processes)
+    steps = epochs * per_epoch * accelerator.num_processes
+    scheduler = get_scheduler("linear", optimizer, num_warmup_steps=0, num_training_steps=steps)
+    return accelerator.prepare(model, optimizer, loader, scheduler)
+
+
+def function_of_the_step_unprepared(model, optimizer, loader, epochs):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    return model, LambdaLR(optimizer, falling(epochs * len(loader)))
 
 
 def steps_of_all(model, optimizer, loader, args):

@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `total += loss`, or `total = total + loss`, in a loop that sends the same `loss` backward, where `total`
-is begun outside the loop and is not itself sent backward.
+is begun outside the loop and is not itself sent backward; in a method that takes one step, the total of the object
+that `__init__` alone begins.
 
 ## Why it is bad
 The loss is the end of its step's graph, and the sum holds on to all of them. `backward()` frees the
@@ -93,7 +94,11 @@ def _kept(
 ) -> Iterator[Finding]:
     loops = [n for n in own_nodes(function) if isinstance(n, ast.For | ast.AsyncFor | ast.While)]
     for node, total, loss in sorted(sums, key=lambda s: s[0].lineno):  # type: ignore[attr-defined]
-        around = [loop for loop in loops if any(n is node for s in loop.body for n in walk(s))]
+        around: list[ast.AST] = [
+            loop for loop in loops if any(n is node for s in loop.body for n in walk(s))
+        ]
+        if not around and _lasts(function, total):
+            around = [function.node]
         if not around:
             continue
         inner = min(around, key=lambda loop: len(list(walk(loop))))
@@ -128,9 +133,33 @@ def _backward_of(loop: ast.AST, name: str) -> ast.Call | None:
         root = sent_backward(node)
         if isinstance(root, ast.Call) and root.args:
             root = root.args[0]  # scaler.scale(loss).backward()
-        if isinstance(node, ast.Call) and isinstance(root, ast.Name) and root.id == name:
+        if isinstance(node, ast.Call) and root is not None and name in _summands(root):
             return node
     return None
+
+
+def _summands(node: ast.expr) -> Iterator[str]:
+    """The variables that a sum is made of."""
+    match node:
+        case ast.Name(id=name):
+            yield name
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            yield from _summands(left)
+            yield from _summands(right)
+
+
+def _lasts(function: Function, total: ast.expr) -> bool:
+    """Whether a total outlives the call of a method that takes one step: only `__init__` begins it."""
+    text = ast.unparse(total).partition("[")[0]
+    if not text.startswith("self.") or function.cls is None:
+        return False
+    begun = {
+        method.name
+        for method in function.cls.methods.values()
+        for node in own_nodes(method)
+        if isinstance(node, ast.Assign) and any(ast.unparse(t) == text for t in node.targets)
+    }
+    return begun == {"__init__"}
 
 
 def _is_sent(function: Function, total: ast.expr) -> bool:
@@ -143,17 +172,17 @@ def _is_sent(function: Function, total: ast.expr) -> bool:
     )
 
 
-def _begun_in(loop: ast.For | ast.AsyncFor | ast.While, total: ast.expr) -> bool:
+def _begun_in(loop: ast.AST, total: ast.expr) -> bool:
     """Whether each round of the loop begins the total anew."""
-    return any(_begins(statement, total) for statement in loop.body)
+    return any(_begins(statement, total) for statement in getattr(loop, "body", ()))
 
 
-def _begun_anew(loop: ast.For | ast.AsyncFor | ast.While, total: ast.expr) -> bool:
+def _begun_anew(loop: ast.AST, total: ast.expr) -> bool:
     """Whether some rounds of the loop begin the total anew: what it holds is bounded.
 
     torchtune 0.6 recipes/full_finetune_distributed.py: `running_loss = 0` after each step of the optimizer.
     """
-    return any(_begins(part, total) for statement in loop.body for part in walk(statement))
+    return any(_begins(part, total) for part in walk(loop))
 
 
 def _begins(node: ast.AST, total: ast.expr) -> bool:

@@ -50,7 +50,45 @@ def until_it_is_logged(model, optimizer, loader, every):
             running = 0.0
 
 
+class Step:
+    def __init__(self, model):
+        self.model = model
+        self.total = 0.0
+        self.terms = {"a": 0.0}
+
+    def take(self, batch):
+        a, b = self.model(batch)
+        (a + b).backward()
+        self.terms["a"] += a.detach()  # expect: DL607
+        return b
+
+
 # Correct
+
+
+class BegunInEachStep:
+    def __init__(self, model):
+        self.model = model
+        self.total = 0.0
+
+    def begin(self):
+        self.total = 0.0
+
+    def take(self, batch):
+        loss = self.model(batch)
+        loss.backward()
+        self.total += loss
+
+
+class Sent:
+    def __init__(self, model):
+        self.model = model
+        self.total = 0.0
+
+    def take(self, batch):
+        loss = self.model(batch)
+        self.total += loss
+        self.total.backward()
 
 
 def detached(model, optimizer, loader):

@@ -61,3 +61,30 @@ def of_another_model(model, other, rate):
 def by_accelerate(model, rate):
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate)
     return Accelerator().prepare(model, optimizer)
+
+
+def sharded_by_a_flag(model, rate, flag):
+    # expect: DL610
+    if flag:
+        model = FSDP(model, use_orig_params=False)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=rate)
+    return model, optimizer
+
+
+def groups_of(model, rate):
+    return torch.optim.AdamW([{"params": list(model.parameters())}], lr=rate)
+
+
+def made_by_a_function(model, rate):
+    # expect: DL610
+    model = FSDP(model)
+    optimizer = groups_of(model, rate)
+    return model, optimizer
+
+
+def made_anew_under_the_flag(model, rate, flag):
+    optimizer = torch.optim.AdamW(model.parameters(), lr=rate)
+    if flag:
+        model = FSDP(model)
+        optimizer = groups_of(model, rate)
+    return model, optimizer

@@ -141,11 +141,19 @@ def _flag(function: Function, call: ast.Call) -> str | None:
                 tests = [test]
             case _:
                 continue
-        for part in (n for t in tests for n in walk(t) if isinstance(n, (ast.Name, ast.Attribute))):
-            name = last_name(part)
+        for name in (name for t in tests for n in walk(t) for name in _asked(n)):
             if any(word in name for word in _WORDS):
                 return name
     return None
+
+
+def _asked(node: ast.AST) -> Iterator[str]:
+    """The flag that a part of a condition reads: a name, an attribute, `getattr(config, "flag", False)`."""
+    match node:
+        case ast.Name() | ast.Attribute():
+            yield last_name(node)
+        case ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=str(name)), *_]):
+            yield name
 
 
 def _may_be_on(model: Model, flag: str) -> bool:

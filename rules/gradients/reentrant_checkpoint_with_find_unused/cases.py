@@ -119,6 +119,18 @@ class NeverOn(nn.Module):
         return self.layer(x)
 
 
+class NeverAskedFor(nn.Module):
+    # ALBEF models/xbert.py:585: no configuration of the program has the flag.
+    def __init__(self, config):
+        super().__init__()
+        self.layer, self.config = nn.Linear(4, 4), config
+
+    def forward(self, x):
+        if getattr(self.config, "gradient_checkpointing", False) and self.training:
+            return checkpoint(self.layer, x)
+        return self.layer(x)
+
+
 class OfAnotherModel(nn.Module):
     def __init__(self):
         super().__init__()
@@ -137,13 +149,14 @@ class Static(nn.Module):
         return checkpoint(self.layer, x)
 
 
-def train_well(reentrant):
+def train_well(reentrant, config):
     without = DDP(WithoutReentry(), find_unused_parameters=True)
     setting = DDP(AsTheSettingSays(reentrant), find_unused_parameters=True)
     never = DDP(NeverOn(), find_unused_parameters=True)
+    asked = DDP(NeverAskedFor(config), find_unused_parameters=True)
     other = DDP(OfAnotherModel())
     static = DDP(Static(), find_unused_parameters=True, static_graph=True)
-    return without, setting, never, other, static
+    return without, setting, never, asked, other, static
 
 
 def saved(checkpoint, model):

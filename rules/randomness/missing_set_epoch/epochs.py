@@ -131,9 +131,12 @@ class Loops:
         return any(setter in reached or self._is_hook(setter) for setter in self._sets)
 
     def _is_hook(self, setter: Function) -> bool:
-        """Whether something that is not seen calls a function which tells the epoch outside of any loop."""
-        looped = {id(n) for f, loop in self._all if f is setter for n in walk(loop)}
-        outside = any(_sets_epoch(n) and id(n) not in looped for n in own_nodes(setter))
+        """Whether something that is not seen calls a function which tells the epoch outside of any loop.
+
+        One with loops of its own is a program: jepa 51c59d5 app/vjepa/train.py:345 tells its sampler where to go
+        on, and nothing of those of evals/video_classification_frozen/eval.py.
+        """
+        outside = all(f is not setter for f, _ in self._all)
         # s1 finetune/gpt-accelera/data_utils/common_utils.py:196: the `__next__` of a loader without an end.
         unseen = setter.name in _ITERATES or not self._callers.get(setter)
         return outside and not setter.is_module_body and unseen

@@ -5,8 +5,9 @@ Finds splits and shuffles that all ranks have to make alike, seeded by the rank:
 `DistributedSampler`, which may not come from the clock either, `random_split` and `train_test_split` with a seed or generator of the rank or after a
 seed of the rank, and `dataset.shuffle(seed=seed + rank)` in front of what gives each rank its part. Also
 `random.shuffle` in the constructor of a data set where nothing is seeded before a `Trainer` is made,
-`train_test_split` without a seed in a program that seeds nothing, and lists made from a set of texts
-(`list(set(prompts))`) that become a data set, or of which each rank takes its part by index.
+`train_test_split` and `random_split` without a seed in a program that seeds nothing, and lists made from a set of texts
+(`list(set(prompts))`) that become a data set, or of which each rank takes its part by index, and data sets that
+number their samples in the order in which `glob`, `os.listdir`, `os.walk` and the like list a folder.
 
 ## Why it is bad
 Each rank cuts another permutation. With a `DistributedSampler` the parts overlap: samples are seen twice in
@@ -29,7 +30,8 @@ Unsafe: the order and the parts change.
 ## Known limits
 A shuffle of a data set of the rank's own is not reported, nor one that nothing divides afterwards: a whole
 copy in another order on each rank is a choice. That a set holds texts is told by the names of what is put in; sets
-of numbers are in one order everywhere.
+of numbers are in one order everywhere. The order of a folder differs between copies of it, so between machines: ranks
+of one machine, and most shared disks, list it alike.
 
 ## References
 - torch 2.13.0 torch/utils/data/distributed.py: "It should be identical across all processes"
@@ -53,6 +55,7 @@ from distlint.knowledge import randomness
 from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
+from .listed import Listed, listed_samples
 from .repair import repaired
 from .unordered import Unordered, unordered_lists
 from .unseeded import unseeded_shuffles, unseeded_splits
@@ -104,15 +107,16 @@ def check(model: Model) -> Iterator[Finding]:
                 place_of(module, node),
                 (related(module, trainer, "seeds the ranks alike, too late for the shuffle"),),
             )
-        for call in unseeded_splits(model, module):
+        for split in unseeded_splits(model, module):
             yield Finding(
                 CODE,
                 NAME,
                 Severity.WARNING,
                 f"nothing is seeded: {_LEAK}. Give it a seed.",
-                place_of(module, call.site.node),
+                place_of(module, split),
             )
         yield from (_unordered(module, use) for use in unordered_lists(model, module))
+        yield from map(_listed, listed_samples(model, module))
 
 
 def _unordered(module: Module, use: Unordered) -> Finding:
@@ -136,6 +140,28 @@ def _unordered(module: Module, use: Unordered) -> Finding:
         ()
         if use.used is use.made
         else (related(module, use.used, "divided here" if use.sure else "used here"),),
+        Fix(Applicability.UNSAFE if edits else Applicability.DISPLAY, advice, edits),
+    )
+
+
+def _listed(listed: Listed) -> Finding:
+    module, call = listed.module, listed.call
+    text = source_of(module, call.func)
+    advice = "Sort it: `sorted(...)`" if listed.sortable else "Sort what it lists"
+    edits: tuple[Replace, ...] = ()
+    if listed.sortable:
+        edits = (Replace(span_of(call), f"sorted({source_of(module, call)})"),)
+    return Finding(
+        CODE,
+        NAME,
+        Severity.WARNING,
+        f"`{text}()` lists the samples in the order of the file system, which is each machine's own: with copies of "
+        "the data the ranks mean different samples by one index, so that samples are seen twice and others never. "
+        f"{advice}.",
+        place_of(module, call),
+        (related(module, listed.kept, "the ranks are given their parts by index of this"),)
+        if listed.kept is not call
+        else (),
         Fix(Applicability.UNSAFE if edits else Applicability.DISPLAY, advice, edits),
     )
 

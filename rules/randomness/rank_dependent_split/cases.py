@@ -1,7 +1,9 @@
 """Splits and shuffles, alike on all ranks and not."""
 
+import glob
 import os
 import time
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
@@ -107,7 +109,134 @@ class Files(Dataset):
         return self.kept[index]
 
 
+class Listed(Dataset):
+    """Each machine has a copy of the pictures, and lists them in another order."""
+
+    def __init__(self, folder, kinds):
+        self.paths = [p for kind in kinds for p in Path(folder).glob(f"**/*.{kind}")]  # expect: DL405
+
+    def __len__(self):
+        return len(self.paths)
+
+    def __getitem__(self, index):
+        return torch.load(self.paths[index])
+
+
+class Walked(Dataset):
+    def __init__(self, folder):
+        self.films, self.titles = [], []
+        for root, _, names in os.walk(folder):  # expect: DL405
+            for name in names:
+                if name.endswith(".mp4"):
+                    self.films.append(os.path.join(root, name))
+                    self.titles.append(name)
+
+    def __len__(self):
+        return len(self.films)
+
+    def __getitem__(self, index):
+        return self.films[index], self.titles[index]
+
+
+def tables_below(folder):
+    found = []
+    for name in os.listdir(folder):  # expect: DL405
+        if name.endswith(".csv"):
+            found.append(os.path.join(folder, name))
+    return found
+
+
+class Tables(Dataset):
+    def __init__(self, folder):
+        self.tables = tables_below(folder)
+
+    def __len__(self):
+        return len(self.tables)
+
+    def __getitem__(self, index):
+        return self.tables[index]
+
+
+class Shards(Dataset):
+    def __init__(self, folder):
+        shards = glob.glob(os.path.join(folder, "*.pt"))  # expect: DL405
+        self.shards = shards
+
+    def load(self, epoch):
+        self.rows = torch.load(self.shards[epoch % len(self.shards)])
+
+    def __getitem__(self, index):
+        return self.rows[index]
+
+
 # Correct
+
+
+class SortedFiles(Dataset):
+    def __init__(self, folder):
+        self.paths = sorted(Path(folder).glob("*.png"))
+
+    def __getitem__(self, index):
+        return self.paths[index]
+
+
+class SortedLater(Dataset):
+    def __init__(self, folder):
+        self.paths = []
+        for root, _, names in os.walk(folder):
+            self.paths += [os.path.join(root, name) for name in names]
+        self.paths.sort()
+
+    def __getitem__(self, index):
+        return self.paths[index]
+
+
+def sorted_tables(folder):
+    found = [name for name in os.listdir(folder) if name.endswith(".csv")]
+    found.sort()
+    return found
+
+
+class SortedTables(Dataset):
+    def __init__(self, folder):
+        self.tables = sorted_tables(folder)
+        self.titles = list(sorted(os.listdir(folder)))
+
+    def __getitem__(self, index):
+        return self.tables[index], self.titles[index]
+
+
+class ByName(Dataset):
+    """A list of names is in the file; the folder says which of them are there."""
+
+    def __init__(self, folder, names):
+        there = set(os.listdir(folder))
+        self.names = [name for name in names if name in there]
+        self.covers = {name: os.path.join(folder, name) for name in os.listdir(folder)}
+        self.count = len(glob.glob(os.path.join(folder, "*")))
+
+    def __getitem__(self, index):
+        return self.covers[self.names[index]]
+
+
+class OneFile(Dataset):
+    """The only file of a folder."""
+
+    def __init__(self, folder):
+        self.rows = torch.load(glob.glob(os.path.join(folder, "*.pt"))[0])
+
+    def __getitem__(self, index):
+        return self.rows[index]
+
+
+class Folder:
+    """No data set: nobody divides what it lists."""
+
+    def __init__(self, folder):
+        self.names = os.listdir(folder)
+
+    def at(self, index):
+        return self.names[index]
 
 
 def sampled_by_the_clock_of_rank_0(data):
@@ -189,6 +318,7 @@ def on_one(data, seed):
 
 
 def split_by_default(data):
+    """The program seeds all ranks alike, above."""
     train, test = random_split(data, [0.9, 0.1])
     return DistributedSampler(train), test
 

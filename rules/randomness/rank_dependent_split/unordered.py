@@ -86,20 +86,20 @@ def _uses(model: Model, function: Function) -> Iterator[Unordered]:
                     continue
                 for given in (*args, *(k.value for k in keywords)):
                     made = _from_set(function, given)
-                    if made is not None and (divides or _is_divided(model, function.module)):
+                    if made is not None and (divides or is_divided(model, function.module)):
                         yield Unordered(made, node, divides)
 
 
 def _kept(model: Model, function: Function) -> Iterator[Unordered]:
     """Where the constructor of a data set keeps such a list, which `__getitem__` reads by its index."""
-    if function.cls is None or function.name != "__init__" or not _is_data_set(model, function.cls):
+    if function.cls is None or function.name != "__init__" or not is_data_set(model, function.cls):
         return
     item = model.program.find_method(function.cls, "__getitem__")
-    if item is None or not _is_divided(model, function.module):
+    if item is None or not is_divided(model, function.module):
         return
     read = {ast.unparse(n.value) for n in own_nodes(item) if isinstance(n, ast.Subscript)}
     for path, values in assignments(function).items():
-        if path not in read or _is_ordered(function, path):
+        if path not in read or is_ordered(function, path):
             continue
         for value in values:
             made = _from_set(function, value)
@@ -114,14 +114,18 @@ def _makes_data_set(model: Model, function: Function, func: ast.expr) -> bool:
     if last_name(func).endswith(_NAMED):  # whose bases may stand in a file that was not read
         return True
     meaning = model.resolve(function.module, func)
-    return isinstance(meaning, Class) and _is_data_set(model, meaning)
+    return isinstance(meaning, Class) and is_data_set(model, meaning)
 
 
-def _is_data_set(model: Model, cls: Class) -> bool:
-    return _DATA_SET in facts.with_bases(model.program.mro(cls)[1])
+def is_data_set(model: Model, cls: Class) -> bool:
+    if _DATA_SET in facts.with_bases(model.program.mro(cls)[1]):
+        return True
+    # imagen-pytorch 39e5e39 imagen_pytorch/data.py:87: `class Dataset(Dataset)`, after the name was imported.
+    bases = {last_name(base) for base in cls.node.bases}
+    return cls.name in bases and cls.module.imports.get(cls.name, "") == _DATA_SET
 
 
-def _is_divided(model: Model, module: Module) -> bool:
+def is_divided(model: Model, module: Module) -> bool:
     """Whether something in the files around a file gives each rank its part of a data set."""
     around = linked(model.program, module)
     return any(_DIVIDE.search(m.source.text) for m in around) and not any(
@@ -148,20 +152,20 @@ def _from_set(function: Function, node: ast.expr, depth: int = 4) -> ast.expr | 
             found = [_from_set(function, value, depth - 1) for value in values]
             return next((each for each in found if each is not None), None)
         case ast.Name(id=name):
-            value = _last_value(function, node, name)
-            if value is None or _is_ordered(function, name):
+            value = last_value(function, node, name)
+            if value is None or is_ordered(function, name):
                 return None
             return _from_set(function, value, depth - 1)
     return None
 
 
-def _last_value(function: Function, node: ast.expr, name: str) -> ast.expr | None:
+def last_value(function: Function, node: ast.expr, name: str) -> ast.expr | None:
     """What a name was given last above a node."""
     above = [v for v in assignments(function).get(name, ()) if v.lineno < node.lineno]
     return max(above, key=lambda v: (v.lineno, v.col_offset), default=None)
 
 
-def _is_ordered(function: Function, path: str) -> bool:
+def is_ordered(function: Function, path: str) -> bool:
     """Whether a function sorts a list in place, or sends one rank's to all."""
     for node in own_nodes(function):
         match node:
@@ -190,7 +194,7 @@ def _is_set(function: Function, node: ast.expr) -> bool:
         case ast.Call(func=ast.Attribute(attr=attr, value=owner)) if attr in _SET_METHODS:
             return _is_set(function, owner)
         case ast.Name(id=name):
-            value = _last_value(function, node, name)
+            value = last_value(function, node, name)
             return (
                 value is not None
                 and value is not node

@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, last_name
+from distlint.analysis.program.syntax import mentions_rank, own_nodes
 from distlint.knowledge import facts
 from distlint.nodes import walk
 
+from .unordered import is_divided
+
 if TYPE_CHECKING:
-    from distlint.analysis.model import CallGroup, Model
+    from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Module
 
 _SHUFFLES: Final = ("random.shuffle", "numpy.random.shuffle")
@@ -24,6 +27,7 @@ _DIVIDES: Final = (
     "deepspeed.initialize",
 )
 _SPLIT: Final = "train_test_split"
+_RANDOM_SPLIT: Final = "torch.utils.data.random_split"
 _SPLIT_SEEDS: Final = frozenset(
     {"seed", "random_state", "generator", "generators", "shuffle", None}
 )
@@ -37,36 +41,56 @@ def unseeded_shuffles(model: Model, module: Module) -> Iterator[tuple[ast.Call, 
     """
     if "shuffle" not in module.source.text:
         return
-    trainers = [
-        node
-        for function in module.all_functions
-        for node in walk(function.node)
-        if isinstance(node, ast.Call) and _is_trainer(model, module, node)
-    ]
     shuffles = [
         node
         for cls in module.all_classes
         if _DATA_SET in facts.with_bases(model.program.mro(cls)[1])
         for node in _shuffles(model, cls)
     ]
-    if trainers and shuffles and not any(_seeds(m) for m in model.program.modules.values()):
+    if not shuffles:  # as nearly everywhere
+        return
+    trainers = [
+        node
+        for function in module.all_functions
+        for node in walk(function.node)
+        if isinstance(node, ast.Call) and _is_trainer(model, module, node)
+    ]
+    if trainers and not any(_seeds(m) for m in model.program.modules.values()):
         yield from ((node, trainers[0]) for node in shuffles)
 
 
-def unseeded_splits(model: Model, module: Module) -> Iterator[CallGroup]:
+def unseeded_splits(model: Model, module: Module) -> Iterator[ast.Call]:
     """The splits that each rank makes by itself, in a program that seeds nothing.
 
-    scikit-learn and datasets draw from NumPy's global generator, which each process starts differently;
-    `random_split` draws from torch's, which starts alike (torch 2.13.0, `default_rng_seed_val`).
+    scikit-learn and datasets draw from NumPy's global generator, `random_split` from torch's: each process starts
+    both with a number of its own (torch 2.13.0 aten/src/ATen/CPUGeneratorImpl.cpp: `getNonDeterministicRandom`).
     """
-    if _SPLIT not in module.source.text or not _has_ranks(model, module):
-        return
-    for call in model.calls(f".{_SPLIT}", module=module):
-        words = {k.arg for k in call.site.node.keywords}
-        if call.guarded_by_rank or words & _SPLIT_SEEDS or call.site.callee is not None:
+    found: list[ast.Call] = []
+    if _SPLIT in module.source.text and _has_ranks(model, module):
+        for call in model.calls(f".{_SPLIT}", module=module):
+            words = {k.arg for k in call.site.node.keywords}
+            if not (call.guarded_by_rank or words & _SPLIT_SEEDS or call.site.callee is not None):
+                found.append(call.site.node)
+    if "random_split" in module.source.text and model.is_distributed(module):
+        found += [] if not is_divided(model, module) else _torch_splits(model, module)
+    if found and not any(_seeds(m) for m in model.program.modules.values()):
+        yield from found
+
+
+def _torch_splits(model: Model, module: Module) -> Iterator[ast.Call]:
+    """The calls of `random_split` without a generator; a function that does nothing else is not followed."""
+    for function in module.all_functions:
+        nodes = own_nodes(function)
+        if any(isinstance(node, ast.If) and mentions_rank(node.test) for node in nodes):
             continue
-        if not any(_seeds(m) for m in model.program.modules.values()):
-            yield call
+        for node in nodes:
+            if (
+                isinstance(node, ast.Call)
+                and model.resolve(module, node.func) == _RANDOM_SPLIT
+                and len(node.args) < 3
+                and not any(keyword.arg in ("generator", None) for keyword in node.keywords)
+            ):
+                yield node
 
 
 def _has_ranks(model: Model, module: Module) -> bool:

@@ -3,7 +3,9 @@
 ## What it does
 Finds seeds that depend on the rank (`set_seed(seed + rank)`, `device_specific=True`, a function that adds
 the rank) in front of what ranks must build alike: a model that FSDP shards, or a loader with accelerate's
-seedable sampler, which transformers' Trainer uses unless told otherwise.
+seedable sampler, which transformers' Trainer uses unless told otherwise; the loader that shuffles and that `fit()` of
+Lightning or `setup_dataloaders()` of Fabric divides, where `seed_everything` got the seed; or a copy of the model (`ModelEma(model)`) that is made before DDP
+gives all ranks the weights of rank 0, and that all ranks evaluate.
 
 ## Why it is bad
 The weights are drawn from the seeded streams, so each rank builds another model. FSDP then takes each
@@ -30,13 +32,15 @@ Unsafe: the numbers change. The ranks start from one seed, and get streams of th
 dropout, once everything is wrapped or prepared.
 
 ## Known limits
-Silent under DDP, which sends rank 0's weights to all, with `sync_module_states=True`, on the meta device,
+Silent under DDP, which sends rank 0's weights to all, but for such a copy; with `sync_module_states=True`, on the meta device,
 under DeepSpeed, and where the weights come from a checkpoint. A model that the caller passes in is not
 followed.
 
 ## References
 - torch 2.13.0 torch/distributed/fsdp/fully_sharded_data_parallel.py: `sync_module_states` is off by default
 - accelerate 1.15.0 accelerate/data_loader.py:88: the seedable sampler's seed is `torch.random.initial_seed()`
+- pytorch-lightning 2.6.6 pytorch_lightning/trainer/connectors/data_connector.py:239: the seed of the sampler that
+  `fit()` makes is what `seed_everything` has kept in PL_GLOBAL_SEED
 - transformers 5.23.0 transformers/trainer_pt_utils.py:1508: `use_seedable_sampler` is on by default
 """
 
@@ -92,7 +96,7 @@ def _finding(module: Module, seed: Seed, hazard: Hazard) -> Finding:
 
 def _fix(module: Module, seed: Seed, hazard: Hazard) -> Fix:
     if hazard.statement is None and not hazard.wraps:
-        advice = (
+        advice = hazard.advice or (
             "Set `data_seed`, or seed all ranks alike and draw the noise from `generator(seed)`"
         )
         return Fix(Applicability.DISPLAY, advice)

@@ -1,21 +1,41 @@
 """Per-rank seeds before and after what ranks must build alike."""
 
 import random
+from copy import deepcopy
 
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator, FullyShardedDataParallelPlugin
 from accelerate.utils import DataLoaderConfiguration, DistributedDataParallelKwargs, set_seed
-from distlint.runtime import decorrelate, seed_everything
 from torch import nn
 from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
 from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel as DDP
+from timm.utils import ModelEma
 from transformers import AutoModelForCausalLM, Trainer
+from distlint.runtime import decorrelate, seed_everything
 
 
 class Net(nn.Module):
     pass
+
+
+def train_one_epoch(model, loader, average=None):
+    for batch in loader:
+        model(batch).sum().backward()
+
+
+def evaluate(loader, model):
+    return [model(batch) for batch in loader]
+
+
+def sample(model):
+    return model(torch.zeros(1))
+
+
+def update(average, model, decay):
+    for mine, other in zip(average.parameters(), model.parameters()):
+        mine.data.mul_(decay).add_(other.data, alpha=1 - decay)
 
 
 def seed_all(seed, rank):
@@ -88,7 +108,71 @@ def before_train(args, model, data):
     trainer.train()
 
 
+def evaluated_copy(args, loader):
+    # ConvNeXt 048efce main.py:314
+    seed = args.seed + dist.get_rank()
+    torch.manual_seed(seed)  # expect: DL402
+    model = Net()
+    if args.resume:
+        model.load_state_dict(torch.load(args.resume, map_location="cpu"))
+    average = None
+    if args.average:
+        average = ModelEma(model, decay=0.999)
+    model = DDP(model)
+    train_one_epoch(model, loader, average)
+    evaluate(loader, model)
+    if average is not None:
+        evaluate(loader, average.ema)
+
+
 # Correct
+
+
+def copy_for_the_checkpoint(args, loader):
+    # deit main.py:337: what rank 0 saves began as rank 0's weights
+    torch.manual_seed(args.seed + dist.get_rank())
+    model = Net()
+    average = ModelEma(model, decay=0.999)
+    model = DDP(model)
+    train_one_epoch(model, loader, average)
+    evaluate(loader, model)
+    if dist.get_rank() == 0:
+        torch.save(average.ema.state_dict(), args.path)
+        sample(average.ema)
+
+
+def copied_once_more(args, loader):
+    # DiT train.py:147
+    torch.manual_seed(args.seed + dist.get_rank())
+    model = Net()
+    average = deepcopy(model)
+    model = DDP(model)
+    update(average, model.module, decay=0)
+    evaluate(loader, average)
+
+
+def copy_of_what_was_loaded(args, loader):
+    torch.manual_seed(args.seed + dist.get_rank())
+    model = Net()
+    model.load_state_dict(torch.load(args.path, map_location="cpu"))
+    average = deepcopy(model)
+    model = DDP(model)
+    evaluate(loader, average)
+
+
+def copy_behind_the_wrapper(args, loader):
+    torch.manual_seed(args.seed + dist.get_rank())
+    model = DDP(Net())
+    average = deepcopy(model.module)
+    evaluate(loader, average)
+
+
+def copy_of_one_seed(args, loader):
+    torch.manual_seed(args.seed)
+    model = Net()
+    average = deepcopy(model)
+    model = DDP(model)
+    evaluate(loader, average)
 
 
 def replicated(seed):

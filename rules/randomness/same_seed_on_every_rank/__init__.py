@@ -5,8 +5,9 @@ Finds a seed that is the same on every rank (`set_seed(args.seed)`, `torch.manua
 training loop over a wrapped or prepared model that draws tensors from that stream (`torch.randn_like`,
 `torch.randint`, `x.uniform_()` …), where nothing gives the ranks streams of their own. The draws may stand in
 the loop, in the methods of models and losses of the project that the script makes, or be those of random
-transforms of images (`RandomResizedCrop`) and of `__getitem__` of its data sets. Finds also scripts that sample: a
-loop that counts, draws from such a seed, and writes into files that the rank names or gathers what the ranks drew.
+transforms of images (`RandomResizedCrop`) and of `__getitem__` of its data sets. The training loop may be that of
+Lightning: `trainer.fit(module)` on several devices runs the module's `training_step`. Finds also scripts that
+sample: a loop that counts, draws from such a seed, and writes into files that the rank names or gathers what the ranks drew.
 
 ## Why it is bad
 The ranks draw the same numbers in the same step: the same noise on different images, the same time steps
@@ -46,6 +47,7 @@ out: their draws are often meant to be alike.
 ## References
 - accelerate 1.15.0 accelerate/utils/random.py:40: `set_seed` is the same on all ranks by default
 - torch 2.13.0 torch/nn/parallel/distributed.py: DDP averages gradients and touches no random state
+- pytorch-lightning 2.6.6 pytorch_lightning/strategies/ddp.py:200: every rank of `fit()` starts from one seed again
 """
 
 from __future__ import annotations
@@ -56,6 +58,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.questions.hazards import last_wrap
+from distlint.analysis.questions.lightning import fits
 from distlint.analysis.questions.seeding import Seed, makes_ranks_differ, seeds
 from distlint.edits import Insert
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -155,6 +158,12 @@ def _fix(model: Model, module: Module, seed: Seed) -> Fix:
     after = [s for s in sites_of(model, function) if s.node.lineno > seed.site.node.lineno]
     statement = last_wrap(function, after, seed.site.statement)
     tests = [g for g in seed.site.guards if not g.exits]
+    if function in model.answer(fits):
+        advice = (
+            "Seed the ranks apart in `on_train_start` of the module, "
+            "`torch.manual_seed(seed + self.global_rank)`, or draw with a generator of each rank's own"
+        )
+        return Fix(Applicability.DISPLAY, advice)
     if (
         statement is None
         or seed.value is None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.memory import remembered
+from distlint.analysis.questions.lightning import fits
 from distlint.analysis.questions.seeding import (
     Seed,
     draws_by_syntax,
@@ -33,15 +34,16 @@ def drawn_by_objects(
 ) -> tuple[Module, ast.Call, CallSite] | None:
     """The first draw of what a function makes for the training that it starts, and what wraps the model."""
     below = reached(model, function)
-    wraps = wraps_in(model, below)
-    if not wraps or starts_others(model, function) or not any(trains(model, f) for f in below):
+    fitted = [site for f in below for site in model.answer(fits).get(f, ())]
+    wraps = wraps_in(model, below) if any(trains(model, f) for f in below) else []
+    if not (wraps or fitted) or starts_others(model, function):
         return None
     made = _made(model, below)
     if any(makes_ranks_differ(model, m) for m in {f.module for f in made}):
         return None
     for each in made:
         for node in _drawn(model, each, seed):
-            return each.module, node, wraps[-1]
+            return each.module, node, (wraps or fitted)[-1]
     return None
 
 
@@ -101,10 +103,15 @@ def _is_apart(function: Function) -> bool:
 
 
 def _drawn(model: Model, function: Function, seed: Seed) -> Iterator[ast.Call]:
-    for node in walk(function.node):
+    # Lightning then gives the workers of each rank their own (pytorch-lightning 2.6.6
+    # lightning_fabric/utilities/seed.py:83).
+    workers_differ = _is_given(seed.site, "workers", 1)
+    for node in () if workers_differ else walk(function.node):
         if isinstance(node, ast.Call) and _is_random_transform(model, function, node):
             yield node
     if function.cls is None or function.name == "__init__":
+        return
+    if workers_differ and function.name in _OF_SAMPLES:
         return
     for node, draw in draws_by_syntax(model, function):
         # Loader workers take their seeds, also that of `random`, from torch's stream (torch 2.13.0
@@ -114,6 +121,12 @@ def _drawn(model: Model, function: Function, seed: Seed) -> Iterator[ast.Call]:
             word in draw.name for word in SHARED_DRAWS
         ):
             yield node
+
+
+def _is_given(site: CallSite, keyword: str, position: int) -> bool:
+    """Whether an argument may be true."""
+    value = site.argument(position, keyword)
+    return value is not None and value.truthiness() is not False
 
 
 def _is_random_transform(model: Model, function: Function, node: ast.Call) -> bool:

@@ -3,7 +3,8 @@
 ## What it does
 Follows what `loss.backward()` differentiates back to calls of the model inside the wrapper:
 `model.module(batch)`, `unwrap_model(model)(batch)`, or a variable that holds the unwrapped model. Reports
-them where the wrapper itself is not called for the same loss.
+them where the wrapper itself is not called for the same loss. Also a model that an Accelerator wraps, whose
+parameters the optimizer gets, and which nothing calls: the loss goes through the net that holds its layers.
 
 ## Why it is bad
 `DistributedDataParallel` prepares its reduction in its own `forward`. Past it, each rank steps with the
@@ -38,6 +39,7 @@ function that reduces gradients itself, or whose gradients no optimizer steps wi
 
 ## References
 - PyTorch, `torch/nn/parallel/distributed.py`, `_pre_forward`
+- diffusers issue 4046, sd-scripts issue 989
 """
 
 from __future__ import annotations
@@ -47,9 +49,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of
+from distlint.analysis.questions.idle import Idle, idle_wrappers, inner_of
 from distlint.analysis.questions.training import Backward
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.knowledge import facts, wrappers
+from distlint.knowledge import wrappers
 from distlint.nodes import walk
 from distlint.rule import Status
 
@@ -83,6 +86,23 @@ def check(model: Model) -> Iterator[Finding]:
         if any(ast.unparse(c.func) in wrapped and backward.reaches(c) for c in calls):
             continue  # the wrapper's forward runs for the same loss
         yield from _bypassing(function, found, calls, backward)
+    for idle in idle_wrappers(model):
+        yield _idle(idle)
+
+
+def _idle(idle: Idle) -> Finding:
+    text, called = source_of(idle.module, idle.wrapped), source_of(idle.module, idle.forward.func)
+    advice = f"Prepare `{called}`, whose forward the loss goes through"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"The loss goes through `{called}(...)`, and nothing calls `{text}`, which alone is wrapped: every rank steps "
+        f"with the gradients of its own batch and the copies drift apart. {advice}.",
+        place_of(idle.module, idle.forward),
+        (related(idle.module, idle.prepare, "wrapped here"),),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _reduces_by_hand(function: Function) -> bool:
@@ -111,7 +131,7 @@ def _inner_models(model: Model) -> Iterator[tuple[Function, ast.expr, ast.expr, 
             yield site.function, site.node, site.node.value, wrap
     for call in model.calls():
         site_ = call.site
-        if site_.args and site_.node.args and facts.is_unwrap(site_.name):
+        if site_.args and site_.node.args and inner_of(site_):
             wraps = [w for w in site_.args[0].wraps if wrappers.WRAPPERS[w.kind].forward_collective]
             if wraps:
                 yield site_.function, site_.node, site_.node.args[0], wraps[-1]

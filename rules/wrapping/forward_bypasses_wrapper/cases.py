@@ -33,6 +33,19 @@ def another_method(net, batch):
     total.backward()
 
 
+def layers_that_nothing_calls(unet, layers, loader, device):
+    accelerator = Accelerator()
+    unet.to(device)
+    optimizer = torch.optim.AdamW(layers.parameters())
+    layers, optimizer, loader = accelerator.prepare(layers, optimizer, loader)
+    for batch in loader:
+        with accelerator.accumulate(layers):
+            loss = unet(batch).mean()  # expect: DL206
+            accelerator.backward(loss)
+            optimizer.step()
+    accelerator.unwrap_model(layers).save_pretrained("layers")
+
+
 # Correct
 
 
@@ -81,3 +94,38 @@ def attributes_only(net, batch):
 def never_wrapped(net, batch):
     loss = net.module(batch).mean()
     loss.backward()
+
+
+def layers_that_are_called(unet, layers, loader, device):
+    accelerator = Accelerator()
+    unet.to(device)
+    optimizer = torch.optim.AdamW(layers.parameters())
+    layers, optimizer, loader = accelerator.prepare(layers, optimizer, loader)
+    for batch in loader:
+        loss = unet(layers(batch)).mean()
+        accelerator.backward(loss)
+        optimizer.step()
+
+
+def layers_put_into_the_net(unet, layers, loader, device):
+    accelerator = Accelerator()
+    unet.to(device)
+    optimizer = torch.optim.AdamW(layers.parameters())
+    layers, optimizer, loader = accelerator.prepare(layers, optimizer, loader)
+    unet.down = layers
+    for batch in loader:
+        loss = unet(batch).mean()
+        accelerator.backward(loss)
+        optimizer.step()
+
+
+def averaged_by_hand(unet, layers, loader, device):
+    accelerator = Accelerator()
+    unet.to(device)
+    optimizer = torch.optim.AdamW(layers.parameters())
+    layers, optimizer, loader = accelerator.prepare(layers, optimizer, loader)
+    for batch in loader:
+        accelerator.backward(unet(batch).mean())
+        for parameter in layers.parameters():
+            parameter.grad = accelerator.reduce(parameter.grad, reduction="mean")
+        optimizer.step()

@@ -47,10 +47,11 @@ from typing import TYPE_CHECKING
 from distlint.analysis.model import Model, place_of, source_of, span_of
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.unwrapped import Lost, layers, lost
-from distlint.edits import Replace
+from distlint.edits import Delete, Edit, Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.wrappers import WRAPPERS
 from distlint.nodes import walk
+from distlint.repairs.blocks import blocks
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
 LITERALS = (b', "module"', b", 'module'")
 
+_WEIGHTS = frozenset({"parameters", "buffers"})
 _KNOWN = frozenset({"ddp", "dp", "fsdp1", "compile", "deepspeed", "accelerate", "trainer"})
 _ALONE = frozenset({"ddp", "dp", "deepspeed"})
 _OWN_WRAPPERS = frozenset(
@@ -94,6 +96,8 @@ def check(model: Model) -> Iterator[Finding]:
                 why = _lost(model, function, node, subject, attr)
                 if why is None and kinds and kinds <= _ALONE:
                     continue  # the name says what the class says: nothing is compiled in between
+                if isinstance(node, ast.stmt) and _gives_weights(module, node, subject):
+                    continue  # the same ones, however much is taken off
                 known = bool(kinds) and kinds <= _KNOWN
                 whole = whole and (known or not _has_own_wrappers(module))
                 safe = known and _wrapped_here(function, subject)
@@ -191,6 +195,27 @@ def _unwraps(node: ast.AST) -> tuple[ast.expr, str, bool] | None:
     return None
 
 
+def _gives_weights(module: Module, node: ast.stmt, subject: ast.expr) -> bool:
+    """Whether the function asks what it has unwrapped for weights alone.
+
+    peft 0.21.2 peft/tuners/lora/corda.py:51: `next(iter(model.parameters())).device`.
+    """
+    functions = [f for f in module.all_functions if any(n is node for n in own_nodes(f))]
+    inside = {id(each) for each in walk(node)}
+    owner = {
+        id(n.value): n.attr for f in functions for n in own_nodes(f) if isinstance(n, ast.Attribute)
+    }
+    reads = [
+        owner.get(id(n), "")
+        for f in functions
+        for n in own_nodes(f)
+        if isinstance(n, ast.Name)
+        and ast.unparse(n) == ast.unparse(subject)
+        and id(n) not in inside
+    ]
+    return bool(reads) and set(reads) <= _WEIGHTS
+
+
 def _asked(test: ast.expr, attr: str) -> ast.expr | None:
     """The object of `hasattr(object, attr)`."""
     match test:
@@ -206,6 +231,20 @@ def _is_self(subject: ast.expr) -> bool:
 def _holds(node: ast.expr, subject: ast.expr, attr: str) -> bool:
     path = f"{ast.unparse(subject)}.{attr}"
     return any(isinstance(n, ast.Attribute) and ast.unparse(n) == path for n in walk(node))
+
+
+def _copied_above(module: Module, node: ast.stmt, subject: ast.expr) -> ast.Assign | None:
+    """`unwrapped = model` on the line above `while hasattr(unwrapped, …)`."""
+    block = next(
+        (block for parent in walk(module.source.tree) for block in blocks(parent) if node in block),
+        [node],
+    )
+    match block[max(block.index(node) - 1, 0)]:
+        case ast.Assign(targets=[ast.Name() as target], value=ast.Name()) as above if ast.unparse(
+            target
+        ) == ast.unparse(subject):
+            return above
+    return None
 
 
 def _steps(target: ast.expr, value: ast.expr, subject: ast.expr, attr: str) -> bool:
@@ -226,7 +265,12 @@ def _finding(
     why: Lost | None,
 ) -> Finding:
     text = source_of(module, subject)
-    code = f"$unwrap({text})" if isinstance(node, ast.expr) else f"{text} = $unwrap({text})"
+    edits: tuple[Edit, ...] = (Replace(span_of(node), f"$unwrap({text})"),)
+    if isinstance(node, ast.stmt):
+        above = _copied_above(module, node, subject)
+        wrapped = text if above is None else source_of(module, above.value)
+        edits = (Replace(span_of(node), f"{text} = $unwrap({wrapped})"),)
+        edits = edits if above is None else (Delete(span_of(above)), *edits)
     advice = f"Use `unwrap({text})`, which decides by class"
     return Finding(
         CODE,
@@ -238,7 +282,7 @@ def _finding(
         Fix(
             Applicability.SAFE if safe else Applicability.UNSAFE,
             advice,
-            (Replace(span_of(node), code),),
+            edits,
         )
         if whole
         else Fix(Applicability.DISPLAY, advice),

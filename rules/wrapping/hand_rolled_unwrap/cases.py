@@ -44,7 +44,34 @@ def prepared(model, optimizer, path):
     net.save_pretrained(path)
 
 
+def of_a_copy(model):
+    # trl 1.5.0 trl/models/activation_offloading.py:699
+    # the network itself
+    network = model
+    if hasattr(network, "module"):  # expect: DL205
+        network = network.module
+    return network.lm_head
+
+
+class Kept:
+    # speechbrain 1.1.1 speechbrain/core.py:463
+    def __init__(self, modules):
+        self.modules = modules
+        self.inner_modules = (
+            self.modules.module  # expect: DL205
+            if hasattr(self.modules, "module")
+            else self.modules
+        )
+
+
 # Correct
+
+
+def device_of(model):
+    # peft 0.21.2 peft/tuners/lora/corda.py:51
+    if hasattr(model, "module"):
+        model = model.module
+    return next(iter(model.parameters())).device
 
 
 def by_class(model):

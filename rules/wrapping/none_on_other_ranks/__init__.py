@@ -2,7 +2,8 @@
 
 ## What it does
 Finds a variable that a function sets to an object on some ranks and to None on the others, and a read,
-assignment or call of an attribute of it that the others reach as well.
+assignment or call of an attribute of it that the others reach as well. Also one that a function assigns on some
+ranks alone, and that the others read.
 
 ## Why it is bad
 The ranks without the object raise AttributeError: "'NoneType' object has no attribute 'update'". Rank 0 and
@@ -12,6 +13,8 @@ or rank 0 waits in its next collective for ranks that are gone.
 ## Errors you may see
 - `'NoneType' object has no attribute`
 - `'NoneType' object is not subscriptable`
+- `cannot access local variable`
+- `referenced before assignment`
 
 ## Example
 ```python
@@ -53,6 +56,8 @@ from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import walk
 from distlint.rule import Status
 
+from .unbound import unbound_by_rank
+
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import Summary
     from distlint.analysis.live.summaries import FunctionSummaries
@@ -69,12 +74,33 @@ def check(model: Model) -> Iterator[Finding]:
     """The first use of each such variable."""
     for summaries in model.functions():
         done: set[str] = set()
+        for read, assigned in unbound_by_rank(summaries):
+            if read.id not in done:
+                done.add(read.id)
+                yield _unbound(summaries.function, read, assigned)
         for node in sorted(_absent_by_rank(summaries), key=lambda n: (n.lineno, n.col_offset)):
             name = node.value.id if isinstance(node.value, ast.Name) else ""
             made = _made_by_rank(summaries.function, name) if name not in done else None
             if made is not None:
                 done.add(name)
                 yield _finding(summaries.function, name, node, made)
+
+
+def _unbound(function: Function, read: ast.Name, assigned: ast.stmt) -> Finding:
+    fix = Fix(
+        Applicability.DISPLAY,
+        f"Move the use under the same condition, or assign `{read.id}` on every rank",
+    )
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"`{read.id}` is assigned on some ranks only, and reading it raises UnboundLocalError on the others. "
+        f"{fix.message}.",
+        place_of(function.module, read),
+        (related(function.module, assigned, "assigned on some ranks only"),),
+        fix,
+    )
 
 
 def _absent_by_rank(summaries: FunctionSummaries) -> list[ast.Attribute]:

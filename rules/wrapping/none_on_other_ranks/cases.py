@@ -40,6 +40,21 @@ def both_arms(make):
     return table.rows  # expect: DL208
 
 
+def not_assigned(accelerator: Accelerator, make, batches):
+    if accelerator.is_main_process:
+        table = make(len(batches))
+    for batch in batches:
+        batch.backward()
+    table.finish()  # expect: DL208
+
+
+def not_assigned_with_a_setting(make, path):
+    rank = dist.get_rank()
+    if rank == 0 and path is not None:
+        found = make(path)
+    print(found)  # expect: DL208
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -107,3 +122,54 @@ def replaced_on_every_rank(make, other):
         table = make()
     table = other(table)
     return table.rows
+
+
+def assigned_and_asked_alike(make, verbose):
+    rank = dist.get_rank()
+    if rank == 0 and verbose:
+        table = make()
+    if verbose and rank == 0:
+        table.finish()
+    if verbose:
+        print(make)
+
+
+def assigned_where_a_setting_says_so(make, settings):
+    # the setting may hold on rank 0 alone
+    if dist.get_rank() == 0:
+        table = make()
+    if settings.keeps_a_table:
+        table.finish()
+
+
+def left_before(make):
+    if dist.get_rank() == 0:
+        table = make()
+    else:
+        return None
+    return table
+
+
+def assigned_in_both_arms(make, other):
+    if dist.get_rank() == 0:
+        table = make()
+    else:
+        table = other()
+    return table
+
+
+def assigned_on_some_and_expected(make):
+    if dist.get_rank() == 0:
+        table = make()
+    try:
+        return table
+    except NameError:
+        return None
+
+
+def assigned_in_the_last_turn(make, batches):
+    for number, batch in enumerate(batches):
+        if number > 0 and dist.get_rank() == 0:
+            table.finish(batch)
+        if dist.get_rank() == 0:
+            table = make()

@@ -37,10 +37,13 @@ gradients are not synchronised, and such a call belongs into the model's own `fo
 whose name says that they evaluate, sample or save. What freezes parameters is moved in front of the wrap.
 
 ## Known limits
-Silent on what the program itself sets on the wrapper (`model.names = names` behind the wrap), on a model
-whose parameters were all frozen before `prepare()` (accelerate leaves it bare), where the code asks first (`hasattr` for that attribute, `getattr` with a default, `isinstance`, a condition on the
-launch, `except AttributeError`), on what is read before the wrap, and where the model's class is seen and nothing in
-the program has an attribute of that name: the line fails on one process too. `state_dict()` and calls of the model
+An error where one function, or one file, wraps and reads; a warning where another file wraps, or where the wrap
+stands under a condition that the read does not, and information where both is so. Silent on what the program itself
+sets on the wrapper (`model.names = names` behind the wrap), on a model whose parameters were all frozen before
+`prepare()` (accelerate leaves it bare), where the code asks first (`hasattr` for that attribute, `getattr` with a
+default, `isinstance`, a condition on the launch, `except AttributeError`), on what is read before the wrap, and where
+the model's class is seen and nothing in the program has an attribute of that name: the line fails on one process too.
+`state_dict()` and calls of the model
 itself are never reported: they belong on the wrapper.
 
 ## References
@@ -64,6 +67,7 @@ from distlint.analysis.questions.wrapped import (
     is_guarded,
     layer_without,
     lost_writes,
+    readings,
     ruled_out,
     set_on_wrappers,
     under_condition,
@@ -101,21 +105,35 @@ def check(model: Model) -> Iterator[Finding]:
         if call.site.callee is not None:
             by_name.setdefault(call.site.callee.name, []).append(call.site)
     written = model.answer(set_on_wrappers)
-    for site, ranks in model.attributes():
-        layer = layer_without(site.receiver.wraps, site.attr, written)
-        if layer is None or is_guarded(site, of_model=True) or id(site.node) in too_late:
+    for read, ranks in model.attributes():
+        if not isinstance(read.node.ctx, ast.Load) or id(read.node) in too_late:
             continue
-        if not isinstance(site.node.ctx, ast.Load) or _before_the_wrap(model, site, by_name):
-            continue
-        wrap = call_of_wrap(model, site)
-        if ruled_out(wrap, site) or fails_unwrapped(model, wrap, site):
-            continue
-        # Another function wraps, under a condition of its own: the two may never meet in one run.
-        # ultralytics 8.4.190, utils/autobatch.py, reads a model that is in DDP for other launches.
-        meets = wrap is None or wrap.function is site.function or not under_condition(wrap, site)
-        yield _finding(model, site, layer, ranks, SEVERITY if meets else Severity.WARNING)
+        for site in readings(read):
+            layer = layer_without(site.receiver.wraps, site.attr, written)
+            if layer is None or is_guarded(site, of_model=True):
+                continue
+            if _before_the_wrap(model, site, by_name):
+                continue
+            wrap = call_of_wrap(model, site)
+            if not ruled_out(wrap, site) and not fails_unwrapped(model, wrap, site):
+                severity = _severity(wrap, site) if site is read else Severity.WARNING
+                yield _finding(model, site, layer, ranks, severity)
+                break
     for site in lost_writes(model):
         yield _lost(site)
+
+
+def _severity(wrap: CallSite | None, site: AttributeSite) -> Severity:
+    """An error where one function, or one file under no condition of its own, wraps and reads.
+
+    Elsewhere the two may never meet in one run: ultralytics 8.4.190, utils/autobatch.py, reads a model that is in DDP
+    for other launches; YOLOX 6ddff48 tools/visualize_assign.py, a script of one process, derives from the class that
+    wraps where there are several.
+    """
+    if wrap is None or wrap.function is site.function:
+        return SEVERITY
+    doubts = under_condition(wrap, site) + (wrap.module is not site.module)
+    return (SEVERITY, Severity.WARNING, Severity.INFO)[doubts]
 
 
 def _lost(site: AttributeSite) -> Finding:

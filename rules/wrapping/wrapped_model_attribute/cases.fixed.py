@@ -45,9 +45,9 @@ def pretrained(net, path):
 def asked_for_another(model, ids):
     # trlx 3340c2f trlx/trainer/accelerate_ppo_trainer.py:74
     model = Accelerator().prepare(model)
-    if not hasattr(model, "frozen_head") and not unwrap(model).peft_type:  # expect: DL201
+    if not hasattr(unwrap(model), "frozen_head") and not unwrap(model).peft_type:  # expect: DL201
         return model(ids)
-    if hasattr(model, "frozen_head") or unwrap(model).peft_type:  # expect: DL201
+    if hasattr(unwrap(model), "frozen_head") or unwrap(model).peft_type:  # expect: DL201
         return model.forward_hydra(ids)  # expect: DL201
     if not hasattr(model, "frozen_head"):
         print(unwrap(model).config)  # expect: DL201
@@ -290,7 +290,34 @@ def handed_to_an_object(net, loader):
     return runner.card()
 
 
+def sharded_or_not(args, model):
+    if args.fsdp:
+        model = FullyShardedDataParallel(model)
+    else:
+        model = DDP(model)
+    return [0] * unwrap(model).width  # expect: DL201
+
+
 # Correct
+
+
+def asks_which_of_the_two(args, model, norm):
+    if args.fsdp:
+        model = FullyShardedDataParallel(model)
+    else:
+        model = DDP(model)
+    if args.fsdp:
+        model.clip_grad_norm_(norm)
+        return model.width
+    return model.module.width
+
+
+def compiled_or_sharded(args, model):
+    if args.fsdp:
+        model = FullyShardedDataParallel(model)
+    else:
+        model = torch.compile(model)
+    return model.width
 
 
 class Replacing:

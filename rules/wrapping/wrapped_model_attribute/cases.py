@@ -289,7 +289,34 @@ def handed_to_an_object(net, loader):
     return runner.card()
 
 
+def sharded_or_not(args, model):
+    if args.fsdp:
+        model = FullyShardedDataParallel(model)
+    else:
+        model = DDP(model)
+    return [0] * model.width  # expect: DL201
+
+
 # Correct
+
+
+def asks_which_of_the_two(args, model, norm):
+    if args.fsdp:
+        model = FullyShardedDataParallel(model)
+    else:
+        model = DDP(model)
+    if args.fsdp:
+        model.clip_grad_norm_(norm)
+        return model.width
+    return model.module.width
+
+
+def compiled_or_sharded(args, model):
+    if args.fsdp:
+        model = FullyShardedDataParallel(model)
+    else:
+        model = torch.compile(model)
+    return model.width
 
 
 class Replacing:

@@ -42,9 +42,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related
+from distlint.analysis.questions.idle import inner_of
 from distlint.analysis.questions.training import Backward
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.knowledge import facts, wrappers
+from distlint.knowledge import wrappers
 from distlint.nodes import walk
 from distlint.rule import Status
 
@@ -79,7 +80,7 @@ def _unwrapped(model: Model) -> Iterator[tuple[Function, ast.expr, ast.expr, Wra
             yield site.function, site.node, site.node.value, site.receiver.wraps[-1]
     for call in model.calls():
         site_ = call.site
-        if site_.args and site_.node.args and facts.is_unwrap(site_.name):
+        if site_.args and site_.node.args and inner_of(site_):
             for wrap in site_.args[0].wraps[-1:]:
                 if wrappers.WRAPPERS[wrap.kind].forward_collective:
                     yield site_.function, site_.node, site_.node.args[0], wrap

@@ -33,6 +33,19 @@ class Loop:
         loss.backward()
 
 
+def plain(model):
+    return model.module if hasattr(model, "module") else model
+
+
+def by_a_function(model, optimizer, loader):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    model = plain(model)  # expect: DL207
+    for batch in loader:
+        accelerator.backward(model(batch).mean())
+        optimizer.step()
+
+
 # Correct
 
 
@@ -68,3 +81,13 @@ def evaluation(model, loader):
     model, loader = accelerator.prepare(model, loader)
     model = accelerator.unwrap_model(model)
     return [model(**batch).loss for batch in loader]
+
+
+def by_a_function_for_saving(model, optimizer, loader):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        accelerator.backward(model(batch).mean())
+        optimizer.step()
+    model = plain(model)
+    torch.save(model.state_dict(), f"model-{accelerator.process_index}.pt")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.definitions import Class, Function, last_name
 from distlint.analysis.questions.shares.reading import element_of, path_of
 from distlint.analysis.questions.shares.values import (
@@ -25,10 +27,13 @@ from distlint.knowledge import shares as tables
 from distlint.knowledge.schema import Effect
 
 if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.questions.shares.interfaces import Following
     from distlint.knowledge.shares import Ending
 
 _SAMPLER_ENDS: Final = ("DistributedSampler", "DistributedEvalSampler", "DistributedBatchSampler")
+_READS: Final = re.compile(r"load(?!_state)|iter|data|batch|shard|stream", re.IGNORECASE)
+_WORLD: Final = re.compile(r"world|num_replicas")
 _LOADER: Final = "torch.utils.data.DataLoader"
 
 
@@ -38,6 +43,8 @@ def called(flow: Following, node: ast.Call) -> Held:
     keywords = {k.arg or "**": flow.value(k.value) for k in node.keywords}
     receiver = flow.value(node.func.value) if isinstance(node.func, ast.Attribute) else None
     site, meaning = flow.shares.meaning(flow.function, node)
+    if site is not None and not isinstance(meaning, Function | Class) and _takes_part(site, node):
+        return _divided(flow, node, padded=False)
     if isinstance(meaning, str):
         found = _of_library(flow, node, meaning, args, keywords)
         if found is not None:
@@ -71,6 +78,22 @@ def called(flow: Following, node: ast.Call) -> Held:
     return _of_unknown(flow, node, meaning, args, keywords)
 
 
+def _takes_part(site: CallSite, node: ast.Call) -> bool:
+    """Whether something unseen that reads data is told which of how many ranks it is for.
+
+    transformer-xl 44781ed pytorch/train.py: `corpus.get_dist_iterator("valid", rank, world_size)`.
+    """
+    given = (*node.args, *(keyword.value for keyword in node.keywords))
+    return (
+        _READS.search(last_name(node)) is not None
+        and any(_WORLD.search(last_name(each)) for each in given)
+        and any(
+            value.variance is Variance.RANK_DEPENDENT
+            for value in (*site.args, *site.keywords.values())
+        )
+    )
+
+
 # -- what libraries do -------------------------------------------------------------------------------
 
 
@@ -85,6 +108,8 @@ def _of_library(
         return _prepared(flow, node, args)
     if name in tables.SAME and args:
         return args[0]
+    if name in tables.SAME_EACH and args:
+        return args[0] if len(args) == 1 else Held(items=tuple(args))
     if name in tables.SPLITS:
         text = "each rank takes its part here"
         return Held(Part.SHARE, Source(node, flow.module, text), Kind.LOADER)
@@ -96,7 +121,7 @@ def _of_library(
         return _length(args[0])
     if last in tables.WORLD_NAMES:
         return WORLD
-    if name in tables.METERS:
+    if name in tables.METERS or last == tables.METER:
         return UNKNOWN if "num_process" in keywords else PLAIN
     if name.startswith(tables.WHOLE_METRICS):
         return Held(kind=Kind.OTHER, made="torchmetrics")

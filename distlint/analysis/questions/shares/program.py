@@ -14,12 +14,14 @@ from distlint.analysis.program.syntax import default_of, own_nodes
 from distlint.analysis.questions.shares.calls import sampled
 from distlint.analysis.questions.shares.flow import Flow
 from distlint.analysis.questions.shares.reading import asked, path_of
+from distlint.analysis.questions.shares.slicing import slicing_classes, slicing_parameters
 from distlint.analysis.questions.shares.values import (
     ALIKE,
     UNKNOWN,
     Held,
     Kind,
     Part,
+    Source,
     combined,
     join,
     joined,
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 _BEGINS: Final = re.compile(
     r"Distributed\w*Sampler|\.prepare\(|prepare_data_loader|split_between_processes|split_dataset_by_node"
     r"|\b(?:rank|process_index|get_rank\(\))\s*(?:::|\*)"
+    r"|rank(?:\(\))?, [\w.=]*world|world(?:_size)?(?:\(\))?, [\w.=]*rank"
 )
 """What a function holds in which shares begin."""
 _SAMPLER: Final = re.compile(r"Distributed\w*Sampler")
@@ -233,6 +236,12 @@ class Shares:
         if made.is_share and is_loader:
             return Held(Part.SHARE, made.source, Kind.LOADER)
         init = self.method(cls, "__init__")
+        ranked = init is not None and slicing_parameters(self.live.program, cls)
+        if init is not None and ranked and _gives_rank(init, node, ranked):
+            text = "each rank takes its part of this data set"
+            return Held(Part.SHARE, Source(node, caller.module, text), Kind.LOADER, made=cls)
+        if made.is_share and any(base.endswith("Dataset") for base in (cls.name, *libraries)):
+            return Held(Part.SHARE, made.source, Kind.LOADER, made=cls)
         if init is not None and (made.part is not Part.ALIKE or init in self._sources):
             self._initialise(cls, init, _bound(init, node, args, keywords, Held(made=cls)))
         return Held(made=cls)
@@ -287,6 +296,21 @@ class Shares:
         return self.live.answer(_beginnings)
 
 
+def _gives_rank(init: Function, node: ast.Call, parameters: frozenset[str]) -> bool:
+    """Whether a call gives one of some parameters a rank, by its words."""
+    names = init.parameters[1:]
+    given = [*zip(names, node.args, strict=False), *((k.arg, k.value) for k in node.keywords)]
+    return any(
+        name in parameters
+        and any(
+            last_name(n) in tables.RANK_NAMES
+            for n in walk(value)
+            if isinstance(n, ast.Name | ast.Attribute | ast.Call)
+        )
+        for name, value in given
+    )
+
+
 def shares(live: LiveProgram) -> Shares:
     """Whose the expressions of the program are, where a share can reach them."""
     return Shares(live)
@@ -297,8 +321,8 @@ def _unfollowed(given: dict[str, Held]) -> Held:
 
 
 def _told_apart(given: dict[str, Held]) -> tuple[tuple[str, object], ...]:
-    """What a function is given, as far as it does different things for it."""
-    return tuple(sorted((name, held.key()) for name, held in given.items()))
+    """What a function is given, as far as it does different things for it, and where its shares begin."""
+    return tuple(sorted((name, (held.key(), id(held.source))) for name, held in given.items()))
 
 
 def _defaults(function: Function) -> dict[str, Held]:
@@ -444,9 +468,12 @@ def _makes_sampler(part: ast.expr | list[ast.stmt]) -> bool:
 def _beginnings(live: LiveProgram) -> frozenset[Function]:
     """The functions in which a share begins, the methods beside them, and those that call them."""
     begin: set[Function] = set()
+    slicing = [f"{cls.name}(" for cls in live.answer(slicing_classes)]
     for module in live.program.modules.values():
         if _BEGINS.search(module.source.text):
             begin.update(_in_module(module))
+        made = [call[:-1] for call in slicing if call in module.source.text]
+        begin.update(f for f in module.all_functions if made and _calls(f, set(made)))
     found = set(begin)
     for function in begin:
         if function.cls is not None:

@@ -1,0 +1,93 @@
+"""Copies of a model that are made before DDP gives all ranks the weights of rank 0, and are evaluated by all."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.environment import statements
+from distlint.nodes import last_name, walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.program.definitions import Function
+
+DDP: Final = "torch.nn.parallel.DistributedDataParallel"
+_COPIES: Final = re.compile(r"^(?:deepcopy|Model_?E[Mm][Aa]\w*|EMA\w*|ExponentialMovingAverage)$")
+_EVALUATES: Final = re.compile(r"eval|valid|(?<![a-z])(?:val|test|sample)(?![a-z])", re.IGNORECASE)
+_EVENS_OUT: Final = re.compile(r"broadcast|sync|load_state_dict|copy_|all_reduce", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Copy:
+    """A copy of a model: its name, the call that makes it, and the call that evaluates it on every rank."""
+
+    name: str
+    made: ast.Call
+    evaluated: ast.Call
+
+
+def left_apart(live: LiveProgram, function: Function, wrap: CallSite) -> Copy | None:
+    """The copy of a model that is wrapped in DDP below it, where nothing makes the ranks' copies alike.
+
+    ConvNeXt 048efce main.py:314: `ModelEma(model)` in front of DDP, `evaluate(loader, model_ema.ema)` on all
+    ranks. Not DiT train.py:147, which copies the weights once more behind it: `update_ema(ema, model.module, decay=0)`.
+    """
+    model = wrap.argument_node(0, "module")
+    if not isinstance(model, ast.Name):
+        return None
+    for name, made in _copies(function, model.id):
+        below = [
+            node
+            for statement, _ in statements(function.body)
+            if statement.lineno > made.lineno
+            for node in _calls_of(statement)
+            if _mentions(node, name)
+        ]
+        if made.lineno > wrap.node.lineno or any(map(_evens_out, below)):
+            continue
+        for node in below:
+            group = live.call_at(node)
+            on_all = group is not None and not group.guarded_by_rank
+            if on_all and _EVALUATES.search(last_name(node.func)):
+                return Copy(name, made, node)
+    return None
+
+
+def _copies(function: Function, model: str) -> Iterator[tuple[str, ast.Call]]:
+    for statement, _ in statements(function.body):
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                for node in walk(value):
+                    if (
+                        isinstance(node, ast.Call)
+                        and _COPIES.match(last_name(node.func))
+                        and node.args
+                        and dotted_name(node.args[0]) == model
+                    ):
+                        yield name, node
+
+
+def _calls_of(statement: ast.stmt) -> Iterator[ast.Call]:
+    """The calls of a simple statement."""
+    if isinstance(statement, ast.Expr | ast.Assign | ast.Return | ast.AnnAssign):
+        yield from (n for n in walk(statement) if isinstance(n, ast.Call))
+
+
+def _mentions(call: ast.Call, name: str) -> bool:
+    parts = [*call.args, *(k.value for k in call.keywords), call.func]
+    return any(isinstance(n, ast.Name) and n.id == name for part in parts for n in walk(part))
+
+
+def _evens_out(call: ast.Call) -> bool:
+    """Whether a call gives a copy the weights that all ranks have."""
+    whole = any(
+        "decay" in (k.arg or "") and isinstance(k.value, ast.Constant) and not k.value.value
+        for k in call.keywords
+    )
+    return whole or _EVENS_OUT.search(last_name(call.func)) is not None

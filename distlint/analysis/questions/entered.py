@@ -1,0 +1,77 @@
+"""Branches that no caller asks for: a parameter has one of a few constants in every call of the program."""
+
+from __future__ import annotations
+
+import ast
+
+from distlint.analysis.interpreter.ir import CallSite
+from distlint.analysis.program.definitions import Function, last_name
+from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.program import Program
+from distlint.analysis.program.syntax import assignments, default_of
+from distlint.nodes import walk
+
+
+def never_entered(program: Program, site: CallSite) -> bool:
+    """Whether a condition around a call does not hold for what any caller passes.
+
+    threestudio 28d9d80 threestudio/utils/saving.py:420: `if save_format == "gif"`, and all pass "mp4".
+    """
+    return any(_excluded(program, site.function, g.node, g.taken) for g in site.guards)
+
+
+def _excluded(program: Program, function: Function, test: ast.expr, taken: bool) -> bool:
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _excluded(program, function, operand, not taken)
+        case ast.Compare(
+            left=ast.Name(id=name),
+            ops=[ast.Eq() | ast.NotEq() as op],
+            comparators=[ast.Constant(value=str() as asked)],
+        ) if name in function.parameters and name not in assignments(function):
+            passed = _passed(program, function, name)
+            equal = isinstance(op, ast.Eq) is taken
+            return passed is not None and all((value == asked) is not equal for value in passed)
+    return False
+
+
+@remembered
+def _passed(program: Program, function: Function, name: str) -> frozenset[str | None] | None:
+    """The constants that the calls of what has a function's name pass for a parameter.
+
+    None where some pass something else, where nothing calls it, or where it is handed on as a value.
+    """
+    found: set[str | None] = set()
+    for module in program.modules.values():
+        if function.name not in module.source.text:
+            continue
+        called: set[int] = set()
+        for node in walk(module.source.tree):
+            match node:
+                case ast.Call(func=func) if last_name(func) == function.name:
+                    called.add(id(func))
+                    match _given(function, node, name):
+                        case ast.Constant(value=str() | None as value):
+                            found.add(value)
+                        case _:
+                            return None
+                case ast.Name() | ast.Attribute() if last_name(node) == function.name:
+                    if id(node) not in called:
+                        return None
+    return frozenset(found) or None
+
+
+def _given(function: Function, call: ast.Call, name: str) -> ast.expr | None:
+    """What a call passes for a parameter, be it by its default; None where that cannot be told."""
+    if any(k.arg is None for k in call.keywords) or any(
+        isinstance(a, ast.Starred) for a in call.args
+    ):
+        return None
+    for keyword in call.keywords:
+        if keyword.arg == name:
+            return keyword.value
+    position = function.parameters.index(name)
+    bound = function.cls is not None and isinstance(call.func, ast.Attribute)
+    if bound and not function.has_decorator("staticmethod"):
+        position -= 1
+    return call.args[position] if position < len(call.args) else default_of(function, name)

@@ -1,0 +1,185 @@
+"""Models whose wrapper the training goes past: one that nothing calls, and functions that take it off."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.training import Backward
+from distlint.knowledge import facts
+from distlint.nodes import children, last_name, walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.program.definitions import Function, Module
+
+_PREPARE: Final = "accelerate.Accelerator.prepare"
+_OF_MODULE: Final = frozenset(
+    {
+        "parameters", "named_parameters", "train", "eval", "state_dict", "load_state_dict", "requires_grad_", "to",
+        "zero_grad", "named_modules", "modules", "device", "dtype",
+    }
+)  # fmt: skip
+"""What is asked of a module without its forward."""
+_TAKE_MODULE: Final = frozenset(
+    {"accumulate", "prepare", "get_state_dict", "wait_for_everyone", "save_model", "print", "no_sync", "isinstance"}
+)  # fmt: skip
+_REDUCE: Final = frozenset({"reduce", "all_reduce", "reduce_gradients", "average_gradients"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Idle:
+    """A wrapped model that the function trains by and never calls, and the forward that is called instead."""
+
+    module: Module
+    wrapped: ast.Name
+    prepare: ast.Call
+    forward: ast.Call
+
+
+def inner_of(site: CallSite) -> bool:
+    """Whether a call gives the model inside of its first argument: a library's, or a function that unwraps.
+
+    sd-scripts 0.6.5 library/train_util.py: `return model.module if isinstance(model, DDP) else model`.
+    """
+    if facts.is_unwrap(site.name):
+        return True
+    callee = site.callee
+    if callee is None or not callee.parameters or callee.cls is not None:
+        return False
+    first = callee.parameters[0]
+    returned = [n.value for n in own_nodes(callee) if isinstance(n, ast.Return)]
+    given = [part for value in returned for part in _arms(value)]
+    texts = {ast.unparse(part) for part in given if part is not None}
+    return f"{first}.module" in texts and texts <= {first, f"{first}.module"}
+
+
+def _arms(value: ast.expr | None) -> Iterator[ast.expr | None]:
+    match value:
+        case ast.IfExp(body=body, orelse=orelse):
+            yield from (body, orelse)
+        case _:
+            yield value
+
+
+def idle_wrappers(live: LiveProgram) -> Iterator[Idle]:
+    """Models that an Accelerator wraps, whose parameters an optimizer steps, and whose forward never runs.
+
+    diffusers 0.19 examples/text_to_image/train_text_to_image_lora.py prepares the LoRA layers, and calls the net
+    that holds them (issue 4046); each rank then keeps the gradients of its own batch.
+    """
+    done: set[tuple[Function, str]] = set()
+    for call in live.calls(_PREPARE):
+        function = call.site.function
+        for given in call.site.node.args:
+            if isinstance(given, ast.Name) and (function, given.id) not in done:
+                done.add((function, given.id))
+                if _is_trained(function, given.id) and not _is_used(function, given.id):
+                    forward = _forward(function, given.id)
+                    if forward is not None and not _reduces(function):
+                        yield Idle(function.module, given, call.site.node, forward)
+
+
+def _is_trained(function: Function, name: str) -> bool:
+    """Whether an optimizer of the function steps the parameters of a variable."""
+    return any(
+        isinstance(node, ast.Call)
+        and ("optim" in ast.unparse(node.func).lower() or last_name(node.func).startswith("Adam"))
+        and any(ast.unparse(n) == f"{name}.parameters()" for a in node.args for n in walk(a))
+        for node in own_nodes(function)
+    )
+
+
+def _is_used(function: Function, name: str) -> bool:
+    """Whether a function may run the forward of a variable, or hand it to what may."""
+    parents = {id(child): node for node in walk(function.node) for child in children(node)}
+    prepared = _prepared_at(function, name)
+    for node in walk(function.node):
+        if not (isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)):
+            continue
+        above = parents.get(id(node))
+        match above:
+            case ast.Attribute(attr=attr) if attr in _OF_MODULE:
+                continue
+            case ast.Call(func=func) if func is not node and last_name(func) in _TAKE_MODULE:
+                continue
+            case ast.Call(func=func) if func is not node and _unwraps(func):
+                if _is_saved(parents, above):
+                    continue
+            case ast.Attribute() if node.lineno <= prepared:
+                continue  # set up before it is wrapped: `network.apply_to()`
+        return True
+    return False
+
+
+def _prepared_at(function: Function, name: str) -> int:
+    """The line at which a variable is prepared."""
+    return min(
+        (
+            node.lineno
+            for node in own_nodes(function)
+            if isinstance(node, ast.Call)
+            and last_name(node.func) == "prepare"
+            and any(isinstance(a, ast.Name) and a.id == name for a in node.args)
+        ),
+        default=0,
+    )
+
+
+def _unwraps(func: ast.expr) -> bool:
+    """Whether a call is named as one that takes the wrapper off."""
+    return last_name(func) in ("unwrap_model", "unwrap")
+
+
+def _is_saved(parents: dict[int, ast.AST], call: ast.AST) -> bool:
+    """Whether what is unwrapped is only saved: it is assigned, or a method of it saves."""
+    above = parents.get(id(call))
+    return isinstance(above, ast.Attribute) and (
+        "save" in above.attr or above.attr in ("state_dict", "config")
+    )
+
+
+def _forward(function: Function, name: str) -> ast.Call | None:
+    """The call that the loss goes through: of a module, by what the function does with it."""
+    backward = Backward(function)
+    if not backward:
+        return None
+    for node in own_nodes(function):
+        match node:
+            case ast.Call(func=ast.Name() | ast.Attribute() as func) if (
+                last_name(func) != name
+                and last_name(func).islower()
+                and _is_a_net(function, func)
+                and backward.reaches(node)
+            ):
+                return node
+    return None
+
+
+def _is_a_net(function: Function, func: ast.expr) -> bool:
+    """Whether what is called is put into training mode, frozen or moved: a module, by what the function does with it."""
+    text = ast.unparse(func)
+    return any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("train", "requires_grad_", "to", "set_attn_processor", "add_adapter")
+        and ast.unparse(node.func.value) == text
+        for node in own_nodes(function)
+    ) and not any(
+        isinstance(node, ast.Call)
+        and last_name(node.func) == "prepare"
+        and any(ast.unparse(a) == text for a in node.args)
+        for node in own_nodes(function)
+    )
+
+
+def _reduces(function: Function) -> bool:
+    """Whether a function averages gradients over the ranks by hand."""
+    return any(
+        isinstance(node, ast.Call) and last_name(node.func) in _REDUCE
+        for node in own_nodes(function)
+    )

@@ -1,0 +1,167 @@
+"""Training that a Trainer of Lightning runs on several ranks: what starts it, and how the Trainer is made."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.definitions import Class, Definition, Function, dotted_name
+from distlint.analysis.program.syntax import assignments, default_of, own_nodes
+from distlint.knowledge.conventions import DEVICES, STARTS_RANKS
+from distlint.nodes import last_name
+
+if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.live.program import LiveProgram
+
+TRAINER: Final = "lightning.pytorch.Trainer"
+SETUP_LOADERS: Final = "lightning.fabric.Fabric.setup_dataloaders"
+SEED_EVERYTHING: Final = frozenset(
+    {"lightning.fabric.seed_everything", "lightning.fabric.Fabric.seed_everything"}
+)
+"""What keeps its seed for the samplers that Lightning makes."""
+_LOADER: Final = "torch.utils.data.DataLoader"
+_LOADERS: Final = frozenset({"train_dataloaders", "train_dataloader", "datamodule"})
+"""Arguments of `fit` that hold the loader of the training, or what makes it; the second by position."""
+_OWN_SHARES: Final = ("use_distributed_sampler", "replace_sampler_ddp")
+_SAMPLES: Final = frozenset({"sampler", "batch_sampler"})
+_DEPTH: Final = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loader:
+    """A loader of a whole data set that `fit` divides between the ranks.
+
+    `shuffles` is False where its order is fixed, None where that is not known; `names` are those by which the
+    function that calls `fit` knows the loader.
+    """
+
+    node: ast.Call
+    shuffles: bool | None
+    names: tuple[str, ...]
+
+
+def fits(live: LiveProgram) -> dict[Function, list[CallSite]]:
+    """The calls of `fit` that train on several ranks, by the function they stand in."""
+    found: dict[Function, list[CallSite]] = {}
+    for call in live.calls(f"{TRAINER}.fit"):
+        if _is_for_several(makers(call.site)):
+            found.setdefault(call.site.function, []).append(call.site)
+    return found
+
+
+def makers(fit: CallSite) -> list[ast.Call]:
+    """The calls of the same function that make the Trainer whose `fit` is called."""
+    owner = fit.node.func.value if isinstance(fit.node.func, ast.Attribute) else None
+    if owner is None:
+        return []
+    values = [owner, *assignments(fit.function).get(dotted_name(owner), ())]
+    return [v for v in values if isinstance(v, ast.Call)]
+
+
+def divided(live: LiveProgram, fit: CallSite) -> Iterator[Loader]:
+    """The loaders that are handed to `fit`, or that its modules make, and whose samples it divides.
+
+    It puts a DistributedSampler in the place of their sampler (pytorch-lightning 2.6.6
+    pytorch_lightning/trainer/connectors/data_connector.py:211), as `setup_dataloaders` of Fabric does
+    (lightning_fabric/fabric.py:449).
+    """
+    # By text: what `**` hands over is put together anywhere.
+    if any(word in fit.module.source.text for word in _OWN_SHARES):
+        return
+    given = [*fit.node.args, *(k.value for k in fit.node.keywords if k.arg in _LOADERS)]
+    if fit.name != SETUP_LOADERS:
+        given = [*fit.node.args[:2], *given[len(fit.node.args) :]]
+    for node in given:
+        name = dotted_name(node)
+        for value in assignments(fit.function).get(name, [node]):
+            names = (name,) if name else ()
+            for call, shuffles in _made_by(live, fit.function, value, {}, _DEPTH):
+                yield Loader(call, shuffles, names)
+
+
+def _made_by(
+    live: LiveProgram, user: Function, node: ast.expr, known: dict[str, bool | None], depth: int
+) -> Iterator[tuple[ast.Call, bool | None]]:
+    """The loaders that a call makes, itself or in the function or class that it calls."""
+    if not isinstance(node, ast.Call) or not depth:
+        return
+    meaning = _meaning(live, user, node.func)
+    makers: list[Function] = []
+    if meaning == _LOADER:
+        given = {k.arg: k.value for k in node.keywords}
+        if _SAMPLES.isdisjoint(given):
+            yield node, _truth(given.get("shuffle", ast.Constant(False)), known)
+    elif isinstance(meaning, Class):
+        method = live.program.find_method(meaning, "train_dataloader")
+        makers = [] if method is None else [method]
+        known = {}
+    elif isinstance(meaning, Function):
+        makers = [meaning]
+        known = _bound(meaning, node, known)
+    for maker in makers:
+        for inner in own_nodes(maker):
+            if isinstance(inner, ast.Call):
+                yield from _made_by(live, maker, inner, known, depth - 1)
+
+
+def _meaning(live: LiveProgram, user: Function, called: ast.expr) -> Definition | None:
+    """What a call calls; a method of its own object as well."""
+    match called:
+        case ast.Attribute(value=ast.Name(id="self"), attr=name) if user.cls is not None:
+            return live.program.find_method(user.cls, name)
+    return live.resolve(user.module, called)
+
+
+def _bound(
+    function: Function, call: ast.Call, known: dict[str, bool | None]
+) -> dict[str, bool | None]:
+    """What is true and what is false of a function's parameters in one call."""
+    given: dict[str, ast.expr | None] = {
+        name: default_of(function, name) for name in function.parameters
+    }
+    own = [p for p in function.parameters if p != "self"]
+    given.update(zip(own, call.args, strict=False))
+    given.update({k.arg: k.value for k in call.keywords if k.arg is not None})
+    return {name: _truth(value, known) for name, value in given.items() if value is not None}
+
+
+def _truth(node: ast.expr, known: dict[str, bool | None]) -> bool | None:
+    match node:
+        case ast.Constant(value=value):
+            return bool(value)
+        case ast.Name(id=name):
+            return known.get(name)
+    return None
+
+
+def _is_for_several(made: list[ast.Call]) -> bool:
+    """Whether a Trainer is made for several ranks: it is told of devices, and not of one.
+
+    Without a word of them an example runs on whatever there is (pytorch-lightning 2.6.6
+    accelerator_connector.py:419, `devices="auto"`): a launch on many that nobody has thought of.
+    """
+    return not made or any(
+        last_name(call) == "from_argparse_args"
+        or (
+            any(k.arg is None or k.arg in STARTS_RANKS for k in call.keywords)
+            and not any(_is_of_one(call, k) for k in call.keywords)
+        )
+        for call in made
+    )
+
+
+def _is_of_one(call: ast.Call, keyword: ast.keyword) -> bool:
+    """Whether an argument leaves one device, on one node."""
+    match keyword.value:
+        case ast.Constant(value="cpu" | "mps"):
+            return keyword.arg == "accelerator"
+        case ast.Constant(value=value):
+            one = value in (0, 1, "0", "1", None) and value is not True
+        case ast.List(elts=elements) | ast.Tuple(elts=elements):
+            one = len(elements) == 1
+        case _:
+            return False
+    return one and keyword.arg in DEVICES and all(k.arg != "num_nodes" for k in call.keywords)

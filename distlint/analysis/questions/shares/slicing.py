@@ -1,0 +1,83 @@
+"""Data sets of the program that take a rank's part of what they are given: `files[shard_id::num_shards]`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.nodes import last_name, walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.program.definitions import Class, Function
+    from distlint.analysis.program.program import Program
+
+_DEPTH: Final = 3
+_NONE: Final[frozenset[str]] = frozenset()
+
+
+def slicing_classes(live: LiveProgram) -> list[Class]:
+    """The data sets of the program that a parameter of their constructor cuts."""
+    return [
+        cls
+        for module in live.program.modules.values()
+        for cls in module.all_classes
+        if slicing_parameters(live.program, cls)
+    ]
+
+
+def slicing_parameters(program: Program, cls: Class) -> frozenset[str]:
+    """The parameters of a data set's constructor that say which elements an object takes.
+
+    TinyLlama bf12224 lit_gpt/packed_dataset.py:48: `__iter__` slices by what `__init__` kept of the rank.
+    """
+    own, libraries = program.mro(cls)
+    names = (*(each.name for each in own), *libraries)
+    init = program.find_method(cls, "__init__")
+    if init is None or not any("Dataset" in name for name in names):
+        return _NONE
+    methods = [method for each in own for method in each.methods.values()]
+    asked = {name for method in methods for name in _starts(method)}
+    kept = assignments(init)
+    asked |= {
+        name
+        for path in asked
+        if path.startswith("self.")
+        for v in kept.get(path, ())
+        for name in _names(v)
+    }
+    return frozenset(asked) & frozenset(init.parameters[1:])
+
+
+def _starts(method: Function) -> Iterator[str]:
+    """The variables and attributes from which the start of a slice with a step is computed."""
+    for node in own_nodes(method):
+        match node:
+            case ast.Subscript(slice=ast.Slice(lower=ast.expr() as lower, step=ast.expr())):
+                yield from _sources(method, lower, _DEPTH)
+            case ast.Subscript(
+                value=ast.Subscript(slice=ast.Slice(lower=ast.expr() as lower, upper=None)),
+                slice=ast.Slice(lower=None, step=ast.expr()),
+            ):  # guided-diffusion 22e0df8 guided_diffusion/image_datasets.py:95
+                yield from _sources(method, lower, _DEPTH)
+            case ast.Call(args=[_, lower, _, _]) if last_name(node) == "islice":
+                yield from _sources(method, lower, _DEPTH)
+
+
+def _sources(method: Function, node: ast.expr, depth: int) -> Iterator[str]:
+    for name in _names(node):
+        # A parameter of another method is not one of the constructor's.
+        if name.startswith("self.") or (method.name == "__init__" and name in method.parameters):
+            yield name
+        elif depth:
+            for value in assignments(method).get(name, ()):
+                yield from _sources(method, value, depth - 1)
+
+
+def _names(node: ast.expr) -> Iterator[str]:
+    for each in walk(node):
+        if isinstance(each, ast.Name | ast.Attribute) and (name := dotted_name(each)):
+            yield name

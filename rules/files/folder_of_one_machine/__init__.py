@@ -1,0 +1,75 @@
+"""Rank 0 alone makes the folder into which every rank writes.
+
+## What it does
+Reports a folder that rank 0 alone creates, under a test of the global rank, where the other ranks write files of
+their own into it. Calls are followed, and a barrier between the two changes nothing.
+
+## Why it is bad
+Where the machines share no disk the folder is on the first of them only: the ranks of the others fail at their first
+file, after they have worked for it. With one machine, or a shared disk, all is well, so that nobody sees it before
+the first run on two.
+
+## Errors you may see
+- `FileNotFoundError: [Errno 2] No such file or directory`
+
+## Example
+```python
+if dist.get_rank() == 0:
+    os.makedirs(folder, exist_ok=True)
+dist.barrier()
+save_image(sample, f"{folder}/{index}.png")
+```
+
+## Use instead
+```python
+os.makedirs(folder, exist_ok=True)
+save_image(sample, f"{folder}/{index}.png")
+```
+
+## Fix safety
+Shown only: what else stands in the branch of rank 0 may have to stay there.
+
+## Known limits
+Paths are compared as written, through variables that are assigned once and through arguments. Silent where the first
+rank of each machine makes the folder, and in programs whose processes meet on `localhost`.
+
+## References
+- python 3.11 os: `makedirs`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from distlint.analysis.model import Model, place_of, related
+from distlint.analysis.questions.machines import on_one_machine
+from distlint.analysis.questions.ordering import Race, folders_of_main
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.rule import Status
+
+CODE = "DL310"
+NAME = "folder-of-one-machine"
+SEVERITY = Severity.WARNING
+STATUS = Status.PREVIEW
+LITERALS = ()
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Each folder of rank 0 that all ranks use."""
+    if not on_one_machine(model):
+        yield from map(_finding, folders_of_main(model))
+
+
+def _finding(race: Race) -> Finding:
+    made, used = race.prepared.site, race.used.site
+    advice = "Let every rank make it, with `exist_ok=True`"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"rank 0 alone makes the folder, and every rank writes into it at line {used.node.lineno}: on machines that "
+        f"share no disk it is missing, and their ranks fail. {advice}.",
+        place_of(made.module, made.node),
+        (related(used.module, used.node, "every rank writes into it"),),
+        Fix(Applicability.DISPLAY, advice),
+    )

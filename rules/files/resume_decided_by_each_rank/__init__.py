@@ -1,0 +1,219 @@
+"""Each rank looks on its own disk whether there is a checkpoint to go on from.
+
+## What it does
+Finds the resuming of a training that hangs on a test of the file system (`os.path.isfile(path)`) or on a listing
+(`glob`, `os.listdir`) which every rank makes for itself, in a program whose rank 0 alone writes the checkpoints.
+
+## Why it is bad
+Machines that do not share a disk give different answers: the ranks beside rank 0 go on from the checkpoint,
+those of the other machines begin with step 0. They train different weights, which nothing makes equal again, or
+leave the loop after different numbers of steps, and the job hangs at its end.
+
+## Example
+```python
+if os.path.isfile(path):
+    checkpoint = torch.load(path)
+    model.load_state_dict(checkpoint["model"])
+    start_epoch = checkpoint["epoch"]
+```
+
+## Use instead
+```python
+if any_rank(os.path.isfile(path)):
+    checkpoint = torch.load(path)
+    model.load_state_dict(checkpoint["model"])
+    start_epoch = checkpoint["epoch"]
+```
+A rank without the file then fails, and says which file, before anything is trained.
+
+## Fix safety
+Shown only: which rank's answer counts is for people to say.
+
+## Known limits
+Silent where a test that fails raises, where all machines get a file (the first rank of each writes), where several
+machines cannot meet (a group on `localhost`), and where rank 0's answer is sent to the others.
+
+## References
+- facebookresearch/moco-v3, main_moco.py, line 237: behind the wrap
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.interpreter.ranks import MAIN, NODE_MAIN, OTHER
+from distlint.analysis.model import Model, place_of, related
+from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.machines import on_one_machine
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.knowledge.schema import Effect
+from distlint.nodes import walk
+from distlint.rule import Status
+
+from .looking import looked_for
+
+if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.model import CallGroup
+    from distlint.analysis.program.definitions import Function, Module
+
+CODE = "DL309"
+NAME = "resume-decided-by-each-rank"
+SEVERITY = Severity.WARNING
+STATUS = Status.PREVIEW
+LITERALS = ()
+
+_LOADS: Final = {"torch.load", "lightning.fabric.Fabric.load"}
+_LOAD_METHODS: Final = {"load_state", "load_checkpoint"}
+_SAVES: Final = {"torch.save", "safetensors.torch.save_file"}
+_WRAPS: Final = {"DistributedDataParallel", "FullyShardedDataParallel", "fully_shard", "initialize"}
+_LOADER: Final = re.compile(r"load|resume|restore")
+_PROGRESS: Final = {"epoch", "step", "iteration", "iter", "global_step", "epochs", "steps"}
+_STATES: Final = ("optim", "sched", "scaler", "opt")
+_RANK_0: Final = re.compile(r"(?<!local_)\brank(?:\(\))? == 0|\bis_main")
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Each test or listing by which the ranks decide for themselves where a training goes on."""
+    save = _save_of_main(model)
+    if save is None or on_one_machine(model):
+        return
+    seen: set[int] = set()
+    for call in model.calls():
+        if not _loads(call) or not _by_several(model, call) or not _resumes(call):
+            continue
+        argument = call.site.node.args[0] if call.site.node.args else None
+        asked = looked_for(model, call.site, argument)
+        if asked is not None and id(asked) not in seen:
+            seen.add(id(asked))
+            yield _finding(call.site.module, asked, call.site, save)
+
+
+def _finding(module: Module, asked: ast.expr, load: CallSite, save: CallSite) -> Finding:
+    advice = "Let all ranks take rank 0's answer, and fail where the file is missing"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        "every rank looks on the disk of its machine for the checkpoint that rank 0 alone writes: where the "
+        "machines share no disk, some ranks go on from it, and the others begin anew, with other weights or another "
+        f"number of steps. {advice}.",
+        place_of(module, asked),
+        (
+            related(load.module, load.node, "loaded where it was found"),
+            related(save.module, save.node, "rank 0 alone writes"),
+        ),
+        Fix(Applicability.DISPLAY, advice),
+    )
+
+
+def _save_of_main(model: Model) -> CallSite | None:
+    """A call by which rank 0 alone writes a checkpoint; None where others write one too, or nobody does."""
+    found: CallSite | None = None
+    for call in model.calls():
+        site = call.site
+        if site.name == "lightning.fabric.Fabric.save":
+            found = found or site
+        elif site.name in _SAVES:
+            if NODE_MAIN in call.classes and OTHER not in call.classes:
+                return None  # the first rank of each machine: each machine has the file
+            if call.classes == {MAIN}:
+                found = found or site
+        elif (_is_for_main(site) and site.callee is not None and _saves(site.callee)) or any(
+            row.effect is Effect.GUARDED_WRITE and row.writers == "main" for row in site.rows
+        ):
+            found = found or site
+    return found
+
+
+def _is_for_main(site: CallSite) -> bool:
+    """Whether a condition in force names rank 0, in words too: `not args.distributed or args.rank == 0`."""
+    return any(guard.taken and _RANK_0.search(ast.unparse(guard.node)) for guard in site.guards)
+
+
+def _saves(function: Function) -> bool:
+    return any(
+        isinstance(node, ast.Call) and ast.unparse(node.func) == "torch.save"
+        for node in own_nodes(function)
+    )
+
+
+def _loads(call: CallGroup) -> bool:
+    """Whether a call loads a checkpoint, itself or in the function of the program that it calls."""
+    site = call.site
+    if site.name in _LOADS or (site.method in _LOAD_METHODS and site.callee is None):
+        return True
+    callee = site.callee
+    return callee is not None and _LOADER.search(callee.name) is not None and _is_loader(callee)
+
+
+def _is_loader(function: Function) -> bool:
+    """Whether a function loads from a path among its parameters."""
+    calls = [node for node in own_nodes(function) if isinstance(node, ast.Call) and node.args]
+    loads = any(last_name(call.func) in ("load", *_LOAD_METHODS) for call in calls)
+    return loads and any(
+        isinstance(node, ast.Name) and node.id in function.parameters
+        for call in calls
+        if last_name(call.func) in ("load", "open", *_LOAD_METHODS)
+        for node in walk(call.args[0])
+    )
+
+
+def _by_several(model: Model, call: CallGroup) -> bool:
+    """Whether rank 0 and others are known to load together."""
+    if MAIN not in call.classes or OTHER not in call.classes:
+        return False
+    if model.joint_entry_at(call) is not None:
+        return True
+    return any(
+        other.site.method in _WRAPS and other.site.function is call.site.function
+        for other in model.calls(module=call.site.module)
+    )
+
+
+def _resumes(call: CallGroup) -> bool:
+    """Whether what is loaded says where a training goes on, and is not just a model's weights."""
+    site = call.site
+    if site.method == "load_state" or site.name.endswith("Fabric.load"):
+        return True
+    if site.callee is not None and any(map(_names_progress, own_nodes(site.callee))):
+        return True
+    end = _next_load(site)
+    return any(
+        site.node.lineno <= node.lineno < end and _names_progress(node)
+        for node in own_nodes(site.function)
+        if isinstance(node, ast.expr)
+    )
+
+
+def _next_load(site: CallSite) -> float:
+    """The line below a load in which the same function loads something else."""
+    path = [ast.unparse(node) for node in site.node.args[:1]]
+    return min(
+        (
+            node.lineno
+            for node in own_nodes(site.function)
+            if isinstance(node, ast.Call)
+            and ast.unparse(node.func) == ast.unparse(site.node.func)
+            and node.lineno > site.node.lineno
+            and [ast.unparse(each) for each in node.args[:1]] != path
+        ),
+        default=float("inf"),
+    )
+
+
+def _names_progress(node: ast.AST) -> bool:
+    match node:
+        case ast.Subscript(slice=ast.Constant(value=str(key)), ctx=ast.Load()):
+            return key in _PROGRESS
+        case ast.Call(
+            func=ast.Attribute(attr="get" | "pop"), args=[ast.Constant(value=str(key)), *_]
+        ):
+            return key in _PROGRESS
+        case ast.Call(func=ast.Attribute(value=owner, attr="load_state_dict")):
+            return any(word in last_name(owner).lower() for word in _STATES)
+    return False

@@ -1,0 +1,175 @@
+"""Checkpoints that rank 0 writes, and how the ranks find them again."""
+
+import glob
+import os
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+from accelerate import Accelerator
+from torch.nn.parallel import DistributedDataParallel
+
+# Bugs
+
+
+def save(model, optimizer, epoch, path):
+    if dist.get_rank() == 0:
+        state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch}
+        torch.save(state, path)
+
+
+def behind_the_wrap(args, model, optimizer):
+    dist.barrier()
+    model = DistributedDataParallel(model)
+    if args.resume:
+        if os.path.isfile(args.resume):  # expect: DL309
+            checkpoint = torch.load(args.resume)
+            args.start_epoch = checkpoint["epoch"]
+            model.load_state_dict(checkpoint["model"])
+    return model
+
+
+def newest(args, model, optimizer):
+    dist.barrier()
+    if args.auto_resume:
+        last = -1
+        for path in glob.glob(os.path.join(args.out, "checkpoint-*.pth")):  # expect: DL309
+            last = max(last, int(path.split("-")[-1].split(".")[0]))
+        if last >= 0:
+            args.resume = os.path.join(args.out, "checkpoint-%d.pth" % last)
+    if args.resume:
+        checkpoint = torch.load(args.resume)
+        optimizer.load_state_dict(checkpoint["optimizer"])
+        args.start_epoch = checkpoint["epoch"] + 1
+
+
+def last_of(folder):
+    path = os.path.join(folder, "last.pt")
+    return path if os.path.exists(path) else None
+
+
+class Trainer:
+    def resume(self):
+        dist.barrier()
+        path = last_of(self.folder)  # expect: DL309
+        if path is None:
+            self.begin()
+        else:
+            self.load_from(path)
+
+    def begin(self):
+        self.step = 0
+
+    def load_from(self, path):
+        with open(path, "rb") as file:
+            state = torch.load(file)
+        self.step = state["step"]
+
+
+def with_accelerate(args, model):
+    accelerator = Accelerator()
+    model = accelerator.prepare(model)
+    folders = os.listdir(args.out)  # expect: DL309
+    folders = sorted(folders, key=lambda name: int(name.split("-")[1]))
+    path = folders[-1] if folders else None
+    if path is not None:
+        accelerator.load_state(os.path.join(args.out, path))
+    return model
+
+
+def by_pathlib(out, model, optimizer):
+    model = DistributedDataParallel(model)
+    state = Path(out) / "last.pt"
+    step = 0
+    if state.exists():  # expect: DL309
+        checkpoint = torch.load(state)
+        optimizer.load_state_dict(checkpoint["optimizer"])
+        step = checkpoint["step"]
+    return step
+
+
+# Correct
+
+
+def told_by_rank_0(args, model, optimizer):
+    dist.barrier()
+    found = [os.path.isfile(args.resume)]
+    dist.broadcast_object_list(found)
+    if found[0]:
+        checkpoint = torch.load(args.resume)
+        args.start_epoch = checkpoint["epoch"]
+        model.load_state_dict(checkpoint["model"])
+
+
+def fails_where_it_is_missing(args, model):
+    dist.barrier()
+    if not os.path.isfile(args.resume):
+        raise FileNotFoundError(args.resume)
+    checkpoint = torch.load(args.resume)
+    args.start_epoch = checkpoint["epoch"]
+    model.load_state_dict(checkpoint["model"])
+
+
+def asserts(args, model):
+    dist.barrier()
+    assert os.path.isfile(args.resume), "no checkpoint"
+    checkpoint = torch.load(args.resume)
+    args.start_epoch = checkpoint["epoch"]
+    model.load_state_dict(checkpoint["model"])
+
+
+def asked_of_the_user(args, model):
+    dist.barrier()
+    if args.resume:
+        checkpoint = torch.load(args.resume)
+        args.start_epoch = checkpoint["epoch"]
+        model.load_state_dict(checkpoint["model"])
+
+
+def weights_to_begin_with(args, model):
+    """The same words stand elsewhere: nothing says where a training goes on."""
+    dist.barrier()
+    if os.path.isfile(args.pretrained):
+        checkpoint = torch.load(args.pretrained)
+        model.load_state_dict(checkpoint["model"])
+
+
+def weights_above_the_resuming(args, model):
+    dist.barrier()
+    if os.path.isfile(args.pretrained):
+        model.load_state_dict(torch.load(args.pretrained))
+    if args.resume:
+        checkpoint = torch.load(args.resume)
+        args.start_epoch = checkpoint["epoch"]
+
+
+def on_rank_0_alone(args, model):
+    dist.barrier()
+    if dist.get_rank() == 0 and os.path.isfile(args.resume):
+        checkpoint = torch.load(args.resume)
+        print("the best one was of epoch", checkpoint["epoch"])
+
+
+def cache_of_features(args, model):
+    """A cache is made anew where it is missing."""
+    dist.barrier()
+    if os.path.isfile(args.cache):
+        return torch.load(args.cache)
+    return model(args.data)
+
+
+def unknown_launch(path, model):
+    """Nothing shows that several ranks come here."""
+    if os.path.isfile(path):
+        checkpoint = torch.load(path)
+        return checkpoint["epoch"]
+    return 0
+
+
+def rank_0_looks(args, model):
+    accelerator = Accelerator()
+    path = None
+    if accelerator.is_main_process:
+        path = sorted(glob.glob(args.out))[-1]
+    if path is not None:
+        accelerator.load_state(path)

@@ -1,0 +1,162 @@
+"""Where a function looks for a checkpoint on the disk of its process, before it loads one."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.interpreter.values import Variance
+from distlint.analysis.program.definitions import dotted_name, last_name
+from distlint.analysis.program.syntax import mentions_rank, own_nodes, target_names
+from distlint.knowledge import sinks
+from distlint.nodes import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from distlint.analysis.interpreter.ir import CallSite, Guard
+    from distlint.analysis.interpreter.values import Value
+    from distlint.analysis.model import Model
+    from distlint.analysis.program.definitions import Function
+
+_LISTINGS: Final = frozenset({"glob", "iglob", "rglob", "listdir", "scandir", "iterdir"})
+_QUESTIONS: Final = (
+    frozenset({name.rpartition(".")[2] for name in sinks.EXISTENCE_TESTS})
+    | sinks.EXISTENCE_METHODS
+    | _LISTINGS
+) - {"access", "stat"}
+_HANDS_ON: Final = frozenset(
+    {"broadcast", "broadcast_object_list", "all_gather_object", "all_reduce", "gather_object"}
+    | {"broadcast_object", "all_gather", "run_on_main", "any_rank", "all_ranks", "bcast"}
+)
+"""Calls after which all ranks know what one of them found."""
+_DEPTH: Final = 6
+
+
+def looked_for(model: Model, site: CallSite, argument: ast.expr | None) -> ast.expr | None:
+    """The test of the file system, or the listing, that decides whether and what a call loads.
+
+    Args:
+        model: the program.
+        site: a call that loads a checkpoint.
+        argument: what it loads, where that is an argument.
+
+    Returns:
+        None where nothing of the kind decides, or all ranks agree on the answer.
+    """
+    function = site.function
+    if any(isinstance(n, ast.Call) and last_name(n.func) in _HANDS_ON for n in own_nodes(function)):
+        return None
+    asked: list[ast.expr] = [] if argument is None else [argument]
+    for guard in site.guards:
+        if mentions_rank(guard.node):
+            continue
+        if _of_disk(guard.value) and not _raises(function, guard):
+            return _question_in(guard.node) or guard.node
+        asked.append(guard.node)
+    return _behind(model, function, asked, site.node)
+
+
+def _of_disk(value: Value) -> bool:
+    return value.variance is Variance.RANK_LOCAL and value.tags == {"file"}
+
+
+def _raises(function: Function, guard: Guard) -> bool:
+    """Whether a rank without the file fails, and with it the job."""
+    for node in own_nodes(function):
+        if isinstance(node, ast.Assert) and node.test is guard.node:
+            return True
+        if isinstance(node, ast.If) and node.test is guard.node:
+            arm = node.orelse if guard.taken else node.body
+            return bool(arm) and isinstance(arm[-1], ast.Raise)
+    return False
+
+
+def _behind(
+    model: Model, function: Function, asked: list[ast.expr], load: ast.expr
+) -> ast.expr | None:
+    """The question to the file system that the names in some expressions come from."""
+    seen: set[str] = set()
+    for _ in range(_DEPTH):
+        names = {n for node in asked for n in _names(node)} - seen
+        seen |= names
+        asked = []
+        for value, tests in _assigned(function, names, load):
+            if any(mentions_rank(test) for test in tests):
+                return None
+            for node in (value, *tests):
+                found = _question_in(node) or _asking_helper(model, node)
+                if found is not None:
+                    return found
+                asked.append(node)
+    return None
+
+
+def _names(node: ast.expr) -> Iterator[str]:
+    for part in walk(node):
+        if isinstance(part, ast.Name | ast.Attribute):
+            name = dotted_name(part)
+            if name:
+                yield name
+
+
+def _assigned(
+    function: Function, names: set[str], load: ast.expr
+) -> Iterator[tuple[ast.expr, list[ast.expr]]]:
+    """What names are assigned above a call, each with the conditions and loops around it."""
+    for node, around in _statements(function.body, []):
+        if node.lineno >= load.lineno:
+            continue
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                bound = {n for target in targets for n in target_names(target)}
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                bound = set(target_names(target))
+            case ast.For(target=target, iter=value):
+                bound = set(target_names(target))
+            case _:
+                continue
+        if bound & names:
+            yield value, around
+
+
+def _statements(
+    body: list[ast.stmt], around: list[ast.expr]
+) -> Iterator[tuple[ast.stmt, list[ast.expr]]]:
+    for node in body:
+        yield node, around
+        match node:
+            case ast.If(test=test) | ast.While(test=test):
+                inside = [*around, test]
+            case ast.For(iter=iterable):
+                inside = [*around, iterable]
+            case ast.With() | ast.Try():
+                inside = around
+            case _:
+                continue
+        for field in ("body", "orelse", "finalbody"):
+            yield from _statements(getattr(node, field, []), inside)
+
+
+def _question_in(node: ast.expr) -> ast.expr | None:
+    for part in walk(node):
+        if isinstance(part, ast.Call) and last_name(part.func) in _QUESTIONS:
+            return part
+    return None
+
+
+def _asking_helper(model: Model, node: ast.expr) -> ast.expr | None:
+    """A call of the program's own function that asks the file system for what it returns."""
+    for part in walk(node):
+        call = model.call_at(part) if isinstance(part, ast.Call) else None
+        callee = call.site.callee if call is not None else None
+        if callee is None or callee.name == "__init__":
+            continue
+        inside = [n for n in walk(callee.node) if isinstance(n, ast.Call)]
+        if any(last_name(n.func) in _HANDS_ON for n in inside):
+            continue
+        if any(last_name(n.func) in _QUESTIONS for n in inside) and any(
+            isinstance(n, ast.Return) and n.value is not None for n in walk(callee.node)
+        ):
+            return part if isinstance(part, ast.expr) else None
+    return None

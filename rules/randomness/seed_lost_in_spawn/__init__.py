@@ -1,0 +1,152 @@
+"""The seed is set in the process that spawns the ranks, and does not reach them.
+
+## What it does
+Finds `torch.manual_seed(seed)`, `set_seed(seed)` and the like above `mp.spawn(worker)` in one function, where
+neither the worker nor anything that it calls seeds.
+
+## Why it is bad
+`spawn` starts fresh interpreters: they inherit nothing of the generators of the process that starts them. The ranks
+run with numbers of their own, and two runs with one `--seed` differ: the option does nothing where there are
+several GPUs.
+
+## Example
+```python
+torch.manual_seed(args.seed)
+mp.spawn(worker, nprocs=8, args=(args,))
+```
+
+## Use instead
+```python
+mp.spawn(worker, nprocs=8, args=(args,))
+
+
+def worker(rank, args):
+    torch.manual_seed(args.seed)
+```
+
+## Fix safety
+Shown only: what is drawn before the models are equal needs one seed on all ranks, what is drawn in training a seed
+of each rank's own.
+
+## Known limits
+Silent where the parent itself draws between the two, by the names of what it calls, and where the worker, or a
+function or class of the program that it names, has a call with a seed in its name.
+
+## References
+- python 3.11 library/multiprocessing: "spawn: The parent process starts a fresh Python interpreter process."
+- pytorch/examples imagenet/main.py, line 90
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.model import Model, place_of, related, source_of
+from distlint.analysis.program.definitions import Class, Function, last_name
+from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.seeding import is_helper
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.knowledge import randomness
+from distlint.nodes import walk
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.program.definitions import Module
+
+CODE = "DL407"
+NAME = "seed-lost-in-spawn"
+SEVERITY = Severity.WARNING
+STATUS = Status.PREVIEW
+LITERALS = ()
+
+_SPAWN: Final = "torch.multiprocessing.spawn"
+_WORDS: Final = ("seed", "determin", "reproduc", "set_rng_state")
+_OF_DEVICE: Final = "torch.cuda."
+"""Seeds of the GPU alone: the generator of the CPU, which shuffles and makes weights, is another."""
+_DRAWS: Final = ("rand", "shuffle", "sample", "split", "permutation")
+"""Parts of the names of calls that draw."""
+_DEPTH: Final = 5
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """The first seed above each spawn whose ranks seed nothing."""
+    for module in model.modules:
+        if "spawn" not in module.source.text:
+            continue
+        for function in module.all_functions:
+            calls = [node for node in own_nodes(function) if isinstance(node, ast.Call)]
+            calls.sort(key=lambda node: node.lineno)
+            for spawn in calls:
+                if not spawn.args or model.resolve(module, spawn.func) != _SPAWN:
+                    continue
+                worker = model.resolve(module, spawn.args[0])
+                lost = _seed_above(model, module, calls, spawn)
+                if (
+                    lost is not None
+                    and isinstance(worker, Function)
+                    and not _seeds(model, worker, _DEPTH, set())
+                ):
+                    yield _finding(module, lost, spawn, worker)
+
+
+def _finding(module: Module, seed: ast.Call, spawn: ast.Call, worker: Function) -> Finding:
+    advice = f"Seed in `{worker.name}()`, which each rank runs"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"`{source_of(module, seed.func)}()` seeds the process that spawns the ranks: these are fresh "
+        f"interpreters, and each runs with random numbers of its own, whatever the seed. {advice}.",
+        place_of(module, seed),
+        (
+            related(module, spawn, "starts fresh interpreters"),
+            related(worker.module, worker.node, "seeds nothing"),
+        ),
+        Fix(Applicability.DISPLAY, advice),
+    )
+
+
+def _seed_above(
+    model: Model, module: Module, calls: list[ast.Call], spawn: ast.Call
+) -> ast.Call | None:
+    """The seed that a function sets before it spawns; None where it draws something itself before it does."""
+    found = None
+    for call in calls:
+        if call.lineno >= spawn.lineno:
+            break
+        meaning = model.resolve(module, call.func)
+        row = randomness.SEEDINGS.get(meaning) if isinstance(meaning, str) else None
+        if (row is not None and "torch" in row.streams) or _is_helper(meaning):
+            found = found or call
+        elif found is not None and any(word in last_name(call.func) for word in _DRAWS):
+            return None
+    return found
+
+
+def _is_helper(meaning: object) -> bool:
+    return isinstance(meaning, Function) and is_helper(meaning)
+
+
+def _seeds(model: Model, function: Function, depth: int, seen: set[Function]) -> bool:
+    """Whether a function, or one that it names, seeds: by the names of what is called."""
+    if not depth or function in seen:
+        return False
+    seen.add(function)
+    for node in walk(function.node):
+        if isinstance(node, ast.Call):
+            meaning = model.resolve(function.module, node.func)
+            name = meaning if isinstance(meaning, str) else last_name(node.func)
+            if any(word in name.lower() for word in _WORDS) and not name.startswith(_OF_DEVICE):
+                return True
+            call = model.call_at(node)
+            callee = call.site.callee if call is not None else None
+            callees = [callee] if callee is not None else []
+            if isinstance(meaning, Function):
+                callees.append(meaning)
+            elif isinstance(meaning, Class):
+                callees += meaning.methods.values()
+            if any(_seeds(model, each, depth - 1, seen) for each in callees):
+                return True
+    return False

@@ -1,0 +1,89 @@
+"""Seeds above `mp.spawn`, and what the ranks that it starts do."""
+
+import random
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import random_split
+
+# Bugs
+
+
+def work(rank, args):
+    dist.init_process_group("nccl", rank=rank, world_size=args.gpus)
+    model = DistributedDataParallel(nn.Linear(8, 8).cuda(rank))
+    return model
+
+
+def main(args):
+    if args.seed is not None:
+        torch.manual_seed(args.seed)  # expect: DL407
+    if args.distributed:
+        mp.spawn(work, nprocs=args.gpus, args=(args,))
+    else:
+        work(0, args)
+
+
+def seeds_the_gpu(rank, args):
+    torch.cuda.manual_seed(args.seed)
+    dist.init_process_group("nccl", rank=rank, world_size=args.gpus)
+    return DistributedDataParallel(nn.Linear(8, 8).cuda(rank))
+
+
+def main_of_gpus(args):
+    torch.manual_seed(args.seed)  # expect: DL407
+    mp.spawn(seeds_the_gpu, nprocs=args.gpus, args=(args,))
+
+
+# Correct
+
+
+def seeded_work(rank, args):
+    torch.manual_seed(args.seed + rank)
+    return work(rank, args)
+
+
+def seeds_in_the_ranks(args):
+    torch.manual_seed(args.seed)
+    mp.spawn(seeded_work, nprocs=args.gpus, args=(args,))
+
+
+def prepare(args):
+    torch.manual_seed(args.seed)
+    random.seed(args.seed)
+
+
+class Trainer:
+    def __init__(self, args):
+        prepare(args)
+        self.model = nn.Linear(8, 8)
+
+
+def makes_a_trainer(rank, args):
+    dist.init_process_group("nccl", rank=rank, world_size=args.gpus)
+    return Trainer(args)
+
+
+def seeds_in_a_constructor(args):
+    torch.manual_seed(args.seed)
+    mp.spawn(makes_a_trainer, nprocs=args.gpus, args=(args,))
+
+
+def splits_for_all(args, data):
+    """The seed is for what the parent draws."""
+    torch.manual_seed(args.seed)
+    train, test = random_split(data, [0.9, 0.1])
+    mp.spawn(work, nprocs=args.gpus, args=(args, train, test))
+
+
+def without_spawn(args):
+    torch.manual_seed(args.seed)
+    return work(0, args)
+
+
+def unknown_worker(args):
+    torch.manual_seed(args.seed)
+    mp.spawn(args.worker, nprocs=args.gpus)

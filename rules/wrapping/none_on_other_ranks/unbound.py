@@ -1,0 +1,69 @@
+"""Variables that a function assigns on some ranks alone, read where the others come as well."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.interpreter.ranks import MAIN
+from distlint.analysis.program.environment import statements
+from distlint.analysis.program.syntax import own_nodes, target_names
+from distlint.nodes import last_name
+
+if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import UnboundSite
+    from distlint.analysis.live.summaries import FunctionSummaries
+    from distlint.analysis.program.definitions import Function
+
+_ERRORS: Final = frozenset({"NameError", "UnboundLocalError", "Exception", "BaseException"})
+
+
+def unbound_by_rank(summaries: FunctionSummaries) -> Iterator[tuple[ast.Name, ast.stmt]]:
+    """The reads that raise on other ranks than rank 0, in source order, with what assigns on some alone."""
+    function = summaries.function
+    on_main = {
+        site.node for rank, run in summaries.summaries() if rank is MAIN for site in run.unbound
+    }
+    reads = {
+        site.node: site
+        for rank, run in summaries.summaries()
+        if rank is not MAIN
+        for site in run.unbound
+        if site.node not in on_main and not any(map(_catches, site.tries))
+    }
+    for node, site in sorted(reads.items(), key=lambda r: (r[0].lineno, r[0].col_offset)):
+        assigned = _assigned(function, node.id)
+        if assigned is not None and assigned.lineno < node.lineno and _is_decided(site):
+            yield node, assigned
+
+
+def _is_decided(site: UnboundSite) -> bool:
+    """Whether nothing but the rank decides who reads: another condition may hold where the name is bound."""
+    return all(g.value.truthiness() is not None for g in site.guards if not g.exits)
+
+
+def _catches(attempt: ast.Try) -> bool:
+    return any(h.type is None or last_name(h.type) in _ERRORS for h in attempt.handlers)
+
+
+def _assigned(function: Function, name: str) -> ast.stmt | None:
+    """The one plain assignment of a name; None where it is bound in another way too."""
+    bound = [
+        n
+        for n in own_nodes(function)
+        if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)
+    ]
+    shared = any(
+        isinstance(n, ast.Global | ast.Nonlocal) and name in n.names for n in own_nodes(function)
+    )
+    if len(bound) != 1 or shared:
+        return None
+    return next(
+        (
+            s
+            for s, _ in statements(function.body)
+            if isinstance(s, ast.Assign) and any(name in target_names(t) for t in s.targets)
+        ),
+        None,
+    )

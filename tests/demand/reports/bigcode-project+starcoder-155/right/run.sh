@@ -1,0 +1,1 @@
+python -m torch.distributed.run --nproc_per_node 8 finetune.py --model_path bigcode/starcoder

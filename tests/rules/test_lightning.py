@@ -1,0 +1,378 @@
+"""Training that Lightning's Trainer runs: seeds, loaders and lengths, across files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rules.checked import findings_in, lines_of, marked
+
+NOISE = """
+import torch
+import pytorch_lightning as pl
+from torch import nn
+
+
+class Denoiser(pl.LightningModule):
+    def __init__(self, dim):
+        super().__init__()
+        self.net = nn.Linear(dim, dim)
+
+    def training_step(self, batch, batch_idx):
+        noise = torch.randn_like(batch)
+        return (self.net(batch + noise) - noise).pow(2).mean()
+
+    def configure_optimizers(self):
+        return torch.optim.AdamW(self.parameters())
+"""
+
+SEEDED = """
+import os
+import pytorch_lightning as pl
+from module import Denoiser
+
+
+def main(args, loader):
+    pl.seed_everything(args.seed)
+    module = Denoiser(args.dim)
+    trainer = pl.Trainer(accelerator="gpu", devices=args.gpus, strategy="ddp")
+    trainer.fit(module, loader)
+"""
+
+MADE_ELSEWHERE = """
+import torch
+from lightning.pytorch import Trainer
+from factory import make_module
+
+
+def main(args, loader):
+    torch.manual_seed(args.seed)
+
+    module = make_module(args)
+    Trainer(**vars(args)).fit(module, train_dataloaders=loader)
+"""
+
+FACTORY = """
+def make_module(args):
+    from module import Denoiser
+    return Denoiser(args.dim)
+"""
+
+TRAINER = 'pl.Trainer(accelerator="gpu", devices=args.gpus, strategy="ddp")'
+
+APART = NOISE.replace(
+    "    def configure",
+    "    def on_train_start(self):\n        torch.manual_seed(self.seed + self.global_rank)\n\n    def configure",
+)
+
+ALONE = {
+    "one device": SEEDED.replace("devices=args.gpus", "devices=1"),
+    "one device of several": SEEDED.replace("devices=args.gpus", "devices=[0]"),
+    "one GPU, as it was said": SEEDED.replace(TRAINER, 'pl.Trainer(gpus=1, precision="16")'),
+    "processor": SEEDED.replace(TRAINER, 'pl.Trainer(accelerator="cpu", devices=2)'),
+    "no word of devices": SEEDED.replace(TRAINER, "pl.Trainer(max_epochs=3)"),
+    "no seed": SEEDED.replace("    pl.seed_everything(args.seed)\n", ""),
+    "tested only": SEEDED.replace("trainer.fit", "trainer.validate"),
+    "seed of the rank": SEEDED.replace("args.seed)", 'args.seed + int(os.environ["RANK"]))'),
+}
+
+HARMLESS = {
+    "apart in a hook": APART,
+    "drawn for samples": NOISE.replace("training_step", "validation_step"),
+    "a generator of its own": NOISE.replace(
+        "torch.randn_like(batch)", "torch.randn(batch.shape, generator=self.generator)"
+    ),
+    "first weights": NOISE.replace(
+        "noise = torch.randn_like(batch)", "self.net.weight.data.normal_(); noise = 0"
+    ),
+}
+
+
+def _draws(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], main: str, module: str = NOISE
+) -> list[tuple[str, int]]:
+    files = {"module.py": module, "train.py": main, "factory.py": FACTORY}
+    return findings_in("DL401", tmp_path, files, capsys)
+
+
+@pytest.mark.parametrize("main", [SEEDED, MADE_ELSEWHERE])
+def test_fit_trains_with_what_the_seed_gave_all_ranks(
+    main: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = next(n for n, text in enumerate(main.splitlines(), 1) if "args.seed)" in text)
+    assert _draws(tmp_path, capsys, main) == [("train.py", line)]
+
+
+@pytest.mark.parametrize("main", ALONE.values(), ids=ALONE)
+def test_a_fit_that_shares_no_seed(
+    main: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _draws(tmp_path, capsys, main) == []
+
+
+@pytest.mark.parametrize("module", HARMLESS.values(), ids=HARMLESS)
+def test_a_module_that_draws_nothing_alike(
+    module: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _draws(tmp_path, capsys, SEEDED, module) == []
+
+
+AUGMENTED = """
+import pytorch_lightning as pl
+import torch
+from torchvision import transforms
+
+
+class Pictures(torch.utils.data.Dataset):
+    def __init__(self, files):
+        self.crop = transforms.RandomResizedCrop(224)
+
+    def __getitem__(self, index):
+        return self.crop(torch.rand(3, 256, 256))
+
+
+def main(args, module):
+    pl.seed_everything(args.seed)  # here
+    loader = torch.utils.data.DataLoader(Pictures(args.files), shuffle=True)
+    trainer = pl.Trainer(devices="auto", num_nodes=args.nodes)
+    trainer.fit(module, loader)
+"""
+
+
+@pytest.mark.parametrize("workers", [False, True])
+def test_workers_are_seeded_apart_where_lightning_is_told(
+    workers: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = AUGMENTED.replace("(args.seed)", "(args.seed, workers=True)") if workers else AUGMENTED
+    expected = [] if workers else marked(text)
+    assert lines_of("DL401", tmp_path, text, capsys) == expected
+
+
+SHARES = """
+import os
+import pytorch_lightning as pl
+import torch
+from torch.utils.data import DataLoader, WeightedRandomSampler
+
+
+def main(args, module, data):
+    seed = args.seed
+    if os.environ.get("SLURM_PROCID") is not None:
+        seed += int(os.environ.get("SLURM_PROCID"))
+    pl.seed_everything(seed, workers=True)  # here
+    loader = DataLoader(data, batch_size=8, shuffle=True)
+    trainer = pl.Trainer(accelerator="gpu", devices="auto", num_nodes=args.nodes)
+    trainer.fit(module, loader)
+"""
+
+IN_A_MODULE = """
+import pytorch_lightning as pl
+from torch.utils.data import DataLoader
+
+
+class Data(pl.LightningDataModule):
+    def train_dataloader(self):
+        return self._loader(self.files, True)
+
+    def val_dataloader(self):
+        return self._loader(self.held_out, False)
+
+    def _loader(self, files, shuffle):
+        return DataLoader(files, batch_size=8, shuffle=shuffle)
+
+
+def main(args, module, rank):
+    pl.seed_everything(args.seed + int(args.environ["LOCAL_RANK"]))
+    pl.Trainer(devices=8).fit(module, datamodule=Data())
+"""
+
+BY_A_HELPER = SHARES.replace(
+    "loader = DataLoader(data, batch_size=8, shuffle=True)", "loader = loader_of(data, 8)"
+) + (
+    "\n\ndef loader_of(data, size, shuffle=True):\n"
+    "    return DataLoader(data, batch_size=size, shuffle=shuffle)\n"
+)
+
+FABRIC = """
+import torch
+from lightning.fabric import Fabric
+from torch.utils.data import DataLoader
+
+
+def main(args, data):
+    fabric = Fabric(devices=4)
+    fabric.seed_everything(args.seed + fabric.global_rank)  # here
+    loader = DataLoader(data, batch_size=8, shuffle=True)
+    loader = fabric.setup_dataloaders(loader)
+"""
+
+ALIKE = {
+    "one seed, of Fabric": FABRIC.replace(" + fabric.global_rank", ""),
+    "in order, by Fabric": FABRIC.replace("shuffle=True", "shuffle=False"),
+    "divided by hand, with Fabric": FABRIC.replace(
+        "(loader)", "(loader, use_distributed_sampler=False)"
+    ),
+    "after the loader": FABRIC.replace(
+        "    fabric.seed_everything(args.seed + fabric.global_rank)  # here\n", ""
+    )
+    + "    fabric.seed_everything(args.seed + fabric.global_rank)\n",
+    "in order": SHARES.replace("shuffle=True", "shuffle=False"),
+    "a sampler of its own": SHARES.replace(
+        "shuffle=True", "sampler=WeightedRandomSampler(data, 8)"
+    ),
+    "divided by hand": SHARES.replace("num_nodes=", "use_distributed_sampler=False, num_nodes="),
+    "divided by hand, as it was said": SHARES.replace(
+        "num_nodes=", "replace_sampler_ddp=False, num_nodes="
+    ),
+    "not the seed that Lightning keeps": SHARES.replace(
+        "pl.seed_everything(seed, workers=True)", "torch.manual_seed(seed)"
+    ),
+    "one seed": SHARES.replace("seed += int", "print"),
+    "a helper that is told not to": BY_A_HELPER.replace("(data, 8)", "(data, 8, shuffle=False)"),
+    "one device": SHARES.replace('devices="auto", num_nodes=args.nodes', "devices=1"),
+    "tested only": SHARES.replace("trainer.fit", "trainer.test"),
+}
+
+
+@pytest.mark.parametrize("text", [SHARES, BY_A_HELPER, FABRIC])
+def test_a_rank_s_seed_reaches_the_sampler_of_fit(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert lines_of("DL402", tmp_path, text, capsys) == marked(text)
+
+
+@pytest.mark.parametrize("text", ALIKE.values(), ids=ALIKE)
+def test_shares_of_one_order(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert lines_of("DL402", tmp_path, text, capsys) == []
+
+
+EPOCHS = """
+import math
+import pytorch_lightning as pl
+from module import Net
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def main(args, module, data, other):
+    loader = DataLoader(data, batch_size=8, shuffle=True)
+    steps = math.ceil(len(loader))
+    epochs = math.ceil(args.max_steps / steps)
+    trainer = pl.Trainer(accelerator="gpu", strategy="auto", max_epochs=epochs)
+    trainer.fit(module, train_dataloaders=loader)
+"""
+
+SCHEDULE = """
+import pytorch_lightning as pl
+import torch
+from torch.utils.data import DataLoader
+
+
+class Net(pl.LightningModule):
+    def __init__(self, total_steps):
+        super().__init__()
+        self.total_steps = total_steps
+
+    def configure_optimizers(self):
+        optimizer = torch.optim.SGD(self.parameters())
+        schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, self.total_steps)
+        return [optimizer], [{"scheduler": schedule, "interval": "step"}]
+
+
+def main(args, data):
+    loader = DataLoader(data, batch_size=8, shuffle=True)
+    module = Net(total_steps=args.epochs * len(loader))  # here
+    trainer = pl.Trainer(devices=args.devices, max_epochs=args.epochs)
+    trainer.fit(module, loader)
+"""
+
+OF_ONE = {
+    "divided": EPOCHS.replace("len(loader)", "len(loader) / args.world_size"),
+    "divided by the devices": EPOCHS.replace("len(loader)", "len(loader) / args.gpus"),
+    "of another loader": EPOCHS.replace("len(loader)", "len(other)"),
+    "a sampler of its own": EPOCHS.replace("shuffle=True", "sampler=DistributedSampler(data)"),
+    "one device": EPOCHS.replace('strategy="auto"', "devices=1"),
+    "printed": EPOCHS.replace("max_epochs=epochs", "max_epochs=args.epochs"),
+    "divided in the module": SCHEDULE.replace(
+        "= total_steps", "= total_steps // self.trainer.world_size"
+    ),
+    "asked for afterwards": EPOCHS.replace(
+        "    steps = math.ceil(len(loader))\n", "    steps = args.max_steps\n"
+    )
+    + "    print(len(loader))\n",
+}
+
+
+def test_a_length_before_fit_is_of_all_ranks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert lines_of("DL613", tmp_path, EPOCHS, capsys) == [10]
+    assert lines_of("DL613", tmp_path, SCHEDULE, capsys) == marked(SCHEDULE)
+
+
+@pytest.mark.parametrize("text", OF_ONE.values(), ids=OF_ONE)
+def test_a_length_that_is_right(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert lines_of("DL613", tmp_path, text, capsys) == []
+
+
+def test_a_data_module_s_loader(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {"train.py": IN_A_MODULE.replace('args.environ["LOCAL_RANK"]', "rank")}
+    files["run.py"] = (
+        "import os\nfrom train import main\n\n"
+        'if __name__ == "__main__":\n    main(object(), object(), os.environ["LOCAL_RANK"])\n'
+    )
+    assert findings_in("DL402", tmp_path, files, capsys) == [("train.py", 18)]
+
+
+HOOKS = """
+import os
+import torch
+import lightning.pytorch as pl
+from lightning.pytorch.utilities import rank_zero_only
+
+
+class Net(pl.LightningModule):
+    def on_validation_epoch_end(self):
+        if self.trainer.is_global_zero:
+            self.all_gather(self.loss)  # here
+
+    def on_train_epoch_end(self):
+        if self.global_rank == 0:
+            self.trainer.save_checkpoint("last.ckpt")  # here
+
+    def validation_step(self, batch, index):
+        if self.trainer.is_global_zero:
+            self.log("loss", batch.sum(), sync_dist=True)  # here
+
+    def test_step(self, batch, index):
+        self.log("loss", batch.sum(), sync_dist=True)
+        if self.trainer.is_global_zero:
+            self.log("images", batch.sum(), rank_zero_only=True, sync_dist=True)
+            self.log("step", index)
+
+
+class Look(pl.Callback):
+    @rank_zero_only
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, index):
+        pl_module.all_gather(outputs)  # here
+
+    @rank_zero_only
+    def on_train_end(self, trainer, pl_module):
+        print(trainer.global_rank, pl_module.loss)
+
+    def on_validation_end(self, trainer, pl_module):
+        if trainer.global_rank != 0:
+            return
+        trainer.strategy.barrier()  # here
+
+    def on_fit_start(self, trainer, pl_module):
+        if trainer.is_global_zero:
+            os.makedirs("out", exist_ok=True)
+        trainer.strategy.barrier()
+"""
+
+
+def test_hooks_that_every_rank_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert lines_of("DL101", tmp_path, HOOKS, capsys) == marked(HOOKS)
