@@ -143,3 +143,14 @@ def test_a_launch_from_variables_is_not_repaired(project: Path) -> None:
     (project / "run.sh").write_text(text)
     CliRunner().invoke(main, ["fix", "--no-cache", "--select", "DL8", "--apply"])
     assert (project / "run.sh").read_text() == text
+
+
+def test_a_setting_is_written_as_it_is_and_the_way_out_beside_it(project: Path) -> None:
+    (project / "one.yaml").write_text(
+        "compute_environment: LOCAL_MACHINE\ndistributed_type: 'NO'\nnum_processes: 8\n"
+    )
+    found = json.loads(check("--output-format", "json").stdout)["findings"]
+    assert [row["message"] for row in found if row["code"] == "DL801"] == [
+        "`distributed_type` 'NO' with 8 processes: accelerate launch starts one process. Write "
+        "`distributed_type: MULTI_GPU`, or num_processes: 1 where one is meant."
+    ]
