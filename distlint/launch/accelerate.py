@@ -496,7 +496,7 @@ def started(values: Mapping[str, Any]) -> Iterator[Defect]:
             ("num_processes",),
             f"distributed_type 'NO' with {total} processes",
             "accelerate launch starts one process.",
-            "distributed_type: MULTI_GPU",
+            "distributed_type: MULTI_GPU, or num_processes: 1 where one is meant",
         )
     elif values.get("use_cpu") is True and keys.is_one_of(distributed, keys.STARTS_SEVERAL):
         yield severe(

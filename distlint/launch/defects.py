@@ -29,11 +29,13 @@ def sentence_of(defect: Defect) -> str:
     """The defect as the message of a finding: what happens at run time, then what to do."""
     do = defect.do[:1].upper() + defect.do[1:]
     if re.match(r"[a-z0-9_]+: |\"", defect.do):  # a setting, as it is to be written
-        do = f"Write `{defect.do.rstrip('.')}`."
+        setting, other, rest = defect.do.rstrip(".").partition(", or ")
+        do = f"Write `{setting}`{other}{rest}."
     elif not do.endswith("."):
         do += "."
     why = defect.why if defect.why.endswith(".") else f"{defect.why}."
     saw = f"The file {defect.saw}" if defect.saw.startswith(("has ", "enables ")) else defect.saw
+    saw = re.sub(r"^[a-z0-9]+_\w+", r"`\g<0>`", saw)  # a key is written as it is, at the start too
     return f"{saw}: {why} {do}"
 
 

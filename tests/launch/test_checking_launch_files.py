@@ -36,6 +36,25 @@ def test_a_script_is_reported_with_its_place(project: Path) -> None:
     assert places(result) == [("DL805", "run.sh", 2, 3)]
 
 
+def test_the_first_launch_of_a_program_is_a_warning_and_the_others_point_at_it(
+    project: Path,
+) -> None:
+    for name in ("a.sh", "b.sh", "c.sh"):
+        (project / name).write_text(OLD)
+    (project / "d.sh").write_text(OLD.replace("train.py", "evaluate.py"))
+    found = json.loads(check("--output-format", "json").stdout)["findings"]
+    assert [(row["path"], row["severity"]) for row in found] == [
+        ("a.sh", "warning"),
+        ("b.sh", "info"),
+        ("c.sh", "info"),
+        ("d.sh", "warning"),
+    ]
+    assert [row["related"][0]["path"] for row in found if row["severity"] == "info"] == [
+        "a.sh",
+        "a.sh",
+    ]
+
+
 def test_text_shows_the_line(project: Path) -> None:
     (project / "run.sh").write_text(OLD)
     assert "python -m torch.distributed.launch" in check().stdout
@@ -124,3 +143,14 @@ def test_a_launch_from_variables_is_not_repaired(project: Path) -> None:
     (project / "run.sh").write_text(text)
     CliRunner().invoke(main, ["fix", "--no-cache", "--select", "DL8", "--apply"])
     assert (project / "run.sh").read_text() == text
+
+
+def test_a_setting_is_written_as_it_is_and_the_way_out_beside_it(project: Path) -> None:
+    (project / "one.yaml").write_text(
+        "compute_environment: LOCAL_MACHINE\ndistributed_type: 'NO'\nnum_processes: 8\n"
+    )
+    found = json.loads(check("--output-format", "json").stdout)["findings"]
+    assert [row["message"] for row in found if row["code"] == "DL801"] == [
+        "`distributed_type` 'NO' with 8 processes: accelerate launch starts one process. Write "
+        "`distributed_type: MULTI_GPU`, or num_processes: 1 where one is meant."
+    ]

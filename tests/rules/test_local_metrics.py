@@ -187,3 +187,32 @@ def test_what_rank_0_alone_decides_makes_no_ranks_disagree(
     guard: str, expected: list[str], tmp_path: Path
 ) -> None:
     assert severities(tmp_path, "DL601", KEEPS_BEST.format(guard=guard)) == expected
+
+
+EVALUATES_TASK = """\
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+class Task:
+    def summarised(self, results):
+        {body}
+
+
+def train(net, data, task, epochs):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    best = 1e9
+    for _ in range(epochs):
+        loss = task.summarised([net(batch).item() for batch in loader])
+        if loss is not None and loss < best:
+            best = loss
+            torch.save(net.state_dict(), f"{{dist.get_rank()}}.pt")
+"""
+
+
+@pytest.mark.parametrize(("body", "expected"), [("pass", []), ("return sum(results)", ["error"])])
+def test_a_method_that_no_class_returns_from_gives_no_share(
+    body: str, expected: list[str], tmp_path: Path
+) -> None:
+    assert severities(tmp_path, "DL601", EVALUATES_TASK.format(body=body)) == expected

@@ -196,6 +196,30 @@ def test_a_forward_past_the_wrapper_matters_where_an_optimizer_steps(tmp_path: P
     assert severities(tmp_path, "DL206", PAST, STEPS) == ["error"]
 
 
+SUMS = """
+def train(model, optimizer, loader, every):
+    running = 0.0
+    for step, batch in enumerate(loader):
+        loss = model(batch).mean()
+        loss.backward()
+        optimizer.step()
+        running += loss
+        if step % every == 0:
+            print(running)
+            {reset}
+    return running
+"""
+
+
+@pytest.mark.parametrize(
+    ("reset", "expected"), [("running = 0.0", ["info"]), ("pass", ["warning"])]
+)
+def test_a_total_of_graphs_matters_where_nothing_begins_it_anew(
+    tmp_path: Path, reset: str, expected: list[str]
+) -> None:
+    assert severities(tmp_path, "DL607", SUMS.format(reset=reset)) == expected
+
+
 WRAPPING = """
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel

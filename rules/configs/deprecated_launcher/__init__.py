@@ -36,7 +36,7 @@ default becomes what `torchrun` sets, too, which is unsafe: ranks take other dev
 `torchrun` takes the place of the old launcher with `--use_env`, which does the same.
 
 ## Known limits
-A launch that the README tells counts as well. Without a known launch, silent where the program reads `LOCAL_RANK` from
+Of the launches of one program without `--use_env` the first is a warning, the others are information. A launch that the README tells counts as well. Without a known launch, silent where the program reads `LOCAL_RANK` from
 the environment, and where it knows DeepSpeed, whose launcher passes `--local_rank`. `parse_known_args` passes over what it does not know.
 
 Not proven: the launcher's spelling is that of the torch that is installed.
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 CODE = "DL805"
 NAME = "deprecated-launcher"
 SEVERITY = Severity.WARNING
-STATUS = Status.PREVIEW
+STATUS = Status.STABLE
 LITERALS = (b"--local_rank", b"--local-rank")
 
 _PLAIN = re.compile(r"python[\d.]* -m torch\.distributed\.launch")
@@ -82,7 +82,11 @@ _ELSEWHERE = ("LOCAL_RANK", "deepspeed", "SLURM_LOCALID", "HfArgumentParser", "a
 
 
 def check_launch(files: LaunchFiles) -> Iterator[Finding]:
-    """Launches with the old launcher."""
+    """Launches with the old launcher; of those of one program the first is a warning.
+
+    OFA run_scripts: 76 launches, whose cause is one argument of the program.
+    """
+    seen: dict[str, Launch] = {}
     for script, launch in files.launches():
         if launch.launcher is not Launcher.TORCH_LAUNCH:
             continue
@@ -97,7 +101,12 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
                 "where older ones pass `--local_rank`. Start with `torchrun`, and read LOCAL_RANK from the "
                 "environment."
             )
-        yield Finding(CODE, NAME, SEVERITY, text, launch.place, (), _with_torchrun(script, launch))
+        fix = _with_torchrun(script, launch)
+        program = (launch.script.text if launch.script is not None else None) or script.path
+        first = seen.setdefault(program.rpartition("/")[2], launch) if fix is None else launch
+        severity = SEVERITY if first is launch else Severity.INFO
+        places = () if first is launch else (Related(first.place, "the first of these launches"),)
+        yield Finding(CODE, NAME, severity, text, launch.place, places, fix)
 
 
 def _with_torchrun(script: Script, launch: Launch) -> Fix | None:

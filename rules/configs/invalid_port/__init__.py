@@ -51,7 +51,7 @@ from distlint.rule import Status
 CODE = "DL806"
 NAME = "invalid-port"
 SEVERITY = Severity.ERROR
-STATUS = Status.PREVIEW
+STATUS = Status.STABLE
 LITERALS = (b"MASTER_PORT", b"master_port")
 
 _URL = re.compile(r"tcp://(?:\[[^\]]*\]|[^:/\s]+):(\d+)")

@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 CODE = "DL802"
 NAME = "launcher-config-mismatch"
 SEVERITY = Severity.ERROR
-STATUS = Status.PREVIEW
+STATUS = Status.STABLE
 LITERALS = (b"zero_optimization",)
 
 _OF_ANOTHER_RULE = "main_process_port"

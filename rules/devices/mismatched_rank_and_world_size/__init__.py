@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 CODE = "DL511"
 NAME = "mismatched-rank-and-world-size"
 SEVERITY = Severity.WARNING
-STATUS = Status.PREVIEW
+STATUS = Status.STABLE
 LITERALS = ()
 
 _SIZES = {

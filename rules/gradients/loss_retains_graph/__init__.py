@@ -8,7 +8,8 @@ that `__init__` alone begins.
 ## Why it is bad
 The loss is the end of its step's graph, and the sum holds on to all of them. `backward()` frees the
 activations, the nodes stay: memory grows with every step until the device is full, on whichever rank first.
-Where the total is reduced over the ranks, the graph goes with it.
+Where the total is reduced over the ranks, the graph goes with it. A total that is begun anew every few steps holds
+the graphs of those steps only: that is information.
 
 ## Errors you may see
 - `torch.OutOfMemoryError: CUDA out of memory`
@@ -112,12 +113,14 @@ def _kept(
             f"Add `{text}.detach()`",
             (Replace(span_of(loss), f"{text}.detach()"),),
         )
+        again = _begun_anew(inner, total)
+        until = "it is begun anew" if again else "the device is full"
         yield Finding(
             CODE,
             NAME,
-            SEVERITY,
-            f"`{ast.unparse(total)}` holds on to the graph of every step, and memory grows until the "
-            f"device is full. {fix.message}.",
+            Severity.INFO if again else SEVERITY,
+            f"`{ast.unparse(total)}` holds on to the graph of every step, and memory grows until {until}. "
+            f"{fix.message}.",
             place_of(module, node),
             (related(module, backward, f"`{text}` has a graph"),),
             fix,
@@ -170,12 +173,24 @@ def _is_sent(function: Function, total: ast.expr) -> bool:
 
 
 def _begun_in(loop: ast.AST, total: ast.expr) -> bool:
-    """Whether each round of the loop begins the total anew; one that a condition resets grows until then."""
+    """Whether each round of the loop begins the total anew."""
+    return any(_begins(statement, total) for statement in getattr(loop, "body", ()))
+
+
+def _begun_anew(loop: ast.AST, total: ast.expr) -> bool:
+    """Whether some rounds of the loop begin the total anew: what it holds is bounded.
+
+    torchtune 0.6 recipes/full_finetune_distributed.py: `running_loss = 0` after each step of the optimizer.
+    """
+    return any(_begins(part, total) for part in walk(loop))
+
+
+def _begins(node: ast.AST, total: ast.expr) -> bool:
     text = ast.unparse(total).partition("[")[0]
-    return any(
-        isinstance(s, ast.Assign) and any(ast.unparse(target) == text for target in s.targets)
-        for s in getattr(loop, "body", ())
-        if _sum(s) is None
+    return (
+        isinstance(node, ast.Assign)
+        and _sum(node) is None
+        and any(ast.unparse(target) == text for target in node.targets)
     )
 
 

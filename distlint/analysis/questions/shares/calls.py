@@ -319,6 +319,8 @@ def _of_unknown(
         return UNKNOWN
     if tables.SYNCHRONISES.search(name) or name in tables.ASKS:
         return UNKNOWN if held.part in _NOT_OF_ALL else held
+    if isinstance(node.func, ast.Attribute) and meaning is None and name in flow.shares.empty:
+        return ALIKE
     # `model(batch)`, `criterion(output, target)`, `scheduler.add_noise(…)`: objects that the program
     # was given. What puts shares together says so in its name.
     return held

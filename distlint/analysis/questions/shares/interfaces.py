@@ -39,6 +39,7 @@ class Known(Protocol):
 
     live: LiveProgram
     shared: frozenset[str]
+    empty: frozenset[str]
 
     def of(self, node: ast.AST) -> Held:
         """Whose an expression is, as far as it was followed."""

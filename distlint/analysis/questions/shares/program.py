@@ -82,6 +82,7 @@ class Shares:
         self._attributes: dict[tuple[Class, str], Held | None] = {}
         self._fields: dict[Class, dict[str, Held]] = {}
         self.shared = live.answer(_conditions)
+        self.empty = live.answer(_give_nothing)
         self._finals: dict[Function, dict[str, Held]] = {}
         roots = _roots(live)
         self._follow(roots)
@@ -419,6 +420,24 @@ def _changed_object(caller: Following, owner: ast.expr, after: dict[str, Held]) 
 
 
 # -- where to begin ------------------------------------------------------------------------------------
+
+
+def _give_nothing(live: LiveProgram) -> frozenset[str]:
+    """The names of methods of which no class of the program returns anything.
+
+    MiniGPT-4 minigpt4/tasks/base_task.py:79: `def after_evaluation(self, **kwargs): pass`, called on a task that
+    a registry has made.
+    """
+    gives: dict[str, bool] = {}
+    for function in live.program.functions():
+        if function.cls is not None:
+            returns = any(
+                isinstance(node, ast.Yield | ast.YieldFrom)
+                or (isinstance(node, ast.Return) and node.value is not None)
+                for node in own_nodes(function)
+            )
+            gives[function.name] = gives.get(function.name, False) or returns
+    return frozenset(name for name, gave in gives.items() if not gave)
 
 
 def _conditions(live: LiveProgram) -> frozenset[str]:
