@@ -138,6 +138,12 @@ UNIFORM_ATTRIBUTES: Final = frozenset(
 )
 """Attributes that are the same on all ranks even of a rank's own tensor."""
 
+UNIFORM_METHODS: Final = frozenset({"dim", "ndimension", "element_size", "is_floating_point"})
+"""Methods whose answer is the same on all ranks even for a rank's own tensor: code fixes it, no batch does."""
+
+SIZES: Final = ("shape", "size")
+"""The attribute and the method that give a tensor's sizes: what they are is each rank's own, how many they are not."""
+
 MASK_METHODS: Final = frozenset(
     {
         "bool",

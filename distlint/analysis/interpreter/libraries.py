@@ -317,6 +317,8 @@ def _wrapping(
     if model is None and wrapper.model_position is not None and wrapper.model_position < len(args):
         model = args[wrapper.model_position]
     base = model if model is not None else Value(("call", id(node)))
+    if isinstance(base.target, Closure) and not base.wraps and not facts.replicates(wrapper.kinds):
+        return base  # a compiled function: nobody shards one (fish-speech 3dd1f85 text2semantic/inference.py:385)
     if (
         wrapper.trainable
         and node.args
@@ -436,6 +438,8 @@ def _local(
     args: list[Value],
 ) -> Value | None:
     """Calls whose result is each rank's own: tensor contents, the clock, files, random names."""
+    if by_name and name[1:] in conventions.UNIFORM_METHODS and not args:
+        return Value(("call", id(node)))
     fact = failures.LOCAL_METHODS.get(name[1:]) if by_name else failures.LOCAL_CALLS.get(name)
     if fact is None:
         return None

@@ -343,3 +343,33 @@ def mean_of_a_dict(net, criterion, loader, optimizer, loss_scaler):
         if not math.isfinite(loss_value):
             sys.exit(1)
         loss_scaler(losses["all"], optimizer)
+
+
+def numbers_of_dimensions(net, batch):
+    # LMFlow f3597db src/lmflow/pipeline/utils/raft_trainer.py:3250: code fixes how many sizes a tensor has.
+    model = DistributedDataParallel(net)
+    logits = model(batch)
+    if len(logits.shape) < 2 or len(logits.size()) < 2 or logits.dim() < 2 or logits.ndim < 2:
+        return logits
+    dist.all_reduce(logits)
+    return logits
+
+
+def next_token(net, x):
+    return net(x)
+
+
+@torch.compile
+def next_token_at_once(net, x):
+    return net(x)
+
+
+def until_the_end(net, x, end, length):
+    # fish-speech 3dd1f85 fish_speech/models/text2semantic/inference.py:233: functions are compiled, nobody wraps.
+    compiled = torch.compile(next_token)
+    for _ in range(length):
+        x = next_token_at_once(net, compiled(net, x))
+        if x[0] == end:
+            break
+    dist.barrier()
+    return x
