@@ -59,6 +59,11 @@ ITEM_TYPES: Final[dict[str, str]] = {
 }
 """Class of an item of a library's dict, by its key; `[]` is that of every named item."""
 
+HANDLERS: Final = {"transformers.CallbackHandler": ("on_", "transformers.TrainerControl")}
+"""Objects that run callbacks: how the names of their events begin, and the class of what each gives back: flags that
+the callbacks set by the step count, the same on all ranks whatever is logged (transformers 5.23.0
+transformers/trainer_callback.py: CallbackHandler.call_event)."""
+
 GROUP_TYPES: Final[dict[str, str]] = {
     "init_device_mesh": "torch.distributed.device_mesh.DeviceMesh",
 }

@@ -80,6 +80,9 @@ def external(
         may_fail(frame, node, failure, name)
     if result is None:
         result = _local(frame, node, name, by_name, receiver, args)
+    handler = conventions.HANDLERS.get(receiver.type or "") if receiver is not None else None
+    if result is None and handler is not None and name.rpartition(".")[2].startswith(handler[0]):
+        result = Value(("call", id(node)), type=handler[1])
     if result is None:
         last = name.rpartition(".")[2]
         if last[:1].isupper() and not by_name and not last.isupper():
