@@ -33,7 +33,8 @@ Unsafe: the keys in the file change, and what loads it may count on the old ones
 repair is shown, since the guard around it has to go.
 
 ## Known limits
-Silent in files that take the prefix off again, or that load a state into a model that is still wrapped.
+Silent in files that take the prefix off again, or that load a state into a model that is still wrapped, and in those
+of the same package.
 
 ## References
 - torch 2.13.0 torch/nn/parallel/distributed.py: the model is the submodule `module`
@@ -43,12 +44,15 @@ Silent in files that take the prefix off again, or that load a state into a mode
 from __future__ import annotations
 
 import ast
+import posixpath
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import place_of, related, span_of
+from distlint.analysis.program.memory import remembered
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
@@ -69,7 +73,9 @@ STATUS = Status.STABLE
 LITERALS = ()
 
 _PREFIX = {"ddp": "module.", "compile": "_orig_mod."}
-_STRIPPED = ('"module."', "'module.'", "_orig_mod", "consume_prefix_in_state_dict_if_present")
+_STRIPPED = re.compile(
+    r"""["']module\.["']|_orig_mod|consume_prefix_in_state_dict_if_present|startswith\(["']module["']\)"""
+)
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -118,16 +124,31 @@ def _saved_states(model: Model) -> set[int]:
     return found
 
 
+@remembered
+def _readers(model: Model) -> frozenset[Module]:
+    """The files that load a state into a wrapped model, or know of the prefix."""
+    found = {module for module in model.modules if _STRIPPED.search(module.source.text)}
+    for call in model.calls():
+        site = call.site
+        if site.method == "load_state_dict" and site.receiver is not None and site.receiver.wraps:
+            found.add(site.module)
+    return frozenset(found)
+
+
 def _symmetric(model: Model, module: Module) -> bool:
-    """Whether the file loads a state into a wrapped model, or knows of the prefix."""
-    if any(word in module.source.text for word in _STRIPPED):
-        return True
-    return any(
-        call.site.method == "load_state_dict"
-        and call.site.receiver is not None
-        and call.site.receiver.wraps
-        for call in model.calls(module=module)
-    )
+    """Whether what is saved in a file is read as it is: by itself, or by a file of the same package or folder.
+
+    Chinese-CLIP 31863c7 cn_clip/training/train.py:309: main.py beside it resumes into the model in DDP, eval/ and
+    deploy/ take `module.` off.
+    """
+    package = _top(module)
+    return any(each is module or _top(each) == package for each in _readers(model))
+
+
+def _top(module: Module) -> str:
+    """The package that a file belongs to; its folder, where it is in none."""
+    name = module.written
+    return name.partition(".")[0] if "." in name else posixpath.dirname(module.path)
 
 
 def _partial(call: CallGroup, wraps: tuple[Wrap, ...]) -> Finding:
