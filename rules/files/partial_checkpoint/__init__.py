@@ -70,7 +70,7 @@ CODE = "DL307"
 NAME = "partial-checkpoint"
 SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
-LITERALS = ()
+LITERALS = (b'startswith("module', b"startswith('module")
 
 _PREFIX = {"ddp": "module.", "compile": "_orig_mod."}
 _STRIPPED = re.compile(
