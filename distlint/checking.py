@@ -551,7 +551,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
         for entry in entries():
             kind = kind_of(entry.file.path)
             text = entry.text if kind is not None else shell_of(entry.text)
-            texts.append(TextFile(entry.file.shown, kind or Kind.SHELL, text))
+            texts.append(TextFile(entry.file.shown, kind or Kind.SHELL, text, entry.reported))
         return read_files(texts)
 
     def find() -> Outcome:
@@ -560,8 +560,8 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
         outcome = _of_launch_files(run, entries(), read)
         return replace(outcome, notes=[*notes, *read().notes])
 
-    outcome = run.answer(named, "launch", find)
     reported = {entry.file.shown for entry in named if entry.reported}
+    outcome = run.answer(named, f"launch {sorted(reported)}", find)
     told = Outcome(
         [finding for finding in outcome.findings if finding.place.path in reported],
         [note for note in outcome.notes if note.partition(":")[0] in reported],

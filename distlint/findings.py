@@ -98,7 +98,8 @@ class Finding:
 
     def __post_init__(self) -> None:
         # Most messages begin with who it is ("rank 0 …"), in words that other sentences share.
-        object.__setattr__(self, "message", self.message[:1].upper() + self.message[1:])
+        if self.message.partition(" ")[0].strip(".,:;'’").isalpha():  # `fsdp_version` is no word
+            object.__setattr__(self, "message", self.message[:1].upper() + self.message[1:])
 
     def places(self) -> tuple[Place, ...]:
         """Where it is, and the places related to it."""

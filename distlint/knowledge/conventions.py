@@ -69,6 +69,11 @@ ITEM_TYPES: Final[dict[str, str]] = {
 }
 """Class of an item of a library's dict, by its key; `[]` is that of every named item."""
 
+HANDLERS: Final = {"transformers.CallbackHandler": ("on_", "transformers.TrainerControl")}
+"""Objects that run callbacks: how the names of their events begin, and the class of what each gives back: flags that
+the callbacks set by the step count, the same on all ranks whatever is logged (transformers 5.23.0
+transformers/trainer_callback.py: CallbackHandler.call_event)."""
+
 GROUP_TYPES: Final[dict[str, str]] = {
     "init_device_mesh": "torch.distributed.device_mesh.DeviceMesh",
 }
@@ -154,6 +159,12 @@ UNIFORM_ATTRIBUTES: Final = frozenset(
     {"dtype", "device", "ndim", "requires_grad", "__class__", "is_cuda", "is_leaf"}
 )
 """Attributes that are the same on all ranks even of a rank's own tensor."""
+
+UNIFORM_METHODS: Final = frozenset({"dim", "ndimension", "element_size", "is_floating_point"})
+"""Methods whose answer is the same on all ranks even for a rank's own tensor: code fixes it, no batch does."""
+
+SIZES: Final = ("shape", "size")
+"""The attribute and the method that give a tensor's sizes: what they are is each rank's own, how many they are not."""
 
 MASK_METHODS: Final = frozenset(
     {

@@ -156,7 +156,8 @@ def _read_at_all(values: Mapping[str, Any]) -> Iterator[Defect]:
     distributed = values.get("distributed_type")
     for section in keys.SECTIONS:
         inner = values.get(section.key)
-        if inner and not keys.is_one_of(distributed, section.types):
+        unread = inner and not keys.is_one_of(distributed, section.types)
+        if unread and not _asks_for_nothing(section.key, inner):
             yield mild(
                 (section.key,),
                 f"{section.key} with distributed_type {distributed}",
@@ -187,6 +188,14 @@ def _read_at_all(values: Mapping[str, Any]) -> Iterator[Defect]:
             "fp8 is not switched on.",
             "mixed_precision: fp8, or remove the section.",
         )
+
+
+def _asks_for_nothing(key: str, inner: object) -> bool:
+    """Whether a section says what is so without it: FSDP that neither shards nor offloads."""
+    if key != "fsdp_config" or not isinstance(inner, dict):
+        return False
+    strategy = inner.get("fsdp_sharding_strategy")
+    return strategy in ("NO_SHARD", 3) and not inner.get("fsdp_offload_params")
 
 
 def _types(types: frozenset[str]) -> str:

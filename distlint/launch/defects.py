@@ -25,18 +25,25 @@ class Defect:
     do: str
 
 
+_SETTING = re.compile(
+    r"[A-Za-z0-9_]+: (?:'[^']*'|[^\s,;]+)(?= and | for | with |[,;]|$)|\"\w+\": (?:\{.*\}|\"[^\"]*\"|\w+)"
+)
+"""A setting as it is to be written: `fsdp_version: 2` at the end, or before what goes with it or instead of it."""
+
+
 def sentence_of(defect: Defect) -> str:
     """The defect as the message of a finding: what happens at run time, then what to do."""
-    do = defect.do[:1].upper() + defect.do[1:]
-    if re.match(r"[a-z0-9_]+: |\"", defect.do):  # a setting, as it is to be written
-        setting, other, rest = defect.do.rstrip(".").partition(", or ")
-        do = f"Write `{setting}`{other}{rest}."
-    elif not do.endswith("."):
-        do += "."
+    do = defect.do.rstrip(".")
+    if re.match(r"[A-Za-z0-9_]+: |\"", do):
+        do = f"write {do}"
+    do = _SETTING.sub(r"`\g<0>`", do)
     why = defect.why if defect.why.endswith(".") else f"{defect.why}."
-    saw = f"The file {defect.saw}" if defect.saw.startswith(("has ", "enables ")) else defect.saw
-    saw = re.sub(r"^[a-z0-9]+_\w+", r"`\g<0>`", saw)  # a key is written as it is, at the start too
-    return f"{saw}: {why} {do}"
+    saw, key = defect.saw, defect.keys[-1] if defect.keys else ""
+    if saw.startswith(("has ", "enables ", "is given")):
+        saw = f"The file {saw}"
+    elif key and re.match(rf"{re.escape(key)}\b", saw):
+        saw = f"`{key}`{saw[len(key) :]}"
+    return f"{saw}: {why} {do[:1].upper()}{do[1:]}."
 
 
 def severe(keys: tuple[str, ...], saw: str, why: str, do: str) -> Defect:

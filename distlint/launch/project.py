@@ -43,6 +43,7 @@ class TextFile:
     path: str
     kind: Kind
     text: str
+    reported: bool = True
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,8 @@ class Script:
     text: str = ""
     told: bool = False
     """Whether it only tells people what to type: a README."""
+    reported: bool = True
+    """Whether what is found in it is asked for."""
 
 
 @dataclass
@@ -246,7 +249,8 @@ def _read_script(file: TextFile, commands: list[Command], result: LaunchFiles) -
     }
     started = tuple(launches(found))
     told = file.kind is Kind.README
-    result.scripts.append(Script(file.path, tuple(found), started, scheduler, file.text, told))
+    script = Script(file.path, tuple(found), started, scheduler, file.text, told, file.reported)
+    result.scripts.append(script)
 
 
 def _inner(path: str, command: Command) -> Iterator[Command]:

@@ -154,3 +154,28 @@ def test_a_setting_is_written_as_it_is_and_the_way_out_beside_it(project: Path) 
         "`distributed_type` 'NO' with 8 processes: accelerate launch starts one process. Write "
         "`distributed_type: MULTI_GPU`, or num_processes: 1 where one is meant."
     ]
+
+
+def test_a_named_script_stands_for_the_others_that_start_the_same(project: Path) -> None:
+    for name in ("a.sh", "b.sh", "c.sh"):
+        (project / name).write_text(OLD)
+    assert places(check("--output-format", "json")) == [("DL805", "a.sh", 1, 1)]
+    result = check("--output-format", "json", "b.sh")
+    assert places(result) == [("DL805", "b.sh", 1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            "fsdp_config:\n  fsdp_version: 2\n",
+            "`fsdp_config` with distributed_type NO: the section is not read: what it asks for does not "
+            "happen. Write `distributed_type: FSDP`, or remove the section.",
+        ),
+        ("fsdp_config:\n  fsdp_sharding_strategy: NO_SHARD\n", None),
+    ],
+)
+def test_a_section_that_nobody_reads(project: Path, settings: str, message: str | None) -> None:
+    (project / "a.yaml").write_text(f"distributed_type: 'NO'\nnum_processes: 1\n{settings}")
+    found = json.loads(check("--output-format", "json").stdout)["findings"]
+    assert [row["message"] for row in found] == ([message] if message else [])

@@ -17,7 +17,7 @@ from distlint.analysis.interpreter.values import (
     constant,
     variance_of,
 )
-from distlint.knowledge import facts
+from distlint.knowledge import conventions, facts
 
 _COMPUTED: Final[dict[str, Callable[..., Any]]] = {
     "int": int,
@@ -81,6 +81,8 @@ def builtin(
         )
     if name == "len" and args and args[0].items is not None:
         return constant(len(args[0].items), variance, origin)
+    if name == "len" and len(args) == 1 and _are_sizes(node.args[0]):
+        return Value((name, args[0].key))
     if name in ("isinstance", "issubclass", "hasattr", "callable", "type", "id"):
         return _kind_question(frame, node, name, args)
     if name == "getattr" and len(args) >= 2 and isinstance(args[1].const, str):
@@ -119,6 +121,14 @@ def builtin(
     if site_rows:
         return external(frame, node, f"builtins.{name}", None, args, keywords)
     return unknown_result(frame, node, [*args, *keywords.values()])
+
+
+def _are_sizes(node: ast.expr) -> bool:
+    """Whether an expression gives all sizes of a tensor: `x.shape`, `x.size()`."""
+    match node:
+        case ast.Attribute(attr=name) | ast.Call(func=ast.Attribute(attr=name), args=[]):
+            return name in conventions.SIZES
+    return False
 
 
 def _range(numbers: list[int]) -> tuple[int, ...] | None:

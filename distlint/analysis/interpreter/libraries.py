@@ -81,6 +81,9 @@ def external(
         may_fail(frame, node, failure, name)
     if result is None:
         result = _local(frame, node, name, by_name, receiver, args)
+    handler = conventions.HANDLERS.get(receiver.type or "") if receiver is not None else None
+    if result is None and handler is not None and name.rpartition(".")[2].startswith(handler[0]):
+        result = Value(("call", id(node)), type=handler[1])
     if result is None:
         last = name.rpartition(".")[2]
         if last[:1].isupper() and not by_name and not last.isupper():
@@ -320,6 +323,8 @@ def _wrapping(
     if model is None and wrapper.model_position is not None and wrapper.model_position < len(args):
         model = args[wrapper.model_position]
     base = model if model is not None else Value(("call", id(node)))
+    if isinstance(base.target, Closure) and not base.wraps and not facts.replicates(wrapper.kinds):
+        return base  # a compiled function: nobody shards one (fish-speech 3dd1f85 text2semantic/inference.py:385)
     if (
         wrapper.trainable
         and node.args
@@ -439,6 +444,8 @@ def _local(
     args: list[Value],
 ) -> Value | None:
     """Calls whose result is each rank's own: tensor contents, the clock, files, random names."""
+    if by_name and name[1:] in conventions.UNIFORM_METHODS and not args:
+        return Value(("call", id(node)))
     fact = failures.LOCAL_METHODS.get(name[1:]) if by_name else failures.LOCAL_CALLS.get(name)
     if fact is None:
         return None

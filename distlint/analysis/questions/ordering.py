@@ -307,9 +307,10 @@ def _conflict(prepared: Step, used: Step) -> bool:
         return False
     if prepared.effect is Effect.CREATE_DIR:
         # Who creates the directory too, if need be, does not depend on rank 0, nor who asks for it:
-        # nothing is in it yet (BigVGAN 7d2b454 train.py:119).
+        # nothing is in it yet (BigVGAN 7d2b454 train.py:119). A file in it that is read is of an earlier run,
+        # and so is the directory (REPA 67f7145 train.py:235); one of this run has its own writer.
         return (
-            used.effect in (Effect.WRITE, Effect.READ)
+            used.effect is Effect.WRITE
             and prepared.path != used.path
             and not any(asks_existence(site) for site in used.sites)
         )

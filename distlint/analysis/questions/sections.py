@@ -118,12 +118,17 @@ def _lets_one_first(live: LiveProgram, enters: Function, leaves: Function) -> bo
 
 
 def _turnstiles(live: LiveProgram, function: Function) -> Iterator[Section]:
-    """`if rank != 0: barrier()` … `if rank == 0: barrier()`: what lies between the two."""
+    """`if rank != 0: barrier()` … `if rank == 0: barrier()`: what lies between the two.
+
+    Up to the last of rank 0's before the others wait again: each arm may have one (FastChat 0e6d3e4
+    fastchat/train/train_flant5.py:291).
+    """
     mains, others = _waits(live, function)
     for other in others:
-        behind = [main for main in mains if main > other]
+        again = min((line for line in others if line > other), default=None)
+        behind = [main for main in mains if main > other and (again is None or main < again)]
         if behind:
-            yield Section(function, other + 1, min(behind) - 1)
+            yield Section(function, other + 1, max(behind) - 1)
 
 
 def _waits(live: LiveProgram, function: Function) -> tuple[list[int], list[int]]:

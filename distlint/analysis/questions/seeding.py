@@ -14,6 +14,7 @@ from distlint.analysis.interpreter.values import Value, Variance
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.memory import remembered
 from distlint.knowledge import randomness
+from distlint.knowledge.assumed import WORLD_SIZES
 from distlint.knowledge.randomness import Draw, Seeding
 from distlint.nodes import walk
 
@@ -116,6 +117,35 @@ def draws_by_syntax(live: LiveProgram, function: Function) -> Iterator[tuple[ast
                 for k in node.keywords
             ):
                 yield node, row
+
+
+def differs_for_no_rank(function: Function, draw: ast.Call) -> bool:
+    """Whether a draw stands where the process is alone, or makes a seed: what ranks draw by it is one order.
+
+    LMFlow f3597db src/lmflow/pipeline/utils/raft_trainer.py:757: `if world_size <= 1: seed = ….random_().item()`.
+    """
+    for node in walk(function.node):
+        match node:
+            case ast.If(test=test, body=body) if _is_alone(test):
+                if any(inner is draw for each in body for inner in walk(each)):
+                    return True
+            case ast.Assign(targets=[target], value=value) if "seed" in dotted_name(target).lower():
+                if any(inner is draw for inner in walk(value)):
+                    return True
+    return False
+
+
+def _is_alone(test: ast.expr) -> bool:
+    match test:
+        case ast.Compare(
+            left=left,
+            ops=[ast.Eq() | ast.LtE() | ast.Lt() as how],
+            comparators=[ast.Constant(value=int(number))],
+        ):
+            size = left.func if isinstance(left, ast.Call) else left
+            most = number - 1 if isinstance(how, ast.Lt) else number
+            return most <= 1 and dotted_name(size).endswith(WORLD_SIZES)
+    return False
 
 
 def draws_from(draw: Draw, seed: Seed) -> bool:

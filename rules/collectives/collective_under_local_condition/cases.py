@@ -10,6 +10,7 @@ import torch
 import torch.distributed as dist
 from accelerate import Accelerator
 from torch.nn.parallel import DistributedDataParallel
+from transformers.trainer_callback import CallbackHandler, TrainerControl
 
 # --- bugs -----------------------------------------------------------------------------------------
 
@@ -366,3 +367,48 @@ def losses_of_a_second_head(net, loader, options):
             loss, extra = loss
         if extra:
             dist.all_reduce(extra)
+
+
+def numbers_of_dimensions(net, batch):
+    # LMFlow f3597db src/lmflow/pipeline/utils/raft_trainer.py:3250: code fixes how many sizes a tensor has.
+    model = DistributedDataParallel(net)
+    logits = model(batch)
+    if len(logits.shape) < 2 or len(logits.size()) < 2 or logits.dim() < 2 or logits.ndim < 2:
+        return logits
+    dist.all_reduce(logits)
+    return logits
+
+
+def next_token(net, x):
+    return net(x)
+
+
+@torch.compile
+def next_token_at_once(net, x):
+    return net(x)
+
+
+def until_the_end(net, x, end, length):
+    # fish-speech 3dd1f85 fish_speech/models/text2semantic/inference.py:233: functions are compiled, nobody wraps.
+    compiled = torch.compile(next_token)
+    for _ in range(length):
+        x = next_token_at_once(net, compiled(net, x))
+        if x[0] == end:
+            break
+    dist.barrier()
+    return x
+
+
+class LoggingTrainer:
+    # LMFlow f3597db src/lmflow/pipeline/utils/raft_trainer.py:2203: callbacks set the flags by the step count.
+    def __init__(self, callbacks, model):
+        self.control = TrainerControl()
+        self.handler = CallbackHandler(callbacks, model, None, None, None)
+
+    def train(self, args, state, loss):
+        start = time.time()
+        for _ in range(3):
+            logs = {"seconds": time.time() - start}
+            self.control = self.handler.on_log(args, state, self.control, logs)
+            if self.control.should_log:
+                dist.all_reduce(loss)

@@ -35,7 +35,9 @@ Unsafe: other ranks now hold a state in memory or write files of their own. It i
 person has to decide, as for DL101.
 
 ## Known limits
-Whether a model will be sharded is often decided by the launcher's configuration, which is not read here.
+Whether a model will be sharded is often decided by the launcher's configuration. Where every launch of the program
+that stands beside the code keeps it whole (accelerate with MULTI_GPU, one process), the finding is information.
+Silent where hooks stand on the parameters before `prepare`, or only LoRA's layers are prepared.
 A model that is not sharded yet (before `prepare`, or inside a branch that excludes it) is told apart only
 where the branch asks for the mode.
 
@@ -57,6 +59,8 @@ from distlint.analysis.traces.witness import absence, event_text, related_places
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.repairs.hoisting import hoist
 from distlint.rule import Status
+
+from .modes import cannot_be_sharded, launched_whole
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import Guard
@@ -90,6 +94,8 @@ def check(model: Model) -> Iterator[Finding]:
         site = divergence.event.site
         if site is not None and is_engine(site) and never_sharded(site):
             continue
+        if _depends_on_launch(divergence) and cannot_be_sharded(divergence.function):
+            continue
         fix = _fix(model, divergence)
         yield Finding(
             CODE,
@@ -117,9 +123,16 @@ def _is_sharded(divergence: Divergence) -> bool:
     )
 
 
+def _depends_on_launch(divergence: Divergence) -> bool:
+    """Whether the model is sharded only where the job is launched so."""
+    return divergence.layer is not Layer.WRAPPED and not _is_sharded(divergence)
+
+
 def _severity(model: Model, divergence: Divergence) -> Severity:
     if _is_sharded(divergence):
         return Severity.ERROR
+    if _depends_on_launch(divergence) and launched_whole(model, divergence.module):
+        return Severity.INFO
     # What accelerate wraps is sharded as the launch says; an engine only where its program asks for it.
     engine = is_engine(divergence.event.site) and divergence.layer is not Layer.WRAPPED
     if divergence.event.op in _BARE_MODEL or (engine and not model.answer(shown)):

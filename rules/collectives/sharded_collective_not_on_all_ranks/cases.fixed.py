@@ -7,6 +7,7 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 from accelerate import Accelerator
+from diffusers.loaders import AttnProcsLayers
 from distlint.runtime import save
 from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
 from torch.nn.parallel import DistributedDataParallel
@@ -174,3 +175,28 @@ def around_ddp(net, batch):
     engine.step()
     if dist.get_rank() == 0:
         print(len(engine.module.module.state_dict()))
+
+
+def hooks_before_prepare(model, path, loader):
+    # LMFlow f3597db experimental/LISA-diffusion: an optimizer for each parameter, stepped in its hook.
+    accelerator = Accelerator()
+    for parameter in model.parameters():
+        parameter.register_post_accumulate_grad_hook(torch.optim.SGD([parameter]).step)
+    model = accelerator.prepare_model(model)
+    for batch in loader:
+        accelerator.backward(model(batch).mean())
+        if accelerator.is_main_process:
+            accelerator.save_state(path)
+
+
+def container_of_layers(unet, path, loader):
+    # LMFlow f3597db experimental/RAFT-diffusion/train_text_to_image_lora.py:758
+    accelerator = Accelerator()
+    layers = AttnProcsLayers(unet.attn_processors)
+    optimizer = torch.optim.SGD(layers.parameters())
+    layers, optimizer, loader = accelerator.prepare(layers, optimizer, loader)
+    for batch in loader:
+        accelerator.backward(unet(batch).mean())
+        accelerator.gather(batch)
+        if accelerator.is_main_process:
+            accelerator.save_state(path)

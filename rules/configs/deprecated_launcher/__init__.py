@@ -1,8 +1,8 @@
 """A script expects `--local_rank` from a launcher that passes `--local-rank`, or passes nothing.
 
 ## What it does
-Finds scripts whose `argparse` declares `--local_rank` and not `--local-rank`, and that read the environment
-nowhere; launches with `python -m torch.distributed.launch`; and scripts that such a launch starts although their
+Finds scripts whose `argparse` (or a field's metadata of which it is made) declares `--local_rank` and not
+`--local-rank`, and that read the environment nowhere; launches with `python -m torch.distributed.launch`; and scripts that such a launch starts although their
 `argparse` declares neither.
 
 ## Why it is bad
@@ -36,7 +36,8 @@ default becomes what `torchrun` sets, too, which is unsafe: ranks take other dev
 `torchrun` takes the place of the old launcher with `--use_env`, which does the same.
 
 ## Known limits
-Of the launches of one program without `--use_env` the first is a warning, the others are information. A launch that the README tells counts as well. Without a known launch, silent where the program reads `LOCAL_RANK` from
+Launches of one script that no edit repairs are one finding, at the first of them; the others are counted.
+A launch that the README tells counts as well. Without a known launch, silent where the program reads `LOCAL_RANK` from
 the environment, and where it knows DeepSpeed, whose launcher passes `--local_rank`. `parse_known_args` passes over what it does not know.
 
 Not proven: the launcher's spelling is that of the torch that is installed.
@@ -49,6 +50,7 @@ Not proven: the launcher's spelling is that of the torch that is installed.
 from __future__ import annotations
 
 import ast
+import posixpath
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -62,6 +64,7 @@ from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.launch.commands import Launch
 from distlint.launch.project import LaunchFiles, Script
+from distlint.nodes import walk
 from distlint.repairs.arguments import with_first
 from distlint.repairs.guarding import source
 from distlint.rule import Status
@@ -76,37 +79,50 @@ STATUS = Status.STABLE
 LITERALS = (b"--local_rank", b"--local-rank")
 
 _PLAIN = re.compile(r"python[\d.]* -m torch\.distributed\.launch")
+_SPELLED = re.compile(r"--local[-_]rank")
 _USE_ENV = re.compile(r"--use[-_]env")
+_DOES_THE_SAME = (
+    "`torch.distributed.launch` is deprecated and warns on every start. Start with `torchrun` (torch 1.10 and "
+    "later), which does what `--use_env` asks for."
+)
+_PASSES_A_HYPHEN = (
+    "`torch.distributed.launch` is deprecated, and since torch 2.0 it passes `--local-rank` where older ones pass "
+    "`--local_rank`. Start with `torchrun` (torch 1.10 and later), and read LOCAL_RANK from the environment."
+)
+_SHOWN = 5
+"""So many other launches of a script are shown beside the first: the rest are counted."""
+
 _ELSEWHERE = ("LOCAL_RANK", "deepspeed", "SLURM_LOCALID", "HfArgumentParser", "accelerate")
 """What says that the rank comes from elsewhere, or that the launcher is another one."""
 
 
 def check_launch(files: LaunchFiles) -> Iterator[Finding]:
-    """Launches with the old launcher; of those of one program the first is a warning.
-
-    OFA run_scripts: 76 launches, whose cause is one argument of the program.
-    """
-    seen: dict[str, Launch] = {}
+    """Launches with the old launcher: each that can be repaired, and one for each script that others start."""
+    others: dict[str, list[tuple[Script, Launch]]] = {}
     for script, launch in files.launches():
         if launch.launcher is not Launcher.TORCH_LAUNCH:
             continue
-        if "use_env" in launch.options:
-            text = (
-                "`torch.distributed.launch` is deprecated and warns on every start. Start with `torchrun`, "
-                "which does what `--use_env` asks for."
-            )
+        if (fix := _with_torchrun(script, launch)) is not None:
+            yield Finding(CODE, NAME, SEVERITY, _DOES_THE_SAME, launch.place, (), fix)
         else:
-            text = (
-                "`torch.distributed.launch` is deprecated, and since torch 2.0 it passes `--local-rank` "
-                "where older ones pass `--local_rank`. Start with `torchrun`, and read LOCAL_RANK from the "
-                "environment."
-            )
-        fix = _with_torchrun(script, launch)
-        program = (launch.script.text if launch.script is not None else None) or script.path
-        first = seen.setdefault(program.rpartition("/")[2], launch) if fix is None else launch
-        severity = SEVERITY if first is launch else Severity.INFO
-        places = () if first is launch else (Related(first.place, "the first of these launches"),)
-        yield Finding(CODE, NAME, severity, text, launch.place, places, fix)
+            others.setdefault(_started_by(script, launch), []).append((script, launch))
+    for group in others.values():
+        group.sort(key=lambda each: not each[0].reported)
+        (_, launch), *more = group
+        text = _DOES_THE_SAME if "use_env" in launch.options else _PASSES_A_HYPHEN
+        if more:
+            text += f" {len(more)} more launch{'es' * (len(more) > 1)} of this script need{'s' * (len(more) == 1)} the same."
+        places = tuple(Related(each.place, "started here, too") for _, each in more[:_SHOWN])
+        yield Finding(CODE, NAME, SEVERITY, text, launch.place, places)
+
+
+def _started_by(script: Script, launch: Launch) -> str:
+    """What stands for the program that a launch starts; one that is not known is of its shell script alone."""
+    name = launch.script.text if launch.script is not None else None
+    if name is None:
+        return f"{script.path}:"
+    folder = "" if name.startswith("/") else posixpath.dirname(script.path)
+    return posixpath.normpath(posixpath.join(folder, name))
 
 
 def _with_torchrun(script: Script, launch: Launch) -> Fix | None:
@@ -128,57 +144,74 @@ def _with_torchrun(script: Script, launch: Launch) -> Fix | None:
 
 def check(model: Model) -> Iterator[Finding]:
     """Scripts whose `argparse` does not take what the launcher passes."""
+    elsewhere = any(word in each.source.text for each in model.modules for word in _ELSEWHERE)
+    declared = {module.path: list(_declared(module)) for module in model.modules}
+    started = {module.path: _started(model, module) for module in model.modules}
+    helpers = any(each for path, each in declared.items() if not started[path])
     for module in model.modules:
-        text = module.source.text
-        if "argparse" not in text and "ArgumentParser" not in text:
-            continue
-        declared = list(_declared(module))
-        started = [
-            launch
-            for _, launch in model.launch.starting(module.path)
-            if launch.launcher is Launcher.TORCH_LAUNCH and "use_env" not in launch.options
-        ]
-        names = {name for _, spelled in declared for name in spelled}
-        elsewhere = any(word in each.source.text for each in model.modules for word in _ELSEWHERE)
-        if declared and "--local-rank" not in names and (started or not elsewhere):
-            yield _misspelled(module, declared[0][0], started)
-        elif not declared and started:
-            yield from _undeclared(module, started[0])
+        own, launched = declared[module.path], started[module.path]
+        if own and "--local-rank" not in {name for _, names in own for name in names}:
+            node = own[0][0]
+            if not isinstance(node, ast.Call):  # an alias, of which the script's parser is made
+                launched = [launch for each in started.values() for launch in each]
+            if launched or (isinstance(node, ast.Call) and not elsewhere):
+                yield _misspelled(module, node, launched)
+        elif not own and not helpers and launched:
+            yield from _undeclared(module, launched[0])
 
 
-def _declared(module: Module) -> Iterator[tuple[ast.Call, list[str]]]:
-    """The calls that declare the local rank, and the spellings in each."""
-    for function in module.all_functions:
-        for node in own_nodes(function):
-            match node:
-                case ast.Call(func=ast.Attribute(attr="add_argument"), args=args):
-                    names = [str(each.value) for each in args if isinstance(each, ast.Constant)]
-                    if any(name.replace("-", "_") == "__local_rank" for name in names):
-                        yield node, names
+def _started(model: Model, module: Module) -> list[Launch]:
+    """The launches of a script whose launcher passes the local rank as an argument."""
+    return [
+        launch
+        for _, launch in model.launch.starting(module.path)
+        if launch.launcher is Launcher.TORCH_LAUNCH and "use_env" not in launch.options
+    ]
 
 
-def _misspelled(module: Module, call: ast.Call, started: list[Launch]) -> Finding:
+def _declared(module: Module) -> Iterator[tuple[ast.expr, list[str]]]:
+    """What declares the local rank, and the spellings in each: a call, or an alias in a field's metadata.
+
+    fairseq 0.12.2 dataclass/configs.py: `field(metadata={"argparse_alias": "--local_rank"})`.
+    """
+    if not _SPELLED.search(module.source.text):
+        return
+    for node in walk(module.source.tree):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="add_argument"), args=args):
+                names = [str(each.value) for each in args if isinstance(each, ast.Constant)]
+                if any(_SPELLED.fullmatch(name) for name in names):
+                    yield node, names
+            case ast.keyword(arg="metadata", value=ast.Dict(values=values)):
+                for value in values:
+                    if isinstance(value, ast.Constant) and value.value == "--local_rank":
+                        yield value, [value.value]
+
+
+def _misspelled(module: Module, declared: ast.expr, started: list[Launch]) -> Finding:
     if started:
         text = (
             "Every rank ends with `unrecognized arguments: --local-rank`, as torch 2 spells it. "
-            "Declare both spellings, or start with `torchrun`."
+            "Declare both spellings, or start with `torchrun`, which passes nothing, and read LOCAL_RANK."
         )
     else:
         text = (
             "No launcher of today fills this argument: `torchrun` passes nothing, and torch 2's old "
             "launcher spells it `--local-rank`. Declare both spellings, and read LOCAL_RANK."
         )
-    written = source(module.source.text, call.args[0])
-    first = with_first(module.source.text, call, written.replace("--local_rank", "--local-rank"))
-    places = tuple(Related(launch.place, "started here") for launch in started[:1])
-    fix = Fix(Applicability.SAFE, "Declare both spellings", (first,))
-    code = None if started else _reading(module, call, first.code)
-    if code is not None:
-        advice = "Declare both spellings, and read LOCAL_RANK"
-        edits = (replace(first, code=code), AddImport("os"))
-        fix = Fix(Applicability.UNSAFE, advice, edits)
+    fix = None
+    if isinstance(declared, ast.Call):
+        written = source(module.source.text, declared.args[0])
+        both = written.replace("--local_rank", "--local-rank")
+        first = with_first(module.source.text, declared, both)
+        fix = Fix(Applicability.SAFE, "Declare both spellings", (first,))
+        code = None if started else _reading(module, declared, first.code)
+        if code is not None:
+            advice = "Declare both spellings, and read LOCAL_RANK"
+            fix = Fix(Applicability.UNSAFE, advice, (replace(first, code=code), AddImport("os")))
+    places = tuple(Related(launch.place, "started here") for launch in started[:_SHOWN])
     severity = Severity.ERROR if started else SEVERITY
-    return Finding(CODE, NAME, severity, text, place_of(module, call), places, fix)
+    return Finding(CODE, NAME, severity, text, place_of(module, declared), places, fix)
 
 
 def _reading(module: Module, call: ast.Call, code: str) -> str | None:

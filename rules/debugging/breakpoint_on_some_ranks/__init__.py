@@ -59,6 +59,7 @@ from distlint.nodes import walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import Guard
     from distlint.analysis.live.summaries import CallGroup
 
 CODE = "DL701"
@@ -66,6 +67,9 @@ NAME = "breakpoint-on-some-ranks"
 SEVERITY = Severity.ERROR
 STATUS = Status.PREVIEW
 LITERALS = ()
+
+_OPTIONS = ("args", "opt", "opts", "options", "FLAGS", "flags")
+"""Names of what a command line is parsed into."""
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -123,7 +127,16 @@ def _on_all(call: CallGroup) -> Finding:
             "Stop one rank, and let the others wait",
             (Replace(span_of(site.node), "$breakpoint()"),),
         )
-    return Finding(CODE, NAME, SEVERITY, text, place_of(site.module, site.node), (), fix)
+    severity = Severity.WARNING if any(map(_is_asked_for, site.guards)) else SEVERITY
+    return Finding(CODE, NAME, severity, text, place_of(site.module, site.node), (), fix)
+
+
+def _is_asked_for(guard: Guard) -> bool:
+    """Whether somebody has to switch it on: a flag of the command line (GLIP 9dda955 tools/finetune.py:456)."""
+    match guard.node:
+        case ast.Attribute(value=ast.Name(id=owner)):
+            return guard.taken and not guard.exits and owner in _OPTIONS
+    return False
 
 
 def _on_some(call: CallGroup) -> Finding:

@@ -206,3 +206,13 @@ class Indices:
             np.save(path, indices)
             return indices
         return np.load(path)
+
+
+def resumed_from_an_earlier_run(accelerator, folder, step):
+    # REPA 67f7145 train.py:235: the file is there, and so is its folder.
+    checkpoints = f"{folder}/checkpoints"
+    if accelerator.is_main_process:
+        os.makedirs(checkpoints, exist_ok=True)
+    if step > 0:
+        return torch.load(f"{folder}/checkpoints/{step}.pt", map_location="cpu")
+    return None

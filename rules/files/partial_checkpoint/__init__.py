@@ -36,7 +36,8 @@ Unsafe: the keys in the file change, and what loads it may count on the old ones
 repair is shown, since the guard around it has to go.
 
 ## Known limits
-Silent in programs that take the prefix off again, or that load a state into a model that is still wrapped.
+Silent in files that take the prefix off again, or that load a state into a model that is still wrapped, and in those
+of the same package.
 
 ## References
 - torch 2.13.0 torch/nn/parallel/distributed.py: the model is the submodule `module`
@@ -46,12 +47,15 @@ Silent in programs that take the prefix off again, or that load a state into a m
 from __future__ import annotations
 
 import ast
+import posixpath
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import place_of, related, span_of
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -67,21 +71,23 @@ if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.interpreter.values import Wrap
     from distlint.analysis.model import CallGroup, Model
-    from distlint.analysis.program.definitions import Function
+    from distlint.analysis.program.definitions import Function, Module
 
 CODE = "DL307"
 NAME = "partial-checkpoint"
 SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
-LITERALS = ()
+LITERALS = (b'startswith("module', b"startswith('module")
 
 _PREFIX = {"ddp": "module.", "dp": "module.", "compile": "_orig_mod."}
-_STRIPPED = ('"module."', "'module.'", "_orig_mod", "consume_prefix_in_state_dict_if_present")
+_STRIPPED = re.compile(
+    r"""["']module\.["']|_orig_mod|consume_prefix_in_state_dict_if_present|startswith\(["']module["']\)"""
+)
 
 
 def check(model: Model) -> Iterator[Finding]:
     """States of wrapped models that are saved."""
-    saved, symmetric = _saved_states(model), _symmetric(model)
+    saved = _saved_states(model)
     for call in model.calls():
         site = call.site
         if site.method != "state_dict" or site.receiver is None or site.node.args:
@@ -96,7 +102,7 @@ def check(model: Model) -> Iterator[Finding]:
             wraps[-1].kind in _PREFIX
             and not _taken_off(site)
             and id(site.node) in saved
-            and not symmetric
+            and not _symmetric(model, site.module)
         ):
             yield _prefixed(call, wraps[-1])
     for method, node in dropped_states(model):
@@ -150,20 +156,33 @@ def _dict_of(call: CallGroup, argument: ast.expr) -> list[ast.expr]:
     return [v for v in values if isinstance(v, ast.Dict)] if len(values) == 1 else []
 
 
-def _symmetric(model: Model) -> bool:
-    """Whether the program loads a state into a wrapped model, or knows of the prefix.
+@remembered
+def _readers(model: Model) -> frozenset[Module]:
+    """The files that load a state into a wrapped model, or know of the prefix."""
+    found = {module for module in model.modules if _STRIPPED.search(module.source.text)}
+    for call in model.calls():
+        site = call.site
+        if site.method == "load_state_dict" and site.receiver is not None and site.receiver.wraps:
+            found.add(site.module)
+    return frozenset(found)
 
-    jepa 51c59d5 app/vjepa/train.py:332: utils.py loads it into the same wrapper, and evals/ take the prefix off.
+
+def _symmetric(model: Model, module: Module) -> bool:
+    """Whether what is saved in a file is read as it is: by itself, or by a file of the same package or folder.
+
+    Chinese-CLIP 31863c7 cn_clip/training/train.py:309: main.py beside it resumes into the model in DDP, eval/ and
+    deploy/ take `module.` off. jepa 51c59d5 app/vjepa/train.py:332: utils.py loads it into the same wrapper.
     """
-    texts = (module.source.text for module in model.program.modules.values())
-    if any(word in text for text in texts for word in _STRIPPED):
-        return True
-    return any(
-        call.site.method == "load_state_dict"
-        and call.site.receiver is not None
-        and call.site.receiver.wraps
-        for call in model.calls(".load_state_dict")
-    ) or loads_into_wrapped(model)
+    package = _top(module)
+    return loads_into_wrapped(model) or any(
+        each is module or _top(each) == package for each in _readers(model)
+    )
+
+
+def _top(module: Module) -> str:
+    """The package that a file belongs to; its folder, where it is in none."""
+    name = module.written
+    return name.partition(".")[0] if "." in name else posixpath.dirname(module.path)
 
 
 def _partial(call: CallGroup, wraps: tuple[Wrap, ...]) -> Finding:

@@ -81,7 +81,7 @@ from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts
 from distlint.knowledge.schema import Effect
-from distlint.nodes import walk
+from distlint.nodes import last_name, walk
 from distlint.repairs import downloads, guarding
 from distlint.repairs.premises import (
     everyone_comes,
@@ -116,7 +116,7 @@ _STATE = frozenset(
 )
 """Writes of checkpoints: large, slow, and what a crashed job starts again from."""
 
-_LIGHT_OWNERS = ("token", "processor", "config", "extractor", "scheduler")
+_LIGHT_OWNERS = ("token", "processor", "config", "extractor", "scheduler", "template")
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -135,6 +135,9 @@ def check(model: Model) -> Iterator[Finding]:
         if fix is not None and fix.edits and not _is_state(found) and _holds_a_share(model, found):
             advice = "Put together what each rank has, and let rank 0 write it"
             fix = Fix(Applicability.DISPLAY, advice)
+        does = f"write `{found.text}`"
+        if found.effect is Effect.DOWNLOAD:
+            does = f"download `{found.text}` into one folder"
         yield Finding(
             CODE,
             NAME,
@@ -144,7 +147,7 @@ def check(model: Model) -> Iterator[Finding]:
             Severity.ERROR
             if _is_state(found) and joint_entry.module is module and joint_entry.all_ranks
             else Severity.WARNING,
-            f"all ranks write `{found.text}` at the same time: {joint_entry.text}, and what is left of "
+            f"all ranks {does} at the same time: {joint_entry.text}, and what is left of "
             f"the file is whatever the ranks happened to write last. {_advice(fix)}",
             place_of(module, node),
             evidence(joint_entry),
@@ -172,6 +175,8 @@ def _by_all(found: FileCall) -> bool:
         and not found.row.locked
         and not (found.effect is Effect.DOWNLOAD and found.row.atomic)
         and found.by_several
+        # Repeated, it does no harm: LMFlow f3597db src/lmflow/pipeline/utils/raft_trainer.py:2733, an empty marker.
+        and (found.site.method != "touch" or "exist_ok" in found.site.keywords)
     )
 
 
@@ -249,6 +254,9 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
                     "Save with `save()`, called by all ranks",
                     (edit,),
                 )
+        if (trainer := _trainer_of(found)) is not None:
+            advice = f"Save with `{trainer}.save_model()`, called by all ranks: in FSDP `save_pretrained` gathers"
+            return Fix(Applicability.DISPLAY, advice)
         gathers = _is_state(found) and site.method == "save_pretrained"
         replaced = (
             guarding.statement_on_main(text, site.statement, "$rank_info().rank == 0")
@@ -279,6 +287,18 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
         # (nemo-toolkit 3.0.0 nemo/collections/tts/g2p/models/ctc.py:140: the vocabulary).
         return None
     return Fix(Applicability.UNSAFE, "Let rank 0 alone write it", (guarded,))
+
+
+def _trainer_of(found: FileCall) -> str | None:
+    """The trainer whose model is saved: after `train()` it may be in FSDP, and rank 0 would gather alone.
+
+    LMFlow f3597db src/lmflow/pipeline/dpov2_aligner.py:108.
+    """
+    match found.site.node.func:
+        case ast.Attribute(attr="save_pretrained", value=ast.Attribute(attr="model", value=owner)):
+            if "trainer" in last_name(owner).lower():
+                return ast.unparse(owner)
+    return None
 
 
 def _is_needed_below(model: Model, found: FileCall, statement: ast.stmt, path: ast.expr) -> bool:

@@ -441,3 +441,28 @@ def without_ranks_on_the_other_arm(model, path, distributed):
             torch.save(model.module.state_dict(), path)
     elif dist.get_world_size() == 1:
         torch.save(model.state_dict(), path)
+
+
+def train_with_template(model, loader, dialogue_template, output_dir):
+    # starcoder d72c7fe chat/train.py:321: all write the same few bytes; a model beside them is another matter.
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, loader)
+    for batch in loader:
+        accelerator.backward(model(batch))
+    dialogue_template.save_pretrained(output_dir)  # expect: DL301
+
+
+def after_training(args, model, data, output_dir):
+    # LMFlow f3597db src/lmflow/pipeline/dpov2_aligner.py:108: in FSDP the state is gathered.
+    trainer = Trainer(model, args, train_dataset=data)
+    trainer.train()
+    trainer.model.save_pretrained(output_dir)  # expect: DL301
+
+
+def markers(model, loader, output_dir):
+    # LMFlow f3597db src/lmflow/pipeline/utils/raft_trainer.py:2733
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, loader)
+    for batch in loader:
+        accelerator.backward(model(batch))
+    Path(output_dir, "done").touch()

@@ -59,7 +59,7 @@ from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.accelerating import Training, accelerators, training
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.nodes import walk
+from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def check(model: Model) -> Iterator[Finding]:
     """Each clipping that does not see the gradients which the optimizer takes."""
     for call in model.calls(*_TORCH):
         found = training(model, call.site.function)
-        if found is not None and found.of("backward") and not _chosen(call):
+        if found is not None and found.of("backward") and not _chosen(call) and not _in_hook(call):
             yield _past(found, call)
     yield from _of_shards(model)
     for call in model.calls("accelerate.Accelerator.clip_grad_norm_"):
@@ -128,6 +128,21 @@ def _chosen(call: CallGroup) -> bool:
     return any(_LAUNCH.search(ast.unparse(guard.node)) for guard in call.site.guards) or any(
         isinstance(node, ast.Attribute) and node.attr in ("unscale_", "unscale_gradients")
         for node in walk(call.site.function.node)
+    )
+
+
+def _in_hook(call: CallGroup) -> bool:
+    """Whether it runs in the hook of one parameter: accelerate's clipping unscales all optimizers each time.
+
+    LMFlow f3597db experimental/LISA-diffusion/diffusion_dpo/train_diffusion_dpo_lisa.py:774: under fp16 the hook of
+    the second parameter would raise.
+    """
+    name = call.site.function.name
+    return any(
+        isinstance(node, ast.Call)
+        and last_name(node.func).endswith("_grad_hook")
+        and any(last_name(argument) == name for argument in node.args)
+        for node in walk(call.site.module.source.tree)
     )
 
 

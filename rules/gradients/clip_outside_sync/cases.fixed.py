@@ -111,3 +111,20 @@ def unscaled_by_hand(model, optimizer, loader, limit):
         accelerator.unscale_gradients()
         torch.nn.utils.clip_grad_norm_(model.parameters(), limit)
         optimizer.step()
+
+
+def clipped_in_hooks(args, model, loader):
+    # LMFlow f3597db experimental/LISA-diffusion/diffusion_dpo/train_diffusion_dpo_lisa.py:774
+    accelerator = Accelerator()
+    optimizers = {each: torch.optim.SGD([each]) for each in model.parameters()}
+
+    def step(parameter):
+        if accelerator.sync_gradients:
+            torch.nn.utils.clip_grad_norm_(parameter, args.max_grad_norm)
+        optimizers[parameter].step()
+
+    for each in model.parameters():
+        each.register_post_accumulate_grad_hook(step)
+    model = accelerator.prepare_model(model)
+    for batch in loader:
+        accelerator.backward(model(batch).mean())

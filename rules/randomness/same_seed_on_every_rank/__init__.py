@@ -67,6 +67,7 @@ from distlint.rule import Status
 
 from .object_draws import drawn_by_objects
 from .sampling_draws import drawn_in_sampling
+from .shared_draws import chooses_for_all
 from .training_draws import (
     depends_on_rank,
     drawn_in_training,
@@ -156,6 +157,13 @@ def _finding(
 def _fix(model: Model, module: Module, seed: Seed) -> Fix:
     function = seed.site.function
     after = [s for s in sites_of(model, function) if s.node.lineno > seed.site.node.lineno]
+    if (shared := chooses_for_all(model, function, seed)) is not None:
+        where, chosen = shared
+        advice = (
+            f"Draw with `generator=generator(seed, device, step=step)`: by `{source_of(where, chosen.func)}()` "
+            "all ranks choose what is trained, and its stream has to stay in step"
+        )
+        return Fix(Applicability.DISPLAY, advice)
     statement = last_wrap(function, after, seed.site.statement)
     tests = [g for g in seed.site.guards if not g.exits]
     if function in model.answer(fits):

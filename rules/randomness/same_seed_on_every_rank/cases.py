@@ -2,6 +2,7 @@
 
 import random
 
+import numpy as np
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
@@ -9,7 +10,7 @@ from accelerate import Accelerator
 from accelerate.utils import set_seed
 from timm.utils import NativeScaler
 from torch.nn.parallel import DistributedDataParallel as DDP
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, DistributedSampler, RandomSampler
 from torchvision import transforms
 
 
@@ -333,3 +334,50 @@ def weights_anew(args, model, head, loader):
         if batch.is_first:
             head.weight.data.normal_(0.0, 0.02)  # the same on all ranks, as it has to be
         accelerator.backward(head(model(batch)).sum())
+
+
+def freeze_all_but_some(model, share):
+    layers = list(model.parameters())
+    for layer in layers:
+        layer.requires_grad = False
+    for index in np.random.choice(len(layers), int(share * len(layers)), replace=False):
+        layers[index].requires_grad = True
+
+
+def change_layers(model):
+    freeze_all_but_some(model, 0.25)
+
+
+def other_layers_every_few_steps(args, model, optimizer, loader):
+    # LMFlow f3597db experimental/LISA-diffusion: on all ranks the same layers; the noise needs its own stream.
+    accelerator = Accelerator()
+    set_seed(args.seed)  # expect: DL401
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for step, batch in enumerate(loader):
+        if step % 20 == 0:
+            change_layers(model)
+        loss = model(batch, torch.randn_like(batch)).mean()
+        accelerator.backward(loss)
+        optimizer.step()
+
+
+class SamplingTrainer:
+    # LMFlow f3597db src/lmflow/pipeline/utils/raft_trainer.py:757: alone, and the seed of an order.
+    def __init__(self, args, model, data):
+        set_seed(args.seed)
+        self.args, self.data = args, data
+        self.accelerator = Accelerator()
+        self.model = self.accelerator.prepare(model)
+
+    def sampler(self):
+        if self.args.world_size <= 1:
+            generator = torch.Generator()
+            generator.manual_seed(int(torch.empty((), dtype=torch.int64).random_().item()))
+            return RandomSampler(self.data, generator=generator)
+        seed = int(torch.empty((), dtype=torch.int64).random_().item())
+        return DistributedSampler(self.data, seed=seed)
+
+    def train(self, optimizer):
+        for batch in DataLoader(self.data, sampler=self.sampler()):
+            self.accelerator.backward(self.model(batch).mean())
+            optimizer.step()

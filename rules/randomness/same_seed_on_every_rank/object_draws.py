@@ -11,6 +11,7 @@ from distlint.analysis.program.memory import remembered
 from distlint.analysis.questions.lightning import fits
 from distlint.analysis.questions.seeding import (
     Seed,
+    differs_for_no_rank,
     draws_by_syntax,
     draws_from,
     makes_ranks_differ,
@@ -117,8 +118,10 @@ def _drawn(model: Model, function: Function, seed: Seed) -> Iterator[ast.Call]:
         # Loader workers take their seeds, also that of `random`, from torch's stream (torch 2.13.0
         # torch/utils/data/_utils/worker.py).
         of_samples = function.name in _OF_SAMPLES and draw.stream in ("torch", "python")
-        if (of_samples or (draw.stream == "torch" and draws_from(draw, seed))) and not any(
-            word in draw.name for word in SHARED_DRAWS
+        if (
+            (of_samples or (draw.stream == "torch" and draws_from(draw, seed)))
+            and not any(word in draw.name for word in SHARED_DRAWS)
+            and not differs_for_no_rank(function, node)
         ):
             yield node
 

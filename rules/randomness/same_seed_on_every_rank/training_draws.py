@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.questions.seeding import (
     Seed,
+    differs_for_no_rank,
     draw_of,
     draws_by_syntax,
     draws_from,
@@ -70,6 +71,7 @@ def drawn_in_training(
                     draw.stream == "torch"
                     and draws_from(draw, seed)
                     and not any(word in draw.name for word in SHARED_DRAWS)
+                    and not differs_for_no_rank(drawing, node)
                 ):
                     return drawing.module, node, wraps[-1]
     return None

@@ -1,0 +1,99 @@
+"""Whether the program, or what it is launched with, leaves its model whole on each rank."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.definitions import dotted_name, last_name
+from distlint.analysis.program.linked import imported
+from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.syntax import own_nodes
+from distlint.knowledge.configuration.launchers import Launcher
+from distlint.launch.project import Format
+
+if TYPE_CHECKING:
+    from distlint.analysis.model import Model
+    from distlint.analysis.program.definitions import Function, Module
+    from distlint.launch.commands import Launch
+    from distlint.launch.project import Script
+
+_PREPARES: Final = ("prepare", "prepare_model")
+_HOOKS: Final = "register_post_accumulate_grad_hook"
+_CONTAINERS: Final = ("AttnProcsLayers",)
+"""Classes of diffusers that only hold the LoRA layers of a model: nobody calls their `forward`."""
+_WHOLE: Final = ("NO", "MULTI_GPU", "MULTI_CPU", "MULTI_XPU", "MULTI_NPU", "MULTI_MLU")
+_SHARDING: Final = frozenset(
+    {"use_fsdp", "use_deepspeed", "use_megatron_lm", "use_parallelism_config"}
+)
+
+
+def cannot_be_sharded(function: Function) -> bool:
+    """Whether what a function hands to `prepare()` cannot be divided: no sharded mode runs with such a program."""
+    return _bound_before(function) or _prepares_container(function)
+
+
+@remembered
+def _bound_before(function: Function) -> bool:
+    """Whether hooks stand on the parameters before the model is prepared: FSDP makes other parameters.
+
+    LMFlow f3597db experimental/LISA-diffusion/diffusion_dpo/train_diffusion_dpo_lisa.py:782: each steps an optimizer.
+    """
+    calls = [node for node in own_nodes(function) if isinstance(node, ast.Call)]
+    hooked = [call.lineno for call in calls if last_name(call.func) == _HOOKS]
+    return bool(hooked) and any(
+        last_name(call.func) in _PREPARES and call.lineno > min(hooked) for call in calls
+    )
+
+
+@remembered
+def _prepares_container(function: Function) -> bool:
+    """Whether only a container of LoRA layers is prepared, and the model around them is not.
+
+    LMFlow f3597db experimental/RAFT-diffusion/train_text_to_image_lora.py:637.
+    """
+    nodes = own_nodes(function)
+    containers = {
+        dotted_name(target)
+        for node in nodes
+        if isinstance(node, ast.Assign) and last_name(node.value) in _CONTAINERS
+        for target in node.targets
+    }
+    if not containers:
+        return False
+    given = [
+        {dotted_name(argument) for argument in node.args}
+        for node in nodes
+        if isinstance(node, ast.Call) and last_name(node.func) in _PREPARES
+    ]
+    models = {name for names in given for name in names if not _is_of_training(name)}
+    return bool(models) and models <= containers
+
+
+def _is_of_training(name: str) -> bool:
+    return any(word in name.lower() for word in ("optim", "loader", "sched", "data"))
+
+
+def launched_whole(model: Model, module: Module) -> bool:
+    """Whether every launch that the project holds of a file's program keeps the model whole on each rank.
+
+    LMFlow f3597db contrib/text2image/finetune_t2i.sh: its configuration of accelerate says MULTI_GPU.
+    """
+    imports = {each: set(imported(model.program, each)) for each in model.modules}
+    programs = {module}
+    while more := {m for m, others in imports.items() if others & programs} - programs:
+        programs |= more
+    found = [each for m in programs for each in model.launch.starting(m.path)]
+    return bool(found) and all(_is_whole(model, *each) for each in found)
+
+
+def _is_whole(model: Model, script: Script, launch: Launch) -> bool:
+    options = launch.options
+    if launch.launcher is not Launcher.ACCELERATE or _SHARDING & options.keys():
+        return False
+    named = options.get("config_file")
+    if named is None or named.value is None:
+        one = launch.number("num_processes")
+        return "multi_gpu" in options or (one is not None and one[0] == 1)
+    found = model.launch.named(named.value, script.path, Format.ACCELERATE)
+    return found is not None and found.values.get("distributed_type") in _WHOLE
