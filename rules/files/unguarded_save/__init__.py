@@ -47,7 +47,8 @@ that ranks may answer differently. It is unsafe elsewhere, where the keys of the
 blocks. Where only a test of the rank shows that several ranks come, what needs all of them is shown and never
 applied, and the finding is a warning.
 
-Shown only: what is each rank's part of the data, and a helper whose path callers choose that may come alone.
+Shown only: what is each rank's part of the data, and what a trainer's hook reaches through a helper whose path
+other callers choose, too.
 
 A helper that some callers reach on one rank alone is left as it is: the call that all ranks make becomes
 `run_on_main(helper, ...)`, where it stands in the same file. A statement goes under the test of rank 0 that the
@@ -339,7 +340,8 @@ def _is_told_state(model: Model, found: FileCall) -> bool:
 
 def _belongs_to_callers(model: Model, found: FileCall, joint_entry: JointEntry) -> bool:
     """Whether callers choose the path of a helper, and some of them may come alone with a path of their own."""
-    if found.path is None or joint_entry.call is None:
+    # Beside a collective of the caller the helper is part of a program; what a hook calls may be a library's.
+    if found.path is None or joint_entry.call is None or joint_entry.by_collective:
         return False
     own = set(found.function.parameters) - {"self", "cls"}
     named = {node.id for node in walk(found.path) if isinstance(node, ast.Name)}
