@@ -27,9 +27,9 @@ def chooses_for_all(model: Model, function: Function, seed: Seed) -> tuple[Modul
     for current in work:
         # A script that freezes once, and draws noise in its loop, chooses nothing.
         if current not in training and _sets_requires_grad(current):
-            for node, draw in draws_by_syntax(model, current):
+            for call, draw in draws_by_syntax(model, current):
                 if draws_from(draw, seed):
-                    return current.module, node
+                    return current.module, call
         for node in walk(current.node):
             meaning = (
                 model.resolve(current.module, node.func) if isinstance(node, ast.Call) else None
