@@ -4,6 +4,7 @@ in the imports at the top, in isort's order; always before the first statement t
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +15,10 @@ from distlint.fixing.locating import Tree
 from distlint.fixing.naming import Needed
 from distlint.fixing.rewriting import Plan
 
+_PINNED = re.compile(
+    r"isort: *skip|first import|(?:be|must be|import(?:ed)?) (?:this )?(?:first|before)|(?:not|never) (?:move|re-?order)",
+    re.IGNORECASE,
+)
 _FUTURE, _STANDARD, _INSTALLED, _RELATIVE = range(4)
 
 
@@ -119,7 +124,7 @@ class _Order:
 def _insert(tree: Tree, plan: Plan, module: str, items: Sequence[Needed], before: int) -> None:
     lines = tree.module.body
     limit = next((i for i, line in enumerate(lines) if _end(tree, line) > before), len(lines))
-    start = _after_prologue(lines)
+    start = _after_prologue(tree)
     new = _statement(module, items)
     order = _Order(_section(module), bool(items[0].name), module)
 
@@ -203,8 +208,9 @@ def _put_without_imports(tree: Tree, plan: Plan, new: cst.SimpleStatementLine, s
     _put(plan, tree, start, new)
 
 
-def _after_prologue(lines: Sequence[cst.BaseStatement | cst.SimpleStatementLine]) -> int:
-    """The index behind the module's docstring and its imports from `__future__`."""
+def _after_prologue(tree: Tree) -> int:
+    """The index behind the module's docstring, its imports from `__future__` and those that have to be first."""
+    lines = tree.module.body
     at = 0
     if lines and _is_docstring(lines[0]):
         at = 1
@@ -213,7 +219,23 @@ def _after_prologue(lines: Sequence[cst.BaseStatement | cst.SimpleStatementLine]
         if not (_is_import(line) and _order(line).section == _FUTURE):
             break
         at = index + 1
+    while at < len(lines) and _is_import(lines[at]):
+        above = [*([] if at else tree.module.header), *getattr(lines[at], "leading_lines", ())]
+        if not _is_pinned(lines[at], above):
+            break
+        at += 1
     return at
+
+
+def _is_pinned(line: cst.CSTNode, above: Sequence[cst.EmptyLine]) -> bool:
+    """Whether comments say that an import stays where it is, before the others.
+
+    GLIP 9dda955 tools/finetune.py:8: "this should be the first import", and `isort:skip`.
+    """
+    trailing = getattr(line, "trailing_whitespace", None)
+    comments = [each.comment for each in above]
+    comments.append(trailing.comment if trailing is not None else None)
+    return any(each is not None and _PINNED.search(each.value) for each in comments)
 
 
 def _is_docstring(line: cst.CSTNode) -> bool:

@@ -54,6 +54,14 @@ def unwrapped(source: str, code: str = "$unwrap(m)") -> str:
             id="sorted into the installed packages",
         ),
         pytest.param(
+            "# this should be the first import (do not reorder)\nfrom zoo.env import set_up\n\n"
+            "import os\n\nimport torch\nfrom zoo import bear\n\nm.config\n",
+            "# this should be the first import (do not reorder)\nfrom zoo.env import set_up\n\n"
+            "import os\n\nimport torch\nfrom distlint.runtime import unwrap\nfrom zoo import bear\n\n"
+            "unwrap(m).config\n",
+            id="behind an import that has to be first",
+        ),
+        pytest.param(
             "from torch import nn\nimport os\nimport torch\nimport yaml\n\nm.config\n",
             "from torch import nn\nimport os\nimport torch\nimport yaml\n"
             "from distlint.runtime import unwrap\n\nunwrap(m).config\n",

@@ -294,3 +294,62 @@ def test_a_tree_that_all_ranks_copy_matters_where_all_come(
     tmp_path: Path, shown: str, expected: str
 ) -> None:
     assert severities(tmp_path, "DL305", COPIED.format(shown=shown)) == [expected]
+
+
+MODE = """
+import torch
+import torch.distributed as dist
+
+
+def score(model, batch):
+    was = model.training
+    model.eval()
+    result = model(batch)
+    model.train(was)
+    return result
+
+
+class Trainer:
+    def train_step(self, batch):
+        FIRST
+        loss = self.model(batch).mean()
+        loss.backward()
+        dist.all_reduce(loss)
+
+    def run(self, batches):
+        for batch in batches:
+            try:
+                self.train_step(batch)
+                score(self.model, batch)
+            except RuntimeError:
+                torch.cuda.empty_cache()
+"""
+
+STOP = """
+import argparse
+import pdb
+
+import torch.distributed as dist
+
+args = argparse.ArgumentParser().parse_args()
+dist.init_process_group("nccl")
+dist.barrier()
+if TEST:
+    pdb.set_trace()
+dist.barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "severity"),
+    [("self.model.train()", "info"), ("self.optimizer.zero_grad()", "warning")],
+)
+def test_a_mode_that_each_step_sets_anew(tmp_path: Path, first: str, severity: str) -> None:
+    assert severities(tmp_path, "DL202", MODE.replace("FIRST", first)) == [severity]
+
+
+@pytest.mark.parametrize(
+    ("test", "severity"), [("args.stop", "warning"), ("dist.is_initialized()", "error")]
+)
+def test_a_breakpoint_that_a_flag_asks_for(tmp_path: Path, test: str, severity: str) -> None:
+    assert severities(tmp_path, "DL701", STOP.replace("TEST", test)) == [severity]

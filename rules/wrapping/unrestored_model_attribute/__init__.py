@@ -45,7 +45,8 @@ restore under a condition other than that of the setting is only shown, and so i
 anything.
 
 ## Known limits
-Advice only (info) where nothing in the program catches the exception, so that the run ends with it.
+Advice only (info) where nothing in the program catches the exception, so that the run ends with it, and where each
+training step sets the mode anew.
 Save and restore have to stand in one block of one function. A wrapper function that restores when it is
 called back is not followed.
 
@@ -65,6 +66,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of
 from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.caught import is_caught
 from distlint.columns import split_lines
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -104,6 +106,8 @@ def check(model: Model) -> Iterator[Finding]:
             for stretch in stretches(function.node):
                 if any(_is_models(setting) for setting in stretch.settings):
                     caught = is_caught(model.program, function, stretch.work[0])
+                    if caught and all(setting.by_method for setting in stretch.settings):
+                        caught = not _mode_is_set_anew(model)
                     yield _finding(module, function, stretch, _wrapped(model), caught)
 
 
@@ -111,6 +115,29 @@ def check(model: Model) -> Iterator[Finding]:
 def _wrapped(model: Model) -> set[tuple[Function, str]]:
     """Attributes of wrapped models, as written, and where."""
     return {(site.function, ast.unparse(site.node)) for site, _ in model.attributes()}
+
+
+_STEP = re.compile(r"train(?:ing)?_(?:step|batch)$")
+
+
+@remembered
+def _mode_is_set_anew(model: Model) -> bool:
+    """Whether each step of a training sets the mode of its model: what an exception left of it is gone.
+
+    OFA a36b91c trainer.py:732: `train_step` calls `self.model.train()`, and the loop above it catches what it raises.
+    """
+    return any(
+        _STEP.match(function.name) is not None
+        and any(
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "train"
+            and not node.args
+            for node in own_nodes(function)
+        )
+        for module in model.modules
+        for function in module.all_functions
+    )
 
 
 def _restoring_lines(text: str) -> list[int]:
