@@ -32,7 +32,7 @@ from distlint.analysis.interpreter.values import (
 )
 from distlint.analysis.interpreter.variables import Variables
 from distlint.analysis.program.definitions import Class, dotted_name, last_name
-from distlint.analysis.program.syntax import assigned_names, assignments, ends_process
+from distlint.analysis.program.syntax import assignments, ends_process
 from distlint.nodes import children
 
 
@@ -73,24 +73,9 @@ def _if(frame: Frame, statement: ast.If) -> bool:
         scope = scope.controlled_by(test)
     with frame.within(scope):
         alive = frame.execute(taken)
-    if alive and test.variance is not Variance.UNIFORM:
-        _left_as_it_was(frame, other, test)
     if alive and _leaves(other):
         frame.scope = frame.scope.under(frame.guard(statement.test, test, truth, exits=True))
     return alive
-
-
-def _left_as_it_was(frame: Frame, other: list[ast.stmt], test: Value) -> None:
-    """What ranks of the other arm assign is each class's own here, too: `writer = None`, and rank 0 makes one.
-
-    yolov7 train.py:611: else the ranks would enter what it is passed to with different arguments.
-    """
-    for statement in other:
-        for name in assigned_names(statement):
-            value = frame.variables.get(name)
-            if value is not None and value.known:
-                changed = value.replace(variance=Variance.RANK_DEPENDENT, origin=test.origin)
-                frame.variables.refine(name, changed)
 
 
 def _asks_for_presence(frame: Frame, node: ast.expr, test: Value) -> bool:
