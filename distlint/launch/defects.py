@@ -43,6 +43,8 @@ def sentence_of(defect: Defect) -> str:
         saw = f"The file {saw}"
     elif key and re.match(rf"{re.escape(key)}\b", saw):
         saw = f"`{key}`{saw[len(key) :]}"
+    else:
+        saw = re.sub(r"^[a-z0-9]+_\w+", r"`\g<0>`", saw)  # another key than the one that is blamed
     return f"{saw}: {why} {do[:1].upper()}{do[1:]}."
 
 

@@ -36,25 +36,6 @@ def test_a_script_is_reported_with_its_place(project: Path) -> None:
     assert places(result) == [("DL805", "run.sh", 2, 3)]
 
 
-def test_the_first_launch_of_a_program_is_a_warning_and_the_others_point_at_it(
-    project: Path,
-) -> None:
-    for name in ("a.sh", "b.sh", "c.sh"):
-        (project / name).write_text(OLD)
-    (project / "d.sh").write_text(OLD.replace("train.py", "evaluate.py"))
-    found = json.loads(check("--output-format", "json").stdout)["findings"]
-    assert [(row["path"], row["severity"]) for row in found] == [
-        ("a.sh", "warning"),
-        ("b.sh", "info"),
-        ("c.sh", "info"),
-        ("d.sh", "warning"),
-    ]
-    assert [row["related"][0]["path"] for row in found if row["severity"] == "info"] == [
-        "a.sh",
-        "a.sh",
-    ]
-
-
 def test_text_shows_the_line(project: Path) -> None:
     (project / "run.sh").write_text(OLD)
     assert "python -m torch.distributed.launch" in check().stdout

@@ -144,6 +144,9 @@ def _with_torchrun(script: Script, launch: Launch) -> Fix | None:
 
 def check(model: Model) -> Iterator[Finding]:
     """Scripts whose `argparse` does not take what the launcher passes."""
+    # Where none has a parser, how they are launched is not asked for.
+    if not any("argparse" in module.source.text for module in model.modules):
+        return
     elsewhere = any(word in each.source.text for each in model.modules for word in _ELSEWHERE)
     declared = {module.path: list(_declared(module)) for module in model.modules}
     started = {module.path: _started(model, module) for module in model.modules}
