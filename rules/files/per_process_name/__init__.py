@@ -45,8 +45,10 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.values import Value, Variance
 from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import evidence, place_of, related
+from distlint.analysis.program.syntax import own_nodes
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
+from distlint.nodes import last_name
 from distlint.repairs import guarding
 from distlint.rule import Status
 
@@ -64,6 +66,7 @@ LITERALS = ()
 _OWN = frozenset({"clock", "hash", "process", "random"})
 _TEMPORARY = ("tempfile.", "mkdtemp", "mkstemp", "temporary")
 _DIRECTORIES = ("output_dir", "logging_dir", "run_name")
+_RENAMES = ("rename", "renames", "replace", "move")
 _SHARING = (Effect.WRITE, Effect.CREATE_DIR, Effect.DOWNLOAD)
 
 
@@ -91,6 +94,7 @@ def check(model: Model) -> Iterator[Finding]:
             and found.by_several
             and value is not None
             and _made_up(value)
+            and not _put_in_place(found.site, found.text)
         ):
             severity = SEVERITY if found.effect is Effect.READ else Severity.WARNING
             yield from _report(found.site, value, found.text, found.joint_entry, seen, severity)
@@ -115,6 +119,19 @@ def _made_up(value: Value) -> bool:
         return False  # a setting from a file, of an object that holds a clock's time too
     source = ast.unparse(value.origin.node).lower()
     return bool(value.tags & _OWN) and not any(word in source for word in _TEMPORARY)
+
+
+def _put_in_place(site: CallSite, text: str) -> bool:
+    """Whether a file gets its name when it is whole: a name of each process's own is what keeps them apart till then.
+
+    edm 008a4e5 dnnlib/util.py:483: `os.replace(temp_file, cache_file)`.
+    """
+    for node in own_nodes(site.function):
+        if isinstance(node, ast.Call) and last_name(node) in _RENAMES and node.args:
+            owner = node.func.value if isinstance(node.func, ast.Attribute) else node.func
+            if text in (ast.unparse(node.args[0]), ast.unparse(owner)):
+                return True
+    return False
 
 
 def _report(

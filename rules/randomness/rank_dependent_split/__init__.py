@@ -8,7 +8,7 @@ each rank its part. Also `random.shuffle` in the constructor of a data set where
 `Trainer` is made, or where nothing seeds `random` and a DistributedSampler divides the data, `train_test_split` and
 `random_split` without a seed in a program that seeds nothing, and lists made from a set of texts
 (`list(set(prompts))`) that become a data set, or of which each rank takes its part by index, and data sets that
-number their samples in the order in which `glob`, `os.listdir`, `os.walk` and the like list a folder.
+number their samples in the order in which `glob`, `os.listdir`, `os.walk` and the like list a folder (information).
 
 ## Why it is bad
 Each rank cuts another permutation. With a `DistributedSampler` the parts overlap: samples are seen twice in
@@ -167,7 +167,7 @@ def _listed(listed: Listed) -> Finding:
     return Finding(
         CODE,
         NAME,
-        Severity.WARNING,
+        Severity.INFO,  # on one machine, or a shared disk, all see one order
         f"`{text}()` lists the samples in the order of the file system, which is each machine's own: with copies of "
         "the data the ranks mean different samples by one index, so that samples are seen twice and others never. "
         f"{advice}.",
