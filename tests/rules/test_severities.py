@@ -61,6 +61,11 @@ def train(model, loader):
         (TEMPORARY, "except RuntimeError:\n            print(1)\n            raise", "info"),
         (TEMPORARY, "finally:\n            print(1)", "info"),
         (DECORATED, "finally:\n            print(1)", "info"),
+        (
+            TEMPORARY,
+            "except subprocess.CalledProcessError:\n            continue",
+            "info",
+        ),
     ],
 )
 def test_a_temporary_value_matters_where_somebody_catches(
