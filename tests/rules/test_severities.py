@@ -61,6 +61,11 @@ def train(model, loader):
         (TEMPORARY, "except RuntimeError:\n            print(1)\n            raise", "info"),
         (TEMPORARY, "finally:\n            print(1)", "info"),
         (DECORATED, "finally:\n            print(1)", "info"),
+        (
+            TEMPORARY,
+            "except subprocess.CalledProcessError:\n            continue",
+            "info",
+        ),
     ],
 )
 def test_a_temporary_value_matters_where_somebody_catches(
@@ -353,3 +358,48 @@ def test_a_mode_that_each_step_sets_anew(tmp_path: Path, first: str, severity: s
 )
 def test_a_breakpoint_that_a_flag_asks_for(tmp_path: Path, test: str, severity: str) -> None:
     assert severities(tmp_path, "DL701", STOP.replace("TEST", test)) == [severity]
+
+
+RESUMES = """
+import os
+
+import torch
+from accelerate import Accelerator
+
+
+def main(args, model, loader):
+    accelerator = Accelerator()
+    {makes}
+    model, loader = accelerator.prepare(model, loader)
+    accelerator.init_trackers("run")
+    folders = sorted(os.listdir(args.out))
+    if folders:
+        accelerator.load_state(os.path.join(args.out, folders[-1]))
+    for step, batch in enumerate(loader):
+        accelerator.backward(model(batch).mean())
+    {saves}
+"""
+ON_MAIN = "if accelerator.is_main_process: "
+MAKES = "os.makedirs(args.out, exist_ok=True)"
+SAVES = "accelerator.save_state(os.path.join(args.out, str(step)))"
+
+
+@pytest.mark.parametrize(
+    ("makes", "saves", "expected"),
+    [
+        (MAKES, ON_MAIN + SAVES, ["warning"]),
+        (ON_MAIN + MAKES, ON_MAIN + SAVES, ["info"]),
+        (MAKES, "accelerator.end_training()", []),  # trackers are no checkpoint
+    ],
+)
+def test_a_folder_that_rank_0_makes_is_not_listed_elsewhere(
+    tmp_path: Path, makes: str, saves: str, expected: list[str]
+) -> None:
+    text = RESUMES.format(makes=makes, saves=saves)
+    assert severities(tmp_path, "DL309", text) == expected
+
+
+def test_another_program_s_checkpoint_is_not_resumed_from(tmp_path: Path) -> None:
+    first = RESUMES.format(makes=MAKES, saves="accelerator.end_training()")
+    second = RESUMES.format(makes=MAKES, saves=ON_MAIN + SAVES).replace("os.listdir", "listed")
+    assert severities(tmp_path, "DL309", first, second) == []

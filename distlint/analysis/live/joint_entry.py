@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -19,7 +19,7 @@ from distlint.analysis.interpreter.ranks import MAIN, RankClass
 from distlint.analysis.interpreter.values import Closure, Variance
 from distlint.analysis.live.processes import runs_alone
 from distlint.analysis.live.summaries import FunctionSummaries
-from distlint.analysis.program.definitions import Function, Module, last_name
+from distlint.analysis.program.definitions import Class, Function, Module, last_name
 from distlint.analysis.program.linked import imported
 from distlint.analysis.program.memory import Memory, remembered
 from distlint.analysis.program.places import related
@@ -417,19 +417,36 @@ def _registered(site: CallSite) -> Iterator[Function]:
                 yield value.target.function
 
 
-def _hooks_of_main(groups: Iterable[Together]) -> frozenset[Function]:
+def _hooks_of_main(groups: Collection[Together]) -> frozenset[Function]:
     """The hooks that rank 0 alone runs: from where they are registered nobody else comes to what runs them.
 
-    kohya-ss/sd-scripts train_network.py:947: `save_state()` stands under `if is_main_process`.
+    kohya-ss/sd-scripts train_network.py:947: `save_state()` stands under `if is_main_process`. So does the one of a
+    class whose first method registers the hook (ImageReward c1392c6 ImageReward/ReFL.py:474 and 782).
     """
     return frozenset(
         given
         for summaries in groups
         for site in together(summaries)
         if (runs := hooks.RUN_BY.get(site.method)) is not None
-        and {rank for rank, summary in summaries if _calls_below(summary, runs)} == {MAIN}
+        and (
+            {rank for rank, summary in summaries if _calls_below(summary, runs)}
+            or _calling_in_class(groups, site.function.cls, runs)
+        )
+        == {MAIN}
         for given in _registered(site)
     )
+
+
+def _calling_in_class(groups: Iterable[Together], cls: Class | None, method: str) -> set[RankClass]:
+    """The ranks that call a method from within a class."""
+    return {
+        rank
+        for summaries in groups
+        for rank, summary in summaries
+        if cls is not None
+        and summary.function.cls is cls
+        and any(site.method == method for site in summary.calls)
+    }
 
 
 def _calls_below(root: Summary, method: str) -> bool:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from distlint.analysis.program.program import Program
 
 _DEPTH: Final = 6
+_OF_PROCESSES: Final = frozenset({"CalledProcessError", "TimeoutExpired"})
+"""Exceptions of `subprocess`."""
 
 
 def is_caught(program: Program, function: Function, inside: ast.stmt) -> bool:
@@ -82,7 +84,7 @@ def _caught_nodes(function: Function) -> frozenset[int]:
         id(node)
         for attempt in walk(function.node)
         if isinstance(attempt, ast.Try)
-        and any(not _raises_again(handler) for handler in attempt.handlers)
+        and any(not (_raises_again(h) or _is_of_a_process(h)) for h in attempt.handlers)
         for statement in attempt.body
         for node in walk(statement)
     )
@@ -90,3 +92,12 @@ def _caught_nodes(function: Function) -> frozenset[int]:
 
 def _raises_again(handler: ast.ExceptHandler) -> bool:
     return any(isinstance(statement, ast.Raise) for statement in handler.body)
+
+
+def _is_of_a_process(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler catches only that a process has failed, which what runs in this one does not raise.
+
+    axolotl 067b021 src/axolotl/cli/main.py:130: around the start of `accelerate launch` for each file of a sweep.
+    """
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return all(kind is not None and last_name(kind) in _OF_PROCESSES for kind in kinds)

@@ -29,7 +29,8 @@ Unsafe: names change, and sending rank 0's value needs the process group. Offere
 is shown to run in the function; elsewhere the finding says what to do.
 
 ## Known limits
-Names of temporary files are not reported: a file of each process's own is what they are for. Under a
+Names of temporary files are not reported: a file of each process's own is what they are for; nor are files
+that all ranks open and into which one rank alone writes. Under a
 launcher that sets one name for all ranks (an environment variable) nothing is wrong.
 
 ## References
@@ -51,6 +52,8 @@ from distlint.knowledge.schema import Effect
 from distlint.nodes import last_name
 from distlint.repairs import guarding
 from distlint.rule import Status
+
+from .filled import filled_by_one
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -95,6 +98,7 @@ def check(model: Model) -> Iterator[Finding]:
             and value is not None
             and _made_up(value)
             and not _put_in_place(found.site, found.text)
+            and not filled_by_one(model, found.site)
         ):
             severity = SEVERITY if found.effect is Effect.READ else Severity.WARNING
             yield from _report(found.site, value, found.text, found.joint_entry, seen, severity)

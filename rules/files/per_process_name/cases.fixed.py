@@ -61,6 +61,14 @@ def cached_by_main(texts, root):
     return torch.load(path, map_location="cpu")  # expect: DL304
 
 
+def opened_and_written_by_all(root, texts, layout):
+    dist.barrier()
+    with open(os.path.join(root, f"{run_on_main(datetime.now, broadcast=True):%H%M%S}.txt"), "w") as file:  # expect: DL304
+        if layout.get_model_parallel_rank() != 0:
+            file.write("not the first")
+        file.writelines(texts)
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -104,6 +112,24 @@ def temporary(state):
     dist.barrier()
     with tempfile.TemporaryDirectory() as folder:
         torch.save(state, os.path.join(folder, "state.pt"))
+
+
+def ask(layout, file):
+    if layout.get_model_parallel_rank() == 0:
+        text = input("prompt: ")
+        file.write(text)
+
+
+def opened_by_all_and_written_by_one(root, model, layout):
+    # THUDM/GLM 4f61ed7 generate_samples.py:245
+    with open(os.path.join(root, f"{datetime.now():%H%M%S}.txt"), "w") as file:
+        dist.barrier()
+        ask(layout, file)
+        answer = model()
+        if layout.get_model_parallel_rank() == 0:
+            print(answer)
+            file.write(answer)
+        dist.barrier()
 
 
 def alone(root):

@@ -30,6 +30,7 @@ A rank without the file then fails, and says which file, before anything is trai
 Shown only: which rank's answer counts is for people to say.
 
 ## Known limits
+Information only where rank 0 alone makes the folder: to list it fails on the other machines.
 Silent where a test that fails raises, where all machines get a file (the first rank of each writes), where several
 machines cannot meet (a group on `localhost`), and where rank 0's answer is sent to the others.
 
@@ -47,6 +48,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ranks import MAIN, NODE_MAIN, OTHER
 from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import own_nodes, target_names
 from distlint.analysis.questions.machines import on_one_machine
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -76,13 +78,14 @@ _PROGRESS: Final = frozenset(
     {"epoch", "step", "iteration", "iter", "global_step", "epochs", "steps"}
 )
 _STATES: Final = ("optim", "sched", "scaler", "opt")
+_RAISING: Final = frozenset({"listdir", "scandir"})
 _RANK_0: Final = re.compile(r"(?<!local_)\brank(?:\(\))? == 0|\bis_main")
 
 
 def check(model: Model) -> Iterator[Finding]:
     """Each test or listing by which the ranks decide for themselves where a training goes on."""
-    save = _save_of_main(model)
-    if save is None or on_one_machine(model):
+    saves = _saves_of_main(model)
+    if not saves or on_one_machine(model):
         return
     seen: set[int] = set()
     for call in model.calls():
@@ -90,20 +93,35 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         argument = call.site.node.args[0] if call.site.node.args else None
         asked = looked_for(model, call.site, argument)
-        if asked is not None and id(asked) not in seen:
+        save = _of_program(model, call.site.module, saves) if asked is not None else None
+        if asked is not None and save is not None and id(asked) not in seen:
             seen.add(id(asked))
-            yield _finding(call.site.module, asked, call.site, save)
+            yield _finding(
+                call.site.module, asked, call.site, save, _fails(model, asked, call.site)
+            )
 
 
-def _finding(module: Module, asked: ast.expr, load: CallSite, save: CallSite) -> Finding:
-    advice = "Let all ranks take rank 0's answer, and fail where the file is missing"
+def _finding(
+    module: Module, asked: ast.expr, load: CallSite, save: CallSite, fails: bool
+) -> Finding:
+    if fails:
+        advice = "Put the folder on a disk that all machines share"
+        what = (
+            "rank 0 alone makes the folder that every rank lists here for a checkpoint: where the machines share no "
+            "disk, the ranks of the others fail, since it is missing"
+        )
+    else:
+        advice = "Let all ranks take rank 0's answer, and fail where the file is missing"
+        what = (
+            "every rank looks on the disk of its machine for the checkpoint that rank 0 alone writes: where the "
+            "machines share no disk, some ranks go on from it, and the others begin anew, with other weights or "
+            "another number of steps"
+        )
     return Finding(
         CODE,
         NAME,
-        SEVERITY,
-        "every rank looks on the disk of its machine for the checkpoint that rank 0 alone writes: where the "
-        "machines share no disk, some ranks go on from it, and the others begin anew, with other weights or another "
-        f"number of steps. {advice}.",
+        Severity.INFO if fails else SEVERITY,
+        f"{what}. {advice}.",
         place_of(module, asked),
         (
             related(load.module, load.node, "loaded where it was found"),
@@ -113,22 +131,56 @@ def _finding(module: Module, asked: ast.expr, load: CallSite, save: CallSite) ->
     )
 
 
-def _save_of_main(model: Model) -> CallSite | None:
-    """A call by which rank 0 alone writes a checkpoint; None where others write one too, or nobody does."""
-    found: CallSite | None = None
+def _of_program(model: Model, module: Module, saves: list[CallSite]) -> CallSite | None:
+    """The first write of the file itself, else one of the files that go with it; None for those of other programs."""
+    own = next((save for save in saves if save.module is module), None)
+    if own is not None:
+        return own
+    together = linked(model.program, module)
+    return next((save for save in saves if save.module in together), None)
+
+
+def _fails(model: Model, asked: ast.expr, load: CallSite) -> bool:
+    """Whether a listing raises on the other machines, for rank 0 alone makes the folder.
+
+    ImageReward c1392c6 ImageReward/ReFL.py:677: `os.listdir(args.output_dir)`, made under `is_main_process`.
+    """
+    above = (node for node in own_nodes(load.function) if isinstance(node, ast.Call))
+    calls = [asked] if isinstance(asked, ast.Call) else list(above)
+    listed = {
+        ast.unparse(call.args[0])
+        for call in calls
+        if last_name(call.func) in _RAISING and call.args and call.lineno < load.node.lineno
+    }
+    makers = [
+        found.ranks
+        for found in model.file_calls
+        if found.effect is Effect.CREATE_DIR
+        and found.text in listed
+        and found.site.module is load.module
+    ]
+    return bool(makers) and all(ranks == {MAIN} for ranks in makers)
+
+
+def _saves_of_main(model: Model) -> list[CallSite]:
+    """The calls by which rank 0 alone writes a checkpoint; none where others write one too."""
+    found: list[CallSite] = []
     for call in model.calls():
         site = call.site
-        if site.name == "lightning.fabric.Fabric.save":
-            found = found or site
+        if site.name == "lightning.fabric.Fabric.save" or (
+            site.method == "save_state" and call.classes == {MAIN}
+        ):
+            found.append(site)
         elif site.name in _SAVES:
             if NODE_MAIN in call.classes and OTHER not in call.classes:
-                return None  # the first rank of each machine: each machine has the file
+                return []  # the first rank of each machine: each machine has the file
             if call.classes == {MAIN}:
-                found = found or site
+                found.append(site)
         elif (_is_for_main(site) and site.callee is not None and _saves(site.callee)) or any(
-            row.effect is Effect.GUARDED_WRITE and row.writers == "main" for row in site.rows
+            row.effect is Effect.GUARDED_WRITE and row.writers == "main" and "save" in site.method
+            for row in site.rows
         ):
-            found = found or site
+            found.append(site)
     return found
 
 

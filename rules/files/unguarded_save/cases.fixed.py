@@ -207,6 +207,23 @@ def with_a_hook_of_main(accelerator: Accelerator, loader, args):
             accelerator.save_state(f"step-{step}")
 
 
+class WithAHookOfMain:
+    def __init__(self, accelerator: Accelerator):
+        self.accelerator = accelerator
+
+        def save_model_hook(models, weights, output_dir):
+            for m in models:
+                m.save_pretrained(os.path.join(output_dir, "unet"))
+                weights.pop()
+
+        self.accelerator.register_save_state_pre_hook(save_model_hook)
+
+    def train(self, loader):
+        for step, _ in enumerate(loader):
+            if self.accelerator.is_main_process:
+                self.accelerator.save_state(f"step-{step}")
+
+
 def guarded(model, out):
     dist.barrier()
     if dist.get_rank() == 0:

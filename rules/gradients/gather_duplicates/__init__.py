@@ -29,7 +29,7 @@ as it is here.
 
 ## Known limits
 Silent where the function cuts anything to the length of something (`losses[:len(dataset)]`), where the
-gradient is computed in the same loop, and for loaders that drop the last batch.
+gradient is computed in the same loop or in a function that it calls, and for loaders that drop the last batch.
 
 ## References
 - accelerate 1.15.0 accelerate/accelerator.py, `gather_for_metrics`: "drops duplicates in the last batch"
@@ -75,7 +75,7 @@ def check(model: Model) -> Iterator[Finding]:
         known = model.answer(shares)
         held = known.of(site.node.args[0])
         loop = _loop(known, site.function, site.node) if _is_padded(held) else None
-        if loop is None or goes_backward(loop) or _cuts(site.function):
+        if loop is None or _trains(model, loop) or _cuts(site.function):
             continue
         right = f"{source_of(site.module, site.node.func.value)}.gather_for_metrics"
         fix = Fix(
@@ -109,6 +109,18 @@ def _loop(known: Shares, function: Function, call: ast.Call) -> ast.For | None:
             if any(h.kind is Kind.LOADER and h.is_share for h in iterable):
                 found = node
     return found
+
+
+def _trains(model: Model, loop: ast.For) -> bool:
+    """Whether a loop computes gradients, itself or in what it calls: what fills a batch up is trained on, too.
+
+    ImageReward c1392c6 ImageReward/ReFL_SDXL.py:1086: `_reward_loss()` calls `backward()` and gives the loss back.
+    """
+    if goes_backward(loop):
+        return True
+    calls = (model.call_at(n) for n in walk(loop) if isinstance(n, ast.Call))
+    callees = (call.site.callee for call in calls if call is not None)
+    return any(callee is not None and goes_backward(callee.node) for callee in callees)
 
 
 def _cuts(function: Function) -> bool:

@@ -66,6 +66,26 @@ def in_training(model, optimizer, data):
         accelerator.log({"loss": average.item()})
 
 
+class Training:
+    def __init__(self, model, optimizer, data):
+        self.accelerator = Accelerator()
+        self.model, self.optimizer, self.loader = self.accelerator.prepare(
+            model, optimizer, DataLoader(data, batch_size=8)
+        )
+
+    def step(self, batch):
+        loss = self.model(batch).loss
+        self.accelerator.backward(loss)
+        self.optimizer.step()
+        return loss
+
+    def train(self):
+        for batch in self.loader:
+            loss = self.step(batch)
+            average = self.accelerator.gather(loss.repeat(8)).mean()
+            self.accelerator.log({"loss": average.item()})
+
+
 def of_no_loader(model, prompts, tokenizer):
     accelerator = Accelerator()
     with accelerator.split_between_processes(prompts) as mine:

@@ -36,7 +36,8 @@ Where the common streams have to stay in step, draw the noise with
 `generator=generator(args.seed, batch.device, step=step)`.
 
 ## Fix safety
-Unsafe: the numbers change.
+Unsafe: the numbers change. Shown only where by a number of the same seed the ranks choose what they train, or how
+often they call the model.
 
 ## Known limits
 Dropout is not looked for; nor, in loops, numbers of `random` and `numpy`, which they often draw to take one
@@ -67,7 +68,7 @@ from distlint.rule import Status
 
 from .object_draws import drawn_by_objects
 from .sampling_draws import drawn_in_sampling
-from .shared_draws import chooses_for_all
+from .shared_draws import chooses_for_all, counts_for_all
 from .training_draws import (
     depends_on_rank,
     drawn_in_training,
@@ -157,13 +158,17 @@ def _finding(
 def _fix(model: Model, module: Module, seed: Seed) -> Fix:
     function = seed.site.function
     after = [s for s in sites_of(model, function) if s.node.lineno > seed.site.node.lineno]
-    if (shared := chooses_for_all(model, function, seed)) is not None:
-        where, chosen = shared
-        advice = (
-            f"Draw with `generator=generator(seed, device, step=step)`: by `{source_of(where, chosen.func)}()` "
-            "all ranks choose what is trained, and its stream has to stay in step"
-        )
-        return Fix(Applicability.DISPLAY, advice)
+    for shared, what in (
+        (chooses_for_all(model, function, seed), "what is trained"),
+        (counts_for_all(model, function, seed), "how often the model is called"),
+    ):
+        if shared is not None:
+            where, chosen = shared
+            advice = (
+                f"Draw with `generator=generator(seed, device, step=step)`: by `{source_of(where, chosen.func)}()` "
+                f"all ranks choose {what}, and its stream has to stay in step"
+            )
+            return Fix(Applicability.DISPLAY, advice)
     statement = last_wrap(function, after, seed.site.statement)
     tests = [g for g in seed.site.guards if not g.exits]
     if function in model.answer(fits):

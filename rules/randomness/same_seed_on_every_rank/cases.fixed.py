@@ -369,6 +369,43 @@ def other_layers_every_few_steps(args, model, optimizer, loader):
         optimizer.step()
 
 
+def as_many_steps_as_were_drawn(args, model, optimizer, loader):
+    accelerator = Accelerator()
+    set_seed(args.seed)  # expect: DL401
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    decorrelate(args.seed)
+    for batch in loader:
+        times = torch.randint(0, 1000, (4,))
+        loss = 0.0
+        for i in range(len(times)):
+            loss = loss + model(batch, times[i]).mean()
+        accelerator.backward(loss)
+        optimizer.step()
+
+
+class StepsOfADiffusion:
+    # ImageReward c1392c6 ImageReward/ReFL_SDXL.py:444: all ranks call the model as often; the noise needs its own stream.
+    def __init__(self, args, model, loader):
+        self.accelerator = Accelerator()
+        set_seed(args.seed)  # expect: DL401
+        self.model, self.loader = self.accelerator.prepare(model, loader)
+
+    def loss(self, batch):
+        noise = torch.randn_like(batch)
+        steps = random.randint(30, 39)
+        for t in batch.steps[:steps]:
+            with torch.no_grad():
+                noise = self.model(noise, t)
+        loss = self.model(noise, steps).mean()
+        self.accelerator.backward(loss)
+        return loss
+
+    def train(self, optimizer):
+        for batch in self.loader:
+            self.loss(batch)
+            optimizer.step()
+
+
 class SamplingTrainer:
     # LMFlow f3597db src/lmflow/pipeline/utils/raft_trainer.py:757: alone, and the seed of an order.
     def __init__(self, args, model, data):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.syntax import target_names
 from distlint.analysis.questions.seeding import Seed, draws_by_syntax, draws_from
-from distlint.nodes import walk
+from distlint.nodes import last_name, walk
 
-from .training_draws import reached, trains
+from .training_draws import reached, sites_of, trains, wraps_in
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
@@ -22,14 +24,92 @@ def chooses_for_all(model: Model, function: Function, seed: Seed) -> tuple[Modul
     LMFlow f3597db experimental/LISA-diffusion/diffusion_dpo/train_diffusion_dpo_lisa.py:74: `np.random.choice` of
     the layers, every few steps. Ranks whose streams differ would train different layers.
     """
-    work = [f for f in reached(model, function) if trains(model, f)]
-    training, found = set(work), set(work)
-    for current in work:
+    training = [f for f in reached(model, function) if trains(model, f)]
+    for current in _with_callees(model, training):
         # A script that freezes once, and draws noise in its loop, chooses nothing.
         if current not in training and _sets_requires_grad(current):
             for node, draw in draws_by_syntax(model, current):
                 if draws_from(draw, seed):
                     return current.module, node
+    return None
+
+
+def counts_for_all(model: Model, function: Function, seed: Seed) -> tuple[Module, ast.Call] | None:
+    """A draw of the training by which all ranks choose how often a loop calls the model that they train.
+
+    ImageReward c1392c6 ImageReward/ReFL.py:717: `random.randint(30, 39)` steps of the diffusion. Ranks whose streams
+    differ wait for the slowest one, and where a forward pass is collective (FSDP, ZeRO-3) for ever.
+    """
+    below = reached(model, function)
+    trained = {
+        last_name(argument)
+        for wrap in wraps_in(model, below)
+        for argument in wrap.node.args
+        if isinstance(argument, ast.Name | ast.Attribute)
+    }
+    training = [f for f in below if trains(model, f)]
+    called = [s.callee for f in training for s in sites_of(model, f) if s.loops and s.callee]
+    for current in _with_callees(model, [*training, *called]):
+        draws = [node for node, draw in draws_by_syntax(model, current) if draws_from(draw, seed)]
+        loops = [loop for loop in (walk(current.node) if draws else ()) if _calls(loop, trained)]
+        for node in draws:
+            names = {
+                name
+                for values in walk(current.node)
+                if isinstance(values, ast.Assign) and any(n is node for n in walk(values.value))
+                for target in values.targets
+                for name in target_names(target)
+            }
+            if any(_is_counted_by(loop, node, names) for loop in loops):
+                return current.module, node
+    return None
+
+
+def _calls(loop: ast.AST, trained: set[str]) -> bool:
+    """Whether a node is a loop that calls what is trained."""
+    return isinstance(loop, ast.For | ast.While) and any(
+        isinstance(node, ast.Call) and last_name(node.func) in trained
+        for statement in loop.body
+        for node in walk(statement)
+    )
+
+
+def _is_counted_by(loop: ast.AST, draw: ast.Call, names: set[str]) -> bool:
+    """Whether a draw, or a name that holds it, bounds a loop: `range(n)`, `steps[:n]`, `while i < n`."""
+    match loop:
+        case ast.While(test=ast.Compare() as test):
+            bounds: list[ast.AST] = [test]
+        case ast.For(iter=iterable):
+            bounds = [
+                node
+                for node in walk(iterable)
+                if isinstance(node, ast.Slice)
+                or (isinstance(node, ast.Call) and last_name(node.func) == "range")
+            ]
+        case _:
+            return False
+    counted = {id(part) for bound in bounds for part in walk(bound)}
+    counted -= {id(part) for bound in bounds for size in _sizes(bound) for part in walk(size)}
+    return id(draw) in counted or any(
+        isinstance(part, ast.Name) and part.id in names and id(part) in counted
+        for bound in bounds
+        for part in walk(bound)
+    )
+
+
+def _sizes(bound: ast.AST) -> Iterator[ast.AST]:
+    """What says how many numbers were drawn, which is the same on all ranks: `len(times)`, `times.shape[0]`."""
+    for node in walk(bound):
+        match node:
+            case ast.Call(func=ast.Name(id="len")) | ast.Attribute(attr="shape" | "size" | "numel"):
+                yield node
+
+
+def _with_callees(model: Model, functions: list[Function]) -> list[Function]:
+    """Functions and what they call, at any depth."""
+    work = list(dict.fromkeys(functions))
+    found = set(work)
+    for current in work:
         for part in walk(current.node):
             meaning = (
                 model.resolve(current.module, part.func) if isinstance(part, ast.Call) else None
@@ -37,7 +117,7 @@ def chooses_for_all(model: Model, function: Function, seed: Seed) -> tuple[Modul
             if isinstance(meaning, Function) and meaning not in found:
                 found.add(meaning)
                 work.append(meaning)
-    return None
+    return work
 
 
 def _sets_requires_grad(function: Function) -> bool:
