@@ -24,6 +24,9 @@ from tests.incremental.edits import (
     said,
 )
 
+LARGE = ("accelerate", "transformers")
+"""Packages of which a check takes seconds."""
+
 
 @pytest.mark.parametrize("seed", range(4))
 def test_edits_of_small_projects(seed: int, tmp_path: Path) -> None:
@@ -157,8 +160,13 @@ def test_a_file_that_is_saved_during_a_check(
     assert not check(prepare(Inputs((".",), cache_dir=cache)).requests).findings
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize(
+    "package",
+    [
+        pytest.param(name, marks=pytest.mark.long if name in LARGE else pytest.mark.slow)
+        for name in PACKAGES
+    ],
+)
 def test_edits_of_installed_packages(package: str, tmp_path: Path) -> None:
     folder = tmp_path / "project"
     folder.mkdir()

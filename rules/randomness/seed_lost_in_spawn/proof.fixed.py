@@ -16,6 +16,7 @@ def work(rank, folder):
     torch.manual_seed(0)
     dist.init_process_group("gloo", init_method=f"file://{folder}/group", rank=rank, world_size=2)
     torch.save(torch.rand(4), f"{rank}.pt")
+    dist.barrier()  # none leaves while another is still connecting
     dist.destroy_process_group()
 
 

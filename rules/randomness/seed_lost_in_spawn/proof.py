@@ -15,6 +15,7 @@ import torch.multiprocessing as mp
 def work(rank, folder):
     dist.init_process_group("gloo", init_method=f"file://{folder}/group", rank=rank, world_size=2)
     torch.save(torch.rand(4), f"{rank}.pt")
+    dist.barrier()  # none leaves while another is still connecting
     dist.destroy_process_group()
 
 
