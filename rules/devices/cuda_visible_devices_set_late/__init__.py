@@ -55,6 +55,7 @@ from distlint.analysis.program.environment import (
     evaluated_here,
     statements,
 )
+from distlint.analysis.program.syntax import target_names
 from distlint.analysis.questions.cuda_start import started_on_import, starts_cuda
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.devices import VISIBLE_DEVICES
@@ -85,6 +86,7 @@ def check(model: Model) -> Iterator[Finding]:
                 access.use is not Use.WRITE
                 or access.name not in VISIBLE_DEVICES
                 or _restores(access)
+                or _renames(access)
                 or _for_children(model, module, access)
             ):
                 continue
@@ -109,6 +111,23 @@ def check(model: Model) -> Iterator[Finding]:
 def _restores(access: Access) -> bool:
     """Whether the value is put back in a clean-up."""
     return any(isinstance(s, ast.Try) for s in access.above)
+
+
+def _renames(access: Access) -> bool:
+    """Whether the devices are those that another variable of the kind has named, before CUDA started.
+
+    verl 0.9.1 verl/single_controller/base/worker.py:253: what HIP_VISIBLE_DEVICES held.
+    """
+    function = access.function
+    values = [access.value] if access.value is not None else []
+    if isinstance(access.value, ast.Name) and function is not None:
+        values += [
+            statement.value
+            for statement, _ in statements(function.body)
+            if isinstance(statement, ast.Assign)
+            and any(access.value.id in target_names(target) for target in statement.targets)
+        ]
+    return any("VISIBLE_DEVICES" in ast.unparse(value) for value in values)
 
 
 def _line(module: Module, where: Module, node: ast.expr) -> str:

@@ -59,3 +59,11 @@ def on_the_cpu(model, index):
     model = model.to("cpu")
     os.environ["CUDA_VISIBLE_DEVICES"] = str(index)
     return model
+
+
+def renamed(model):
+    # verl 0.9.1 verl/single_controller/base/worker.py:253: what the process sees already
+    if torch.cuda.is_available():
+        devices = os.environ.pop("HIP_VISIBLE_DEVICES")
+        os.environ["CUDA_VISIBLE_DEVICES"] = devices
+    return model

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import torch.distributed as dist
 from accelerate import Accelerator
+from filelock import FileLock
 from transformers import TrainerCallback
 
 
@@ -160,3 +161,12 @@ class Preprocessed:
                 json.dump(self.data, file)
             if dist.get_rank() == 0:
                 dist.barrier()
+
+
+def under_a_lock(words, path):
+    # nemo-toolkit 3.0.0 nemo/collections/speechlm2/modules/ear_tts_model.py:347
+    dist.barrier()
+    with FileLock(path + ".lock", timeout=60):
+        if not os.path.exists(path):
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(words, file)
