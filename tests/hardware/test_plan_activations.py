@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -37,20 +39,25 @@ def bench() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
+def cases() -> Iterator[Any]:
+    """Each architecture with each attention, with and without checkpointing; the quick ones run by default."""
+    names = (
         "LlamaForCausalLM",
-        pytest.param("MixtralForCausalLM", marks=pytest.mark.slow),
-        pytest.param("T5ForConditionalGeneration", marks=pytest.mark.slow),
         "GPT2LMHeadModel",
-        pytest.param("ViTForImageClassification", marks=pytest.mark.slow),
-        pytest.param("BertForMaskedLM", marks=pytest.mark.slow),
-        pytest.param("LlavaForConditionalGeneration", marks=pytest.mark.slow),
-    ],
-)
-@pytest.mark.parametrize("attention", ["sdpa", pytest.param("eager", marks=pytest.mark.long)])
-@pytest.mark.parametrize("checkpointing", [False, pytest.param(True, marks=pytest.mark.slow)])
+        "MixtralForCausalLM",
+        "T5ForConditionalGeneration",
+        "ViTForImageClassification",
+        "BertForMaskedLM",
+        "LlavaForConditionalGeneration",
+    )
+    for name, attention, checkpointing in product(names, ("sdpa", "eager"), (False, True)):
+        quick = name in names[:2] and not checkpointing
+        mark = pytest.mark.long if attention == "eager" else pytest.mark.slow
+        marks = () if quick and attention == "sdpa" else mark
+        yield pytest.param(name, attention, checkpointing, marks=marks)
+
+
+@pytest.mark.parametrize(("name", "attention", "checkpointing"), [*cases()])
 def test_saved_bytes_within_a_fifth(
     bench: ModuleType, name: str, attention: str, checkpointing: bool
 ) -> None:
