@@ -362,6 +362,7 @@ def makes_own_class(function: Function) -> bool:
     )
 
 
+@remembered
 def makes_at_first_read(function: Function) -> bool:
     """Whether a property only makes what it keeps in an attribute, where that is None: which read is the first is
     for the whole program to say.

@@ -25,11 +25,10 @@ _EVENS_OUT: Final = re.compile(r"broadcast|sync|load_state_dict|copy_|all_reduce
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Copy:
-    """A copy of a model: its name, the call that makes it, and the call that evaluates it on every rank."""
+    """A copy of a model that every rank evaluates: its name, and the call that makes it."""
 
     name: str
     made: ast.Call
-    evaluated: ast.Call
 
 
 def left_apart(live: LiveProgram, function: Function, wrap: CallSite) -> Copy | None:
@@ -55,7 +54,7 @@ def left_apart(live: LiveProgram, function: Function, wrap: CallSite) -> Copy | 
             group = live.call_at(node)
             on_all = group is not None and not group.guarded_by_rank
             if on_all and _EVALUATES.search(last_name(node.func)):
-                return Copy(name, made, node)
+                return Copy(name, made)
     return None
 
 
