@@ -14,14 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from distlint.columns import forget_lines, split_lines
-from distlint.findings import Finding, Place, Severity
+from distlint.findings import Finding, Place, Related, Severity
 from distlint.launch.kinds import Kind, kind_of
 from distlint.project.baseline import Accepted, BaselineError, earlier_names, read_baseline
 from distlint.project.cache import (
     Cache,
     content_digest,
     decode_finding,
+    decode_related,
     encode_finding,
+    encode_related,
     engine_stamp,
     run_key,
 )
@@ -80,6 +82,8 @@ class Outcome:
     given_up: list[str] = field(default_factory=list)
     groups: list[frozenset[str]] = field(default_factory=list)
     """The files that were analysed together, by the paths that are shown."""
+    reached: list[Related] = field(default_factory=list)
+    """Where the request asks: the collectives, each with the ranks that come to it."""
 
     def add(self, other: Outcome) -> None:
         """Take over the outcome of another part."""
@@ -87,6 +91,7 @@ class Outcome:
         self.notes += other.notes
         self.given_up += other.given_up
         self.groups += other.groups
+        self.reached += other.reached
 
     def of(self, paths: Container[str]) -> Outcome:
         """The part that speaks of the files shown as `paths`."""
@@ -95,6 +100,7 @@ class Outcome:
             [text for text in self.notes if text.partition(": ")[0] in paths],
             [text for text in self.given_up if text.partition(": ")[0] in paths],
             self.groups,
+            [each for each in self.reached if each.place.path in paths],
         )
 
     def encode(self) -> dict[str, Any]:
@@ -104,6 +110,7 @@ class Outcome:
             "notes": self.notes,
             "given_up": self.given_up,
             "groups": [sorted(group) for group in self.groups],
+            "reached": [encode_related(each) for each in self.reached],
         }
 
     @classmethod
@@ -117,6 +124,7 @@ class Outcome:
                 [str(note) for note in document["notes"]],
                 [str(text) for text in document["given_up"]],
                 [frozenset(map(str, group)) for group in document["groups"]],
+                [decode_related(row) for row in document["reached"]],
             )
         except (TypeError, ValueError, IndexError, KeyError):
             return None
@@ -129,7 +137,8 @@ class Request:
     `files` are those that `tree` gives these `settings`, found in `paths`. `known` are all rules that exist (suppressions may name any of them), `selection` those that
     run. `overlays` maps absolute paths to the bytes to use in place of what is on disk; a file that
     `hides` counts as absent. A check leaves in `outcome` what it found, before the baseline; unless it is
-    `lasting`, only other checks of this process learn from it; `trees` is what these share besides.
+    `lasting`, only other checks of this process learn from it; `trees` is what these share besides. A check
+    `with_reached` also tells which ranks come to each collective.
     """
 
     paths: Sequence[str | Path]
@@ -143,6 +152,7 @@ class Request:
     progress: Progress | None = None
     cache: Cache = field(default_factory=lambda: Cache(None))
     lasting: bool = True
+    with_reached: bool = False
     trees: Trees | None = None
     outcome: Outcome = field(default_factory=Outcome)
 
@@ -195,6 +205,7 @@ def _check(request: Request, report: Report) -> set[str]:
     report.notes += outcome.notes
     report.given_up += outcome.given_up
     report.groups += outcome.groups
+    report.reached += outcome.reached
     findings = outcome.findings
     present = _number(request, found, findings, report)
     if request.cache.refused:
@@ -248,6 +259,7 @@ def _dependencies(request: Request) -> list[str]:
         repr(sorted(selection.with_info)),
         repr(request.settings),
         style_of(request.settings),
+        repr(request.with_reached),
         os.getcwd(),
     ]
 
@@ -458,6 +470,7 @@ def _findings_of_rules(
         request.progress("analysing", 0, 0)
     # 50 ms that a run without such files saves.
     from distlint.analysis import Source, build_models, deep_recursion
+    from distlint.analysis.questions.reached import reached
     from distlint.knowledge.facts import Knowledge
 
     sources = [
@@ -491,6 +504,8 @@ def _findings_of_rules(
             paths = (module.path for module in model.program.modules.values())
             outcome.groups.append(frozenset(paths))
             findings.update(dict.fromkeys(_of_model(request, model, sources, report, style)))
+            if request.with_reached:
+                outcome.reached += model.answer(reached)
             for problem in model.problems:
                 outcome.notes.append(f"{problem.path}: {problem.text}")
                 if problem.reason:

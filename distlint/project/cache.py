@@ -440,7 +440,7 @@ def encode_finding(finding: Finding) -> list[Any]:
         finding.severity.value,
         finding.message,
         _place(finding.place),
-        [[_place(related.place), related.message] for related in finding.related],
+        [encode_related(related) for related in finding.related],
         fix and [fix.applicability.value, fix.message, [_edit(edit) for edit in fix.edits]],
         witness
         and [
@@ -459,7 +459,7 @@ def decode_finding(row: Sequence[Any]) -> Finding:
         severity=Severity(severity),
         message=message,
         place=Place(*place),
-        related=tuple(Related(Place(*where), text) for where, text in related),
+        related=tuple(map(decode_related, related)),
         fix=Fix(Applicability(fix[0]), fix[1], tuple(map(_decode_edit, fix[2]))) if fix else None,
         witness=Witness(
             tuple((label, _decode_steps(steps)) for label, steps in witness[0]),
@@ -468,6 +468,17 @@ def decode_finding(row: Sequence[Any]) -> Finding:
         if witness
         else None,
     )
+
+
+def encode_related(related: Related) -> list[Any]:
+    """A place and what is said of it as plain lists."""
+    return [_place(related.place), related.message]
+
+
+def decode_related(row: Sequence[Any]) -> Related:
+    """What `encode_related` made. Raises TypeError or ValueError for anything else."""
+    where, text = row
+    return Related(Place(*where), text)
 
 
 def _place(place: Place) -> list[Any]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from distlint.columns import display_column, split_lines
-from distlint.findings import Applicability, Finding, Place, Severity
+from distlint.findings import Applicability, Finding, Place, Related, Severity
 from distlint.fixing.replacements import Replacement
 from distlint.project.baseline import Accepted
 from distlint.project.files import Problem
@@ -80,6 +80,8 @@ class Report:
     """Functions whose collectives were not compared to their end: path, function and reason."""
     groups: list[frozenset[str]] = field(default_factory=list)
     """The files that were analysed together, for each group that was."""
+    reached: list[Related] = field(default_factory=list)
+    """The collectives, each with the ranks that come to it: where a request asks for them."""
     files: int = 0
     """How many files were checked."""
     baselined: int = 0

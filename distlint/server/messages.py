@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -14,8 +13,8 @@ from pygls.workspace import PositionCodec
 from distlint.columns import split_lines
 from distlint.findings import Applicability, Place, Severity
 from distlint.fixing.replacements import Replacement
-from distlint.project.naming import path_of
 from distlint.reporting.report import Reported, Texts
+from distlint.server.session import absolute
 
 SOURCE: Final = "distlint"
 
@@ -72,11 +71,6 @@ class Names:
 
     def _position(self, text: str, line: int, column: int) -> types.Position:
         return types.Position(line - 1, self.codec.client_num_units(text[: column - 1]))
-
-
-def absolute(place: Place) -> str:
-    """The absolute path of the file in which a place is."""
-    return os.path.abspath(path_of(place.path))
 
 
 def diagnostic(row: Reported, texts: Texts, names: Names) -> types.Diagnostic:

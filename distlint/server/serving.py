@@ -21,14 +21,13 @@ from distlint.reporting.report import Reported
 from distlint.rule import load_rules
 from distlint.server.messages import (
     Names,
-    absolute,
     contains,
     diagnostic,
     hover,
     overlap,
     title,
 )
-from distlint.server.session import Ask, Refused, Session
+from distlint.server.session import Ask, Refused, Session, absolute
 
 QUIET: Final = 0.1
 """Seconds without a change after which a check begins."""
@@ -212,6 +211,20 @@ class Server(LanguageServer):
         ]
         return hover([row for row, _ in rows], self._pages, rows[0][1]) if rows else None
 
+    async def lenses(self, params: types.CodeLensParams) -> list[types.CodeLens]:
+        """Above each collective of a file, the ranks that come to it."""
+        at = await self.settled(params.text_document.uri)
+        if at is None:
+            return []
+        session, path = at
+        return [
+            types.CodeLens(
+                self._names().range(session.report.texts, each.place),
+                types.Command(each.message, ""),
+            )
+            for each in session.reached(path)
+        ]
+
     async def actions(self, params: types.CodeActionParams) -> list[types.CodeAction]:
         """The fixes of what is found in a range, and that of the whole file."""
         at = await self.settled(params.text_document.uri)
@@ -358,6 +371,10 @@ def make_server(ask: Ask) -> Server:
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def hovered(params: types.HoverParams) -> types.Hover | None:
         return await server.hover_at(params)
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
+    async def lenses(params: types.CodeLensParams) -> list[types.CodeLens]:
+        return await server.lenses(params)
 
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from distlint.checking import Outcome, Request, check, let_go
+from distlint.findings import Place, Related
 from distlint.fixing.replacements import Replacement, replacements
 from distlint.project.naming import path_of
 from distlint.project.reading import decode
@@ -79,7 +80,9 @@ class Session:
             if isinstance(asked, Report):
                 self._requests, self.report = (), asked
                 return asked
-            requests = tuple(replace(each, trees=self._trees_of(each)) for each in asked)
+            requests = tuple(
+                replace(each, trees=self._trees_of(each), with_reached=True) for each in asked
+            )
         else:
             # What no change concerns is found in the tables of the cache, which all checks here share.
             requests = tuple(
@@ -109,11 +112,11 @@ class Session:
 
     def rows(self, path: str) -> list[Reported]:
         """What was found in the file at an absolute path."""
-        return [
-            row
-            for row in self.report.findings
-            if os.path.abspath(path_of(row.finding.place.path)) == path
-        ]
+        return [row for row in self.report.findings if absolute(row.finding.place) == path]
+
+    def reached(self, path: str) -> list[Related]:
+        """The collectives in the file at an absolute path, each with the ranks that come to it."""
+        return [each for each in self.report.reached if absolute(each.place) == path]
 
     def fixable(self, row: Reported) -> bool:
         """Whether a fix of a finding is to be tried."""
@@ -145,6 +148,11 @@ class Session:
         return ()
 
 
+def absolute(place: Place) -> str:
+    """The absolute path of the file in which a place is."""
+    return os.path.abspath(path_of(place.path))
+
+
 @contextmanager
 def _no_collection() -> Iterator[None]:
     """A check makes a million nodes that live to its end: to look for cycles among them costs a third of it."""
@@ -165,4 +173,4 @@ def encoded(text: str) -> bytes:
         return data
 
 
-__all__ = ["Ask", "Refused", "Session", "encoded"]
+__all__ = ["Ask", "Refused", "Session", "absolute", "encoded"]

@@ -118,6 +118,11 @@ class Editor(LanguageClient):
         assert isinstance(found.contents, types.MarkupContent)
         return found.contents.value
 
+    async def lenses(self, path: Path) -> list[tuple[int, str]]:
+        """What stands above lines (from 1) of a file."""
+        found = await self.text_document_code_lens_async(types.CodeLensParams(_named(path))) or []
+        return [(each.range.start.line + 1, each.command.title) for each in found if each.command]
+
     def _apply(self, path: Path, edits: list[types.TextEdit]) -> None:
         text = self.texts[path]
         for edit in sorted(edits, key=lambda each: each.range.start, reverse=True):
@@ -186,5 +191,8 @@ async def editor(*folders: Path, resolves: bool = True) -> AsyncIterator[Editor]
         yield client
         await asyncio.wait_for(client.shutdown_async(None), PATIENCE)
         client.exit(None)
+    except BaseException:  # one that was told nothing would be waited for
+        client._server.kill()  # type: ignore[union-attr]
+        raise
     finally:
         await client.stop()  # type: ignore[no-untyped-call]

@@ -145,6 +145,58 @@ def test_the_page_of_a_rule_where_the_pointer_rests(tmp_path: Path) -> None:
     _run(use, tmp_path)
 
 
+def test_who_comes_to_each_collective(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    text = dedent(
+        """\
+        import time
+
+        import torch
+        import torch.distributed as dist
+
+
+        def share(value):
+            dist.all_reduce(value)
+
+
+        def main(hours):
+            dist.init_process_group()
+            rank = dist.get_rank()
+            loss = torch.zeros(1, device="cuda")
+            share(loss)
+            if rank == 0:
+                share(loss)
+                dist.broadcast(loss, 0)
+            else:
+                dist.broadcast(loss, 0)
+            began = time.time()
+            if time.time() - began > hours:
+                dist.barrier()
+
+
+        main(3)
+        """
+    )
+    file.write_text(text, encoding="utf-8")
+
+    async def use(client: Editor) -> None:
+        client.open(file)
+        told = dict(await client.lenses(file))
+        assert told == {
+            8: "every rank",
+            12: "every rank",
+            18: "rank 0 alone",
+            20: "every rank but 0",
+            23: "every rank on which `time.time() - began > hours` holds",
+        }
+        client.type(file, "rank == 0", "rank >= 0")
+        told = dict(await client.lenses(file))
+        assert told[18] == "every rank"
+        assert 20 not in told
+
+    _run(use, tmp_path)
+
+
 def test_settings_are_read_again_and_their_faults_shown(tmp_path: Path) -> None:
     file, settings = tmp_path / "train.py", tmp_path / "distlint.toml"
     file.write_text(GUARDED, encoding="utf-8")
