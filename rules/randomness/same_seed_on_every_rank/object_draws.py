@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.memory import remembered
+from distlint.analysis.questions.chosen import Candidate, chosen
 from distlint.analysis.questions.lightning import fits
 from distlint.analysis.questions.seeding import (
     Seed,
@@ -90,17 +91,40 @@ def _named(model: Model, function: Function) -> tuple[Function | Class, ...]:
     for node in walk(function.node):
         if isinstance(node, ast.Call):
             meaning = model.resolve(function.module, node.func)
-            if isinstance(meaning, Function):
-                found[meaning] = None
-            elif isinstance(meaning, Class):
-                found.update(dict.fromkeys(model.program.mro(meaning)[0]))
+            known = isinstance(meaning, (Function, Class))
+            for each in (meaning,) if known else _chosen(model, function, node):
+                if isinstance(each, Class):
+                    found.update(dict.fromkeys(model.program.mro(each)[0]))
+                elif isinstance(each, Function):
+                    found[each] = None
     return tuple(found)
+
+
+def _chosen(model: Model, function: Function, call: ast.Call) -> list[Candidate]:
+    """What a name chooses to be called: what the project names, else all, where all of them draw."""
+    choice = chosen(model, function, call)
+    used = [each for each in choice.candidates if not _serves_else(each.name)]
+    return used if choice.named or all(_draws_itself(model, each) for each in used) else []
+
+
+def _draws_itself(model: Model, candidate: Candidate) -> bool:
+    """Whether a class or function draws where it is used, in what it says itself."""
+    own = [candidate] if isinstance(candidate, Function) else candidate.methods.values()
+    return any(
+        True
+        for each in own
+        if isinstance(candidate, Function) or each.name in _RUN_BY_THEMSELVES[:-1]
+        for _ in draws_by_syntax(model, each)
+    )
 
 
 def _is_apart(function: Function) -> bool:
     """Whether a function serves something else than training, by its name."""
-    name = function.name.lower()
-    return name != "__init__" and any(word in name for word in NOT_TRAINING)
+    return function.name != "__init__" and _serves_else(function.name)
+
+
+def _serves_else(name: str) -> bool:
+    return any(word in name.lower() for word in NOT_TRAINING)
 
 
 def _drawn(model: Model, function: Function, seed: Seed) -> Iterator[ast.Call]:
