@@ -185,8 +185,6 @@ CANONICAL: dict[str, str] = {
     "lightning.pytorch.utilities.seed.isolate_rng": "lightning.pytorch.utilities.seed.isolate_rng",
     "lightning.pytorch.trainer.Trainer": "lightning.pytorch.Trainer",
     "lightning.pytorch.trainer.trainer": "lightning.pytorch",
-    # pytorch-lightning 1.9.5 pytorch_lightning/trainer/trainer.py: makes a Trainer of the command line.
-    "lightning.pytorch.Trainer.from_argparse_args": "lightning.pytorch.Trainer",
     "lightning.pytorch.core.LightningModule": "lightning.pytorch.LightningModule",
     "lightning.pytorch.core.module": "lightning.pytorch",
     "lightning.pytorch.core.lightning": "lightning.pytorch",

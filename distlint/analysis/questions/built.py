@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.program.chosen import chosen
 from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.syntax import assignments, own_nodes, target_names
-from distlint.analysis.questions.chosen import chosen
 from distlint.knowledge.conventions import SAME_MODEL_METHODS
 from distlint.nodes import last_name, walk
 
@@ -73,7 +73,7 @@ def _of_call(
     if isinstance(meaning, (Class, Function)):
         return _made(live, meaning, depth)
     # Latte b27c24a models/latte.py:501: `Latte_models = {"Latte-XL/2": Latte_XL_2, …}`.
-    found = [_made(live, each, depth) for each in chosen(live, function, call).candidates]
+    found = [_made(live, each, depth) for each in chosen(live.program, function, call).candidates]
     return frozenset().union(*found) or frozenset({None})
 
 

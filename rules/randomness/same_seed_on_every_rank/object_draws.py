@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.program.chosen import Candidate, chosen
 from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.questions.chosen import Candidate, chosen
 from distlint.analysis.questions.lightning import fits
 from distlint.analysis.questions.seeding import (
     Seed,
@@ -102,7 +102,7 @@ def _named(model: Model, function: Function) -> tuple[Function | Class, ...]:
 
 def _chosen(model: Model, function: Function, call: ast.Call) -> list[Candidate]:
     """What a name chooses to be called: what the project names, else all, where all of them draw."""
-    choice = chosen(model, function, call)
+    choice = chosen(model.program, function, call)
     used = [each for each in choice.candidates if not _serves_else(each.name)]
     return used if choice.named or all(_draws_itself(model, each) for each in used) else []
 

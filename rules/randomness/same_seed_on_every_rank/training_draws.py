@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.built import classes_of
 from distlint.analysis.questions.seeding import (
     Seed,
     differs_for_no_rank,
@@ -22,7 +24,7 @@ from distlint.knowledge.conventions import BACKWARD
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.model import Model
-    from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.program.definitions import Class, Function, Module
     from distlint.knowledge.randomness import Draw
 
 NOT_TRAINING: Final = (
@@ -103,12 +105,11 @@ def reached(model: Model, function: Function) -> list[Function]:
     """The function and what it calls, at any depth, nearest first; for what builds an object, all its methods.
 
     CogVideo finetune/trainer.py:115: a method of the trainer seeds, one wraps, one trains, and that of a subclass
-    draws.
+    draws. demucs e976d93 demucs/train.py:151: `get_solver()` seeds and gives the solver to the one who has it train.
     """
     work = [function]
-    if function.cls is not None and not _is_a_phase(function):
-        family = (*model.program.mro(function.cls)[0], *model.program.subclasses(function.cls))
-        methods = (method for cls in family for method in cls.methods.values())
+    if not _is_a_phase(function):
+        methods = (method for cls in _family(model, function) for method in cls.methods.values())
         work += [m for m in dict.fromkeys(methods) if m is not function and not _is_a_phase(m)]
     found = set(work)
     for current in work:
@@ -119,6 +120,18 @@ def reached(model: Model, function: Function) -> list[Function]:
                     found.add(child.function)
                     work.append(child.function)
     return work
+
+
+def _family(model: Model, function: Function) -> Iterator[Class]:
+    """The class of a method, with those above and below it; those of what a function makes and gives back."""
+    if function.cls is not None:
+        yield from model.program.mro(function.cls)[0]
+        yield from model.program.subclasses(function.cls)
+        return
+    for node in own_nodes(function):
+        if isinstance(node, ast.Return) and node.value is not None:
+            made = classes_of(model, function, node.value)
+            yield from (c for cls in made if cls is not None for c in model.program.mro(cls)[0])
 
 
 @remembered
