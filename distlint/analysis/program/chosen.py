@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from distlint.analysis.program.definitions import Class, Definition, Function, Module, dotted_name
+from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
-from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.program.syntax import assignments, default_of, own_nodes
 from distlint.nodes import last_name, walk
 
 Candidate = Class | Function
@@ -132,35 +133,40 @@ def _named(
     program: Program, function: Function, name: ast.expr, entries: Entries
 ) -> Iterator[_Known]:
     """The entries under a name; of a name that is not known those that are its default, and all others."""
-    names = {each.lower() for each in _texts(program, function, name)}
+    names = {each.lower() for each in _texts(program, function, name, _DEPTH)}
     for key, candidate in entries.items():
         yield _Known(candidate, key.lower() in names)
 
 
-def _texts(program: Program, function: Function, name: ast.expr) -> Iterator[str]:
+def _texts(program: Program, function: Function, name: ast.expr, depth: int) -> Iterator[str]:
     """What a name is, as far as it is written down: a constant, one of a loop over constants, a default."""
+    if not depth:
+        return
     match name:
         case ast.Constant(value=str(text)):
             yield text
         case ast.Call(func=ast.Attribute(value=inner)):  # `name.lower()`
-            yield from _texts(program, function, inner)
+            yield from _texts(program, function, inner, depth)
         case ast.Name(id=local) if local in assignments(function):
             for value in assignments(function)[local]:
                 parts = value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]
-                yield from (
-                    part.value
-                    for part in parts
-                    if isinstance(part, ast.Constant) and isinstance(part.value, str)
-                )
-        case ast.Name() | ast.Attribute():
-            yield from _defaults(program).get(last_name(name), ())
-        case ast.Subscript(slice=ast.Constant(value=str(key))):
-            yield from _defaults(program).get(key, ())
+                for part in parts:
+                    yield from _texts(program, function, part, depth - 1)
+        case ast.Name(id=parameter) if parameter in function.parameters:
+            default = default_of(function, parameter)
+            if default is not None:
+                yield from _texts(program, function, default, depth)
+            for user, call in callers_by_name(program, function):
+                argument = argument_of(call, function, parameter)
+                if argument is not None:
+                    yield from _texts(program, user, argument, depth - 1)
+        case ast.Attribute(attr=option) | ast.Subscript(slice=ast.Constant(value=str(option))):
+            yield from _defaults(program).get(option, ())
 
 
 @remembered
 def _defaults(program: Program) -> dict[str, list[str]]:
-    """The texts that options, parameters and fields are where nobody says otherwise, by name."""
+    """The texts that options and fields are where nobody says otherwise, by name."""
     found: dict[str, list[str]] = {}
     for module in program.modules.values():
         for node in walk(module.source.tree):
@@ -177,13 +183,6 @@ def _default_values(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
             for flag in [*flags, given.get("dest")]:
                 if isinstance(flag, ast.Constant) and isinstance(flag.value, str):
                     yield flag.value.lstrip("-").replace("-", "_"), given.get("default")
-        case ast.arguments(posonlyargs=first, args=plain, defaults=defaults):
-            names = [*first, *plain]
-            yield from (
-                (a.arg, d)
-                for a, d in zip(names[len(names) - len(defaults) :], defaults, strict=True)
-            )
-            yield from ((a.arg, d) for a, d in zip(node.kwonlyargs, node.kw_defaults, strict=True))
         case ast.AnnAssign(target=ast.Name(id=name), value=value):
             yield name, value
 

@@ -23,6 +23,8 @@ SEED_EVERYTHING: Final = frozenset(
 )
 """What keeps its seed for the samplers that Lightning makes."""
 _OF_COMMAND_LINE: Final = f"{TRAINER}.from_argparse_args"
+_FROM_OUTSIDE: Final = frozenset({"from_argparse_args", "instantiate"})
+"""What makes a Trainer of options or of a configuration, which tell it of devices."""
 _LOADER: Final = "torch.utils.data.DataLoader"
 _LOADERS: Final = frozenset({"train_dataloaders", "train_dataloader", "datamodule"})
 """Arguments of `fit` that hold the loader of the training, or what makes it; the second by position."""
@@ -155,7 +157,7 @@ def _is_for_several(made: list[ast.Call]) -> bool:
     accelerator_connector.py:419, `devices="auto"`): a launch on many that nobody has thought of.
     """
     return not made or any(
-        last_name(call) == _OF_COMMAND_LINE.rpartition(".")[2]
+        last_name(call) in _FROM_OUTSIDE
         or (
             any(k.arg is None or k.arg in STARTS_RANKS for k in call.keywords)
             and not any(_is_of_one(call, k) for k in call.keywords)

@@ -136,18 +136,50 @@ def _drawn(model: Model, function: Function, seed: Seed) -> Iterator[ast.Call]:
             yield node
     if function.cls is None or function.name == "__init__":
         return
-    if workers_differ and function.name in _OF_SAMPLES:
+    serves_samples = function.name in _for_samples(model, function.cls)
+    if workers_differ and serves_samples:
         return
     for node, draw in draws_by_syntax(model, function):
         # Loader workers take their seeds, also that of `random`, from torch's stream (torch 2.13.0
         # torch/utils/data/_utils/worker.py).
-        of_samples = function.name in _OF_SAMPLES and draw.stream in ("torch", "python")
+        of_samples = serves_samples and draw.stream in ("torch", "python")
         if (
             (of_samples or (draw.stream == "torch" and draws_from(draw, seed)))
             and not any(word in draw.name for word in SHARED_DRAWS)
             and not differs_for_no_rank(function, node)
         ):
             yield node
+
+
+@remembered
+def _for_samples(model: Model, cls: Class) -> frozenset[str]:
+    """The methods of a class that make a sample, and those of its own that these call, at any distance.
+
+    ViLT 762fd3d vilt/datasets/base_dataset.py: `__getitem__` of a subclass, `get_suite`, `get_false_text`.
+    """
+    family = (*reversed(model.program.mro(cls)[0]), *model.program.subclasses(cls))
+    own: dict[str, list[Function]] = {}
+    for each in family:
+        for name, method in each.methods.items():
+            own.setdefault(name, []).append(method)
+    found: list[str] = [name for name in _OF_SAMPLES if name in own]
+    # What a stream chooses from a rank's own share differs anyway.
+    for name in found if "__iter__" not in own else ():
+        called = {n for method in own[name] for n in _own_calls(method)}
+        found += [n for n in sorted(called) if n in own and n not in found]
+    return frozenset(found)
+
+
+@remembered
+def _own_calls(function: Function) -> frozenset[str]:
+    return frozenset(
+        node.func.attr
+        for node in walk(function.node)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == "self"
+    )
 
 
 def _is_given(site: CallSite, keyword: str, position: int) -> bool:
