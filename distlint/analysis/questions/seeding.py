@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ir import CallSite
 from distlint.analysis.interpreter.values import Value, Variance
 from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.handed import callers_by_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes
 from distlint.knowledge import randomness
@@ -190,8 +191,8 @@ def _is_undone(live: LiveProgram, function: Function) -> bool:
     """
     if _restores(function):
         return True
-    callers = live.callers.get(function, ())
-    return bool(callers) and all(_restores(site.function) for site in callers)
+    callers = callers_by_name(live.program, function)
+    return bool(callers) and all(_restores(user) for user, _ in callers)
 
 
 @remembered

@@ -24,7 +24,7 @@ from distlint.knowledge.conventions import BACKWARD
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.model import Model
-    from distlint.analysis.program.definitions import Class, Function, Module
+    from distlint.analysis.program.definitions import Function, Module
     from distlint.knowledge.randomness import Draw
 
 NOT_TRAINING: Final = (
@@ -109,8 +109,8 @@ def reached(model: Model, function: Function) -> list[Function]:
     """
     work = [function]
     if not _is_a_phase(function):
-        methods = (method for cls in _family(model, function) for method in cls.methods.values())
-        work += [m for m in dict.fromkeys(methods) if m is not function and not _is_a_phase(m)]
+        methods = dict.fromkeys(_methods_beside(model, function))
+        work += [m for m in methods if m is not function and not _is_a_phase(m)]
     found = set(work)
     for current in work:
         summaries = model.summaries_of(current)
@@ -122,16 +122,17 @@ def reached(model: Model, function: Function) -> list[Function]:
     return work
 
 
-def _family(model: Model, function: Function) -> Iterator[Class]:
-    """The class of a method, with those above and below it; those of what a function makes and gives back."""
+def _methods_beside(model: Model, function: Function) -> Iterator[Function]:
+    """The methods of a method's class, of those above and below it; of what a function makes and gives back."""
     if function.cls is not None:
-        yield from model.program.mro(function.cls)[0]
-        yield from model.program.subclasses(function.cls)
+        family = (*model.program.mro(function.cls)[0], *model.program.subclasses(function.cls))
+        yield from (method for cls in family for method in cls.methods.values())
         return
     for node in own_nodes(function):
         if isinstance(node, ast.Return) and node.value is not None:
-            made = classes_of(model, function, node.value)
-            yield from (c for cls in made if cls is not None for c in model.program.mro(cls)[0])
+            for cls in classes_of(model, function, node.value):
+                owners = model.program.mro(cls)[0] if cls is not None else ()
+                yield from {n: m for c in reversed(owners) for n, m in c.methods.items()}.values()
 
 
 @remembered
