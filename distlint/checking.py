@@ -482,6 +482,7 @@ def _findings_of_rules(
             entry.file.path.endswith("__init__.py"),
             entry.own,
             entry.meant,
+            entry.chosen,
         )
         for entry in entries
         if entry.tree is not None

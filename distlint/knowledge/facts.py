@@ -110,7 +110,7 @@ _STRONG: Final = (
     "save_pretrained", "push_to_hub",
 } | {
     # Objects whose `prepare`, `setup`, `initialize` and `fit` wrap a model, words too common by themselves.
-    "Accelerator", "accelerator", "Fabric", "fabric", "deepspeed", "Trainer(", "from_argparse_args",
+    "Accelerator", "accelerator", "Fabric", "fabric", "deepspeed", "Trainer(", "from_argparse_args", "seed_everything",
 }  # fmt: skip
 
 

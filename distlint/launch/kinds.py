@@ -28,6 +28,8 @@ _SUFFIXES: Final = {
     ".sub": Kind.SHELL,
 }
 
+_SETTINGS: Final = frozenset({Kind.YAML, Kind.JSON})
+
 LAUNCH_SUFFIXES: Final = (*_SUFFIXES, ".md", "ockerfile")
 """What the names of such files end in, or nearly: a quick look before `kind_of`."""
 
@@ -42,6 +44,10 @@ _WORDS: Final = {
     Kind.DOCKERFILE: _LAUNCHES,
     Kind.README: re.compile(rb"torch\.distributed\.launch"),
 }
+_CLASS_NAMED: Final = re.compile(
+    rb"""\b(?:_?target_?|class_path)["']?[ \t]*:[ \t]*["']?([A-Za-z_]\w*(?:\.\w+)*\.[A-Za-z_]\w*)"""
+)
+"""A class under the key that hydra, jsonargparse and `instantiate_from_config` read it from."""
 
 
 def kind_of(name: str) -> Kind | None:
@@ -60,5 +66,15 @@ def kind_of(name: str) -> Kind | None:
 
 
 def is_relevant(kind: Kind, data: bytes) -> bool:
-    """Whether a file may hold something that a rule looks at."""
+    """Whether a file may hold something that a rule looks at, or names a class of the code."""
+    return is_of_launch(kind, data) or (kind in _SETTINGS and _CLASS_NAMED.search(data) is not None)
+
+
+def is_of_launch(kind: Kind, data: bytes) -> bool:
+    """Whether a file may say how the code is launched."""
     return _WORDS[kind].search(data) is not None
+
+
+def classes_named(text: str) -> list[str]:
+    """The dotted names of what a configuration has a program make, each once."""
+    return sorted({name.decode() for name in _CLASS_NAMED.findall(text.encode())})

@@ -16,7 +16,7 @@ from distlint.knowledge.configuration.launchers import Launcher
 from distlint.knowledge.configuration.values import full_key, section_of
 from distlint.launch.commands import Launch, launches
 from distlint.launch.json_text import read_json
-from distlint.launch.kinds import Kind
+from distlint.launch.kinds import Kind, is_of_launch
 from distlint.launch.places import Lines
 from distlint.launch.shell import Command, Word, commands_of
 from distlint.launch.tree import Keys, Spans, Unreadable
@@ -207,7 +207,7 @@ def read_files(files: Iterable[TextFile]) -> LaunchFiles:
 
 def _read_configuration(file: TextFile, result: LaunchFiles) -> None:
     read = read_yaml if file.kind is Kind.YAML else read_json
-    if _PLACEHOLDER.search(file.text):
+    if _PLACEHOLDER.search(file.text) or not is_of_launch(file.kind, file.text.encode()):
         return
     try:
         values, spans = read(file.text)

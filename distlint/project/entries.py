@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from distlint.columns import split_lines
+from distlint.launch.kinds import classes_named
 from distlint.nodes import last_name
 from distlint.project.cache import FileFacts, content_digest
 from distlint.project.files import ProjectFile
@@ -47,6 +48,9 @@ _DRAWS: Final = re.compile(
 _STARTS_CUDA: Final = re.compile(r"^\w.*(?:\bcuda\.is_available\(|\.cuda\()", re.MULTILINE)
 """Lines at the top of a file that start CUDA while it is imported."""
 
+_IMPORTS_BY_NAME: Final = re.compile(r"\bimport_module\(\s*[A-Za-z_]|\binstantiate\(|\blocate\(")
+"""Calls that get a class by a name that is only known at run time."""
+
 _TRACKS: Final = re.compile(r"\bwandb\.init\(|\bmlflow\.start_run\(|\bSummaryWriter\(")
 """Calls that open a run of an experiment tracker."""
 
@@ -82,6 +86,8 @@ class Entry:
     """Whether it is part of what is analysed."""
     module: str = ""
     meant: Mapping[Written, str] | None = None
+    chosen: tuple[str, ...] = ()
+    """What configurations have it make, by the names of this tree."""
     kept: dict[str, Any] = field(default_factory=dict)
     """What is known of its content: lists, texts, numbers, by the question that they answer."""
     asked: bool = False
@@ -203,13 +209,30 @@ def downloads(entry: Entry) -> bool:
 def serves_training(entry: Entry) -> bool:
     """Whether a file may fetch, write or remove others, draws random numbers, or defines models or data sets.
 
-    Or starts CUDA on import, or opens a tracker.
+    Or starts CUDA on import, opens a tracker, or gets classes by names.
     """
     text = entry.read()
     if entry.file.path.endswith("__init__.py") and "import " in text:
         return True  # a model passes through its package
-    searches = (_TOUCHES_FILES, _DRAWS, _MODELS_OR_DATA, _STARTS_CUDA, _TRACKS)
+    searches = (
+        _TOUCHES_FILES,
+        _DRAWS,
+        _MODELS_OR_DATA,
+        _STARTS_CUDA,
+        _TRACKS,
+        _IMPORTS_BY_NAME,
+    )
     return any(words.search(text) for words in searches)
+
+
+def imports_by_name(entry: Entry) -> bool:
+    """Whether a file gets classes by names that are only known at run time."""
+    return _IMPORTS_BY_NAME.search(entry.read()) is not None
+
+
+def classes_of_configuration(entry: Entry) -> list[str]:
+    """The dotted names of what a configuration has a program make."""
+    return classes_named(entry.read())
 
 
 def imports_of(entry: Entry) -> list[Any]:

@@ -37,10 +37,14 @@ class Imports:
 
     The name of a module is the one that its package gives it. Where several files have one name
     (`examples/*/train.py`), all but one carry a number after the first part: `train~2`, `models~3.unet`.
+    `configured` are the dotted names of the classes that configurations have a program import.
     """
 
-    def __init__(self, paths: Iterable[str]) -> None:
+    def __init__(self, paths: Iterable[str], configured: Iterable[str] = ()) -> None:
         self._files = frozenset(paths)
+        self.configured: list[Written] = [
+            (0, *name.rpartition(".")[::2]) for name in sorted(set(configured))
+        ]
         self._inside: set[str] = set()
         self._folders: dict[str, tuple[str, str]] = {}  # root, and the dotted name below it
         self._names: dict[str, str] = {}

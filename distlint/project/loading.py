@@ -18,7 +18,9 @@ from distlint.project.entries import (
     callables,
     called_names,
     classes,
+    classes_of_configuration,
     downloads,
+    imports_by_name,
     imports_of,
     read_bytes,
     reason_of,
@@ -185,14 +187,19 @@ def projects_of(found: Survey, paths: Sequence[str | Path]) -> list[Survey]:
     ]
     if not shelves or _relevant_bytes(found.entries) <= TOGETHER_BYTES:
         return [found]
-    parts: dict[str, list[Entry]] = {}
-    for entry in found.entries:
+    parts: dict[str, Survey] = {}
+
+    def part_of(entry: Entry) -> Survey:
         shelf = next((s for s in shelves if entry.file.path.startswith(s + os.sep)), "")
         inside = entry.file.path[len(shelf) + 1 :] if shelf else ""
         book = inside.partition(os.sep)[0] if os.sep in inside else ""
-        parts.setdefault(os.path.join(shelf, book), []).append(entry)
-    ordered = sorted(parts.values(), key=_relevant_bytes, reverse=True)
-    return [Survey(entries) for entries in ordered]
+        return parts.setdefault(os.path.join(shelf, book), Survey())
+
+    for entry in found.entries:
+        part_of(entry).entries.append(entry)
+    for entry in found.launch:
+        part_of(entry).launch.append(entry)
+    return sorted(parts.values(), key=lambda part: _relevant_bytes(part.entries), reverse=True)
 
 
 def _relevant_bytes(entries: Iterable[Entry]) -> int:
@@ -246,7 +253,10 @@ def _loaded(
         entry.tree = None
     for entry in _second_wave(found.entries, literals):
         loaded[entry.file.path] = entry
-    imports = Imports(entry.file.path for entry in found.entries)
+    imports = Imports(
+        (entry.file.path for entry in found.entries),
+        (name for entry in found.launch for name in entry.ask(classes_of_configuration)),
+    )
     for entry in _bases(found.entries, imports):
         loaded[entry.file.path] = entry
     for entry in _reexports(found.entries, imports):
@@ -576,5 +586,10 @@ def _imported_names(entry: Entry, imports: Imports) -> frozenset[str]:
         written, added, script = entry.ask(imports_of)
         asked = ((level, module, name) for level, module, name in written)
         entry.meant = imports.meant(entry.file.path, asked, added, script)
+        by_name: bool = bool(imports.configured) and entry.ask(imports_by_name)
+        if by_name:
+            chosen = imports.meant(entry.file.path, imports.configured, added, script)
+            entry.chosen = tuple(sorted(set(chosen.values())))
+            entry.meant = {**chosen, **entry.meant}
     names = frozenset(entry.meant.values())
     return names | {name.rpartition(".")[0] for name in names}

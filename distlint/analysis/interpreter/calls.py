@@ -23,6 +23,7 @@ from distlint.analysis.interpreter.libraries import (
     unknown_result,
 )
 from distlint.analysis.interpreter.members import SUPER
+from distlint.analysis.interpreter.outside import definition
 from distlint.analysis.interpreter.passing import passed_by
 from distlint.analysis.interpreter.signature import bind, deciding_decorator, takes, with_bound
 from distlint.analysis.interpreter.values import (
@@ -35,6 +36,7 @@ from distlint.analysis.interpreter.values import (
     constant,
     variance_of,
 )
+from distlint.analysis.program.chosen import Candidate, chosen
 from distlint.analysis.program.definitions import Class, Function, dotted_name, last_name
 from distlint.analysis.program.syntax import makes_at_first_read
 from distlint.knowledge import facts, failures, hooks
@@ -131,9 +133,23 @@ def dispatch(
                 else None
             )
         return _method(frame, node, receiver, args, keywords)
+    only = _only_choice(frame, node)
+    if only is not None:
+        return dispatch(frame, node, definition(only), args, keywords, known_arguments)
     hand_over(frame, node, [*args, *keywords.values()])
     backward(frame, node, args, None)
     return unknown_result(frame, node, [function, *args, *keywords.values()], pure=False)
+
+
+def _only_choice(frame: Frame, node: ast.Call) -> Candidate | None:
+    """What a call calls by a name that is known at run time, where one thing alone may be meant.
+
+    RT-DETR 068dfde rtdetr_pytorch/tools/train.py:36: `TASKS[cfg.yaml_cfg["task"]](cfg)`, a table of one solver.
+    """
+    if not isinstance(node.func, (ast.Subscript, ast.Call, ast.Name)):
+        return None
+    candidates = chosen(frame.summaries.program, frame.function, node).candidates
+    return candidates[0] if len(candidates) == 1 else None
 
 
 def _named_by_user(frame: Frame, function: Function) -> str | None:

@@ -56,7 +56,7 @@ class Outside:
         if meaning is not None:
             if isinstance(meaning, str) and meaning in self._knowledge.attributes:
                 return None
-            defined = self._defined[module, name] = _definition(meaning)
+            defined = self._defined[module, name] = definition(meaning)
             return defined
         if name in module.imports:
             # `from .state import RANK`: a variable of another module of the project.
@@ -198,7 +198,7 @@ class Outside:
         return value
 
 
-def _definition(meaning: Definition) -> Value:
+def definition(meaning: Definition) -> Value:
     """The value of a name that means this, on every rank."""
     match meaning:
         case Function():

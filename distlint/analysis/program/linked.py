@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def imported(program: Program, module: Module) -> Iterator[Module]:
     """The files of the program that a file imports from."""
     names = (dotted for name, dotted in module.imports.items() if name not in module.installed)
-    for dotted in (*names, *module.star_imports):
+    for dotted in (*names, *module.star_imports, *module.source.chosen):
         meaning = program.lookup(dotted)
         other = meaning.module if isinstance(meaning, (Function, Class)) else meaning
         if isinstance(other, Module) and other is not module:

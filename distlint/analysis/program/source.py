@@ -16,7 +16,8 @@ class Source:
     `text` is the decoded text from which `tree` was parsed. Findings are reported only where
     `reported`; the other files are there so that names resolve. `meant` says which module of the tree
     each import means (by its dots, its module, and the name taken from it); what is not in it is
-    installed. Without it, modules are found by their names.
+    installed. Without it, modules are found by their names. `chosen` are the dotted names of what
+    configurations have the file import.
     """
 
     path: str
@@ -26,3 +27,4 @@ class Source:
     is_package: bool = False
     reported: bool = True
     meant: Mapping[tuple[int, str, str], str] | None = None
+    chosen: tuple[str, ...] = ()

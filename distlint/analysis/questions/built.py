@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.program.chosen import chosen
 from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.syntax import assignments, own_nodes, target_names
 from distlint.knowledge.conventions import SAME_MODEL_METHODS
@@ -68,11 +69,12 @@ def _of_call(
             made = live.resolve(function.module, of)
             if isinstance(made, Class) and not live.program.find_method(made, call.func.attr):
                 return frozenset({made})
-        case ast.Subscript(value=ast.Name(id=name)):
-            held = _registered(live, function.module, name)
-            found = [_made(live, meaning, depth) for meaning in held]
-            return frozenset().union(*found) or frozenset({None})
-    return _made(live, live.resolve(function.module, call.func), depth)
+    meaning = live.resolve(function.module, call.func)
+    if isinstance(meaning, (Class, Function)):
+        return _made(live, meaning, depth)
+    # Latte b27c24a models/latte.py:501: `Latte_models = {"Latte-XL/2": Latte_XL_2, …}`.
+    found = [_made(live, each, depth) for each in chosen(live.program, function, call).candidates]
+    return frozenset().union(*found) or frozenset({None})
 
 
 def _made(live: LiveProgram, meaning: Definition | None, depth: int) -> frozenset[Class | None]:
@@ -89,23 +91,6 @@ def _made(live: LiveProgram, meaning: Definition | None, depth: int) -> frozense
             found = [classes_of(live, meaning, value, depth - 1) for value in given]
             return frozenset().union(*found) or frozenset({None})
     return frozenset({None})
-
-
-def _registered(live: LiveProgram, module: Module, name: str) -> Iterator[Definition | None]:
-    """What a table at the top of a file holds by key, the file's own or an imported one.
-
-    Latte b27c24a models/latte.py:501: `Latte_models = {"Latte-XL/2": Latte_XL_2, …}`.
-    """
-    owner, _, imported = module.imports.get(name, "").rpartition(".")
-    home = live.program.modules.get(owner) if imported else module
-    if home is None:
-        return
-    for table in assignments(home.body).get(imported or name, ()):
-        if not isinstance(table, ast.Dict):
-            yield None
-            continue
-        for value in table.values:
-            yield live.resolve(home, value)
 
 
 def lacks(live: LiveProgram, cls: Class, attr: str) -> bool:

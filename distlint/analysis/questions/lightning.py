@@ -22,6 +22,9 @@ SEED_EVERYTHING: Final = frozenset(
     {"lightning.fabric.seed_everything", "lightning.fabric.Fabric.seed_everything"}
 )
 """What keeps its seed for the samplers that Lightning makes."""
+_OF_COMMAND_LINE: Final = f"{TRAINER}.from_argparse_args"
+_FROM_OUTSIDE: Final = frozenset({"from_argparse_args", "instantiate"})
+"""What makes a Trainer of options or of a configuration, which tell it of devices."""
 _LOADER: Final = "torch.utils.data.DataLoader"
 _LOADERS: Final = frozenset({"train_dataloaders", "train_dataloader", "datamodule"})
 """Arguments of `fit` that hold the loader of the training, or what makes it; the second by position."""
@@ -46,10 +49,20 @@ class Loader:
 def fits(live: LiveProgram) -> dict[Function, list[CallSite]]:
     """The calls of `fit` that train on several ranks, by the function they stand in."""
     found: dict[Function, list[CallSite]] = {}
-    for call in live.calls(f"{TRAINER}.fit"):
-        if _is_for_several(makers(call.site)):
+    for call in live.calls(".fit"):
+        made = makers(call.site)
+        known = call.site.name == f"{TRAINER}.fit" or _of_command_line(live, call.site, made)
+        if known and _is_for_several(made):
             found.setdefault(call.site.function, []).append(call.site)
     return found
+
+
+def _of_command_line(live: LiveProgram, fit: CallSite, made: list[ast.Call]) -> bool:
+    """Whether `Trainer.from_argparse_args()` makes the Trainer.
+
+    Only up to pytorch-lightning 1.9.5: of what such a Trainer does besides, much differs between versions.
+    """
+    return any(live.resolve(fit.module, call.func) == _OF_COMMAND_LINE for call in made)
 
 
 def makers(fit: CallSite) -> list[ast.Call]:
@@ -144,7 +157,7 @@ def _is_for_several(made: list[ast.Call]) -> bool:
     accelerator_connector.py:419, `devices="auto"`): a launch on many that nobody has thought of.
     """
     return not made or any(
-        last_name(call) == "from_argparse_args"
+        last_name(call) in _FROM_OUTSIDE
         or (
             any(k.arg is None or k.arg in STARTS_RANKS for k in call.keywords)
             and not any(_is_of_one(call, k) for k in call.keywords)

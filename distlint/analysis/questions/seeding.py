@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ir import CallSite
 from distlint.analysis.interpreter.values import Value, Variance
 from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.handed import callers_by_name
 from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.syntax import own_nodes
 from distlint.knowledge import randomness
 from distlint.knowledge.assumed import WORLD_SIZES
 from distlint.knowledge.randomness import Draw, Seeding
-from distlint.nodes import walk
+from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
@@ -162,7 +164,7 @@ def makes_ranks_differ(live: LiveProgram, module: Module) -> bool:
     """
     for call in live.calls(module=module):
         for _, site in call.sites:
-            if not _may_seed(site.name):
+            if not _may_seed(site.name) or _is_undone(live, site.function):
                 continue
             if site.name in randomness.DECORRELATING:
                 return True
@@ -178,6 +180,26 @@ def makes_ranks_differ(live: LiveProgram, module: Module) -> bool:
     return any(
         is_helper(f) and any("rank" in p or p == "device_specific" for p in f.parameters)
         for f in module.all_functions
+    )
+
+
+@remembered
+def _is_undone(live: LiveProgram, function: Function) -> bool:
+    """Whether a function, or all that call it, put the generators back as they were.
+
+    sd-scripts library/train_util.py:6526: `torch.seed()` for a picture of the state of the training.
+    """
+    if _restores(function):
+        return True
+    callers = callers_by_name(live.program, function)
+    return bool(callers) and all(_restores(user) for user, _ in callers)
+
+
+@remembered
+def _restores(function: Function) -> bool:
+    return "set_rng_state" in function.module.source.text and any(
+        isinstance(node, ast.Call) and last_name(node) == "set_rng_state"
+        for node in own_nodes(function)
     )
 
 

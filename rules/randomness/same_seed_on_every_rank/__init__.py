@@ -58,6 +58,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.hazards import last_wrap
 from distlint.analysis.questions.lightning import fits
 from distlint.analysis.questions.seeding import Seed, makes_ranks_differ, seeds
@@ -145,7 +146,7 @@ def _finding(
         CODE,
         NAME,
         SEVERITY,
-        f"all ranks seed alike here, and `{text}()` at line {draw.lineno}{file} then {same}. {fix.message}.",
+        f"{_when(seed)}all ranks seed alike here, and `{text}()` at line {draw.lineno}{file} then {same}. {fix.message}.",
         place_of(module, seed.site.node),
         (
             related(where, draw, "every rank draws the same numbers here"),
@@ -153,6 +154,19 @@ def _finding(
         ),
         fix,
     )
+
+
+def _when(seed: Seed) -> str:
+    """When ranks seed alike, where each makes a seed of its own if it is given none.
+
+    sd-scripts train_network.py:503: `if args.seed is None: args.seed = random.randint(0, 2**32)`.
+    """
+    asked = "" if seed.value is None else f"{ast.unparse(seed.value)} is None"
+    drawn = any(
+        isinstance(node, ast.If) and ast.unparse(node.test) == asked
+        for node in own_nodes(seed.site.function)
+    )
+    return f"where `{asked[: -len(' is None')]}` is given, " if drawn else ""
 
 
 def _fix(model: Model, module: Module, seed: Seed) -> Fix:

@@ -156,7 +156,116 @@ def gathered_samples(sampler, count):
     return kept
 
 
+class Speckle(torch.nn.Module):
+    def forward(self, batch):
+        return batch + torch.randn_like(batch)
+
+
+class Plainly(torch.nn.Module):
+    def forward(self, batch):
+        return batch
+
+
+AUGMENTATIONS = {"speckle": Speckle, "plain": Plainly}
+
+
+def augmentation(name="speckle"):
+    return AUGMENTATIONS[name]()
+
+
+def chosen_by_a_default(args, model, loader):
+    torch.manual_seed(args.seed)  # expect: DL401
+    augment = augmentation()
+    model = DDP(model)
+    for batch in loader:
+        model(augment(batch)).sum().backward()
+
+
+class Solver:
+    def __init__(self, args, model, loader):
+        self.model, self.loader = DDP(model), loader
+        self.augment = torch.nn.Sequential(Speckle())
+
+    def fit(self):
+        for batch in self.loader:
+            self.model(self.augment(batch)).sum().backward()
+
+
+def solver_given_back(args, model, loader):
+    # demucs e976d93 demucs/train.py:151: who gets the solver has it train.
+    torch.manual_seed(args.seed)  # expect: DL401
+    return Solver(args, model, loader)
+
+
+def pictures(model, path):
+    torch.seed()
+    torch.save(model(torch.randn(8)), path)
+
+
+def pictures_between(model, path):
+    state = torch.get_rng_state()
+    pictures(model, path)
+    torch.set_rng_state(state)
+
+
+def one_of_its_own_where_none_is_given(args, model, loader):
+    # sd-scripts train_network.py:503; library/train_util.py:6526 seeds for a picture, and goes back.
+    accelerator = Accelerator()
+    if args.seed is None:
+        args.seed = random.randint(0, 2**32)
+    set_seed(args.seed)  # expect: DL401
+    model, loader = accelerator.prepare(model, loader)
+    for batch in loader:
+        accelerator.backward(model(batch + torch.randn_like(batch)).sum())
+        pictures_between(model, args.path)
+
+
 # Correct
+
+
+def chosen_to_draw_nothing(args, model, loader):
+    torch.manual_seed(args.seed)
+    augment = AUGMENTATIONS["plain"]()
+    model = DDP(model)
+    for batch in loader:
+        model(augment(batch)).sum().backward()
+
+
+def chosen_by_nobody(args, model, loader):
+    torch.manual_seed(args.seed)
+    augment = AUGMENTATIONS[args.augmentation]()
+    model = DDP(model)
+    for batch in loader:
+        model(augment(batch)).sum().backward()
+
+
+class OnOneGpu(Solver):
+    def __init__(self, args, model, loader):
+        self.model, self.loader = model, loader
+
+    def fit(self):
+        for batch in self.loader:
+            self.model(batch + torch.randn_like(batch)).sum().backward()
+
+
+def solver_of_one_process(args, model, loader):
+    torch.manual_seed(args.seed)
+    return OnOneGpu(args, model, loader)
+
+
+class Quiet:
+    def __init__(self, args, model, loader):
+        self.model, self.loader = DDP(model), loader
+        self.augment = torch.nn.Sequential(Plainly())
+
+    def fit(self):
+        for batch in self.loader:
+            self.model(self.augment(batch)).sum().backward()
+
+
+def solver_that_draws_nothing(args, model, loader):
+    torch.manual_seed(args.seed)
+    return Quiet(args, model, loader)
 
 
 def same_noise_for_other_data(args, net, loader, folder):

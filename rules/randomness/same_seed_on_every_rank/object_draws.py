@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.program.chosen import Candidate, chosen
 from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.questions.lightning import fits
@@ -90,17 +91,40 @@ def _named(model: Model, function: Function) -> tuple[Function | Class, ...]:
     for node in walk(function.node):
         if isinstance(node, ast.Call):
             meaning = model.resolve(function.module, node.func)
-            if isinstance(meaning, Function):
-                found[meaning] = None
-            elif isinstance(meaning, Class):
-                found.update(dict.fromkeys(model.program.mro(meaning)[0]))
+            known = isinstance(meaning, (Function, Class))
+            for each in (meaning,) if known else _chosen(model, function, node):
+                if isinstance(each, Class):
+                    found.update(dict.fromkeys(model.program.mro(each)[0]))
+                elif isinstance(each, Function):
+                    found[each] = None
     return tuple(found)
+
+
+def _chosen(model: Model, function: Function, call: ast.Call) -> list[Candidate]:
+    """What a name chooses to be called: what the project names, else all, where all of them draw."""
+    choice = chosen(model.program, function, call)
+    used = [each for each in choice.candidates if not _serves_else(each.name)]
+    return used if choice.named or all(_draws_itself(model, each) for each in used) else []
+
+
+def _draws_itself(model: Model, candidate: Candidate) -> bool:
+    """Whether a class or function draws where it is used, in what it says itself."""
+    own = [candidate] if isinstance(candidate, Function) else candidate.methods.values()
+    return any(
+        True
+        for each in own
+        if isinstance(candidate, Function) or each.name in _RUN_BY_THEMSELVES[:-1]
+        for _ in draws_by_syntax(model, each)
+    )
 
 
 def _is_apart(function: Function) -> bool:
     """Whether a function serves something else than training, by its name."""
-    name = function.name.lower()
-    return name != "__init__" and any(word in name for word in NOT_TRAINING)
+    return function.name != "__init__" and _serves_else(function.name)
+
+
+def _serves_else(name: str) -> bool:
+    return any(word in name.lower() for word in NOT_TRAINING)
 
 
 def _drawn(model: Model, function: Function, seed: Seed) -> Iterator[ast.Call]:
@@ -112,18 +136,50 @@ def _drawn(model: Model, function: Function, seed: Seed) -> Iterator[ast.Call]:
             yield node
     if function.cls is None or function.name == "__init__":
         return
-    if workers_differ and function.name in _OF_SAMPLES:
+    serves_samples = function.name in _for_samples(model, function.cls)
+    if workers_differ and serves_samples:
         return
     for node, draw in draws_by_syntax(model, function):
         # Loader workers take their seeds, also that of `random`, from torch's stream (torch 2.13.0
         # torch/utils/data/_utils/worker.py).
-        of_samples = function.name in _OF_SAMPLES and draw.stream in ("torch", "python")
+        of_samples = serves_samples and draw.stream in ("torch", "python")
         if (
             (of_samples or (draw.stream == "torch" and draws_from(draw, seed)))
             and not any(word in draw.name for word in SHARED_DRAWS)
             and not differs_for_no_rank(function, node)
         ):
             yield node
+
+
+@remembered
+def _for_samples(model: Model, cls: Class) -> frozenset[str]:
+    """The methods of a class that make a sample, and those of its own that these call, at any distance.
+
+    ViLT 762fd3d vilt/datasets/base_dataset.py: `__getitem__` of a subclass, `get_suite`, `get_false_text`.
+    """
+    family = (*reversed(model.program.mro(cls)[0]), *model.program.subclasses(cls))
+    own: dict[str, list[Function]] = {}
+    for each in family:
+        for name, method in each.methods.items():
+            own.setdefault(name, []).append(method)
+    found: list[str] = [name for name in _OF_SAMPLES if name in own]
+    # What a stream chooses from a rank's own share differs anyway.
+    for name in found if "__iter__" not in own else ():
+        called = {n for method in own[name] for n in _own_calls(method)}
+        found += [n for n in sorted(called) if n in own and n not in found]
+    return frozenset(found)
+
+
+@remembered
+def _own_calls(function: Function) -> frozenset[str]:
+    return frozenset(
+        node.func.attr
+        for node in walk(function.node)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == "self"
+    )
 
 
 def _is_given(site: CallSite, keyword: str, position: int) -> bool:

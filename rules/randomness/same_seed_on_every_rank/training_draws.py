@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.built import classes_of
 from distlint.analysis.questions.seeding import (
     Seed,
     differs_for_no_rank,
@@ -103,13 +105,12 @@ def reached(model: Model, function: Function) -> list[Function]:
     """The function and what it calls, at any depth, nearest first; for what builds an object, all its methods.
 
     CogVideo finetune/trainer.py:115: a method of the trainer seeds, one wraps, one trains, and that of a subclass
-    draws.
+    draws. demucs e976d93 demucs/train.py:151: `get_solver()` seeds and gives the solver to the one who has it train.
     """
     work = [function]
-    if function.cls is not None and not _is_a_phase(function):
-        family = (*model.program.mro(function.cls)[0], *model.program.subclasses(function.cls))
-        methods = (method for cls in family for method in cls.methods.values())
-        work += [m for m in dict.fromkeys(methods) if m is not function and not _is_a_phase(m)]
+    if not _is_a_phase(function):
+        methods = dict.fromkeys(_methods_beside(model, function))
+        work += [m for m in methods if m is not function and not _is_a_phase(m)]
     found = set(work)
     for current in work:
         summaries = model.summaries_of(current)
@@ -119,6 +120,19 @@ def reached(model: Model, function: Function) -> list[Function]:
                     found.add(child.function)
                     work.append(child.function)
     return work
+
+
+def _methods_beside(model: Model, function: Function) -> Iterator[Function]:
+    """The methods of a method's class, of those above and below it; of what a function makes and gives back."""
+    if function.cls is not None:
+        family = (*model.program.mro(function.cls)[0], *model.program.subclasses(function.cls))
+        yield from (method for cls in family for method in cls.methods.values())
+        return
+    for node in own_nodes(function):
+        if isinstance(node, ast.Return) and node.value is not None:
+            for cls in classes_of(model, function, node.value):
+                owners = model.program.mro(cls)[0] if cls is not None else ()
+                yield from {n: m for c in reversed(owners) for n, m in c.methods.items()}.values()
 
 
 @remembered

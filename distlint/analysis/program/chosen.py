@@ -1,0 +1,309 @@
+"""What is called where a name chooses it at run time: from a table, a module, a registry, a configuration."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from distlint.analysis.program.definitions import Class, Definition, Function, Module, dotted_name
+from distlint.analysis.program.handed import argument_of, callers_by_name
+from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.program import Program
+from distlint.analysis.program.syntax import assignments, default_of, own_nodes
+from distlint.nodes import last_name, walk
+
+Candidate = Class | Function
+Entries = dict[str, Candidate | None]
+"""What is kept by name; None where it is not known what that is."""
+Variable = tuple[Module, str]
+"""A name at the top of a file."""
+
+_IMPORTS_BY_NAME: Final = frozenset(
+    {"importlib.import_module", "pydoc.locate", "hydra.utils.get_class", "hydra.utils.get_object"}
+)
+_MAKES_BY_NAME: Final = frozenset({"hydra.utils.instantiate", "hydra.utils.call"})
+_MOST: Final = 64
+"""Candidates. Of more, they have nothing in common but that they are there."""
+_DEPTH: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a call may call; `named` where the project says that it is these: in a configuration, by a default."""
+
+    candidates: tuple[Candidate, ...]
+    named: bool
+
+
+@remembered
+def chosen(program: Program, function: Function, call: ast.Call) -> Choice:
+    """What a call calls whose function has no name of its own; no candidates where nothing bounds them."""
+    if _meaning(program, function.module, call.func) in _MAKES_BY_NAME:
+        return Choice(_configured(program, function.module), named=True)
+    match call.func:
+        case ast.Name() | ast.Call() | ast.Subscript() | ast.Attribute(value=ast.Subscript()):
+            known = tuple(dict.fromkeys(_callables(program, function, call.func, _DEPTH)))
+        case _:
+            known = tuple(dict.fromkeys(_built(program, function, call)))
+    named = [each.candidate for each in known if each.named]
+    all_known = named or [each.candidate for each in known]
+    kept = tuple(each for each in all_known if each is not None)
+    if len(kept) < len(all_known) or len(kept) > _MOST:
+        return Choice((), named=False)
+    return Choice(kept, bool(named))
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    candidate: Candidate | None
+    named: bool = False
+
+
+def _callables(
+    program: Program, function: Function, node: ast.expr, depth: int
+) -> Iterator[_Known]:
+    """What an expression may mean that is called, or that a function returns to be called."""
+    if not depth:
+        return
+    match node:
+        case ast.Call(func=ast.Name(id="getattr"), args=[owner, name, *_]):
+            if _imports_by_name(program, function, owner):
+                yield from (_Known(c, True) for c in _configured(program, function.module))
+            elif isinstance(home := _meaning(program, function.module, owner), Module):
+                yield from _named(program, function, name, _members(program, home))
+        case ast.Call() if _imports_by_name(program, function, node):
+            yield from (_Known(c, True) for c in _configured(program, function.module))
+        case (
+            ast.Call(func=ast.Attribute(attr="get", value=table), args=[name, *_])
+            | ast.Subscript(value=table, slice=name)
+        ):
+            yield from _named(program, function, name, _entries(program, function, table))
+        case ast.Call(func=called):
+            meaning = _meaning(program, function.module, called)
+            if isinstance(meaning, Function):
+                for value in _returned(meaning):
+                    yield from _callables(program, meaning, value, depth - 1)
+        case ast.Name(id=name) if name in assignments(function):
+            for value in assignments(function)[name]:
+                yield from _callables(program, function, value, depth - 1)
+        case ast.Name() | ast.Attribute() if depth < _DEPTH:
+            meaning = _meaning(program, function.module, node)
+            if isinstance(meaning, (Class, Function)):
+                yield _Known(meaning)
+
+
+def _built(program: Program, function: Function, call: ast.Call) -> Iterator[_Known]:
+    """What a registry makes: `MODELS.build(config)`."""
+    match call.func:
+        case ast.Attribute(attr="build" | "create" | "make", value=registry):
+            for candidate in _entries(program, function, registry).values():
+                yield _Known(candidate)
+
+
+def _meaning(program: Program, module: Module, node: ast.AST) -> Definition | None:
+    return program.resolve_dotted(module, dotted_name(node))
+
+
+def _returned(function: Function) -> Iterator[ast.expr]:
+    return (n.value for n in own_nodes(function) if isinstance(n, ast.Return) and n.value)
+
+
+def _imports_by_name(program: Program, function: Function, node: ast.expr) -> bool:
+    """Whether an expression is what a name means that stands in no code, or the module that holds it."""
+    match node:
+        case ast.Call(func=called, args=[name, *_]) if not isinstance(name, ast.Constant):
+            return _meaning(program, function.module, called) in _IMPORTS_BY_NAME
+        case ast.Name(id=name):
+            return any(
+                isinstance(value, ast.Call) and _imports_by_name(program, function, value)
+                for value in assignments(function).get(name, ())
+            )
+    return False
+
+
+def _configured(program: Program, module: Module) -> tuple[Candidate, ...]:
+    """What the configurations of the project have a file make."""
+    meanings = [program.lookup(name) for name in module.source.chosen]
+    return tuple(m for m in meanings if isinstance(m, (Class, Function)))
+
+
+def _named(
+    program: Program, function: Function, name: ast.expr, entries: Entries
+) -> Iterator[_Known]:
+    """The entries under a name; of a name that is not known those that are its default, and all others."""
+    names = {each.lower() for each in _texts(program, function, name, _DEPTH)}
+    for key, candidate in entries.items():
+        yield _Known(candidate, key.lower() in names)
+
+
+def _texts(program: Program, function: Function, name: ast.expr, depth: int) -> Iterator[str]:
+    """What a name is, as far as it is written down: a constant, one of a loop over constants, a default."""
+    if not depth:
+        return
+    match name:
+        case ast.Constant(value=str(text)):
+            yield text
+        case ast.Call(func=ast.Attribute(value=inner)):  # `name.lower()`
+            yield from _texts(program, function, inner, depth)
+        case ast.Name(id=local) if local in assignments(function):
+            for value in assignments(function)[local]:
+                parts = value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]
+                for part in parts:
+                    yield from _texts(program, function, part, depth - 1)
+        case ast.Name(id=parameter) if parameter in function.parameters:
+            default = default_of(function, parameter)
+            if default is not None:
+                yield from _texts(program, function, default, depth)
+            for user, call in callers_by_name(program, function):
+                argument = argument_of(call, function, parameter)
+                if argument is not None:
+                    yield from _texts(program, user, argument, depth - 1)
+        case ast.Attribute(attr=option) | ast.Subscript(slice=ast.Constant(value=str(option))):
+            yield from _defaults(program).get(option, ())
+
+
+@remembered
+def _defaults(program: Program) -> dict[str, list[str]]:
+    """The texts that options and fields are where nobody says otherwise, by name."""
+    found: dict[str, list[str]] = {}
+    for module in program.modules.values():
+        for node in walk(module.source.tree):
+            for name, value in _default_values(node):
+                if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                    found.setdefault(name, []).append(value.value)
+    return found
+
+
+def _default_values(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
+    match node:
+        case ast.Call(func=ast.Attribute(attr="add_argument"), args=[*flags], keywords=keywords):
+            given = {k.arg: k.value for k in keywords}
+            for flag in [*flags, given.get("dest")]:
+                if isinstance(flag, ast.Constant) and isinstance(flag.value, str):
+                    yield flag.value.lstrip("-").replace("-", "_"), given.get("default")
+        case ast.AnnAssign(target=ast.Name(id=name), value=value):
+            yield name, value
+
+
+# Where the candidates are kept
+
+
+@remembered
+def _members(program: Program, module: Module) -> Entries:
+    """The functions and classes that a module has, its own and what it imports."""
+    names = [*module.functions, *module.classes, *module.imports]
+    for star in module.star_imports:
+        other = program.modules.get(star)
+        names += [*other.functions, *other.classes] if other is not None else []
+    found = {name: program.member(module, name) for name in names if name[0] != "_"}
+    return {n: m for n, m in found.items() if isinstance(m, (Class, Function))}
+
+
+def _entries(program: Program, function: Function, table: ast.expr) -> Entries:
+    """What a table or a registry holds, by name."""
+    match table:
+        case ast.Dict(keys=keys, values=values):
+            return _of_literal(program, function.module, keys, values)
+        case ast.Call(func=ast.Name(id="globals"), args=[]):
+            return _members(program, function.module)
+        case ast.Attribute(attr="__dict__", value=owner):
+            home = _meaning(program, function.module, owner)
+            return _members(program, home) if isinstance(home, Module) else {}
+        case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=attr) if function.cls:
+            own = function.cls.attributes.get(attr)
+            return _entries(program, function, own) if isinstance(own, ast.Dict) else {}
+        case ast.Name(id=name) if name in assignments(function):
+            found = [v for v in assignments(function)[name] if isinstance(v, ast.Dict)]
+            return {k: c for v in found for k, c in _entries(program, function, v).items()}
+    variable = _variable(program, function.module, table)
+    return _of_variable(program, *variable) if variable is not None else {}
+
+
+def _of_literal(
+    program: Program, module: Module, keys: list[ast.expr | None], values: list[ast.expr]
+) -> Entries:
+    found: Entries = {}
+    for key, value in zip(keys, values, strict=True):
+        meaning = _meaning(program, module, value)
+        written = key.value if isinstance(key, ast.Constant) else None
+        name = written if isinstance(written, str) else last_name(value)
+        found[name] = meaning if isinstance(meaning, (Class, Function)) else None
+    return found
+
+
+def _variable(program: Program, module: Module, node: ast.expr) -> Variable | None:
+    """Where a table has its name: in the file itself, or in the one that it is imported from."""
+    path = dotted_name(node)
+    owner, _, name = path.rpartition(".")
+    if owner:
+        home = _meaning(program, module, node.value) if isinstance(node, ast.Attribute) else None
+        return (home, name) if isinstance(home, Module) and name in home.assigned else None
+    for _ in range(_DEPTH):
+        if name in module.assigned:
+            return module, name
+        origin, _, imported = module.imports.get(name, "").rpartition(".")
+        other = program.modules.get(origin)
+        if other is None:
+            return None
+        module, name = other, imported
+    return None
+
+
+@remembered
+def _of_variable(program: Program, module: Module, name: str) -> Entries:
+    found = dict(_registered(program).get((module, name), {}))
+    for value in assignments(module.body).get(name, ()):
+        if isinstance(value, ast.Dict):
+            found.update(_of_literal(program, module, value.keys, value.values))
+    return found
+
+
+@remembered
+def _registered(program: Program) -> dict[Variable, Entries]:
+    """What decorators put into registries: `@MODELS.register("name")`, `@register_model` of the project."""
+    found: dict[Variable, Entries] = {}
+    for module in program.modules.values():
+        defined: list[Candidate] = [*module.classes.values(), *module.functions.values()]
+        for each in defined:
+            decorators = each.node.decorator_list if isinstance(each, Class) else each.decorators
+            for decorator in decorators:
+                for registry in _registries(program, module, decorator):
+                    found.setdefault(registry, {})[_key(decorator, each.name)] = each
+    return found
+
+
+def _registries(program: Program, module: Module, decorator: ast.expr) -> Iterator[Variable]:
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    if "register" not in last_name(called):
+        return
+    meaning = _meaning(program, module, called)
+    if isinstance(meaning, Function):
+        yield from _filled(program, meaning)
+    elif isinstance(called, ast.Attribute):
+        registry = _variable(program, module, called.value)
+        if registry is not None:
+            yield registry
+
+
+@remembered
+def _filled(program: Program, function: Function) -> tuple[Variable, ...]:
+    """The tables at the top of a file that a function puts something into."""
+    homes = [
+        _variable(program, function.module, node.value)
+        for node in walk(function.node)
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+    ]
+    return tuple(home for home in homes if home is not None)
+
+
+def _key(decorator: ast.expr, name: str) -> str:
+    """The name under which a decorator registers something: its text, else the name of what is decorated."""
+    given = (
+        [*decorator.args, *(k.value for k in decorator.keywords)]
+        if isinstance(decorator, ast.Call)
+        else []
+    )
+    texts = [n.value for n in given if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+    return texts[0] if texts else name

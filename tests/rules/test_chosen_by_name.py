@@ -1,0 +1,284 @@
+"""Classes and functions that a name chooses at run time: tables, modules, registries, configurations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rules.checked import findings_in
+
+PARTS = """\
+import torch
+from torch import nn
+
+
+class Noise(nn.Module):
+    def forward(self, batch):
+        return batch + torch.randn_like(batch)
+
+
+class Mask(nn.Module):
+    def forward(self, batch):
+        return batch * torch.bernoulli(torch.full_like(batch, 0.5))
+
+
+class Same(nn.Module):
+    def forward(self, batch):
+        return batch
+"""
+
+MAIN = """\
+import argparse
+import importlib
+
+import torch
+from hydra.utils import instantiate
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+import parts
+from registry import PARTS, make, part_of, register
+
+{table}
+
+def options():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--part", default="{default}")
+    return parser.parse_args()
+
+
+def main(args, loader):
+    torch.manual_seed(args.seed)
+    part = {made}
+    model = DDP(args.model)
+    for batch in loader:
+        model(part(batch)).sum().backward()
+"""
+
+REGISTRY = """\
+import importlib
+
+PARTS = {}
+
+
+def register(name):
+    def keep(cls):
+        PARTS[name] = cls
+        return cls
+
+    return keep
+
+
+def part_of(name):
+    return PARTS[name]
+
+
+def make(config):
+    module, _, name = config["target"].rpartition(".")
+    return getattr(importlib.import_module(module), name)(**config.get("params", {}))
+"""
+
+TABLE = 'TABLE = {"noise": parts.Noise, "mask": parts.Mask, "same": parts.Same}\n'
+DRAWING = 'TABLE = {"noise": parts.Noise, "mask": parts.Mask}\n'
+PARTLY = 'TABLE = {"noise": parts.Noise, "other": args_of().other}\n'
+HANDED = """
+
+def made(name="noise"):
+    return TABLE[name]()
+
+"""
+BY_TABLE = "TABLE[args.part]()"
+
+BY_NAME = {
+    "the default of a table": (TABLE, "noise", BY_TABLE),
+    "all of a table": (DRAWING, "", "TABLE[args.kind]()"),
+    "a table that is asked": (TABLE, "mask", "TABLE.get(args.part)()"),
+    "a module's attribute": ("", "Noise", "getattr(parts, args.part)()"),
+    "a module's names": ("", "Mask", "parts.__dict__[args.part]()"),
+    "a class in a variable": (
+        TABLE,
+        "noise",
+        "None\n    chosen = TABLE[args.part]\n    part = chosen()",
+    ),
+    "a loop over names": (
+        TABLE,
+        "",
+        'None\n    for name in ("noise",):\n        part = TABLE[name]()',
+    ),
+    "a name that is handed on": (TABLE + HANDED, "mask", "made(args.part)"),
+    "a default of a parameter": (TABLE + HANDED, "", "made()"),
+}
+
+OTHER_BY_NAME = {
+    "the default draws nothing": (TABLE, "same", BY_TABLE),
+    "some draw, and nobody says which": (TABLE, "", "TABLE[args.kind]()"),
+    "an entry that is not known": (PARTLY, "", "TABLE[args.kind]()"),
+    "another key": (TABLE, "", 'TABLE["same"]()'),
+    "another module": ("", "Noise", "getattr(torch.nn, args.part)()"),
+    "a module that draws here and there": ("", "", "getattr(parts, args.kind)()"),
+    "a table that is not called": (TABLE, "noise", "print(TABLE[args.part]) or args.part_of"),
+}
+
+
+def _seeded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], files: dict[str, str]
+) -> list[tuple[str, int]]:
+    given = {"parts.py": PARTS, "registry.py": REGISTRY, **files}
+    return findings_in("DL401", tmp_path, given, capsys)
+
+
+def _main(table: str, default: str, made: str) -> str:
+    return MAIN.format(table=table, default=default, made=made)
+
+
+def _seed_line(text: str) -> list[tuple[str, int]]:
+    return [("train.py", n) for n, line in enumerate(text.splitlines(), 1) if "manual_seed" in line]
+
+
+@pytest.mark.parametrize("parts", BY_NAME.values(), ids=BY_NAME)
+def test_what_a_name_chooses_draws(
+    parts: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = _main(*parts)
+    assert _seeded(tmp_path, capsys, {"train.py": text}) == _seed_line(text)
+
+
+@pytest.mark.parametrize("parts", OTHER_BY_NAME.values(), ids=OTHER_BY_NAME)
+def test_what_a_name_may_choose_does_not_surely_draw(
+    parts: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _seeded(tmp_path, capsys, {"train.py": _main(*parts)}) == []
+
+
+REGISTERED = """
+@register("{name}")
+class Noise(parts.Noise):
+    pass
+
+
+@register("same")
+class Same(parts.Same):
+    pass
+
+"""
+
+
+@pytest.mark.parametrize("made", ["PARTS[args.part]()", "part_of(args.part)()"])
+@pytest.mark.parametrize("default", ["noise", "same"])
+def test_what_a_decorator_registers(
+    made: str, default: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = _main(REGISTERED.format(name="noise"), default, made)
+    expected = _seed_line(text) if default == "noise" else []
+    assert _seeded(tmp_path, capsys, {"train.py": text}) == expected
+
+
+CONFIGURED = {
+    "target": ("make(args.config)", "part.yaml", "part:\n  target: parts.Noise\n"),
+    "hydra": ("instantiate(args.part)", "part.yml", "_target_: 'parts.Mask'\nsize: ${size}\n"),
+    "in a list": ("make(args.config)", "all.yaml", "parts:\n  - target: parts.Noise\n"),
+    "JSON": ("make(args.config)", "part.json", '{"part": {"target": "parts.Noise"}}\n'),
+}
+
+NOT_CONFIGURED = {
+    "another class": ("make(args.config)", "part.yaml", "part:\n  target: parts.Same\n"),
+    "a word of prose": (
+        "make(args.config)",
+        "part.yaml",
+        "# target parts.Noise\npart: parts.Noise\n",
+    ),
+    "of a library": ("instantiate(args.part)", "part.yaml", "_target_: torch.nn.Dropout\n"),
+    "no configuration": ("make(args.config)", "notes.txt", "part:\n  target: parts.Noise\n"),
+    "nothing made of it": ("print", "part.yaml", "part:\n  target: parts.Noise\n"),
+    "for samples": (
+        "args.part if make(args.config) else args.other",
+        "part.yaml",
+        "part:\n  target: parts.NoiseSampler\n",
+    ),
+}
+
+SAMPLER = PARTS + "\n\nclass NoiseSampler(Noise):\n    pass\n"
+
+
+@pytest.mark.parametrize("parts", CONFIGURED.values(), ids=CONFIGURED)
+def test_what_a_configuration_names_draws(
+    parts: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made, name, configuration = parts
+    text = _main("", "", made)
+    found = _seeded(tmp_path, capsys, {"train.py": text, name: configuration})
+    assert found == _seed_line(text)
+
+
+@pytest.mark.parametrize("parts", NOT_CONFIGURED.values(), ids=NOT_CONFIGURED)
+def test_what_no_configuration_names(
+    parts: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made, name, configuration = parts
+    files = {"train.py": _main("", "", made), name: configuration, "parts.py": SAMPLER}
+    assert _seeded(tmp_path, capsys, files) == []
+
+
+FITTED = """\
+import hydra
+import lightning as L
+from lightning import Trainer
+
+
+def main(config):
+    L.seed_everything(config.seed)
+    module = hydra.utils.instantiate(config.module)
+    trainer: Trainer = {trainer}
+    trainer.fit(module)
+"""
+
+MODULE = """\
+import torch
+from lightning import LightningModule
+
+
+class Denoiser(LightningModule):
+    def training_step(self, batch, index):
+        return self.net(batch + torch.randn_like(batch)).mean()
+"""
+
+
+@pytest.mark.parametrize(
+    ("trainer", "lines"),
+    [
+        ("hydra.utils.instantiate(config.trainer)", [7]),
+        ("Trainer.from_argparse_args(config)", [7]),
+        ("Trainer(devices=1)", []),
+    ],
+)
+def test_a_module_and_a_trainer_of_a_configuration(
+    trainer: str, lines: list[int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {
+        "train.py": FITTED.format(trainer=trainer),
+        "denoiser.py": MODULE,
+        "config.yaml": "module:\n  _target_: denoiser.Denoiser\n",
+    }
+    assert findings_in("DL401", tmp_path, files, capsys) == [("train.py", n) for n in lines]
+
+
+def test_one_entry_of_a_table_is_followed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = """\
+import torch.distributed as dist
+
+
+class Solver:
+    def fit(self):
+        if dist.get_rank() == 0:
+            dist.barrier()
+
+
+TASKS = {"detection": Solver}
+
+
+def main(config):
+    TASKS[config["task"]]().fit()
+"""
+    assert findings_in("DL101", tmp_path, {"train.py": text}, capsys) == [("train.py", 7)]
