@@ -179,7 +179,8 @@ def _may_make_tuple(model: Model, function: Function, value: ast.expr) -> bool:
         case ast.Call(func=called) if dotted_name(called) not in ("tuple", "list"):
             made = model.resolve(function.module, called)
             return isinstance(made, Function) and any(
-                isinstance(n, ast.Return) and isinstance(n.value, ast.Tuple) for n in own_nodes(made)
+                isinstance(n, ast.Return) and isinstance(n.value, ast.Tuple)
+                for n in own_nodes(made)
             )
     return True
 
