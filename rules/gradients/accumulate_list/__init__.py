@@ -48,6 +48,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.lengths import prepared
+from distlint.analysis.questions.training import is_optimised
 from distlint.analysis.questions.wrapped import without_gradients
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -125,22 +126,8 @@ def _left_out(model: Model, call: CallGroup) -> list[str]:
     return [
         name
         for name in dict.fromkeys(called)
-        if name in given and name not in named and _is_optimised(site.function, name)
+        if name in given and name not in named and is_optimised(site.function, name)
     ]
-
-
-def _is_optimised(function: Function, name: str) -> bool:
-    """Whether the parameters of a model go to an optimizer, and nothing freezes them."""
-    passed = frozen = False
-    for node in own_nodes(function):
-        match node:
-            case ast.Call(func=ast.Attribute(attr="requires_grad_", value=frozen_model)):
-                frozen = frozen or ast.unparse(frozen_model).startswith(name)
-            case ast.Call(func=ast.Attribute(attr="parameters", value=owner)):
-                passed = passed or ast.unparse(owner) == name
-            case ast.Assign(targets=[ast.Attribute(attr="requires_grad")]):
-                frozen = True
-    return passed and not frozen
 
 
 def _counts_twice(call: CallGroup, calls: list[CallGroup]) -> bool:
