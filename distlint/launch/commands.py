@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -60,6 +61,34 @@ class Launch:
     def launcher(self) -> Launcher:
         """Which launcher it is."""
         return self.row.launcher
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A command that starts one process of a Python file, without a launcher: `python train.py --lr 1`."""
+
+    place: Place
+    script: Word
+    arguments: dict[str, Option]
+    complete: bool
+    command: Command
+
+
+def plain(command: Command) -> Plain | None:
+    """What a command starts where its first word is Python itself, and no launcher's module follows."""
+    words = command.words
+    if not words or not re.fullmatch(r"(?:.*/)?python[\d.]*", words[0].text or ""):
+        return None
+    at = 1
+    while at < len(words) and words[at].text in _OF_PYTHON:
+        at += 1
+    if at == len(words) or not (words[at].text or "").endswith(".py"):
+        return None
+    arguments, complete = _arguments(words, at + 1)
+    return Plain(_from(words[0].place, words[at].place), words[at], arguments, complete, command)
+
+
+_OF_PYTHON = frozenset({"-u", "-O", "-B", "-s", "-E", "-I"})
 
 
 def launches(commands: Iterable[Command]) -> Iterator[Launch]:
@@ -142,9 +171,26 @@ def _launch(command: Command, index: int, row: Row, length: int) -> Launch:
     script = words[at] if at < len(words) else None
     if "module" in options or "m" in options:
         script = None
-    options_known = complete
+    arguments, arguments_known = _arguments(words, at + 1)
+    return Launch(
+        row,
+        place,
+        options,
+        script,
+        arguments,
+        command.environment,
+        complete and arguments_known,
+        words[:index],
+        command.background,
+        command.repeated,
+        complete,
+    )
+
+
+def _arguments(words: tuple[Word, ...], at: int) -> tuple[dict[str, Option], bool]:
+    """The options that a script is given, from the word at `at` on, and whether every word is known."""
     arguments: dict[str, Option] = {}
-    at += 1
+    complete = True
     while at < len(words):
         word = words[at]
         if word.text is None:
@@ -155,19 +201,7 @@ def _launch(command: Command, index: int, row: Row, length: int) -> Launch:
         option, used = _option(words, at, frozenset())
         arguments[option.name] = option
         at += used
-    return Launch(
-        row,
-        place,
-        options,
-        script,
-        arguments,
-        command.environment,
-        complete,
-        words[:index],
-        command.background,
-        command.repeated,
-        options_known,
-    )
+    return arguments, complete
 
 
 def _option(words: tuple[Word, ...], at: int, flags: frozenset[str]) -> tuple[Option, int]:

@@ -40,7 +40,8 @@ _LAUNCHES: Final = re.compile(rb"torchrun|torch\.distributed\.|accelerate|deepsp
 _WORDS: Final = {
     Kind.YAML: re.compile(rb"distributed_type|compute_environment"),
     Kind.JSON: re.compile(rb"zero_optimization|train_micro_batch_size_per_gpu|distributed_type"),
-    Kind.SHELL: _LAUNCHES,
+    # Several GPUs that are named are several processes, or were meant to be.
+    Kind.SHELL: re.compile(_LAUNCHES.pattern + rb"|CUDA_VISIBLE_DEVICES=[\"']?\d+,"),
     Kind.DOCKERFILE: _LAUNCHES,
     Kind.README: re.compile(rb"torch\.distributed\.launch"),
 }

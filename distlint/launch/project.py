@@ -14,7 +14,7 @@ from distlint.findings import Place
 from distlint.knowledge.configuration.deepspeed_keys import TOP_LEVEL
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.knowledge.configuration.values import full_key, section_of
-from distlint.launch.commands import Launch, launches
+from distlint.launch.commands import Launch, Plain, launches, plain
 from distlint.launch.json_text import read_json
 from distlint.launch.kinds import Kind, is_of_launch
 from distlint.launch.places import Lines
@@ -146,6 +146,17 @@ class LaunchFiles:
             and (text := launch.script.text or "").endswith(".py")
             and text.rpartition("/")[2] == path.rpartition("/")[2]
             and path in _meant(text, script.path)
+        ]
+
+    def alone(self, path: str) -> list[tuple[Script, Plain]]:
+        """The commands of scripts that start the Python file `path` as one process, without a launcher."""
+        return [
+            (script, found)
+            for script in self.scripts
+            if not script.told
+            for command in script.commands
+            if (found := plain(command)) is not None
+            and path in _meant(found.script.text or "", script.path)
         ]
 
     def on_several(self, path: str) -> bool:

@@ -91,12 +91,10 @@ def _naming_in(module: Module) -> dict[str, list[tuple[Function, ast.Call]]]:
 @remembered
 def callers_by_name(program: Program, function: Function) -> tuple[tuple[Function, ast.Call], ...]:
     """The calls that may be of a function: by its name, of a constructor by the names of its classes."""
-    return tuple(_foundcallers_by_name(program, function))
+    return tuple(_found_callers(program, function))
 
 
-def _foundcallers_by_name(
-    program: Program, function: Function
-) -> Iterator[tuple[Function, ast.Call]]:
+def _found_callers(program: Program, function: Function) -> Iterator[tuple[Function, ast.Call]]:
     if function.name != "__init__" or function.cls is None:
         names = [function.name]
     else:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from distlint.analysis.program.environment import evaluated_here
+from distlint.analysis.program.environment import blocks_of, evaluated_here, statements
 from distlint.knowledge.devices import DEVICE_CALLS, DEVICE_TYPES
 from distlint.nodes import last_name, walk
 
@@ -66,6 +66,45 @@ def started_on_import(
                 if (function is not None or where is not module) and starts_cuda(live, where, node):
                     return where, node
     return None
+
+
+def evaluated_before(
+    module: Module,
+    function: _Function | None,
+    above: Sequence[ast.stmt],
+    statement: ast.stmt,
+) -> Iterator[ast.expr]:
+    """The expressions that have been evaluated whenever a statement runs: in its block, and in those around it.
+
+    Args:
+        module: the file.
+        function: the function the statement stands in; None at the top of the file.
+        above: the statements around it.
+        statement: what runs later.
+    """
+    body = function.body if function is not None else module.source.tree.body
+    path = [s for s in above if function is None or s.lineno > function.lineno]
+    for before in _before(body, [*path, statement]):
+        if before is not statement:
+            yield from evaluated_here(before)
+
+
+def _before(body: list[ast.stmt], path: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that have run when the last of a path runs; of those above it, their headers."""
+    while path:
+        for statement in body:
+            if statement is path[0]:
+                yield statement
+                break
+            if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                yield statement
+                if isinstance(statement, ast.With | ast.AsyncWith):
+                    yield from (s for s, _ in statements(statement.body))
+        else:
+            return
+        inner = path[1:2]
+        body = next((b for b in blocks_of(path[0]) if inner and any(s is inner[0] for s in b)), [])
+        path = path[1:]
 
 
 def _calls(statement: ast.stmt, function: _Function | None) -> bool:

@@ -34,6 +34,20 @@ def training_loops(function: Function) -> Iterator[ast.For | ast.While]:
             yield node
 
 
+def is_optimised(function: Function, name: str) -> bool:
+    """Whether the parameters of a model go to an optimizer, and nothing freezes them."""
+    passed = frozen = False
+    for node in own_nodes(function):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="requires_grad_", value=frozen_model)):
+                frozen = frozen or ast.unparse(frozen_model).startswith(name)
+            case ast.Call(func=ast.Attribute(attr="parameters", value=owner)):
+                passed = passed or ast.unparse(owner) == name
+            case ast.Assign(targets=[ast.Attribute(attr="requires_grad")]):
+                frozen = True
+    return passed and not frozen
+
+
 class Backward:
     """What the `backward()` calls of one function reach.
 

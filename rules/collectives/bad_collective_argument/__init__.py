@@ -4,17 +4,20 @@
 Reports three arguments of collectives: an output list that holds one and the same tensor N times
 (`world_size * [torch.zeros(1)]`), a Python number where a tensor is needed (`loss.item()`, a literal,
 `len(...)`), and a tensor made on the CPU where the process group was made for NCCL, or where accelerate
-gathers or reduces it and makes the group for the devices that it finds.
+gathers or reduces it and makes the group for the devices that it finds. Also `args=(cfg)` of a call that starts
+the ranks (`mp.spawn`, `Process`, `notebook_launcher`), where `args=(cfg,)` is meant.
 
 ## Why it is bad
 With an aliased list every received tensor overwrites the one before, without an error: all entries are
 the last rank's. A number raises TypeError, with accelerate only where there are several processes, so
-that the script passes on one. NCCL has no way to send from CPU memory: "No backend type associated with
+that the script passes on one. Brackets around one value make no tuple: the ranks are called with `*cfg`, which
+raises TypeError before any of them starts, or, of a dict, hands on its keys. NCCL has no way to send from CPU memory: "No backend type associated with
 device type cpu". With accelerate a script that works on one GPU, and on several CPUs, stops there.
 
 ## Errors you may see
 - `No backend type associated with device type cpu`
 - `Tensors must be CUDA and dense`
+- `argument after * must be an iterable`
 
 ## Example
 ```python
@@ -31,12 +34,13 @@ Hand the tensor itself to the collective, and call `.item()` on the result.
 
 ## Fix safety
 Safe for a list of a newly made tensor, which becomes a comprehension. Unsafe where the element is a
-variable: it is cloned. Numbers and devices are shown only.
+variable: it is cloned, and for the comma that makes a tuple. Numbers and devices are shown only.
 
 ## Known limits
 Variables are followed within one function, where they are assigned once. `torch.tensor(x)` is reported
 where `x` is plainly numbers: made from a tensor, it stays on that tensor's device. Silent in files that set
-a default device or ask accelerate for the CPU.
+a default device or ask accelerate for the CPU. What a function is given as its own argument may be a tuple, and
+is not judged in brackets.
 
 ## References
 - torch 2.13.0 torch/distributed/distributed_c10d.py: `all_gather(tensor_list, ...)`, "correctly-sized
@@ -44,17 +48,19 @@ a default device or ask accelerate for the CPU.
 - accelerate 1.15.0 accelerate/utils/operations.py: `recursively_apply(error_on_other_type=True)`;
   `_gpu_gather`: what it receives is made on `state.device`, what it sends stays where it is
 - accelerate 1.15.0 accelerate/state.py:790: several GPUs talk over "nccl"
+- torch 2.13.0 torch/multiprocessing/spawn.py: `_wrap` calls `fn(i, *args)`; PointNeXt issue 20
 - trl 0.16.0 trl/trainer/sft_trainer.py:505; trl 0.17.0 passes `device=inputs["position_ids"].device`
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.model import place_of, related, source_of, span_of
-from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -97,6 +103,19 @@ _ON_DEVICE: Final = {
 }
 """Those of accelerate, which hand a tensor to the backend as it is; numbers may be right for some."""
 
+_STARTS: Final = (
+    "torch.multiprocessing.spawn",
+    "torch.multiprocessing.spawn.spawn",
+    "torch.multiprocessing.start_processes",
+    "torch.multiprocessing.Process",
+    "multiprocessing.Process",
+    "accelerate.notebook_launcher",
+    "accelerate.debug_launcher",
+)
+"""Calls that hand `*args` to a function in other processes."""
+
+_IN_BRACKETS: Final = re.compile(r"\bargs\s*=\s*\(")
+
 _MAKES: Final = frozenset({"tensor", "zeros", "ones", "empty", "full", "rand", "randn", "arange"})
 
 
@@ -117,6 +136,53 @@ def check(model: Model) -> Iterator[Finding]:
                 yield from _on_cpu(site, _TENSORS[site.name])
         if site.name in _ON_DEVICE:
             yield from _on_cpu(site, _ON_DEVICE[site.name])
+    for module in model.modules:
+        if _IN_BRACKETS.search(module.source.text):
+            for function in module.all_functions:
+                yield from _no_tuples(model, function)
+
+
+def _no_tuples(model: Model, function: Function) -> Iterator[Finding]:
+    """`args=(cfg)` in a call that starts processes: brackets, and no comma."""
+    module = function.module
+    for node in own_nodes(function):
+        if not isinstance(node, ast.Call) or model.resolve(module, node.func) not in _STARTS:
+            continue
+        keyword = next((k for k in node.keywords if k.arg == "args"), None)
+        if keyword is None or not _IN_BRACKETS.match(source_of(module, keyword)):
+            continue
+        value = keyword.value
+        if not isinstance(value, ast.Name | ast.Constant) or _may_be_tuple(model, function, value):
+            continue
+        text = source_of(module, value)
+        edit = Replace(span_of(value), f"{text},")
+        fix = Fix(Applicability.UNSAFE, f"Write `args=({text},)`", (edit,))
+        message = (
+            f"`({text})` is no tuple: the ranks are called with `*{text}`, which raises TypeError or hands on "
+            f"something else. {fix.message}."
+        )
+        yield Finding(CODE, NAME, SEVERITY, message, place_of(module, value), (), fix)
+
+
+def _may_be_tuple(model: Model, function: Function, node: ast.expr) -> bool:
+    """Whether a value in brackets may be a tuple already: what a function is given, what is made as one."""
+    if not isinstance(node, ast.Name):
+        return False
+    values = assignments(function).get(node.id, [])
+    return not values or any(_may_make_tuple(model, function, value) for value in values)
+
+
+def _may_make_tuple(model: Model, function: Function, value: ast.expr) -> bool:
+    match value:
+        case ast.Constant() | ast.Dict():
+            return False
+        case ast.Call(func=called) if dotted_name(called) not in ("tuple", "list"):
+            made = model.resolve(function.module, called)
+            return isinstance(made, Function) and any(
+                isinstance(n, ast.Return) and isinstance(n.value, ast.Tuple)
+                for n in own_nodes(made)
+            )
+    return True
 
 
 def _given(site: CallSite, position: int, keyword: str) -> tuple[ast.expr, ast.expr] | None:

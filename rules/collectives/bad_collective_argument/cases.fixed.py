@@ -1,8 +1,11 @@
 """Cases of DL108: arguments that collectives cannot work with, and those that they can."""
 
+import argparse
+
 import torch
 import torch.distributed as dist
-from accelerate import Accelerator
+import torch.multiprocessing as mp
+from accelerate import Accelerator, notebook_launcher
 
 dist.init_process_group("nccl")
 
@@ -50,6 +53,27 @@ def on_the_cpu_with_accelerate(accelerator: Accelerator, inputs, loss, names):
     count = torch.tensor([loss.item(), len(names)])
     totals = accelerator.reduce(count)  # expect: DL108
     return tokens, totals, accelerator.gather(torch.zeros(4))  # expect: DL108
+
+
+def train(rank, *given):
+    dist.init_process_group("gloo", rank=rank, world_size=2)
+    dist.barrier()
+
+
+def no_comma():
+    options = argparse.ArgumentParser().parse_args()
+    mp.spawn(train, args=(options,), nprocs=2)  # expect: DL108
+
+
+def a_dict_that_hands_on_its_keys():
+    settings = {"lr": 0.1, "epochs": 3}
+    ranks = [mp.Process(target=train, args=(settings,)) for _ in range(2)]  # expect: DL108
+    return ranks
+
+
+def a_number_in_brackets():
+    epochs = 3
+    notebook_launcher(train, args=(epochs,), num_processes=2)  # expect: DL108
 
 
 # --- right ----------------------------------------------------------------------------------------
@@ -109,3 +133,31 @@ def moved_later(correct):
 def own_group(correct, cpu_group):
     total = torch.tensor(correct)
     dist.all_reduce(total, group=cpu_group)
+
+
+def with_a_comma():
+    options = argparse.ArgumentParser().parse_args()
+    mp.spawn(train, args=(options,), nprocs=2)
+
+
+def a_tuple_in_brackets(world_size):
+    given = (world_size, "gloo")
+    mp.spawn(train, args=(given), nprocs=world_size)
+
+
+def handed_on(given):
+    mp.spawn(train, args=(given), nprocs=2)
+
+
+def two_values():
+    return 2, "gloo"
+
+
+def a_tuple_that_a_function_returns():
+    given = two_values()
+    mp.spawn(train, args=(given), nprocs=2)
+
+
+def without_brackets(self):
+    ranks = mp.Process(target=train, args=self.rank_args)
+    ranks.start()

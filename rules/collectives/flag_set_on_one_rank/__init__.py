@@ -3,7 +3,8 @@
 ## What it does
 Finds a variable that is set under a test of the rank and then decides, on all ranks, whether a loop or function
 goes on that performs collectives, or whether a collective is performed. Nothing between the two hands it to the
-other ranks.
+other ranks. Also the flags by which every process of a Trainer leaves its loop, set on one rank:
+`trainer.should_stop` of Lightning, `control.should_training_stop` of transformers.
 
 ## Why it is bad
 Rank 0 sees that the training has to stop and leaves. On the others the flag still has its first value: they go
@@ -39,11 +40,13 @@ Unsafe: `any_rank` is a collective; all ranks have to come to the condition, as 
 the loop alike.
 
 ## Known limits
-Flag, condition and collective have to stand in one function. Silent where anything between the two is called
+For the flags of a Trainer no repair is made: it goes by what hands the flag on. Elsewhere flag, condition and collective have to stand in one function. Silent where anything between the two is called
 with the flag, or puts it into a list or tensor.
 
 ## References
 - sleap-nn issue 471: `trainer.should_stop` set on rank 0, then a barrier
+- pytorch-lightning 0277e31 src/lightning/pytorch/loops/fit_loop.py, `done`: each process asks its own flag
+- transformers 5.23.0 transformers/trainer.py:1963: the same of `should_training_stop`
 """
 
 from __future__ import annotations
@@ -59,21 +62,28 @@ from distlint.analysis.program.syntax import mentions_rank, own_nodes, target_na
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts
-from distlint.nodes import walk
+from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.program.definitions import Function
+    from distlint.analysis.program.definitions import Function, Module
 
 CODE = "DL111"
 NAME = "flag-set-on-one-rank"
 SEVERITY = Severity.ERROR
 STATUS = Status.PREVIEW
-LITERALS = ()
+LITERALS = (b"trainer.should_stop", b"control.should_")
 
 _OF_MAIN = re.compile(
-    r"[\w.]*(?:rank|rank\(\)|process_index) == 0|[\w.]*(?:is_main_process|is_global_zero|is_master)(?:\(\))?"
+    r"[\w.]*(?:rank|rank\(\)|process_index) == 0|[\w.]*(?:is_main_process|is_global_zero|is_world_process_zero|is_master)(?:\(\))?"
 )
+_OF_TRAINERS = {
+    "should_stop": "trainer",
+    "should_training_stop": "control",
+    "should_epoch_stop": "control",
+    "should_evaluate": "control",
+}
+"""Flags that each process of a Trainer asks for itself, and what the object is called that has them."""
 _LEAVES = (ast.Break, ast.Return)
 
 
@@ -92,6 +102,71 @@ def check(model: Model) -> Iterator[Finding]:
                 waiting = asked and _parted(function, asked, collectives)
                 if asked is not None and waiting and _begins_elsewhere(function, guard, flag):
                     yield _finding(function, guard, flag, asked, waiting)
+    for module in model.modules:
+        if any(word in module.source.text for word in _OF_TRAINERS):
+            yield from _of_trainers(module)
+
+
+def _of_trainers(module: Module) -> Iterator[Finding]:
+    """The flags of a Trainer that one rank alone sets."""
+    for function in module.all_functions:
+        nodes = own_nodes(function)
+        written = [
+            (node, target)
+            for node in nodes
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Attribute)
+            and target.attr in _OF_TRAINERS
+            and _OF_TRAINERS[target.attr] in ast.unparse(target.value)
+        ]
+        if not written or not isinstance(function.node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        only = next(
+            (d for d in function.node.decorator_list if "rank_zero_only" in last_name(d)), None
+        )
+        tests = [n for n in nodes if isinstance(n, ast.If) and _asks_for_main(n.test)]
+        for node, target in written:
+            guard = next(
+                (t for t in tests if any(n is node for s in t.body for n in walk(s))), None
+            )
+            others = [
+                other for other, again in written if other is not node and again.attr == target.attr
+            ]
+            read = any(
+                isinstance(n, ast.Attribute)
+                and n.attr == target.attr
+                and isinstance(n.ctx, ast.Load)
+                for n in nodes
+            )
+            if (guard is None and only is None) or others or read:
+                continue
+            if not isinstance(node.value, ast.Constant):
+                continue
+            where: ast.AST | None = guard.test if guard is not None else only
+            yield _on_one_rank(module, target, where or target)
+
+
+def _asks_for_main(test: ast.expr) -> bool:
+    """Whether rank 0 alone passes a test."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        return any(_asks_for_main(value) for value in test.values)
+    return _OF_MAIN.fullmatch(ast.unparse(test)) is not None
+
+
+def _on_one_rank(module: Module, target: ast.Attribute, guard: ast.AST) -> Finding:
+    text = source_of(module, target)
+    advice = f"Hand `{target.attr}` to all ranks, by a broadcast that all of them reach"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"rank 0 alone sets `{text}`, and each rank asks its own: rank 0 leaves the training, and the others wait in "
+        f"their next step. {advice}.",
+        place_of(module, target),
+        (related(module, guard, "rank 0 alone sets it"),),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _is_of_main(model: Model, guard: ast.If) -> bool:

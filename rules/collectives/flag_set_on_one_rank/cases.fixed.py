@@ -1,9 +1,15 @@
 """Flags that one rank sets, and conditions that all ranks come to."""
 
+import os
+import time
+
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
 from distlint.runtime import any_rank
+from lightning.pytorch.callbacks import Callback
+from lightning.pytorch.utilities import rank_zero_only
+from transformers import TrainerCallback
 
 # Bugs
 
@@ -108,3 +114,63 @@ def on_both_arms(model, loader, judge):
             stop = judge(epoch)
         if stop:
             break
+
+
+# --- flags of a Trainer ---------------------------------------------------------------------------
+
+
+class StopFile(Callback):
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
+        if trainer.is_global_zero and os.path.exists("stop"):
+            trainer.should_stop = True  # expect: DL111
+        trainer.strategy.barrier()
+
+
+class StopOfRankZero(Callback):
+    @rank_zero_only
+    def on_validation_end(self, trainer, pl_module):
+        if trainer.callback_metrics["loss"] > 10:
+            trainer.should_stop = True  # expect: DL111
+
+
+class Budget(TrainerCallback):
+    def on_step_end(self, args, state, control, **kwargs):
+        if state.is_world_process_zero:
+            if time.time() > self.until:
+                control.should_training_stop = True  # expect: DL111
+        return control
+
+
+class StopOfAll(Callback):
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
+        stop = trainer.is_global_zero and os.path.exists("stop")
+        trainer.should_stop = trainer.strategy.broadcast(stop, src=0)
+
+
+class StopHandedOn(Callback):
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
+        if trainer.is_global_zero:
+            trainer.should_stop = True
+        trainer.should_stop = trainer.strategy.broadcast(trainer.should_stop)
+
+
+class StopAlike(Callback):
+    def on_train_epoch_end(self, trainer, pl_module):
+        if trainer.is_global_zero:
+            print("done")
+        if trainer.current_epoch > 3:
+            trainer.should_stop = True
+
+
+class StepsAlike(TrainerCallback):
+    def on_step_end(self, args, state, control, **kwargs):
+        if state.global_step >= 100:
+            control.should_training_stop = True
+        return control
+
+
+class SaveOfRankZero(TrainerCallback):
+    def on_step_end(self, args, state, control, **kwargs):
+        if state.is_world_process_zero:
+            control.should_log = True
+        return control

@@ -48,8 +48,9 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, span_of
 from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.origins import Origin, origins
 from distlint.edits import Replace
-from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.launch.deepspeed import stage_of
 from distlint.launch.project import Format
 from distlint.nodes import walk
@@ -58,16 +59,17 @@ from distlint.rule import Status
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
-    from distlint.analysis.program.definitions import Module
+    from distlint.analysis.program.definitions import Function, Module
 
 CODE = "DL110"
 NAME = "generate-without-synced-gpus"
 SEVERITY = Severity.ERROR
 STATUS = Status.PREVIEW
-LITERALS = ()
+LITERALS = (b".generate(",)
 
 _SHARDED = frozenset({"fsdp1", "fsdp2", "deepspeed"})
 _IN_PLACE = "torch.distributed.fsdp.fully_shard"
+_ENGINE = "deepspeed.initialize"
 _STAGE_3 = re.compile(r"""["']stage["']\s*:\s*3\b|\bzero_?stage\s*={1,2}\s*3\b""")
 _TELLS = re.compile(r"\bHf(?:Trainer)?DeepSpeedConfig\b|\bTrainingArguments\b|\bAccelerator\(")
 """Words of programs in which transformers knows of the stage."""
@@ -76,13 +78,21 @@ _GATHERED = ("summon_full_params", "GatheredParameters", "unwrap_model_for_gener
 
 def check(model: Model) -> Iterator[Finding]:
     """Each `generate` after which ranks of a sharded model part."""
+    followed: set[int] = set()
     for call in model.calls(".generate"):
         site = call.site
-        if site.receiver is None or site.callee is not None or _is_gathered(site):
+        if site.callee is not None:
+            followed.add(id(site.node))  # the program's own
+        if (
+            site.receiver is None
+            or site.callee is not None
+            or _gathers_around(site.function, site.node)
+        ):
             continue
         wrap = _sharded(model, site)
         if wrap is None:
             continue
+        followed.add(id(site.node))
         given = site.argument(None, "synced_gpus")
         node = site.argument_node(None, "synced_gpus")
         kind, module, made = wrap
@@ -90,22 +100,64 @@ def check(model: Model) -> Iterator[Finding]:
             edits: tuple[Replace, ...] = (Replace(span_of(node), "None"),)
             fix = Fix(Applicability.SAFE, "Leave `synced_gpus` to transformers", edits)
         elif given is None and kind == "deepspeed" and _is_stage_3_by_hand(model):
-            edit = with_keyword(site.module.source.text, site.node, "synced_gpus=True")
-            edits = (edit,) if edit else ()
-            safety = Applicability.UNSAFE if edit else Applicability.DISPLAY
-            fix = Fix(safety, "Give it `synced_gpus=True`", edits)
+            fix = _added(site.module, site.node)
         else:
             continue
-        yield Finding(
-            CODE,
-            NAME,
-            SEVERITY,
-            "The rank whose texts end first leaves, and the others wait for its part of the parameters in "
-            f"their next forward. {fix.message}.",
-            place_of(site.module, site.node),
-            (related(module, made, "sharded here"),),
-            fix,
-        )
+        yield _finding(site.module, site.node, related(module, made, "sharded here"), fix)
+    if _is_stage_3_by_hand(model):
+        yield from _of_engines(model, followed)
+
+
+def _of_engines(model: Model, followed: set[int]) -> Iterator[Finding]:
+    """The same in functions that do not speak of ranks, whose engines were made elsewhere."""
+    for module in model.modules:
+        if ".generate(" not in module.source.text:
+            continue
+        for function in module.all_functions:
+            for node in own_nodes(function):
+                match node:
+                    case ast.Call(
+                        func=ast.Attribute(attr="generate", value=engine), keywords=keywords
+                    ) if id(node) not in followed and not (
+                        {k.arg for k in keywords} & {"synced_gpus", None}
+                    ):
+                        origin = _engine(model, function, engine)
+                        if origin is not None and not _gathers_around(function, node):
+                            place = related(origin.function.module, origin.call, "sharded here")
+                            yield _finding(module, node, place, _added(module, node))
+
+
+def _engine(model: Model, function: Function, node: ast.expr) -> Origin | None:
+    """The call that made an engine of a model of transformers, where an expression is nothing else."""
+    made = origins(model, function, node)
+    for origin in made:
+        if origin is None or origin.meaning != _ENGINE:
+            return None
+        call = origin.call
+        inside = next((k.value for k in call.keywords if k.arg == "model"), None)
+        loaded = origins(model, origin.function, inside) if inside is not None else [None]
+        if not all(o is not None and str(o.meaning).startswith("transformers.") for o in loaded):
+            return None
+    return made[0] if made else None
+
+
+def _added(module: Module, call: ast.Call) -> Fix:
+    edit = with_keyword(module.source.text, call, "synced_gpus=True")
+    safety = Applicability.UNSAFE if edit else Applicability.DISPLAY
+    return Fix(safety, "Give it `synced_gpus=True`", (edit,) if edit else ())
+
+
+def _finding(module: Module, call: ast.Call, sharded: Related, fix: Fix) -> Finding:
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        "The rank whose texts end first leaves, and the others wait for its part of the parameters in "
+        f"their next forward. {fix.message}.",
+        place_of(module, call),
+        (sharded,),
+        fix,
+    )
 
 
 def _sharded(model: Model, site: CallSite) -> tuple[str, Module, ast.AST] | None:
@@ -126,10 +178,10 @@ def _sharded(model: Model, site: CallSite) -> tuple[str, Module, ast.AST] | None
     return None
 
 
-def _is_gathered(site: CallSite) -> bool:
+def _gathers_around(function: Function, call: ast.Call) -> bool:
     """Whether each rank has all parameters around the call."""
-    for node in own_nodes(site.function):
-        if isinstance(node, ast.With) and any(n is site.node for s in node.body for n in walk(s)):
+    for node in own_nodes(function):
+        if isinstance(node, ast.With) and any(n is call for s in node.body for n in walk(s)):
             for item in node.items:
                 text = ast.unparse(item.context_expr)
                 if any(word in text for word in _GATHERED) and "recurse=False" not in text:

@@ -31,6 +31,57 @@ def engine_by_hand(name, prompt):
 # Correct
 
 
+def make_engine(name):
+    model = AutoModelForCausalLM.from_pretrained(name)
+    engine, *_ = deepspeed.initialize(model=model, config=CONFIG)
+    return engine
+
+
+class Sampler:
+    def __init__(self, engine, tokenizer):
+        self.tokenizer = tokenizer
+        self.engine = engine
+
+    def sample(self, prompt):
+        return self.engine.generate(prompt, max_new_tokens=8)  # expect: DL110
+
+    def sample_in_step(self, prompt):
+        return self.engine.generate(prompt, synced_gpus=True)
+
+
+class Holder:
+    def __init__(self, name):
+        self.actor = make_engine(name)
+        self.tokenizer = AutoModelForCausalLM.from_pretrained(name)
+
+
+class Chat:
+    def __init__(self, holder):
+        self.actor = holder.actor
+        self.other = holder.tokenizer
+
+    def answer(self, prompt):
+        actor = self.actor
+        return actor.generate(prompt)  # expect: DL110
+
+    def answer_alone(self, prompt):
+        return self.other.generate(prompt)
+
+
+class Either:
+    def __init__(self, name, engine=None):
+        self.model = engine or AutoModelForCausalLM.from_pretrained(name)
+
+    def answer(self, prompt):
+        return self.model.generate(prompt)
+
+
+def answers(name, prompt):
+    Sampler(make_engine(name), None).sample(prompt)
+    return Chat(Holder(name)).answer(prompt), Either(name, make_engine(name)).answer(prompt)
+
+
+
 def as_transformers_decides(name, prompt):
     model = AutoModelForCausalLM.from_pretrained(name)
     fully_shard(model)

@@ -4,7 +4,8 @@
 Multiplies `train_micro_batch_size_per_gpu`, `gradient_accumulation_steps` and the number of processes, where a
 launch or accelerate's file says it, and compares the product with `train_batch_size`. Compares the JSON with
 the arguments of transformers' Trainer that the same command line gives (`--per_device_train_batch_size`,
-`--gradient_accumulation_steps`, `--learning_rate` …).
+`--gradient_accumulation_steps`, `--learning_rate` …). `python train.py` without a launcher is one process, whatever
+the number of GPUs: a file for several, which the script names (`deepspeed="zero.json"`), does not come out then.
 
 ## Why it is bad
 DeepSpeed asserts that `train_batch_size` is the product of all three, and transformers raises ValueError where a
@@ -39,15 +40,20 @@ Not proven: DeepSpeed has to be installed; the assertion is `_batch_assertion` i
 
 ## References
 - deepspeed 0.19.8, `runtime/config.py`: `_batch_assertion`
+- DeepSpeed issue 6914: `python finetune.py` with four visible GPUs
 - transformers 5.23.0, `integrations/deepspeed.py`: `trainer_config_process`, `trainer_config_finalize`
 """
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from distlint.findings import Finding, Place, Related, Severity
+from distlint.analysis.model import Model, place_of
+from distlint.analysis.program.syntax import own_nodes
+from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
 from distlint.knowledge.configuration.deepspeed_keys import TRAINER_VALUES
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.launch import deepspeed
@@ -56,6 +62,9 @@ from distlint.launch.defects import sentence_of
 from distlint.launch.project import Configuration, Format, LaunchFiles, Script
 from distlint.rule import Status
 
+if TYPE_CHECKING:
+    from distlint.analysis.program.definitions import Module
+
 CODE = "DL803"
 NAME = "deepspeed-batch-mismatch"
 SEVERITY = Severity.ERROR
@@ -63,6 +72,8 @@ STATUS = Status.PREVIEW
 LITERALS = ()
 
 _FILE_OPTIONS = ("deepspeed", "deepspeed_config", "deepspeed_config_file", "ds_config")
+_STARTS_OTHERS = ("spawn", "subprocess", "os.system", "launcher(", "Popen", "import ray")
+"""Words of scripts that start processes themselves."""
 _OF_TRAINER = ("deepspeed", "deepspeed_config_file")
 """The options of transformers' Trainer and of accelerate, which write the steps that a file leaves out."""
 
@@ -97,6 +108,38 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
             starts.setdefault(found.path, []).append(start)
     for configuration in files.of(Format.DEEPSPEED):
         yield from _product(configuration, starts.get(configuration.path, []))
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Scripts that are started as one process, with a file for several."""
+    for module in model.modules:
+        text = module.source.text
+        if "deepspeed" not in text or any(word in text for word in _STARTS_OTHERS):
+            continue
+        for script, start in model.launch.alone(module.path):
+            for node, name in _named_in(module):
+                found = model.launch.named(name, script.path, Format.DEEPSPEED)
+                if found is None:
+                    continue
+                for defect in deepspeed.batch(found.values, 1, steps_left_out=1):
+                    fix = Fix(Applicability.DISPLAY, "Start it with a launcher, as `torchrun`")
+                    message = f"{sentence_of(defect)} Python alone is one process. {fix.message}."
+                    places = (
+                        Related(found.place(("train_batch_size",)), "the batch of all"),
+                        Related(start.place, "started without a launcher"),
+                    )
+                    place = place_of(module, node)
+                    yield Finding(CODE, NAME, SEVERITY, message, place, places, fix)
+
+
+def _named_in(module: Module) -> Iterator[tuple[ast.expr, str]]:
+    """The files that a script names in `deepspeed="zero.json"`."""
+    for function in module.all_functions:
+        for node in own_nodes(function):
+            for keyword in node.keywords if isinstance(node, ast.Call) else ():
+                match keyword:
+                    case ast.keyword(arg="deepspeed", value=ast.Constant(value=str(name)) as value):
+                        yield value, name
 
 
 def _product(configuration: Configuration, starts: list[_Start]) -> Iterator[Finding]:

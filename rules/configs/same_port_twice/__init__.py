@@ -3,7 +3,10 @@
 ## What it does
 Finds, in shell scripts, a launch that goes into the background (`&`) and, before the next `wait`, another on the
 same machine with the same port: given to both, or left out of both, which is 29500. Also a launch in a loop
-that goes into the background, whose port does not change from round to round.
+that goes into the background, whose port does not change from round to round, and a job array of Slurm
+(`#SBATCH --array`) whose tasks ask for one or two GPUs of a machine and all name one port. In Python files, a port
+that is written there (`init_method="tcp://127.0.0.1:23456"`, the default of an option) where a script starts the
+file twice at the same time.
 
 ## Why it is bad
 Rank 0 of each job listens at its port. The second finds it taken and ends; or, where the first has not started
@@ -32,24 +35,33 @@ Shown only: which port is free a person knows.
 ## Known limits
 Silent where a port comes from outside of the script, where the launcher chooses one (`--standalone`, `--rdzv_endpoint`),
 behind `ssh` and `srun`, and where the launches are numbered as machines of one job (`--node_rank`). Jobs of
-two scripts, or of an array of Slurm on one machine, are not compared; `distlint doctor` looks whether a port is taken.
+two scripts are not compared, nor those of an array that asks for whole machines (`--exclusive`, more than two GPUs)
+or runs one task at a time (`%1`); `distlint doctor` looks whether a port is taken.
 
 Not proven: the operating system refuses the second listener, on one process as well.
 
 ## References
 - torch 2.13.0 distributed/run.py: the default of `--master-port` is 29500
-- accelerate issue 74, detectron2 issue 91, XLM issue 53
+- accelerate issue 74, detectron2 issue 91, XLM issue 53, pytorch issue 126510
 """
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from distlint.analysis.model import Model, place_of
+from distlint.analysis.program.syntax import own_nodes
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
 from distlint.knowledge.configuration.launchers import PORT_VARIABLES, PORTS
-from distlint.launch.commands import Launch
+from distlint.launch.commands import Launch, Plain
 from distlint.launch.project import LaunchFiles, Script
 from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.program.definitions import Module
 
 CODE = "DL809"
 NAME = "same-port-twice"
@@ -58,6 +70,10 @@ STATUS = Status.PREVIEW
 LITERALS = ()
 
 _DEFAULT = "29500"
+_ADDRESS = r"tcp://[\w.]+:[1-9]\d*"
+_GPUS = ("gres", "gpus", "gpus_per_node", "G")
+_OF_A_MACHINE = 2
+"""So many GPUs are surely a part of a machine only: there are some with four."""
 _CHOOSES = frozenset(
     {"standalone", "rdzv_endpoint", "rdzv_backend", "rdzv_id", "config_file", "hostfile", "module", "m"}
 )  # fmt: skip
@@ -71,6 +87,107 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
     for script in files.scripts:
         if not script.told:
             yield from _in_script(script)
+            if _shares_machines(script):
+                yield from _in_array(script)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Ports that a Python file names, which is started again while it runs."""
+    for module in model.modules:
+        ports = list(_written(model, module))
+        for script, first, second in _together(model, module) if ports else ():
+            for node, option in ports:
+                if option in first.arguments or option in second.arguments or not first.complete:
+                    continue
+                advice = "Let each start name a port of its own, or none"
+                places = (
+                    Related(first.place, "one"),
+                    Related(second.place, "another, or the next round"),
+                )
+                text = (
+                    f"{script.path.rpartition('/')[2]} starts this file twice at the same time: rank 0 of the second "
+                    f"cannot listen at this port, or joins the other job. {advice}."
+                )
+                fix = Fix(Applicability.DISPLAY, advice)
+                place = place_of(module, node)
+                yield Finding(CODE, NAME, SEVERITY, text, place, places, fix)
+
+
+def _written(model: Model, module: Module) -> Iterator[tuple[ast.expr, str]]:
+    """The addresses with a port that a file meets at, each with the option that names another; "" for none."""
+    if "tcp://" not in module.source.text:
+        return
+    for function in module.all_functions:
+        for node in own_nodes(function):
+            if not isinstance(node, ast.Call):
+                continue
+            given = {k.arg: k.value for k in node.keywords}
+            match node:
+                case ast.Call(
+                    func=ast.Attribute(attr="add_argument"),
+                    args=[ast.Constant(value=str(name)), *_],
+                ) if _is_address(given.get("default")):
+                    yield given["default"], name.lstrip("-").replace("-", "_")
+                case _ if _is_address(given.get("init_method")) and (
+                    model.resolve(module, node.func) == "torch.distributed.init_process_group"
+                ):
+                    yield given["init_method"], ""
+
+
+def _is_address(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Constant) and bool(re.fullmatch(_ADDRESS, str(node.value)))
+
+
+def _together(model: Model, module: Module) -> Iterator[tuple[Script, Plain, Plain]]:
+    """Two starts of a file of which the first still runs when the second begins."""
+    starts = model.launch.alone(module.path)
+    for script in {id(s): s for s, _ in starts}.values():
+        waits = [c.line for c in script.commands if c.words and c.words[0].text == "wait"]
+        own = [each for s, each in starts if s is script and _several_gpus(each)]
+        for at, first in enumerate(own):
+            line = first.command.line
+            until = min((w for w in waits if w >= line), default=None)
+            later = [e for e in own[at + 1 :] if until is None or e.command.line < until]
+            if first.command.background and (later or first.command.repeated):
+                yield script, first, (later or [first])[0]
+                break
+
+
+def _several_gpus(start: Plain) -> bool:
+    """Whether a start is given several GPUs: with one, such scripts often make no process group."""
+    given = start.command.environment.get("CUDA_VISIBLE_DEVICES")
+    return given is not None and "," in (given.text or "")
+
+
+def _shares_machines(script: Script) -> bool:
+    """Whether Slurm may run several tasks of the script's array on one machine, at the same time."""
+    asked = {name: word.text or "" for name, word in script.scheduler.items()}
+    array = asked.get("array", asked.get("a", ""))
+    gpus = next((asked[name] for name in _GPUS if name in asked), "")
+    number = re.search(r"(?:^|:)(\d+)$", gpus)
+    return (
+        bool(re.search(r"\d[-,]\d", array))
+        and not array.endswith("%1")
+        and "exclusive" not in asked
+        and asked.get("nodes", asked.get("N", "1")) == "1"
+        and number is not None
+        and int(number[1]) <= _OF_A_MACHINE
+    )
+
+
+def _in_array(script: Script) -> Iterator[Finding]:
+    for launch in script.launches:
+        port = _port(launch, _ELSEWHERE - {"srun"})
+        if port is not None and not launch.background:
+            advice = "Add `SLURM_ARRAY_TASK_ID` to the port, or let `torchrun --standalone` choose"
+            array = script.scheduler.get("array") or script.scheduler["a"]
+            places = (Related(array.place, "several tasks, which may share a machine"),)
+            text = (
+                f"every task of the array meets at port {port}: where two run on one machine, rank 0 of the second "
+                f"cannot listen there, or joins the other job. {advice}."
+            )
+            fix = Fix(Applicability.DISPLAY, advice)
+            yield Finding(CODE, NAME, Severity.WARNING, text, launch.place, places, fix)
 
 
 def _in_script(script: Script) -> Iterator[Finding]:
@@ -91,11 +208,11 @@ def _in_script(script: Script) -> Iterator[Finding]:
             running.append((port, launch))
 
 
-def _port(launch: Launch) -> str | None:
+def _port(launch: Launch, elsewhere: frozenset[str] = _ELSEWHERE) -> str | None:
     """The port at which the ranks of a launch meet; None where it is not known, or is another machine's."""
     if (_CHOOSES | _MACHINES) & launch.options.keys() or not launch.options_known:
         return None
-    if any(word.text is None or word.text in _ELSEWHERE for word in launch.before):
+    if any(word.text is None or word.text in elsewhere for word in launch.before):
         return None
     for name in PORTS & launch.options.keys():
         option = launch.options[name]

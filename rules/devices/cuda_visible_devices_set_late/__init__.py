@@ -51,12 +51,15 @@ from distlint.analysis.program.environment import (
     Access,
     Use,
     accesses,
-    blocks_of,
     evaluated_here,
     statements,
 )
 from distlint.analysis.program.syntax import target_names
-from distlint.analysis.questions.cuda_start import started_on_import, starts_cuda
+from distlint.analysis.questions.cuda_start import (
+    evaluated_before,
+    started_on_import,
+    starts_cuda,
+)
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.devices import VISIBLE_DEVICES
 from distlint.nodes import last_name
@@ -90,8 +93,20 @@ def check(model: Model) -> Iterator[Finding]:
                 or _for_children(model, module, access)
             ):
                 continue
-            started = _started(model, module, access) or started_on_import(
-                model, module, access.statement, access.function
+            started_by = next(
+                (
+                    node
+                    for node in evaluated_before(
+                        module, access.function, access.above, access.statement
+                    )
+                    if node.lineno <= access.node.lineno and starts_cuda(model, module, node)
+                ),
+                None,
+            )
+            started = (
+                (module, started_by)
+                if started_by is not None
+                else started_on_import(model, module, access.statement, access.function)
             )
             if started is not None:
                 where, started_by = started
@@ -153,34 +168,3 @@ def _starts_child(model: Model, module: Module, call: ast.Call) -> bool:
         or "launch" in name
         or (isinstance(meaning, str) and meaning.startswith("subprocess."))
     )
-
-
-def _started(model: Model, module: Module, access: Access) -> tuple[Module, ast.expr] | None:
-    """What starts CUDA before the assignment on every path: in its block, and in those around it."""
-    body = access.function.body if access.function is not None else module.source.tree.body
-    path = [s for s in access.above if access.function is None or s.lineno > access.function.lineno]
-    for statement in _before(body, [*path, access.statement]):
-        if statement is access.statement:
-            continue
-        for node in evaluated_here(statement):
-            if node.lineno <= access.node.lineno and starts_cuda(model, module, node):
-                return module, node
-    return None
-
-
-def _before(body: list[ast.stmt], path: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements that have run when the last of a path runs; of those above it, their headers."""
-    while path:
-        for statement in body:
-            if statement is path[0]:
-                yield statement
-                break
-            if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                yield statement
-                if isinstance(statement, ast.With | ast.AsyncWith):
-                    yield from (s for s, _ in statements(statement.body))
-        else:
-            return
-        inner = path[1:2]
-        body = next((b for b in blocks_of(path[0]) if inner and any(s is inner[0] for s in b)), [])
-        path = path[1:]

@@ -31,7 +31,8 @@ or no `device_map` at all, where the model is not quantised.
 Unsafe: on one process the model no longer spreads over several GPUs.
 
 ## Known limits
-The model has to be loaded in the function, or at the top level of the file, where it is prepared. A map
+The model has to be loaded in the function, or at the top level of the file, where it is prepared; a Trainer's, in
+what a helper gives back, where the launch shows several processes. A map
 that the program chooses by the launch (`{"": local_rank}` where `LOCAL_RANK` is set) is not reported.
 
 ## References
@@ -46,9 +47,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, span_of
-from distlint.analysis.program.syntax import assignments
+from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.questions.origins import origins
 from distlint.edits import Replace
-from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge import devices, facts
 from distlint.nodes import walk
 from distlint.rule import Status
@@ -64,6 +66,7 @@ STATUS = Status.STABLE
 LITERALS = ()
 
 _DISTRIBUTES = frozenset({"ddp", "fsdp1", "fsdp2", "accelerate", "deepspeed", "fabric"})
+_TRAINER = "transformers.Trainer"
 _LAUNCHED = ("local_rank", "LOCAL_RANK", "process_index", "PartialState", "Accelerator", "torchrun")
 """Words of scripts that are started on several processes. A Trainer alone runs on one as well."""
 
@@ -74,6 +77,7 @@ def check(model: Model) -> Iterator[Finding]:
         if "device_map" not in module.source.text:
             continue
         calls = list(model.calls(module=module))
+        found: set[int] = set()
         for call in calls:
             site = call.site
             if not _spreads(site) or any(len(c.args) and not _spreads(c) for _, c in call.sites):
@@ -81,8 +85,47 @@ def check(model: Model) -> Iterator[Finding]:
             for other in calls:
                 what = _trains(model, other.site, module)
                 if what and other.site.node.lineno > site.node.lineno and _same(site, other.site):
-                    yield _finding(module, site, other.site, what, calls=[c.site for c in calls])
+                    places = (related(module, other.site.node, "several ranks train it"),)
+                    found.add(id(site.node))
+                    fix = _fix(site, [c.site for c in calls])
+                    yield _finding(module, site.node, places, what, fix)
                     break
+
+        if model.launch.on_several(module.source.path):
+            yield from _by_helpers(model, module, found)
+
+
+def _by_helpers(model: Model, module: Module, found: set[int]) -> Iterator[Finding]:
+    """Trainers of a file that is started on several processes, whose model another function loads."""
+    for function in module.all_functions:
+        for node in own_nodes(function):
+            if not isinstance(node, ast.Call):
+                continue
+            meaning = model.resolve(module, node.func)
+            if not isinstance(meaning, str) or _TRAINER not in set(facts.with_bases([meaning])):
+                continue
+            given = next((k.value for k in node.keywords if k.arg == "model"), None)
+            given = given or (node.args[0] if node.args else None)
+            made = origins(model, function, given) if given is not None else []
+            loads = [o for o in made if o is not None and _asks_to_spread(o.call)]
+            if loads and len(loads) == len(made) and id(loads[0].call) not in found:
+                load = loads[0]
+                found.add(id(load.call))
+                asked = next(k.value for k in load.call.keywords if k.arg == "device_map")
+                places = (
+                    related(load.function.module, asked, "all GPUs, for each rank"),
+                    related(module, node, "several ranks train it"),
+                )
+                yield _finding(load.function.module, load.call, places, "train", _fix_of(load.call))
+
+
+def _asks_to_spread(call: ast.Call) -> bool:
+    return any(
+        k.arg == "device_map"
+        and isinstance(k.value, ast.Constant)
+        and k.value.value in devices.SPREADING_MAPS
+        for k in call.keywords
+    )
 
 
 def _spreads(site: CallSite) -> bool:
@@ -96,7 +139,7 @@ def _trains(model: Model, site: CallSite, module: Module) -> str:
     if fact is not None and fact.kinds[0] in _DISTRIBUTES:
         return "prepare" if fact.each_argument else "wrap"
     type_ = site.result.type if site.result is not None else None
-    if type_ and "transformers.Trainer" in set(facts.with_bases([type_])):
+    if type_ and _TRAINER in set(facts.with_bases([type_])):
         told = any(word in module.source.text for word in _LAUNCHED)
         return "train" if told or model.launch.on_several(module.source.path) else ""
     return ""
@@ -119,31 +162,26 @@ def _same(load: CallSite, use: CallSite) -> bool:
 
 
 def _finding(
-    module: Module, site: CallSite, use: CallSite, what: str, calls: list[CallSite]
+    module: Module, load: ast.Call, places: tuple[Related, ...], what: str, fix: Fix
 ) -> Finding:
     end = {
         "prepare": "and `prepare()` refuses a model in several parts",
         "wrap": "and the wrapper wants the model on one device",
         "train": "and the Trainer then runs one copy for each of them",
     }[what]
-    fix = _fix(site, calls)
     return Finding(
         CODE,
         NAME,
         SEVERITY if what != "train" else Severity.WARNING,
         f"every rank spreads its copy of the model over all GPUs of the machine, {end}. "
         f"{fix.message}.",
-        place_of(module, site.node),
-        (related(module, use.node, "several ranks train it"),),
+        place_of(module, load),
+        places,
         fix,
     )
 
 
 def _fix(site: CallSite, calls: list[CallSite]) -> Fix:
-    advice = "Put each rank's copy on its own device"
-    node = site.argument_node(None, "device_map")
-    if not isinstance(node, ast.Constant):
-        return Fix(Applicability.DISPLAY, advice)
     accelerators = [
         name
         for name, values in assignments(site.function).items()
@@ -153,5 +191,13 @@ def _fix(site: CallSite, calls: list[CallSite]) -> Fix:
         and values[0] is made.node
         and made.node.lineno < site.node.lineno
     ]
-    index = f"{accelerators[0]}.local_process_index" if accelerators else "$rank_info().local_rank"
-    return Fix(Applicability.UNSAFE, advice, (Replace(span_of(node), f'{{"": {index}}}'),))
+    return _fix_of(site.node, f"{accelerators[0]}.local_process_index" if accelerators else "")
+
+
+def _fix_of(load: ast.Call, index: str = "") -> Fix:
+    advice = "Put each rank's copy on its own device"
+    node = next((k.value for k in load.keywords if k.arg == "device_map"), None)
+    if not isinstance(node, ast.Constant):
+        return Fix(Applicability.DISPLAY, advice)
+    text = f'{{"": {index or "$rank_info().local_rank"}}}'
+    return Fix(Applicability.UNSAFE, advice, (Replace(span_of(node), text),))

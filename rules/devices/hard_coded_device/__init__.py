@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `"cuda:0"`, `.cuda(0)` and `torch.cuda.set_device(0)` in functions that several ranks run together, and bare `"cuda"` or `.cuda()` in
-functions that initialise the process group, in programs that never choose a device for the process.
+functions that initialise the process group, in programs that never choose a device for the process. Also
+`set_device(args.device)` where the option's default is one device and nothing else is assigned to it.
 
 ## Why it is bad
 All ranks of the machine compute on its first GPU: its memory runs out while the others idle, and NCCL ends
@@ -88,6 +89,7 @@ def check(model: Model) -> Iterator[Finding]:
     for module in model.modules:
         if "cuda" not in module.source.text or "torch" not in module.source.text:
             continue
+        yield from _by_option(model, module, reasons)
         if _chooses_device(module):
             continue
         groups = {c.site.function for c in model.calls(_INIT, module=module)}
@@ -105,6 +107,74 @@ def check(model: Model) -> Iterator[Finding]:
                 chosen = any(_chooses_device(m) for m in around)
             if not chosen:
                 yield _finding(model, module, site, node, device, reason)
+
+
+def _by_option(
+    model: Model, module: Module, reasons: dict[Function, JointEntry]
+) -> Iterator[Finding]:
+    """Devices of ranks that an option names: all processes are given the same options."""
+    options = _device_options(model) if "set_device" in module.source.text else {}
+    for call in model.calls(_SETS, module=module) if options else ():
+        site = call.site
+        reason = reasons.get(site.function)
+        given = site.node.args[0] if site.node.args else None
+        if reason is None or call.guarded_by_rank or not isinstance(given, ast.Attribute):
+            continue
+        if given.attr in options and isinstance(given.value, ast.Name):
+            where, option = options[given.attr]
+            fix = Fix(
+                Applicability.UNSAFE,
+                "Use the local rank's device",
+                (Replace(span_of(given), "$rank_info().local_rank"),),
+            )
+            yield Finding(
+                CODE,
+                NAME,
+                SEVERITY,
+                f"`{ast.unparse(given)}` is an option, which is the same for all ranks: they all use one device, and "
+                f"NCCL takes no two ranks on one device. {fix.message}.",
+                place_of(module, given),
+                (
+                    related(where, option, "the default"),
+                    related(reason.module, reason.node, reason.text),
+                ),
+                fix,
+            )
+
+
+def _device_options(model: Model) -> dict[str, tuple[Module, ast.expr]]:
+    """The options whose default is one device, by name: of programs that assign them nothing and take no rank."""
+    found: dict[str, tuple[Module, ast.expr]] = {}
+    written: set[str] = set()
+    for module in model.program.modules.values():
+        for node in walk(module.source.tree) if "add_argument" in module.source.text else ():
+            match node:
+                case ast.Call(
+                    func=ast.Attribute(attr="add_argument"), args=args, keywords=keywords
+                ):
+                    names = [a.value for a in args if isinstance(a, ast.Constant)]
+                    name = max(map(str, names), key=len, default="").lstrip("-").replace("-", "_")
+                    default = next((k.value for k in keywords if k.arg == "default"), None)
+                    dest = any(k.arg in ("dest", None) for k in keywords)
+                    if name in ("rank", "local_rank"):
+                        return {}
+                    if isinstance(default, ast.Constant) and not dest and _is_one(default):
+                        found[name] = (module, default)
+    for module in model.program.modules.values() if found else ():
+        for node in walk(module.source.tree):
+            match node:
+                case (
+                    ast.Attribute(attr=name, ctx=ast.Store())
+                    | ast.Call(
+                        func=ast.Name(id="setattr"), args=[_, ast.Constant(value=str(name)), *_]
+                    )
+                ):
+                    written.add(name)
+    return {name: place for name, place in found.items() if name not in written}
+
+
+def _is_one(default: ast.Constant) -> bool:
+    return isinstance(default.value, str) and default.value.startswith("cuda:")
 
 
 def _chooses_device(module: Module) -> bool:

@@ -2,13 +2,14 @@
 
 ## What it does
 Finds `accumulate([a, b])`, also through a variable that holds a list, and `accumulate(a)` inside
-`accumulate(b)` of the same Accelerator.
+`accumulate(b)` of the same Accelerator. Also `accumulate(unet)` around a step that trains another prepared model, too.
 
 ## Why it is bad
 `accumulate(*models)` takes the models one by one. A list has no `no_sync`: accelerate takes it for a model that
 needs none, and every batch synchronises its gradients. Training takes longer by each of the all-reduces
 that accumulation was to save. Two nested blocks count each batch twice: the optimizer steps after half as
-many batches as asked for, and an odd number is never met by both.
+many batches as asked for, and an odd number is never met by both. A model that is trained in the block and not named
+synchronises its gradients in every batch: the same weights, and all its all-reduces.
 
 ## Example
 ```python
@@ -24,14 +25,17 @@ with accelerator.accumulate(unet, text_encoder):
 
 ## Fix safety
 Safe: the same gradients, synchronised once. Shown only for nested blocks, and where a second block counts the
-same batch: with its models known, the first would leave out every synchronisation.
+same batch: with its models known, the first would leave out every synchronisation. A model that is not named is
+added unsafely: where a flag decides whether it is trained, it was not wrapped.
 
 ## Known limits
-A list that comes as an argument of the function is not seen.
+A list that comes as an argument of the function is not seen. A model that is not named is reported where the
+function prepares it, gives its parameters to an optimizer and calls it in the block.
 
 ## References
 - accelerate 1.15.0 accelerate/accelerator.py:1248: `def accumulate(self, *models)`
 - accelerate 1.15.0 accelerate/accelerator.py:1128: `no_sync` is a null context for what has none
+- diffusers issue 5334: the text encoder is trained as well
 - diffusers 0.39.0 examples/advanced_diffusion_training: 25 of 25 uses with a list
 """
 
@@ -43,9 +47,12 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.questions.lengths import prepared
+from distlint.analysis.questions.training import is_optimised
+from distlint.analysis.questions.wrapped import without_gradients
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.nodes import walk
+from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -68,6 +75,8 @@ def check(model: Model) -> Iterator[Finding]:
         node = call.site.node
         if len(node.args) == 1 and _is_list(call.site.function, node.args[0]):
             yield _listed(call, node.args[0], _counts_twice(call, calls))
+        elif left_out := _left_out(model, call):
+            yield _partial(call, left_out)
     for call in calls:
         outer = _around(call, calls)
         if outer is not None:
@@ -89,6 +98,36 @@ def _is_list(function: Function, node: ast.expr) -> bool:
         case ast.IfExp(body=body, orelse=orelse):
             return _is_list(function, body) and _is_list(function, orelse)
     return False
+
+
+def _left_out(model: Model, call: CallGroup) -> list[str]:
+    """The models that a block trains and its `accumulate` does not name."""
+    site = call.site
+    named = [ast.unparse(argument) for argument in site.node.args]
+    given = prepared(model, site.function)
+    block = next(
+        (
+            n
+            for n in own_nodes(site.function)
+            if isinstance(n, ast.With) and any(i.context_expr is site.node for i in n.items)
+        ),
+        None,
+    )
+    if block is None or not named or not set(named) <= set(given):
+        return []
+    nodes = [n for statement in block.body for n in walk(statement)]
+    if not any(isinstance(n, ast.Call) and last_name(n.func) == "backward" for n in nodes):
+        return []
+    called = [
+        ast.unparse(n.func)
+        for n in nodes
+        if isinstance(n, ast.Call) and not without_gradients(site.function, n)
+    ]
+    return [
+        name
+        for name in dict.fromkeys(called)
+        if name in given and name not in named and is_optimised(site.function, name)
+    ]
 
 
 def _counts_twice(call: CallGroup, calls: list[CallGroup]) -> bool:
@@ -163,6 +202,24 @@ def _listed(call: CallGroup, models: ast.expr, counts_twice: bool) -> Finding:
         SEVERITY,
         "a list is no model: every batch synchronises its gradients, and accumulation saves nothing. "
         f"{fix.message}.",
+        place_of(site.module, site.node),
+        (),
+        fix,
+    )
+
+
+def _partial(call: CallGroup, left_out: list[str]) -> Finding:
+    site = call.site
+    added = ", ".join(left_out)
+    models = ", ".join(source_of(site.module, argument) for argument in site.node.args)
+    text = f"{source_of(site.module, site.node.func)}({models}, {added})"
+    fix = Fix(Applicability.UNSAFE, f"Name `{added}`, too", (Replace(span_of(site.node), text),))
+    return Finding(
+        CODE,
+        NAME,
+        Severity.WARNING,
+        f"`{added}` is trained in this block and not named: its gradients synchronise in every batch, and accumulation "
+        f"saves nothing of it. {fix.message}.",
         place_of(site.module, site.node),
         (),
         fix,

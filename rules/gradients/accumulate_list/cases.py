@@ -1,5 +1,8 @@
 """Models whose gradients are accumulated."""
 
+import itertools
+
+import torch
 from accelerate import Accelerator
 
 # Bugs
@@ -72,7 +75,57 @@ def a_loop_for_each(first, second, loader):
             accelerator.backward(second(batch))
 
 
+def one_of_two(unet, text_encoder, loader):
+    accelerator = Accelerator(gradient_accumulation_steps=4)
+    optimizer = torch.optim.AdamW(itertools.chain(unet.parameters(), text_encoder.parameters()))
+    unet, text_encoder, optimizer = accelerator.prepare(unet, text_encoder, optimizer)
+    for batch in loader:
+        with accelerator.accumulate(unet):  # expect: DL603
+            loss = unet(batch, text_encoder(batch)).mean()
+            accelerator.backward(loss)
+            optimizer.step()
+
+
+def two_of_three(actor, critic, reward, loader, accelerator: Accelerator):
+    groups = [{"params": m.parameters()} for m in (actor, critic)]
+    groups.append({"params": reward.parameters(), "lr": 1e-5})
+    optimizer = accelerator.prepare(torch.optim.SGD(groups, lr=1e-4))
+    actor, critic, reward = accelerator.prepare(actor, critic, reward)
+    for batch in loader:
+        with accelerator.accumulate(actor, critic):  # expect: DL603
+            accelerator.backward(critic(actor(batch)) - reward(batch))
+            optimizer.step()
+
+
 # Correct
+
+
+def frozen_beside(unet, text_encoder, loader):
+    accelerator = Accelerator(gradient_accumulation_steps=4)
+    text_encoder.requires_grad_(False)
+    unet, text_encoder = accelerator.prepare(unet, text_encoder)
+    print(sum(p.numel() for p in text_encoder.parameters()))
+    for batch in loader:
+        with accelerator.accumulate(unet):
+            accelerator.backward(unet(batch, text_encoder(batch)).mean())
+
+
+def asked_without_gradients(unet, text_encoder, loader, accelerator: Accelerator):
+    optimizer = torch.optim.AdamW([*unet.parameters(), *text_encoder.parameters()])
+    unet, text_encoder, optimizer = accelerator.prepare(unet, text_encoder, optimizer)
+    for batch in loader:
+        with accelerator.accumulate(unet):
+            with torch.no_grad():
+                hidden = text_encoder(batch)
+            accelerator.backward(unet(batch, hidden).mean())
+
+
+def not_wrapped(unet, text_encoder, loader, accelerator: Accelerator):
+    optimizer = torch.optim.AdamW([*unet.parameters(), *text_encoder.parameters()])
+    unet, optimizer = accelerator.prepare(unet, optimizer)
+    for batch in loader:
+        with accelerator.accumulate(unet):
+            accelerator.backward(unet(batch, text_encoder(batch)).mean())
 
 
 def one_by_one(unet, text_encoder, loader):

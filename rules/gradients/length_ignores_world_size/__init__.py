@@ -34,7 +34,8 @@ optimizer, scheduler = accelerator.prepare(optimizer, scheduler)
 Unsafe: the learning rate changes on several processes, not on one.
 
 ## Known limits
-Silent where the number is a length taken before `prepare`, which counts the batches of all ranks; where the Accelerator gets `split_batches` or `step_scheduler_with_optimizer`; and where scheduler
+A number that is computed only where it was not given (`if max_steps is None`) is reported for the runs that give it,
+and repaired by hand. Silent where the number is a length taken before `prepare`, which counts the batches of all ranks; where the Accelerator gets `split_batches` or `step_scheduler_with_optimizer`; and where scheduler
 and loop are in different functions and nothing is multiplied.
 
 ## References
@@ -86,14 +87,21 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         for argument in site.node.args:
             made = _made(site.function, argument)
-            if made is not None and (
-                _is_of_one(site.function, _steps(made))
-                or _is_of_share(model, site.function, _steps(made))
-                or _is_divided(model, site.function, _steps(made))
-            ):
-                related_to = related(site.module, site.node, "prepared here")
-                processes = f"{source_of(site.module, site.node.func.value)}.num_processes"
-                yield _finding(site.module, _steps(made), processes, (related_to,))
+            if made is None:
+                continue
+            steps, function = _steps(made), site.function
+            place = related(site.module, site.node, "prepared here")
+            if _is_of_share(model, function, steps) or _is_divided(model, function, steps):
+                path = ""
+            elif _is_of_one(function, steps):
+                path = next((p for p in _factors(steps) if _filled_in(function, p)), "")
+            else:
+                continue
+            processes = f"{source_of(site.module, site.node.func.value)}.num_processes"
+            if path:
+                yield _where_given(site.module, steps, path, place)
+            else:
+                yield _finding(site.module, steps, processes, (place,))
     for module in model.modules:
         if "num_processes" in module.source.text and "num_training_steps" in module.source.text:
             for function in module.all_functions:
@@ -228,7 +236,7 @@ def _factors(node: ast.expr) -> list[str]:
 
 def _is_counted_to(function: Function, path: str) -> bool:
     """Whether the steps of the optimizer are counted up to a number that comes from outside."""
-    if not path or path in assignments(function):
+    if not path or _is_assigned(function, path):
         return False
     for node in own_nodes(function):
         match node:
@@ -238,6 +246,40 @@ def _is_counted_to(function: Function, path: str) -> bool:
             case ast.Call(func=ast.Name(id="range"), args=[*_, last]) if dotted_name(last) == path:
                 return True
     return False
+
+
+def _is_assigned(function: Function, path: str) -> bool:
+    """Whether a function gives a number another value than the one it was given."""
+    return len(assignments(function).get(path, ())) > len(_filled_in(function, path))
+
+
+def _filled_in(function: Function, path: str) -> list[ast.If]:
+    """The conditions under which a function computes a number that was not given: `if steps is None: steps = …`."""
+    return [
+        node
+        for node in own_nodes(function)
+        if isinstance(node, ast.If)
+        and ast.unparse(node.test) == f"{path} is None"
+        and any(
+            isinstance(s, ast.Assign) and any(dotted_name(t) == path for t in s.targets)
+            for s in node.body
+        )
+    ]
+
+
+def _where_given(module: Module, steps: ast.expr, path: str, place: Related) -> Finding:
+    """A number that is right only where it is computed from the loader."""
+    advice = f"Multiply `{path}` by the number of processes where it is given"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"where `{path}` is given, it counts the steps of one process, and a prepared scheduler steps once for each: "
+        f"the schedule is through too early. {advice}.",
+        place_of(module, steps),
+        (place,),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _finding(

@@ -92,6 +92,39 @@ def a_function_of_the_step(model, optimizer, loader, epochs):
     return model, scheduler
 
 
+def right_only_where_it_is_computed(model, optimizer, loader, args):
+    accelerator = Accelerator()
+    if args.max_steps is None:
+        args.max_steps = args.epochs * len(loader)
+    scheduler = get_scheduler(
+        "cosine",
+        optimizer=optimizer,
+        num_training_steps=args.max_steps,  # expect: DL613
+    )
+    model, optimizer, loader, scheduler = accelerator.prepare(model, optimizer, loader, scheduler)
+    step = 0
+    for epoch in range(args.epochs):
+        for batch in loader:
+            accelerator.backward(model(batch).loss)
+            optimizer.step()
+            scheduler.step()
+            step += 1
+            if step >= args.max_steps:
+                break
+
+
+def with_a_factor(model, optimizer, loader, max_steps=None):
+    accelerator = Accelerator()
+    if max_steps is None:
+        max_steps = 3 * len(loader)
+    scheduler = CosineAnnealingLR(optimizer, T_max=max_steps * 2)  # expect: DL613
+    model, optimizer, loader, scheduler = accelerator.prepare(model, optimizer, loader, scheduler)
+    for step in range(max_steps):
+        accelerator.backward(model(next(loader)).loss)
+        optimizer.step()
+        scheduler.step()
+
+
 # Correct
 
 
@@ -177,3 +210,58 @@ def with_keywords_alone(optimizer, args):
         num_training_steps=args.max_train_steps * accelerator.num_processes,
     )
     return accelerator.prepare(optimizer, scheduler)
+
+
+def multiplied_where_it_is_given(model, optimizer, loader, args):
+    accelerator = Accelerator()
+    if args.max_steps is None:
+        args.max_steps = args.epochs * len(loader)
+    scheduler = get_scheduler(
+        "cosine",
+        optimizer=optimizer,
+        num_training_steps=args.max_steps * accelerator.num_processes,
+    )
+    model, optimizer, loader, scheduler = accelerator.prepare(model, optimizer, loader, scheduler)
+    step = 0
+    for epoch in range(args.epochs):
+        for batch in loader:
+            accelerator.backward(model(batch).loss)
+            optimizer.step()
+            scheduler.step()
+            step += 1
+            if step >= args.max_steps:
+                break
+
+
+def computed_again(model, optimizer, loader, args):
+    accelerator = Accelerator()
+    if args.max_steps is None:
+        args.max_steps = args.epochs * len(loader)
+    scheduler = get_scheduler(
+        "cosine",
+        optimizer=optimizer,
+        num_training_steps=args.max_steps,
+    )
+    model, optimizer, loader, scheduler = accelerator.prepare(model, optimizer, loader, scheduler)
+    args.max_steps = args.epochs * len(loader)
+    step = 0
+    for epoch in range(args.epochs):
+        for batch in loader:
+            accelerator.backward(model(batch).loss)
+            optimizer.step()
+            scheduler.step()
+            step += 1
+            if step >= args.max_steps:
+                break
+
+
+def never_counted_to(model, optimizer, loader, args):
+    accelerator = Accelerator()
+    if args.max_steps is None:
+        args.max_steps = args.epochs * len(loader)
+    scheduler = get_scheduler("cosine", optimizer=optimizer, num_training_steps=args.max_steps)
+    model, optimizer, loader, scheduler = accelerator.prepare(model, optimizer, loader, scheduler)
+    for batch in loader:
+        accelerator.backward(model(batch).loss)
+        optimizer.step()
+        scheduler.step()

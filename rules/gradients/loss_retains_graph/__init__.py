@@ -1,7 +1,8 @@
 """A running total of the loss keeps the graph of every step.
 
 ## What it does
-Finds `total += loss`, or `total = total + loss`, in a loop that sends the same `loss` backward, where `total`
+Finds `total += loss`, `total += loss * n` or `total = total + loss`, also through `hvd.allreduce(loss)` and a helper
+that gives such a value back, in a loop that sends the same `loss` backward, where `total`
 is begun outside the loop and is not itself sent backward; in a method that takes one step, the total of the object
 that `__init__` alone begins.
 
@@ -48,7 +49,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.handed import argument_of
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.training import sent_backward
 from distlint.analysis.questions.wrapped import without_gradients
 from distlint.edits import Replace
@@ -57,7 +60,7 @@ from distlint.nodes import walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.program.definitions import Module
 
 CODE = "DL607"
 NAME = "loss-retains-graph"
@@ -66,27 +69,83 @@ STATUS = Status.PREVIEW
 LITERALS = (b".backward(",)
 
 
+_KEEP_GRAPH = frozenset({"mean", "sum", "clone", "squeeze", "float", "double"})
+_DIFFERENTIABLE = frozenset(
+    {
+        "horovod.torch.allreduce",
+        "torch.distributed.nn.all_reduce",
+        "torch.distributed.nn.functional.all_reduce",
+    }
+)
+"""Reductions whose result has the graph of what they get: horovod.torch.mpi_ops.HorovodAllreduce is a Function."""
+
+
 def check(model: Model) -> Iterator[Finding]:
     """Each sum that a loss joins together with its graph."""
     for module in model.modules:
         if "backward(" not in module.source.text:
             continue
         for function in module.all_functions:
-            sums = [(n, *found) for n in own_nodes(function) if (found := _sum(n)) is not None]
+            sums = [
+                (node, found[0], loss)
+                for node in own_nodes(function)
+                if (found := _sum(node)) is not None
+                for loss in _carried(model, function, found[1])
+            ]
             if sums:
                 yield from _kept(module, function, sums)
 
 
-def _sum(node: ast.AST) -> tuple[ast.expr, ast.Name] | None:
-    """The total and the loss of `total += loss` or `total = total + loss`."""
+def _sum(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+    """The total, and what is added, of `total += loss` or `total = total + loss`."""
     match node:
-        case ast.AugAssign(target=total, op=ast.Add(), value=ast.Name() as loss):
-            return total, loss
-        case ast.Assign(
-            targets=[total], value=ast.BinOp(left=left, op=ast.Add(), right=ast.Name() as loss)
-        ):
-            return (total, loss) if ast.unparse(left) == ast.unparse(total) else None
+        case ast.AugAssign(target=total, op=ast.Add(), value=added):
+            return total, added
+        case ast.Assign(targets=[total], value=ast.BinOp(left=left, op=ast.Add(), right=added)):
+            return (total, added) if ast.unparse(left) == ast.unparse(total) else None
     return None
+
+
+def _carried(model: Model, function: Function, node: ast.expr, depth: int = 3) -> list[ast.Name]:
+    """The variables whose graph a value holds on to: through arithmetic, and reductions that gradients pass."""
+    match node:
+        case ast.Name():
+            return [node]
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div(), right=right):
+            return [n for side in (left, right) for n in _carried(model, function, side, depth)]
+        case ast.Call(func=ast.Attribute(attr=attr, value=of), args=[]) if attr in _KEEP_GRAPH:
+            return _carried(model, function, of, depth)
+        case ast.Call(func=called, args=[first, *_]):
+            meaning = model.resolve(function.module, called)
+            if meaning in _DIFFERENTIABLE:
+                return _carried(model, function, first, depth)
+            if isinstance(meaning, Function) and depth and not _lets_go(meaning):
+                return _through(model, function, node, meaning, depth - 1)
+    return []
+
+
+def _lets_go(helper: Function) -> bool:
+    """Whether a helper computes without gradients."""
+    text = ast.unparse(helper.node)
+    return any(word in text for word in ("no_grad", "inference_mode", "detach", ".item()"))
+
+
+def _through(
+    model: Model, function: Function, call: ast.Call, helper: Function, depth: int
+) -> list[ast.Name]:
+    """The variables whose graph goes into a helper and comes back."""
+    given = [n.value for n in own_nodes(helper) if isinstance(n, ast.Return)]
+    kept = [
+        {n.id for n in _carried(model, helper, value, depth)} if value is not None else set()
+        for value in given
+    ]
+    names = set.intersection(*kept) if kept else set()
+    return [
+        name
+        for parameter in sorted(names.intersection(helper.parameters) - assignments(helper).keys())
+        if (argument := argument_of(call, helper, parameter)) is not None
+        for name in _carried(model, function, argument, depth)
+    ]
 
 
 def _kept(

@@ -1,5 +1,6 @@
 """Running totals of losses."""
 
+import horovod.torch as hvd
 import torch
 import torch.distributed as dist
 
@@ -61,6 +62,30 @@ class Step:
         (a + b).backward()
         self.terms["a"] += a.detach()  # expect: DL607
         return b
+
+
+def weighted(model, optimizer, loader):
+    total = 0.0
+    for batch in loader:
+        loss = model(batch).mean()
+        loss.backward()
+        optimizer.step()
+        total += loss.detach() * batch.size(0)  # expect: DL607
+    return total
+
+
+def averaged(value, name):
+    return hvd.allreduce(value, name=name)
+
+
+def reduced_with_its_graph(model, optimizer, loader):
+    total = torch.zeros(1)
+    for batch in loader:
+        loss = model(batch).mean()
+        loss.backward()
+        optimizer.step()
+        total = total + averaged(loss.detach(), "loss") / 2  # expect: DL607
+    return total
 
 
 # Correct
@@ -172,3 +197,49 @@ def begun_at_each_step(model, optimizer, loader):
         total += loss
         optimizer.step()
         print(total.item())
+
+
+def weighted_number(model, optimizer, loader):
+    total = 0.0
+    for batch in loader:
+        loss = model(batch).mean()
+        loss.backward()
+        optimizer.step()
+        total += loss.item() * batch.size(0)
+    return total
+
+
+def as_number(value):
+    return hvd.allreduce(value.detach(), name="loss").item()
+
+
+def reduced_as_number(model, optimizer, loader):
+    total = 0.0
+    for batch in loader:
+        loss = model(batch).mean()
+        loss.backward()
+        optimizer.step()
+        total += as_number(loss)
+    return total
+
+
+def reduced_in_place(model, optimizer, loader):
+    total = 0.0
+    for batch in loader:
+        loss = model(batch).mean()
+        loss.backward()
+        optimizer.step()
+        mean = loss.detach().clone()
+        dist.all_reduce(mean)
+        total += mean / dist.get_world_size()
+    return total
+
+
+def something_else(model, optimizer, loader, weight):
+    total = 0.0
+    for batch in loader:
+        loss = model(batch).mean()
+        loss.backward()
+        optimizer.step()
+        total += weight * len(batch)
+    return total

@@ -3,7 +3,8 @@
 ## What it does
 Finds layers that `__init__` makes and nothing that `forward` reaches reads, in a model that
 `DistributedDataParallel` gets without `find_unused_parameters=True`. Also layers that `forward` uses only where
-a random number says so.
+a random number says so, and the last layers of a model of transformers that is trained by inner `hidden_states`
+alone (`text_encoder(ids, output_hidden_states=True).hidden_states[-2]`).
 
 ## Why it is bad
 DDP waits in each backward for the gradient of every parameter that requires one. Those of the layer never come:
@@ -43,20 +44,23 @@ goes through its layers by name or in a loop (`children()`, `getattr`), or freez
 
 ## References
 - torch 2.13.0 torch/nn/parallel/distributed.py:1774: the reducer is asked about the last step before a forward
-- pytorch issue 112152, SeqDiffuSeq issue 25
+- pytorch issue 112152, SeqDiffuSeq issue 25, diffusers issue 5012
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, span_of
 from distlint.analysis.program.definitions import Class
+from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.built import classes_of, wrapped_classes
 from distlint.analysis.questions.layers import Chance, Layer, unused
+from distlint.analysis.questions.origins import origins
 from distlint.analysis.questions.sharding import shown
+from distlint.analysis.questions.training import is_optimised
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.repairs.arguments import with_keyword
@@ -84,19 +88,88 @@ def check(model: Model) -> Iterator[Finding]:
             if id(layer.node) not in seen and layer.cls.module.source.reported:
                 seen.add(id(layer.node))
                 yield _finding(wrap, layer, chance)
+    for wrap in _waiting(model):
+        for argument in wrap.node.args:
+            used = _inner_states(model, wrap, argument)
+            if used is not None:
+                yield _by_states(wrap, ast.unparse(argument), used)
 
 
-def _wrapped(model: Model) -> Iterator[tuple[CallSite, Class]]:
-    """The calls after which DDP waits for all parameters, each with the one class that the model is of."""
+def _inner_states(model: Model, wrap: CallSite, trained: ast.expr) -> ast.Subscript | None:
+    """The inner states by which alone a function uses a model of transformers that it trains."""
+    name, function = ast.unparse(trained), wrap.function
+    if not isinstance(trained, ast.Name) or not is_optimised(function, name):
+        return None
+    made = [
+        origin
+        for origin in origins(model, function, trained)
+        if origin is None or origin.call is not wrap.node
+    ]
+    if not made or not all(o and str(o.meaning).startswith("transformers.") for o in made):
+        return None
+    nodes = own_nodes(function)
+    calls = [n for n in nodes if isinstance(n, ast.Call) and ast.unparse(n.func) == name]
+    inner: list[ast.Subscript] = []
+    uses = 0
+    for call in calls:
+        targets = {
+            node.targets[0].id
+            for node in nodes
+            if isinstance(node, ast.Assign)
+            and node.value is call
+            and isinstance(node.targets[0], ast.Name)
+        }
+        reads = [
+            n
+            for n in nodes
+            if isinstance(n, ast.Name) and n.id in targets and isinstance(n.ctx, ast.Load)
+        ]
+        uses += len(reads) or 1
+        inner += [n for n in nodes if isinstance(n, ast.Subscript) and _is_inner(n, [call, *reads])]
+    return inner[0] if calls and len(inner) == uses else None
+
+
+def _is_inner(node: ast.Subscript, outputs: Sequence[ast.expr]) -> bool:
+    """Whether an expression is `output.hidden_states[-2]`, or of a layer before it."""
+    match node:
+        case ast.Subscript(
+            value=ast.Attribute(attr="hidden_states", value=output),
+            slice=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(layer))),
+        ):
+            return layer > 1 and any(output is each for each in outputs)
+    return False
+
+
+def _by_states(wrap: CallSite, name: str, used: ast.Subscript) -> Finding:
+    advice = "Freeze the layers behind it, or give DDP `find_unused_parameters=True`"
+    return Finding(
+        CODE,
+        NAME,
+        Severity.WARNING,
+        f"The layers of `{name}` behind these states get no gradient, DDP waits for it, and the next forward raises. "
+        f"{advice}.",
+        place_of(wrap.module, used),
+        (related(wrap.module, wrap.node, "DDP waits for every parameter"),),
+        Fix(Applicability.DISPLAY, advice),
+    )
+
+
+def _waiting(model: Model) -> Iterator[CallSite]:
+    """The calls after which DDP waits for all parameters."""
     for call in model.calls(_DDP, _PREPARE):
         site = call.site
         words = {k.arg for k in site.node.keywords if getattr(k.value, "value", None) is not False}
         if None in words or words & _ASKED or "requires_grad" in ast.unparse(site.function.node):
             continue
+        if site.name == _DDP or not (_may_search(model) or shown(model)):
+            yield site
+
+
+def _wrapped(model: Model) -> Iterator[tuple[CallSite, Class]]:
+    """The same, each with the one class that the model is of."""
+    for site in _waiting(model):
         if site.name == _DDP:
             kinds = [wrapped_classes(model, site)]
-        elif _may_search(model) or shown(model):
-            continue
         else:
             kinds = [classes_of(model, site.function, argument) for argument in site.node.args]
         for classes in kinds:

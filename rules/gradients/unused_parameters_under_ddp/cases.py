@@ -6,6 +6,7 @@ import torch
 from accelerate import Accelerator
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel as DDP
+from transformers import CLIPTextModel
 
 # Bugs
 
@@ -86,6 +87,31 @@ def train_prepared(width, loader):
     net, loader = accelerator.prepare(net, loader)
     for batch in loader:
         accelerator.backward(net(batch).sum())
+
+
+def train_by_inner_states(name, head, loader):
+    accelerator = Accelerator()
+    encoder = CLIPTextModel.from_pretrained(name)
+    optimizer = torch.optim.AdamW([*encoder.parameters(), *head.parameters()])
+    encoder, optimizer = accelerator.prepare(encoder, optimizer)
+    for ids in loader:
+        hidden = encoder(ids, output_hidden_states=True).hidden_states[-2]  # expect: DL615
+        accelerator.backward(head(hidden).mean())
+        optimizer.step()
+
+
+def load(name):
+    return CLIPTextModel.from_pretrained(name)
+
+
+def train_by_states_of_a_variable(name, rank, loader):
+    encoder = load(name).to(rank)
+    encoder = DDP(encoder, device_ids=[rank])
+    optimizer = torch.optim.AdamW(encoder.parameters())
+    for ids in loader:
+        out = encoder(ids, output_hidden_states=True)
+        out.hidden_states[-3].mean().backward()  # expect: DL615
+        optimizer.step()
 
 
 # Correct
@@ -229,3 +255,37 @@ def train_well(width, rank, loader):
     for batch in loader:
         for model in models:
             model(batch).sum().backward()
+
+
+def train_by_the_last_states(name, loader):
+    accelerator = Accelerator()
+    encoder = CLIPTextModel.from_pretrained(name)
+    optimizer = torch.optim.AdamW(encoder.parameters())
+    encoder, optimizer = accelerator.prepare(encoder, optimizer)
+    for ids in loader:
+        hidden = encoder(ids, output_hidden_states=True).hidden_states[-1]
+        accelerator.backward(hidden.mean())
+        optimizer.step()
+
+
+def train_by_more(name, loader):
+    accelerator = Accelerator()
+    encoder = CLIPTextModel.from_pretrained(name)
+    optimizer = torch.optim.AdamW(encoder.parameters())
+    encoder, optimizer = accelerator.prepare(encoder, optimizer)
+    for ids in loader:
+        out = encoder(ids, output_hidden_states=True)
+        accelerator.backward(out.hidden_states[-2].mean() + out.pooler_output.mean())
+        optimizer.step()
+
+
+def train_beside_a_frozen_encoder(name, head, loader):
+    accelerator = Accelerator()
+    encoder = CLIPTextModel.from_pretrained(name)
+    encoder.requires_grad_(False)
+    optimizer = torch.optim.AdamW(head.parameters())
+    encoder, head, optimizer = accelerator.prepare(encoder, head, optimizer)
+    for ids in loader:
+        hidden = encoder(ids, output_hidden_states=True).hidden_states[-2]
+        accelerator.backward(head(hidden).mean())
+        optimizer.step()

@@ -1,0 +1,4 @@
+from transformers import Trainer, TrainingArguments
+
+args = TrainingArguments(output_dir="out", deepspeed="zero.json")
+Trainer(model=None, args=args).train()

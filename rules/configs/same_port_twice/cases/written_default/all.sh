@@ -1,0 +1,3 @@
+CUDA_VISIBLE_DEVICES=0,1 python main.py --lr 0.1 &
+CUDA_VISIBLE_DEVICES=2,3 python main.py --lr 0.2
+wait

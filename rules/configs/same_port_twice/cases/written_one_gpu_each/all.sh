@@ -1,0 +1,3 @@
+# CUDA_VISIBLE_DEVICES=0,1
+CUDA_VISIBLE_DEVICES=0 python main.py &
+CUDA_VISIBLE_DEVICES=1 python main.py &

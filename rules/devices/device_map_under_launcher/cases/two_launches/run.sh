@@ -1,0 +1,2 @@
+python other.py --deepspeed
+torchrun --nproc_per_node 1 train.py
