@@ -74,6 +74,51 @@ def test_a_temporary_value_matters_where_somebody_catches(
     assert severities(tmp_path, "DL202", text, caller(handler)) == [expected]
 
 
+METHOD = """
+import torch.distributed as dist
+
+class Environment:
+    def run(self, batch):
+        return self.generate(batch)
+
+    def generate(self, batch):
+        use_cache = self.model.config.use_cache
+        self.model.config.use_cache = False
+        out = self.model.generate(**batch)
+        self.model.config.use_cache = use_cache
+        return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("Environment(model).generate(batch)", "error"),
+        ("Environment(model).run(batch)", "error"),
+        ("model.generate(**batch)", "info"),  # LLaVA-NeXT trl/environment/base_environment.py:422
+        ("subprocess.run(batch)", "info"),
+        ("Worker(model).run(batch)", "info"),
+    ],
+)
+def test_a_method_of_the_same_name_is_not_the_one(tmp_path: Path, call: str, expected: str) -> None:
+    known = "from file_0 import Environment\n" if "Environment" in call else ""
+    text = f"""
+import subprocess
+{known}
+class Worker:
+    def run(self, batch):
+        return batch
+
+def serve(model, batches):
+    for batch in batches:
+        try:
+            {call}
+        except RuntimeError:
+            continue
+"""
+    assert severities(tmp_path, "DL202", METHOD, text) == [expected]
+
+
 UNWRAP = """
 import deepspeed
 import torch
