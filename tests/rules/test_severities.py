@@ -104,6 +104,7 @@ def test_a_method_of_the_same_name_is_not_the_one(tmp_path: Path, call: str, exp
     known = "from file_0 import Environment\n" if "Environment" in call else ""
     text = f"""
 import subprocess
+import torch.distributed as dist
 {known}
 class Worker:
     def run(self, batch):

@@ -98,11 +98,11 @@ def _may_mean(program: Program, caller: Function, call: ast.Call, function: Func
         case ast.Name() | ast.Attribute() if cls is None and function.parent is None:
             meant = program.resolve_dotted(caller.module, dotted_name(call.func))
             return meant is function or not isinstance(meant, Function)
-        case ast.Attribute() if cls is not None and function.name != "__init__":
+        case ast.Attribute() if (
+            cls is not None and function.name != "__init__" and (called := dotted_name(call.func))
+        ):
             # `subprocess.run()` is nobody's method.
-            return not isinstance(
-                program.resolve_dotted(caller.module, dotted_name(call.func)), str | Function
-            )
+            return not isinstance(program.resolve_dotted(caller.module, called), str | Function)
     return True
 
 
