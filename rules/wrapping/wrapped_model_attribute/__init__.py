@@ -40,10 +40,10 @@ whose name says that they evaluate, sample or save. What freezes parameters is m
 An error where one function, or one file, wraps and reads; a warning where another file wraps, or where the wrap
 stands under a condition that the read does not, and information where both is so. Silent on what the program itself
 sets on the wrapper (`model.names = names` behind the wrap), on a model whose parameters were all frozen before
-`prepare()` (accelerate leaves it bare), where the code asks first (`hasattr` for that attribute, `getattr` with a
-default, `isinstance`, a condition on the launch, `except AttributeError`), on what is read before the wrap, and where
-the model's class is seen and nothing in the program has an attribute of that name: the line fails on one process too.
-`state_dict()` and calls of the model
+`prepare()` (accelerate leaves it bare) or that is prepared in FSDP or DeepSpeed alone, where the code asks first
+(`hasattr` for that attribute, `getattr` with a default, `isinstance`, a condition on the launch,
+`except AttributeError`), on what is read before the wrap, and where the model's class is seen and nothing in the
+program has an attribute of that name: the line fails on one process too. `state_dict()` and calls of the model
 itself are never reported: they belong on the wrapper.
 
 ## References
@@ -67,6 +67,7 @@ from distlint.analysis.questions.wrapped import (
     is_guarded,
     layer_without,
     lost_writes,
+    passed_on,
     readings,
     ruled_out,
     set_on_wrappers,
@@ -117,7 +118,9 @@ def check(model: Model) -> Iterator[Finding]:
             if _before_the_wrap(model, site, by_name):
                 continue
             wrap = call_of_wrap(model, site)
-            if not ruled_out(wrap, site) and not fails_unwrapped(model, wrap, site):
+            if not (
+                passed_on(wrap, site) or ruled_out(wrap, site) or fails_unwrapped(model, wrap, site)
+            ):
                 severity = _severity(wrap, site) if site is read else Severity.WARNING
                 yield _finding(model, site, layer, ranks, severity)
                 break
