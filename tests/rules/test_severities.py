@@ -120,6 +120,41 @@ def serve(model, batches):
     assert severities(tmp_path, "DL202", METHOD, text) == [expected]
 
 
+READS = """
+from accelerate import Accelerator
+
+def train(model, loader):
+    accelerator = Accelerator()
+    model = accelerator.prepare(model)
+    return model.config
+"""
+
+
+@pytest.mark.parametrize(
+    ("commands", "expected"),
+    [
+        ("torchrun file_0.py --deepspeed zero3.json", "warning"),
+        ("torchrun start.py --deepspeed zero3.json", "warning"),  # VILA: a file that only imports
+        ("deepspeed file_0.py", "warning"),
+        ("accelerate launch --config_file engine.yaml file_0.py", "warning"),
+        ("torchrun file_0.py --deepspeed zero3.json\ntorchrun file_0.py", "error"),
+        ("torchrun file_0.py", "error"),
+        ("torchrun other/start.py --deepspeed zero3.json", "error"),
+        ("accelerate launch --config_file ddp.yaml file_0.py", "error"),
+        ("python -m pip install deepspeed", "error"),
+    ],
+)
+def test_a_wrapper_that_no_published_launch_asks_for(
+    tmp_path: Path, commands: str, expected: str
+) -> None:
+    (tmp_path / "run.sh").write_text(f"#!/bin/bash\n{commands}\n")
+    for name, kind in (("engine", "DEEPSPEED"), ("ddp", "MULTI_GPU")):
+        text = f"compute_environment: LOCAL_MACHINE\ndistributed_type: {kind}\nnum_processes: 8\n"
+        (tmp_path / f"{name}.yaml").write_text(text)
+    other = "import torch.distributed as dist\ndist.barrier()\n"
+    assert severities(tmp_path, "DL201", READS, other) == [expected]
+
+
 UNWRAP = """
 import deepspeed
 import torch
