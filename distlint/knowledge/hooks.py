@@ -362,6 +362,17 @@ HOOKS: dict[str, Hooks] = {
 }
 """By qualified base class."""
 
+BATCHES: dict[str, int] = {
+    **dict.fromkeys(("training_step", "validation_step", "test_step", "predict_step"), 1),
+    **{f"on_{stage}_batch_start": 1 for stage in ("train", "validation", "test", "predict")},
+    **{f"on_{stage}_batch_end": 2 for stage in ("train", "validation", "test", "predict")},
+}
+"""By method: the place of the parameter, `self` included, in which Lightning hands a module its rank's own part of
+the data (pytorch-lightning 2.6.6 pytorch_lightning/core/hooks.py:62, pytorch_lightning/core/module.py:759)."""
+
+BATCH_NAMES: frozenset[str] = frozenset({"batch", "batched_inputs", "batched_input"})
+"""Names of parameters that hold it elsewhere, and in callbacks."""
+
 AFTER_FAILURE: frozenset[tuple[str, str]] = frozenset(
     {("lightning.pytorch.Callback", name) for name in ("on_keyboard_interrupt", "on_exception")}
 )

@@ -157,11 +157,18 @@ METER: Final = "AverageMeter"
 
 PLAIN: Final = frozenset(
     {
-        "list", "dict", "set", "tuple", "defaultdict", "Counter", "deque", "OrderedDict", "zeros", "ones", "empty",
-        "zeros_like", "array", "DataFrame", "tensor", "full",
+        "list", "dict", "set", "tuple", "defaultdict", "Counter", "deque", "OrderedDict", "array", "DataFrame",
+        "tensor", "full",
     }
 )  # fmt: skip
 """Last names of calls that make a container or a number that keeps what is put into it."""
+
+EMPTY: Final = frozenset(
+    {
+        "zeros", "ones", "empty", "zeros_like", "ones_like", "empty_like", "new_zeros", "new_ones", "new_empty",
+    }
+)  # fmt: skip
+"""Last names of calls that make a tensor or array in the shape of what they are given, with nothing of it in it."""
 
 KEEPS: Final = frozenset(
     {

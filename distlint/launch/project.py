@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -27,6 +27,12 @@ _PLACEHOLDER = re.compile(r"\{\{|\{%|\$\{|<[A-Za-z_ ]+>")
 
 _INSTRUCTION = re.compile(r"^[ \t]*(?:RUN|CMD|ENTRYPOINT)[ \t]+", re.IGNORECASE | re.MULTILINE)
 _SBATCH = re.compile(r"^#SBATCH[ \t]+(--?[\w-]+)(?:[= \t]+(\S+))?", re.MULTILINE)
+
+
+_ENGINES = frozenset({"deepspeed", "use_deepspeed", "deepspeed_config_file", "fsdp", "use_fsdp"})
+"""Options of `accelerate launch` and of transformers' TrainingArguments that choose one."""
+
+_ENGINE_TYPES = frozenset({"DEEPSPEED", "FSDP"})
 
 
 class Format(enum.Enum):
@@ -170,6 +176,42 @@ class LaunchFiles:
             return any(self._of_several(script, launch) for script, launch in found)
         configured = list(self.of(Format.ACCELERATE))
         return bool(configured) and all(_counts_several(each) for each in configured)
+
+    def in_engine(self, paths: Iterable[str], known: Set[str], folder: str) -> bool:
+        """Whether what leads to code is started, each time in FSDP or DeepSpeed.
+
+        VILA 6c75a7f llava/train/llava_trainer.py:932: all scripts pass `--deepspeed` to train_mem.py beside it.
+
+        Args:
+            paths: the Python files that lead to the code.
+            known: all Python files of which is known what they lead to.
+            folder: that of the code. Where no launch names one of `paths`, other files in it count.
+        """
+        found = [start for path in paths for start in self.starting(path)] or [
+            (script, launch)
+            for script, launch in self.launches(told=True)
+            if launch.script is not None
+            and (text := launch.script.text or "").endswith(".py")
+            and known.isdisjoint(meant := _meant(text, script.path))
+            and folder in map(posixpath.dirname, meant)
+        ]
+        return bool(found) and all(
+            self._asks_for_engine(script, launch) for script, launch in found
+        )
+
+    def _asks_for_engine(self, script: Script, launch: Launch) -> bool:
+        if launch.launcher is Launcher.DEEPSPEED or not _ENGINES.isdisjoint(
+            (*launch.options, *launch.arguments)
+        ):
+            return True
+        option = launch.options.get("config_file")
+        if option is None or option.value is None:
+            return False
+        configuration = self.named(option.value, script.path, Format.ACCELERATE)
+        return (
+            configuration is not None
+            and configuration.values.get("distributed_type") in _ENGINE_TYPES
+        )
 
     def _of_several(self, script: Script, launch: Launch) -> bool:
         number = launch.number(*launch.row.processes)

@@ -229,3 +229,50 @@ def test_a_script_that_imports_what_asks_for_ranks() -> None:
     model = build_model(sources)
     found = {module.name for module in model.modules if model.is_distributed(module)}
     assert found == {"package", "launched"}
+
+
+@pytest.mark.parametrize(
+    ("first", "several"),
+    [
+        ("assert args.num_gpus == 1, 'one GPU only'", False),
+        ("assert args.num_gpus == 2", True),
+        ("assert args.batch == 1", True),
+        ("assert args.num_gpus >= 1", True),
+        ("assert dist.get_world_size() == 1", False),
+        ("assert int(os.environ['WORLD_SIZE']) == 1", False),
+        ("if world_size > 1: raise ValueError('one process only')", False),
+        ("if world_size > 1: print('several')", True),
+    ],
+)
+def test_a_program_that_ends_where_there_are_several(first: str, several: bool) -> None:
+    text = f"""
+        def convert(args, port):
+            os.environ["WORLD_SIZE"] = str(args.num_gpus)
+            dist.init_process_group("gloo")
+            torch.save(args, "out.pt")
+
+        def main():
+            args = parser.parse_args()
+            world_size = dist.get_world_size()
+            {first}
+            convert(args, 29500)
+
+        if __name__ == "__main__":
+            main()
+        """
+    assert ("convert" in entered("import os\n" + dedent(text))) is several
+
+
+def test_a_number_of_gpus_that_makes_no_processes_says_nothing() -> None:
+    """A launcher may start many processes that use one GPU each."""
+    text = """
+        def convert(args):
+            dist.init_process_group("gloo")
+            torch.save(args, "out.pt")
+
+        def main():
+            args = parser.parse_args()
+            assert args.num_gpus == 1
+            convert(args)
+        """
+    assert "convert" in entered(text)

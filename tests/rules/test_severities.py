@@ -74,6 +74,87 @@ def test_a_temporary_value_matters_where_somebody_catches(
     assert severities(tmp_path, "DL202", text, caller(handler)) == [expected]
 
 
+METHOD = """
+import torch.distributed as dist
+
+class Environment:
+    def run(self, batch):
+        return self.generate(batch)
+
+    def generate(self, batch):
+        use_cache = self.model.config.use_cache
+        self.model.config.use_cache = False
+        out = self.model.generate(**batch)
+        self.model.config.use_cache = use_cache
+        return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("Environment(model).generate(batch)", "error"),
+        ("Environment(model).run(batch)", "error"),
+        ("model.generate(**batch)", "info"),  # LLaVA-NeXT trl/environment/base_environment.py:422
+        ("subprocess.run(batch)", "info"),
+        ("Worker(model).run(batch)", "info"),
+    ],
+)
+def test_a_method_of_the_same_name_is_not_the_one(tmp_path: Path, call: str, expected: str) -> None:
+    known = "from file_0 import Environment\n" if "Environment" in call else ""
+    text = f"""
+import subprocess
+import torch.distributed as dist
+{known}
+class Worker:
+    def run(self, batch):
+        return batch
+
+def serve(model, batches):
+    for batch in batches:
+        try:
+            {call}
+        except RuntimeError:
+            continue
+"""
+    assert severities(tmp_path, "DL202", METHOD, text) == [expected]
+
+
+READS = """
+from accelerate import Accelerator
+
+def train(model, loader):
+    accelerator = Accelerator()
+    model = accelerator.prepare(model)
+    return model.config
+"""
+
+
+@pytest.mark.parametrize(
+    ("commands", "expected"),
+    [
+        ("torchrun file_0.py --deepspeed zero3.json", "warning"),
+        ("torchrun start.py --deepspeed zero3.json", "warning"),  # VILA: a file that only imports
+        ("deepspeed file_0.py", "warning"),
+        ("accelerate launch --config_file engine.yaml file_0.py", "warning"),
+        ("torchrun file_0.py --deepspeed zero3.json\ntorchrun file_0.py", "error"),
+        ("torchrun file_0.py", "error"),
+        ("torchrun other/start.py --deepspeed zero3.json", "error"),
+        ("accelerate launch --config_file ddp.yaml file_0.py", "error"),
+        ("python -m pip install deepspeed", "error"),
+    ],
+)
+def test_a_wrapper_that_no_published_launch_asks_for(
+    tmp_path: Path, commands: str, expected: str
+) -> None:
+    (tmp_path / "run.sh").write_text(f"#!/bin/bash\n{commands}\n")
+    for name, kind in (("engine", "DEEPSPEED"), ("ddp", "MULTI_GPU")):
+        text = f"compute_environment: LOCAL_MACHINE\ndistributed_type: {kind}\nnum_processes: 8\n"
+        (tmp_path / f"{name}.yaml").write_text(text)
+    other = "import torch.distributed as dist\ndist.barrier()\n"
+    assert severities(tmp_path, "DL201", READS, other) == [expected]
+
+
 UNWRAP = """
 import deepspeed
 import torch

@@ -1,8 +1,8 @@
 """Which functions run in a program of one process, whatever they call: literal sizes that multiply to 1.
 
 A parallel layout of sizes 1, a spawn of one process, a script whose docstring starts it with
-`torchrun --nproc_per_node=1`: what runs there is alone, collectives included. So is what calls a function
-that sets up such a layout. A function that is named outside such places too may run elsewhere, and is not
+`torchrun --nproc_per_node=1`, an assertion at the start that there is one process: what runs there is alone,
+collectives included. So is what calls a function that sets up such a layout. A function that is named outside such places too may run elsewhere, and is not
 among them.
 """
 
@@ -16,7 +16,7 @@ from typing import Final
 
 from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
 from distlint.analysis.program.program import Program
-from distlint.analysis.program.syntax import assignments, default_of
+from distlint.analysis.program.syntax import assignments, default_of, ends_process
 from distlint.nodes import children, walk
 
 _MAY_BE_ALONE: Final = tuple(
@@ -29,6 +29,9 @@ _MAY_BE_ALONE: Final = tuple(
         r"parallel_size\s*=\s*1\b",
         r"dp(?<!\w..)(?:_size)?\s*=\s*1\b",
         r"ParallelContext\(\s*1\b",
+        r"assert [^\n]{1,60} == 1\b",
+        r"world_size\W{0,4} (?:!=|>) 1:\s*(?:raise|sys|exit|print)\b",
+        r"WORLD_SIZE\W{0,4} (?:!=|>) 1:\s*(?:raise|sys|exit|print)\b",
     )
 )
 """Each begins with letters, which are found ten times as fast as one of several beginnings."""
@@ -49,6 +52,8 @@ _REPLICAS: Final = frozenset({"dp", "data_parallel_size"})
 """Without their number, what decides how many processes there are is the launcher."""
 _SPAWNS: Final = frozenset({"spawn", "start_processes", "notebook_launcher"})
 _STARTS: Final = frozenset({"init_process_group", "init_distributed"})
+_GPUS: Final = re.compile(r"(?:n|num)_?(?:gpus?|devices|procs?|processes)|gpus|devices")
+"""What is the size of the program only where the program makes it that: `WORLD_SIZE` is set from it."""
 
 
 def alone(program: Program) -> frozenset[Function]:
@@ -132,8 +137,14 @@ def _roots(program: Program, module: Module) -> Iterator[Function]:
         yield module.body
     for function in module.all_functions:
         launches = (d for d in function.decorators if isinstance(d, ast.Call))
-        if any(_is_one(d, {}) for d in launches) or _sets_up(program, function):
+        if (
+            any(_is_one(d, {}) for d in launches)
+            or _sets_up(program, function)
+            or _insists_on_one(function)
+        ):
             yield function
+    if _insists_on_one(module.body):
+        yield module.body
     for node in walk(body):
         if isinstance(node, ast.Call) and node.args and _may_launch(node):
             given = program.resolve_dotted(module, dotted_name(node.args[0]))
@@ -155,6 +166,78 @@ def _is_launched_alone(docstring: str) -> bool:
         found == ["1"] and "nnodes" not in command
         for found, command in zip(counts, commands, strict=True)
     )
+
+
+def _insists_on_one(function: Function) -> bool:
+    """Whether a function ends at its start where there are several processes.
+
+    Lumina-T2X 1c60696 lumina_next_t2i/sample.py:339: `assert args.num_gpus == 1` in front of `main(args, 0, port)`,
+    which sets `WORLD_SIZE` from it.
+    """
+    body = [
+        statement
+        for outer in function.body
+        for statement in (
+            outer.body if isinstance(outer, ast.If) and _is_start(outer.test) else [outer]
+        )
+    ]
+    return any(
+        size is not None and (_is_size(size) or _becomes_size(function.module, size))
+        for size in map(_is_asked_to_be_one, body)
+    )
+
+
+def _is_start(test: ast.expr) -> bool:
+    return isinstance(test, ast.Compare) and dotted_name(test.left) == "__name__"
+
+
+def _is_asked_to_be_one(statement: ast.stmt) -> ast.expr | None:
+    """What a statement lets go on where it is 1: `assert size == 1`, `if size > 1: raise …`."""
+    match statement:
+        case ast.Assert(
+            test=ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=1)])
+        ):
+            return left
+        case ast.If(
+            test=ast.Compare(
+                left=left, ops=[ast.NotEq() | ast.Gt()], comparators=[ast.Constant(value=1)]
+            ),
+            body=[*_, last],
+        ) if isinstance(last, ast.Raise) or (
+            isinstance(last, ast.Expr)
+            and isinstance(last.value, ast.Call)
+            and ends_process(last.value.func)
+        ):
+            return left
+    return None
+
+
+def _is_size(node: ast.expr) -> bool:
+    return last_name(node) in ("world_size", "WORLD_SIZE", "get_world_size") or any(
+        isinstance(part, ast.Constant) and part.value == "WORLD_SIZE" for part in walk(node)
+    )
+
+
+def _becomes_size(module: Module, size: ast.expr) -> bool:
+    """Whether a file makes as many processes as an option says: `os.environ["WORLD_SIZE"] = str(args.num_gpus)`."""
+    name = last_name(size)
+    if not _GPUS.fullmatch(name):
+        return False
+    for node in walk(module.source.tree):
+        match node:
+            case ast.Assign(
+                targets=[ast.Subscript(slice=ast.Constant(value="WORLD_SIZE"))], value=given
+            ):
+                pass
+            case ast.keyword(arg="world_size" | "nprocs", value=given):
+                pass
+            case _:
+                continue
+        if any(
+            isinstance(n, ast.Name | ast.Attribute) and last_name(n) == name for n in walk(given)
+        ):
+            return True
+    return False
 
 
 def _straight(body: list[ast.stmt]) -> Iterator[ast.stmt]:

@@ -35,6 +35,7 @@ from distlint.analysis.program.syntax import (
 from distlint.analysis.questions.entered import never_entered
 from distlint.analysis.questions.paths import holds, parts_of, readable
 from distlint.knowledge import sinks
+from distlint.knowledge.hooks import BATCH_NAMES, BATCHES
 from distlint.knowledge.schema import CallRow as Row
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
@@ -552,9 +553,10 @@ def sources_of(node: ast.expr, function: Function) -> tuple[set[str], bool]:
 
     Returns:
         The parameters that go into it, and whether an element of some collection does: the ranks
-        may hold different collections (each its part of a dataset).
+        may hold different collections (each its part of a dataset), and do hold different batches.
     """
     assigned, elements = assignments(function), element_names(function)
+    batches = batch_names(function)
     names: set[str] = set()
     stack: list[ast.AST] = [node]
     while stack:
@@ -565,13 +567,26 @@ def sources_of(node: ast.expr, function: Function) -> tuple[set[str], bool]:
             n for c in nodes if isinstance(c, ast.comprehension) for n in target_names(c.target)
         }
         for child in nodes:
+            if isinstance(child, ast.Subscript) and dotted_name(child.value) in batches:
+                return set(), True
             name = dotted_name(child)
             if name and name not in names and name not in bound:
                 names.add(name)
-                if name in elements:
+                if name in elements or name.rpartition(".")[0] in batches:
                     return set(), True
                 stack.extend(assigned.get(name, ()))
     return names & set(function.parameters), False
+
+
+def batch_names(function: Function) -> frozenset[str]:
+    """The parameters that hold a batch, each rank's own where the data are divided.
+
+    Lumina-T2X 1c60696 lumina_audio/models/autoencoder1d.py:159: files named after `batch["f_name"][b]`.
+    """
+    place = BATCHES.get(function.name) if function.cls is not None else None
+    parameters = function.parameters
+    told = parameters[place : place + 1] if place is not None else []
+    return BATCH_NAMES.intersection(parameters).union(told)
 
 
 def asks_existence(site: CallSite) -> bool:

@@ -113,6 +113,11 @@ def on_one_machine(live: LiveProgram, module: Module) -> bool:
     )
 
 
+def started_by(live: LiveProgram, module: Module) -> list[str]:
+    """The paths of the files that lead to a file, and that nothing imports, in order."""
+    return sorted(m.source.path for m in live.answer(_roots)[module])
+
+
 def _roots(live: LiveProgram) -> dict[Module, set[Module]]:
     return roots_of(live.program)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from copy import copy
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import place_of_any
-from distlint.analysis.program.syntax import literals
+from distlint.analysis.program.syntax import assignments, literals
 from distlint.analysis.questions.built import lacks, named_anywhere, wrapped_classes
 from distlint.knowledge import facts, settings, wrappers
 from distlint.knowledge.wrappers import Wrapper
@@ -39,6 +40,8 @@ _MODE_WORDS: Final = (
     "n_gpu", "num_gpus", "unwrap", "wrapped", "compile",
 )  # fmt: skip
 """Words of conditions that ask how the run was launched, and so which wrapper there is."""
+_ENGINES: Final = re.compile(r"fsdp|deepspeed|zero_?[123]|sagemaker_mp")
+"""Words of flags that are true where the wrapper passes attributes on."""
 _WRAPS_ALONE: Final = ("distributed", "ddp", "is_parallel", "multi_gpu")
 """Words of flags that are true where DDP or DataParallel is around the model."""
 _MODES_OF_DDP: Final = (
@@ -175,12 +178,43 @@ def under_condition(call: CallSite | None, site: AttributeSite, *, of_launch: bo
     held = {(_flag(g.node), g.taken) for g in site.guards}
     return any(
         not g.exits
+        # ibot da316d8 evaluation/eval_cls.py:684: `if True:` is what is left of `if args.distributed:`.
+        and not isinstance(g.node, ast.Constant)
         and (_flag(g.node), g.taken) not in held
         and not (of_launch and _names_choice(g.node))
         # `world_size > 1` is decided where several processes are followed; one process takes the other arm.
         and not (always and g.value.truthiness() is None)
         for g in call.guards
     )
+
+
+def passed_on(call: CallSite | None, site: AttributeSite) -> bool:
+    """Whether a wrap (`call`) is of the kind that the launch asks for, and is made under those that pass attributes on.
+
+    LLaVA-NeXT df17966 llava/train/llava_trainer.py:842: `delay = is_sagemaker_mp_enabled() or self.is_fsdp_enabled`,
+    `if delay: self.model = self.accelerator.prepare(self.model)`, as in transformers' own Trainer.
+    """
+    return (
+        call is not None
+        and site.receiver.wraps[-1].kind in BY_LAUNCH
+        and any(
+            not g.exits and g.taken and _asks_for_engine(g.node, call.function) for g in call.guards
+        )
+    )
+
+
+def _asks_for_engine(test: ast.expr, function: Function) -> bool:
+    """Whether a condition holds in FSDP, DeepSpeed or model parallelism alone; a variable stands for what it is."""
+    match test:
+        case ast.BoolOp(op=ast.Or(), values=values):
+            return all(_asks_for_engine(value, function) for value in values)
+        case ast.BoolOp(values=values):
+            return any(_asks_for_engine(value, function) for value in values)
+        case ast.Name(id=name) if len(values := assignments(function).get(name, [])) == 1:
+            return _asks_for_engine(values[0], function)
+        case ast.Name() | ast.Attribute() | ast.Call():
+            return _ENGINES.search(last_name(test).lower()) is not None
+    return False
 
 
 def _flag(test: ast.expr) -> str:

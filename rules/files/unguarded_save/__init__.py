@@ -9,7 +9,7 @@ of the rank. Also a write that the other ranks make of the same path on the othe
 `main_process_first()` of training arguments, and reading a distributed checkpoint, work on one process as
 well: they show nothing of who calls the function, nor of a script that makes no ranks.
 
-Silent where the rank, a temporary name or this rank's data goes into the path, where one rank goes first
+Silent where the rank, a temporary name or an element of this rank's batch goes into the path, where one rank goes first
 (`main_process_first`, `if rank != 0: barrier()` … `if rank == 0: barrier()`, a context manager of the
 project that does so), in a function that builds a parallel layout whose sizes are all 1, in a branch for a
 constant that no caller passes, and on calls that choose the writing rank themselves

@@ -39,7 +39,35 @@ def captions(model, prompts, path):
             file.write(json.dumps(texts))  # expect: DL611
 
 
+def into_a_matrix(model, data, path):
+    loader = DataLoader(data, sampler=DistributedSampler(data, shuffle=False))
+    for number, batch in enumerate(loader):
+        found = model(batch)
+        if number == 0:
+            matrix = found.new_zeros(len(data), found.shape[-1])
+        matrix[number] = found
+    if dist.get_rank() == 0:
+        torch.save(matrix, path)  # expect: DL611
+
+
 # Correct
+
+
+def into_a_matrix_gathered(model, data, path):
+    # ibot evaluation/eval_logistic_regression.py:173.
+    loader = DataLoader(data, sampler=DistributedSampler(data, shuffle=False))
+    matrix = None
+    for index, batch in loader:
+        found = model(batch)
+        if dist.get_rank() == 0 and matrix is None:
+            matrix = found.new_zeros(len(data), found.shape[-1])
+        every = torch.empty(dist.get_world_size(), found.size(0), found.size(1))
+        parts = list(every.unbind(0))
+        dist.all_gather(parts, found, async_op=True).wait()
+        if dist.get_rank() == 0:
+            matrix.index_copy_(0, index, torch.cat(parts))
+    if dist.get_rank() == 0:
+        torch.save(matrix.cpu(), path)
 
 
 def gathered(model, data, path):

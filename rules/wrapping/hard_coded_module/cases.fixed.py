@@ -27,6 +27,13 @@ class Own(Trainer):
         unwrap(self.model_wrapped).head.save(path)  # expect: DL204
 
 
+def wrapped_under_a_flag_left_on(net, distributed):
+    if True:
+        if distributed:
+            net = DDP(net)
+    return unwrap(net).config  # expect: DL204
+
+
 class Loop:
     def __init__(self, net, distributed):
         self.model = net
@@ -42,6 +49,14 @@ class Loop:
 
 def always_wrapped(net):
     model = DDP(net)
+    return model.module.config
+
+
+def wrapped_under_a_flag_that_is_gone(net):
+    # ibot evaluation/eval_cls.py:684.
+    model = net
+    if True:
+        model = DDP(net)
     return model.module.config
 
 

@@ -37,13 +37,14 @@ gradients are not synchronised, and such a call belongs into the model's own `fo
 whose name says that they evaluate, sample or save. What freezes parameters is moved in front of the wrap.
 
 ## Known limits
-An error where one function, or one file, wraps and reads; a warning where another file wraps, or where the wrap
-stands under a condition that the read does not, and information where both is so. Silent on what the program itself
+An error where one function, or one file, wraps and reads; a warning where another file wraps, where the wrap
+stands under a condition that the read does not, or where all launches that the project shows ask for FSDP or
+DeepSpeed, and information where another file wraps under a condition. Silent on what the program itself
 sets on the wrapper (`model.names = names` behind the wrap), on a model whose parameters were all frozen before
-`prepare()` (accelerate leaves it bare), where the code asks first (`hasattr` for that attribute, `getattr` with a
-default, `isinstance`, a condition on the launch, `except AttributeError`), on what is read before the wrap, and where
-the model's class is seen and nothing in the program has an attribute of that name: the line fails on one process too.
-`state_dict()` and calls of the model
+`prepare()` (accelerate leaves it bare) or that is prepared in FSDP or DeepSpeed alone, where the code asks first
+(`hasattr` for that attribute, `getattr` with a default, `isinstance`, a condition on the launch,
+`except AttributeError`), on what is read before the wrap, and where the model's class is seen and nothing in the
+program has an attribute of that name: the line fails on one process too. `state_dict()` and calls of the model
 itself are never reported: they belong on the wrapper.
 
 ## References
@@ -60,6 +61,8 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.program.memory import remembered
+from distlint.analysis.questions.launched import started_by
 from distlint.analysis.questions.wrapped import (
     BY_LAUNCH,
     call_of_wrap,
@@ -67,6 +70,7 @@ from distlint.analysis.questions.wrapped import (
     is_guarded,
     layer_without,
     lost_writes,
+    passed_on,
     readings,
     ruled_out,
     set_on_wrappers,
@@ -85,7 +89,7 @@ if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import AttributeSite, CallSite
     from distlint.analysis.interpreter.ranks import RankClass
     from distlint.analysis.interpreter.values import Wrap
-    from distlint.analysis.program.definitions import Function
+    from distlint.analysis.program.definitions import Function, Module
     from distlint.knowledge.wrappers import Wrapper
 
 CODE = "DL201"
@@ -117,8 +121,10 @@ def check(model: Model) -> Iterator[Finding]:
             if _before_the_wrap(model, site, by_name):
                 continue
             wrap = call_of_wrap(model, site)
-            if not ruled_out(wrap, site) and not fails_unwrapped(model, wrap, site):
-                severity = _severity(wrap, site) if site is read else Severity.WARNING
+            if not (
+                passed_on(wrap, site) or ruled_out(wrap, site) or fails_unwrapped(model, wrap, site)
+            ):
+                severity = _severity(model, wrap, site) if site is read else Severity.WARNING
                 yield _finding(model, site, layer, ranks, severity)
                 break
     for site in lost_writes(model):
@@ -144,17 +150,27 @@ def _refused(call: CallSite, name: str, wrap: Wrap) -> Finding:
     )
 
 
-def _severity(wrap: CallSite | None, site: AttributeSite) -> Severity:
+def _severity(model: Model, wrap: CallSite | None, site: AttributeSite) -> Severity:
     """An error where one function, or one file under no condition of its own, wraps and reads.
 
     Elsewhere the two may never meet in one run: ultralytics 8.4.190, utils/autobatch.py, reads a model that is in DDP
     for other launches; YOLOX 6ddff48 tools/visualize_assign.py, a script of one process, derives from the class that
     wraps where there are several.
     """
-    if wrap is None or wrap.function is site.function:
-        return SEVERITY
-    doubts = under_condition(wrap, site) + (wrap.module is not site.module)
+    doubts = 0
+    if wrap is not None and wrap.function is not site.function:
+        doubts = under_condition(wrap, site) + (wrap.module is not site.module)
+    by_launch = site.receiver.wraps[-1].kind in BY_LAUNCH
+    if not doubts and by_launch and _is_started_in_engine(model, site.module):
+        doubts = 1
     return (SEVERITY, Severity.WARNING, Severity.INFO)[doubts]
+
+
+@remembered
+def _is_started_in_engine(model: Model, module: Module) -> bool:
+    known = {each.source.path for each in model.program.modules.values()}
+    folder = module.path.rpartition("/")[0]
+    return model.launch.in_engine(started_by(model, module), known, folder)
 
 
 def _lost(site: AttributeSite) -> Finding:

@@ -149,6 +149,17 @@ class Loop:
             unwrap(self.model).push_to_hub("me/model")  # expect: DL201
 
 
+class PreparedUnderAnOption:
+    def __init__(self, model, accelerator, delayed, is_ddp_enabled, is_fsdp_enabled):
+        late = is_ddp_enabled or is_fsdp_enabled
+        self.model = model
+        if late:
+            self.model = accelerator.prepare(model)
+
+    def save(self, path):
+        unwrap(self.model).config.save(path)  # DDP is among them  # expect: DL201
+
+
 class Weighted(Trainer):
     def compute_loss(self, model, inputs, return_outputs=False):
         outputs = model(**inputs)
@@ -305,6 +316,29 @@ def into_a_pipeline(unet, optimizer, accelerator, path):
 
 
 # Correct
+
+
+class PreparedInAnEngine:
+    # LLaVA-NeXT llava/train/llava_trainer.py:842, as in transformers' own Trainer.
+    def __init__(self, model, accelerator, is_sagemaker_mp_enabled):
+        delayed = is_sagemaker_mp_enabled() or self.is_fsdp_xla_enabled or self.is_fsdp_enabled
+        self.model = model
+        if delayed:
+            self.model = accelerator.prepare(self.model)
+
+    def save(self, path):
+        self.model.config.save(path)
+
+
+class PreparedInDeepSpeed:
+    def __init__(self, model, args):
+        accelerator = Accelerator()
+        self.model = model
+        if args.use_deepspeed:
+            self.model = accelerator.prepare(model)
+
+    def save(self, path):
+        self.model.config.save(path)
 
 
 def asks_which_of_the_two(args, model, norm):

@@ -254,6 +254,10 @@ def _of_method(
     assert isinstance(node.func, ast.Attribute)
     method, owner = node.func.attr, node.func.value
     given = [*args, *keywords.values()]
+    if method in tables.EMPTY:
+        # ibot da316d8 evaluation/eval_logistic_regression.py:173: `feats.new_zeros(len(dataset), …)`, filled by rank 0
+        # from what was gathered.
+        return PLAIN
     if receiver.made == "torchmetrics":
         return Held(Part.WHOLE) if method in ("compute", "__call__") else ALIKE
     if method in ("items", "values", "keys") and not given:
@@ -303,6 +307,8 @@ def _of_unknown(
         return args[0]
     if "loader" in name.lower() and any(v.is_share for v in given):
         return _loader(node, args, keywords)
+    if name in tables.EMPTY:
+        return PLAIN
     if name in tables.PLAIN:
         made = combined(given)
         of = flow.shares.live.resolve(flow.module, node.args[0]) if node.args else None
