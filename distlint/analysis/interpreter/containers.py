@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import Final
 
 from distlint.analysis.interpreter.values import Value
 from distlint.analysis.program.definitions import Class, Function, dotted_name
@@ -86,17 +85,16 @@ def _used_as_mapping(function: Function, path: str, line: int) -> bool:
 def _assigned_at(function: Function, path: str) -> Iterator[int]:
     """The lines of the assignments to a path."""
     for node in walk(function.node):
-        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
-            if dotted_name(node) == path:
-                yield node.lineno
+        match node:
+            case ast.Name(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
+                if dotted_name(node) == path:
+                    yield node.lineno
 
 
 def _as_module(node: ast.AST, path: str) -> bool:
     match node:
         case ast.Call(func=ast.Attribute(attr=attr, value=model)):
-            if attr in wrappers.MODULE_ATTRIBUTES and dotted_name(model) == path:
-                return True
-            return False
+            return attr in wrappers.MODULE_ATTRIBUTES and dotted_name(model) == path
         case ast.Call(func=called):
             return dotted_name(called) == path
     return False

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from distlint.analysis.interpreter.assignment import fill
+from distlint.analysis.interpreter.containers import is_container
 from distlint.analysis.interpreter.exceptions import catches
 from distlint.analysis.interpreter.frame import Frame, is_group
-from distlint.analysis.interpreter.containers import is_container
 from distlint.analysis.interpreter.frozen import is_frozen
 from distlint.analysis.interpreter.ir import (
     CallSite,
