@@ -63,7 +63,7 @@ def _is_told(program: Program, function: Function, parameter: str, depth: int) -
     count that name the parameter (DALLE2-pytorch's train_configs.py makes the tracker, and
     train_decoder.py:549 says `tracker_config.create(…, dummy_mode=dummy)`).
     """
-    callers = _callers(program, function) or _naming(program, parameter)
+    callers = callers_by_name(program, function) or _naming(program, parameter)
     return any(
         _is_test(program, argument, user, depth - 1)
         for user, call in callers
@@ -89,7 +89,7 @@ def _naming_in(module: Module) -> dict[str, list[tuple[Function, ast.Call]]]:
 
 
 @remembered
-def _callers(program: Program, function: Function) -> tuple[tuple[Function, ast.Call], ...]:
+def callers_by_name(program: Program, function: Function) -> tuple[tuple[Function, ast.Call], ...]:
     """The calls that may be of a function: by its name, of a constructor by the names of its classes."""
     return tuple(_found_callers(program, function))
 
