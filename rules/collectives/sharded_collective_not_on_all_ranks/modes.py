@@ -38,7 +38,7 @@ _AVERAGES: Final = {
 }
 """Classes that copy a model as they are made, with the method that copies its parameters into the copy.
 
-Sources: ema-pytorch 0.7.7 ema_pytorch/ema_pytorch.py, `copy_params_from_model_to_ema`; torch 2.13.0
+Sources: ema-pytorch 03e75ca ema_pytorch/ema_pytorch.py:96, `copy_params_from_model_to_ema`; torch 2.13.0
 torch/optim/swa_utils.py, `update_parameters`.
 """
 _PASS_ON: Final = frozenset({"compile", "peft"})
