@@ -89,6 +89,14 @@ MODULE_ATTRIBUTES: frozenset[str] = _names(
 """torch.nn.Module's own names (dir() of the class and __dict__ of an instance, torch 2.13.0, without
 dunders): they work on every wrapper."""
 
+CONTAINERS: frozenset[str] = frozenset({
+    "abc.ABC", "argparse.Namespace", "collections.OrderedDict", "collections.UserDict", "collections.defaultdict",
+    "dict", "easydict.EasyDict", "list", "ml_collections.ConfigDict", "munch.Munch", "object",
+    "omegaconf.DictConfig", "set", "tuple", "types.SimpleNamespace", "typing.Generic", "typing.NamedTuple",
+    "typing.TypedDict",
+})  # fmt: skip
+"""Classes that are no `torch.nn.Module`, and of which a class may be that is none."""
+
 _DDP = _names(
     """
     _accum_grad_hooks _active_ddp_module _assign_modules_buffers _authoritative_rank
@@ -261,9 +269,14 @@ ENGINE_ONLY: frozenset[str] = _names(
     save_fp16_model set_gradient_accumulation_boundary step train_batch
     train_micro_batch_size_per_gpu was_step_applied zero_optimization
     zero_optimization_partition_weights zero_optimization_stage
+    _consolidated_16bit_state_dict _load_zero_checkpoint _replace_module_consolidated_state_dict
+    _save_zero_checkpoint _zero3_consolidated_16bit_state_dict load_module_state_dict module_state_dict
     """
-)
-"""Names of the DeepSpeed engine that models do not have: code which reads them has an engine there."""
+) | {name for name in _ENGINE if name.startswith("zero_")}
+"""Names of the DeepSpeed engine that models do not have: code which reads them has an engine there.
+
+Source: deepspeed 0.19.8 deepspeed/runtime/engine.py, the private ones from line 4733 on.
+"""
 
 WRAPPERS: dict[str, Wrapper] = {
     row.kind: row

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from distlint.analysis.interpreter.assignment import fill
+from distlint.analysis.interpreter.containers import is_container
 from distlint.analysis.interpreter.exceptions import catches
 from distlint.analysis.interpreter.frame import Frame, is_group
 from distlint.analysis.interpreter.frozen import is_frozen
@@ -301,8 +302,11 @@ def _wrapping(
             _wrapped_argument(
                 value,
                 ()
-                if wrapper.trainable
-                and is_frozen(frame.summaries.program, frame.function, expression)
+                if is_container(frame.summaries.program, frame.function, value, expression)
+                or (
+                    wrapper.trainable
+                    and is_frozen(frame.summaries.program, frame.function, expression)
+                )
                 else layers,
                 node,
                 i,

@@ -24,7 +24,7 @@ from distlint.analysis.program.linked import imported
 from distlint.analysis.program.memory import Memory, remembered
 from distlint.analysis.program.places import related
 from distlint.analysis.program.program import Program
-from distlint.analysis.program.syntax import mentions_rank
+from distlint.analysis.program.syntax import decided, mentions_rank
 from distlint.findings import Related
 from distlint.knowledge import facts, hooks
 from distlint.knowledge.libraries import canonical_name
@@ -47,6 +47,11 @@ _SAYS_RANKS: Final = re.compile(
     r"|Fabric\(|torchrun|torch\.distributed\.(?:run|launch)\b|accelerate launch|spawn\(|\brank\b|world_size"
 )
 """What a script has that makes ranks, is started on several, or asks for its own."""
+_ONE_PROCESS: Final = frozenset({"jax", "flax"})
+_MAKES_RANKS: Final = re.compile(
+    r"torch\.distributed|init_process_group|Accelerator\(|Trainer\(|torchrun"
+)
+_LEVELS: Final = frozenset({"DEBUG", "INFO", "WARN", "WARNING", "ERROR", "CRITICAL", "FATAL"})
 _ASKS_FOR_GROUP: Final = frozenset(
     {"is_initialized", "is_available", "is_dist_avail_and_initialized"}
 )
@@ -473,10 +478,32 @@ def _test(summary: Summary) -> JointEntry | None:
             and guard.value.origin is not None
             and not _holds_on_one_process(guard.node)
             and not _asks_for_launcher(guard.node)
+            and not _chooses_log_level(guard)
+            and not _has_no_ranks(guard.module)
         ):
             text = f"`{ast.unparse(guard.node)}` tells the ranks apart"
             return JointEntry(text, guard.module, guard.node, False)
     return None
+
+
+def _chooses_log_level(guard: Guard) -> bool:
+    """Whether a test decides only how much is logged: a line that scripts of one process were copied with.
+
+    tevatron dd06310 src/tevatron/retriever/driver/jax_encode.py:45: `level=logging.INFO if training_args.local_rank
+    in [-1, 0] else logging.WARN`.
+    """
+    match decided(guard.module).get(id(guard.node)):
+        case ast.IfExp(body=body, orelse=orelse):
+            return all(last_name(level) in _LEVELS for level in (body, orelse))
+    return False
+
+
+@remembered
+def _has_no_ranks(module: Module) -> bool:
+    """Whether a file is written for JAX, where one process drives all devices of a machine, and for nothing else."""
+    return any(target.partition(".")[0] in _ONE_PROCESS for target in module.imports.values()) and (
+        not _MAKES_RANKS.search(module.source.text)
+    )
 
 
 def _asks_for_launcher(test: ast.expr) -> bool:

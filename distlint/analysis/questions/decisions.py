@@ -13,7 +13,7 @@ from distlint.analysis.program.environment import statements
 from distlint.analysis.program.syntax import own_nodes, target_names
 from distlint.analysis.questions.training import training_loops
 from distlint.knowledge import settings
-from distlint.nodes import last_name, walk
+from distlint.nodes import children, last_name, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
@@ -44,14 +44,17 @@ _ORDERS: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 def decisions(function: Function) -> Iterator[Decision]:
     """The decisions of a function, in source order of their kinds."""
-    in_training = {id(inner) for loop in training_loops(function) for inner in walk(loop)}
+    trained = list(training_loops(function))
+    in_training = {id(inner) for loop in trained for inner in walk(loop)}
+    ending = {id(node) for loop in trained for node in _own_breaks(loop.body)}
+    counters = _counters(function)
     alone = {id(n.value) for n in own_nodes(function) if isinstance(n, ast.Expr)}
     for node in own_nodes(function):
         match node:
             case ast.If():
                 yield from _best(node)
-                if id(node) in in_training:
-                    yield from _stop(node)
+                if id(node) in in_training and any(id(part) in ending for part in node.body):
+                    yield from (d for d in _stop(node) if last_name(d.value) not in counters)
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Compare() as compare) if (
                 "best" in name.lower()
             ):
@@ -109,10 +112,42 @@ def _is_told_on(node: ast.If, names: set[str]) -> bool:
     return False
 
 
+def _own_breaks(body: list[ast.stmt]) -> Iterator[ast.Break]:
+    """What ends a loop with this body, and no loop inside.
+
+    StyleTTS2 5cedc71 train_first.py:412: `if bib >= 6: break` ends a loop over the samples that are drawn.
+    """
+    stack: list[ast.AST] = list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Break):
+            yield node
+        elif isinstance(node, ast.For | ast.AsyncFor | ast.While):
+            stack += node.orelse
+        elif isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
+            stack += children(node)
+
+
+def _counters(function: Function) -> frozenset[str]:
+    """The names that count the rounds of a loop: they measure nothing."""
+    found: set[str] = set()
+    for node in own_nodes(function):
+        match node:
+            case (
+                ast.For(
+                    target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range" | "trange"))
+                )
+                | ast.For(
+                    target=ast.Tuple(elts=[ast.Name(id=name), _]),
+                    iter=ast.Call(func=ast.Name(id="enumerate")),
+                )
+            ):
+                found.add(name)
+    return frozenset(found)
+
+
 def _stop(node: ast.If) -> Iterator[Decision]:
     """`if kl > limit: break` in a loop that trains."""
-    if not any(isinstance(statement, ast.Break) for statement in node.body):
-        return
     for compare in walk(node.test):
         if isinstance(compare, ast.Compare):
             yield from (Decision(compare, value, Aim.STOP) for value, _ in _sides(compare))

@@ -20,6 +20,7 @@ from distlint.analysis.live.joint_entry import (
     maybe_guarded,
 )
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
+from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import (
     assignments,
@@ -322,9 +323,7 @@ def _writers_chosen_inside(program: Program) -> frozenset[str]:
     )
 
 
-def same_path(
-    found: FileCall, callers: Mapping[Function, list[CallSite]], *, listed: bool = False
-) -> bool:
+def same_path(live: LiveProgram, found: FileCall, *, listed: bool = False) -> bool:
     """Whether the ranks that make the call mean the same file.
 
     No where the rank, or something of the rank's own (its part of the data, a temporary name, the
@@ -341,11 +340,14 @@ def same_path(
     if names is not None:
         if any(_is_number(name, found.function) for name in names):
             return False
-    elif told is None and _names_a_part(found.path, found.function):
+    elif told is None and (
+        _names_a_part(found.path, found.function)
+        or _kept_apart(live.program, found.path, found.function)
+    ):
         return False
     if listed and any(v is not None and "file" in v.tags for _, _, v in found.sites):
         return True
-    return _shared(found.path, found.function, callers, _MAX_CALLERS)
+    return _shared(found.path, found.function, live.callers, _MAX_CALLERS)
 
 
 def _own_somewhere(found: FileCall, *, only_passed: bool) -> bool:
@@ -525,6 +527,26 @@ def _shared(
     if not asked or not sites or not depth:
         return True
     return any(_arguments_shared(site, asked, callers, depth) for site in sites)
+
+
+def _kept_apart(program: Program, node: ast.expr, function: Function) -> bool:
+    """Whether an attribute in a path keeps what a constructor was given, and each rank gives its own.
+
+    swav 06b1b7c src/utils.py:92: `PD_Stats(os.path.join(dump_path, "stats" + str(params.rank) + ".pkl"), args)`.
+    """
+    names = {name for child in walk(node) if (name := dotted_name(child)).startswith("self.")}
+    for name in names:
+        given = [
+            _names_a_part(argument, user)
+            for value, method in _meanings(name, function)
+            if method.name == "__init__" and method is not function
+            for parameter in {dotted_name(child) for child in walk(value)} & {*method.parameters}
+            for user, call in callers_by_name(program, method)
+            if (argument := argument_of(call, method, parameter)) is not None
+        ]
+        if given and all(given):
+            return True
+    return False
 
 
 def _arguments_shared(

@@ -276,6 +276,23 @@ def is_guarded(site: AttributeSite, *, of_model: bool = False) -> bool:
     )
 
 
+def asked_by_callers(live: LiveProgram, site: AttributeSite) -> bool:
+    """Whether each call of the function stands under a condition that asks how the run was launched.
+
+    MedicalGPT 2f1008c training/pretraining.py:785: `if is_deepspeed_zero3_enabled(): save_model_zero3(…)`.
+    """
+    callers = live.callers.get(site.function, ())
+    return bool(callers) and all(
+        any(_names_mode(g.node) and not _says_wrapped(g.node, g.taken) for g in caller.guards)
+        for caller in callers
+    )
+
+
+def _names_mode(test: ast.expr) -> bool:
+    words = (_word(node).lower() for node in walk(test))
+    return any(mode in word for word in words if word != "unwrap_model" for mode in _MODE_WORDS)
+
+
 def _asks(guard: Guard, path: str, site: AttributeSite) -> bool:
     return _tells(guard.node, guard.taken, path, site, _before_the_wrap(guard, site))
 
@@ -307,10 +324,7 @@ def _tells(test: ast.expr, taken: bool, path: str, site: AttributeSite, too_earl
             subject = ast.unparse(node.args[0])
             if name in _QUESTIONS and (path == subject or path.startswith(f"{subject}.")):
                 return True
-        word = _word(node).lower()
-        if word != "unwrap_model" and any(mode in word for mode in _MODE_WORDS):
-            return True
-    return False
+    return _names_mode(test)
 
 
 def _of_another(test: ast.expr, path: str, site: AttributeSite) -> bool:

@@ -37,7 +37,9 @@ person has to decide, as for DL101.
 ## Known limits
 Whether a model will be sharded is often decided by the launcher's configuration. Where every launch of the program
 that stands beside the code keeps it whole (accelerate with MULTI_GPU, one process), the finding is information.
-Silent where hooks stand on the parameters before `prepare`, or only LoRA's layers are prepared.
+Silent where hooks stand on the parameters before `prepare`, only LoRA's layers are prepared, or an average
+of the whole model is made before: no sharded mode runs with these. Silent on calls of a model that the same
+function wraps below.
 A model that is not sharded yet (before `prepare`, or inside a branch that excludes it) is told apart only
 where the branch asks for the mode.
 
@@ -60,7 +62,7 @@ from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.repairs.hoisting import hoist
 from distlint.rule import Status
 
-from .modes import cannot_be_sharded, launched_whole
+from .modes import cannot_be_sharded, launched_whole, not_wrapped_yet
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import Guard
@@ -94,7 +96,9 @@ def check(model: Model) -> Iterator[Finding]:
         site = divergence.event.site
         if site is not None and is_engine(site) and never_sharded(site):
             continue
-        if _depends_on_launch(divergence) and cannot_be_sharded(divergence.function):
+        if _depends_on_launch(divergence) and cannot_be_sharded(model, divergence.function):
+            continue
+        if not_wrapped_yet(model, site):
             continue
         fix = _fix(model, divergence)
         yield Finding(

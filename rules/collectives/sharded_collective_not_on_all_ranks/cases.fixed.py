@@ -9,6 +9,7 @@ import torch.multiprocessing as mp
 from accelerate import Accelerator
 from diffusers.loaders import AttnProcsLayers
 from distlint.runtime import save
+from ema_pytorch import EMA
 from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
 from torch.nn.parallel import DistributedDataParallel
 from transformers import Trainer, TrainerCallback
@@ -94,6 +95,28 @@ def worker(gpu, world_size, model, loader):
 
 def start(world_size, model, loader):
     mp.spawn(worker, nprocs=world_size, args=(world_size, model, loader))
+
+
+def compiled_and_sharded(model, batch, loader):
+    model = torch.compile(FSDP(model))
+    if dist.get_rank() == 0:
+        print(model(batch))  # expect: DL106
+    other = DistributedDataParallel(torch.nn.Linear(2, 2))
+    for each in loader:
+        other(model(each)).mean().backward()
+
+
+class AveragesAfter:
+    def __init__(self, model):
+        self.accelerator = Accelerator()
+        self.model = self.accelerator.prepare(model)
+        self.ema = EMA(self.accelerator.unwrap_model(self.model))
+
+    def train(self, loader, path):
+        for batch in loader:
+            self.accelerator.backward(self.model(batch).mean())
+            self.ema.update()
+            self.accelerator.save_state(path)  # expect: DL106
 
 
 # --- right ----------------------------------------------------------------------------------------
@@ -200,3 +223,30 @@ def container_of_layers(unet, path, loader):
         accelerator.gather(batch)
         if accelerator.is_main_process:
             accelerator.save_state(path)
+
+
+class Averages:
+    # denoising-diffusion-pytorch faed4db denoising_diffusion_pytorch/denoising_diffusion_pytorch.py:1107
+    def __init__(self, model):
+        self.accelerator = Accelerator()
+        self.model = model
+        if self.accelerator.is_main_process:
+            self.ema = EMA(model)
+        self.model = self.accelerator.prepare(self.model)
+
+    def train(self, loader, path):
+        for batch in loader:
+            self.accelerator.backward(self.model(batch).mean())
+            if self.accelerator.is_main_process:
+                self.ema.update()
+                self.accelerator.save_state(path)
+
+
+def reference_of_the_bare_model(model, batch, loader):
+    # llm.c f1e2ace train_gpt2.py:688
+    model = torch.compile(model)
+    if dist.get_rank() == 0:
+        model(batch).mean().backward()
+    model = DistributedDataParallel(model)
+    for each in loader:
+        model(each).mean().backward()

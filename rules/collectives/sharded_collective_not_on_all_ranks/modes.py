@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.linked import imported
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.knowledge import facts
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.launch.project import Format
 
 if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.model import Model
-    from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.program.definitions import Definition, Function, Module
+    from distlint.analysis.program.program import Program
     from distlint.launch.commands import Launch
     from distlint.launch.project import Script
 
@@ -28,9 +32,92 @@ _SHARDING: Final = frozenset(
 )
 
 
-def cannot_be_sharded(function: Function) -> bool:
+_AVERAGES: Final = {
+    "ema_pytorch.EMA": "update",
+    "torch.optim.swa_utils.AveragedModel": "update_parameters",
+}
+"""Classes that copy a model as they are made, with the method that copies its parameters into the copy.
+
+Sources: ema-pytorch 03e75ca ema_pytorch/ema_pytorch.py:96, `copy_params_from_model_to_ema`; torch 2.13.0
+torch/optim/swa_utils.py, `update_parameters`.
+"""
+_PASS_ON: Final = frozenset({"compile", "peft"})
+"""Layers that stand around whole models as well, and make no call a collective."""
+
+
+def cannot_be_sharded(live: LiveProgram, function: Function) -> bool:
     """Whether what a function hands to `prepare()` cannot be divided: no sharded mode runs with such a program."""
-    return _bound_before(function) or _prepares_container(function)
+    return (
+        _bound_before(function)
+        or _prepares_container(function)
+        or _averages_whole(function, live.program)
+    )
+
+
+def not_wrapped_yet(live: LiveProgram, site: CallSite | None) -> bool:
+    """Whether a model is called that only the lines below wrap: nothing is sharded until then.
+
+    llm.c f1e2ace train_gpt2.py:688: one forward of rank 0 for a reference, and `DDP(model)` in line 707.
+    """
+    if site is None or site.receiver is None:
+        return False
+    path = dotted_name(site.node.func)
+    if not path or not {wrap.kind for wrap in site.receiver.wraps} <= _PASS_ON:
+        return False
+    return any(
+        isinstance(node, ast.Call)
+        and node.lineno > site.node.lineno
+        and path in {dotted_name(argument) for argument in node.args}
+        and _wraps(live.resolve(site.module, node.func))
+        for node in own_nodes(site.function)
+    )
+
+
+def _wraps(meaning: Definition | None) -> bool:
+    fact = facts.wrapper(meaning) if isinstance(meaning, str) else None
+    return fact is not None and not _PASS_ON.issuperset(fact.kinds)
+
+
+@remembered
+def _averages_whole(function: Function, program: Program) -> bool:
+    """Whether a copy of the whole model, made before the model is prepared, takes its parameters in later steps.
+
+    What a sharded mode leaves of a parameter is of another shape: the first step raises, before any save.
+    denoising-diffusion-pytorch faed4db denoising_diffusion_pytorch/denoising_diffusion_pytorch.py:967.
+    """
+    methods = [*function.cls.methods.values()] if function.cls is not None else [function]
+    called = {
+        dotted_name(node.func)
+        for method in methods
+        for node in own_nodes(method)
+        if isinstance(node, ast.Call)
+    }
+    return any(
+        f"{dotted_name(target)}.{_AVERAGES[made]}" in called
+        and _prepared_below(method, node.value.lineno, dotted_name(node.value.args[0]))
+        for method in methods
+        for node in own_nodes(method)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and node.value.args
+        for made in (program.resolve_dotted(method.module, dotted_name(node.value.func)),)
+        if isinstance(made, str) and made in _AVERAGES
+        for target in node.targets
+    )
+
+
+def _prepared_below(function: Function, line: int, model: str) -> bool:
+    """Whether a model, or a name that is given it, goes into `prepare()` below a line."""
+    names = {model} | {
+        name
+        for name, values in assignments(function).items()
+        if model in {dotted_name(value) for value in values}
+    }
+    return any(
+        isinstance(node, ast.Call)
+        and node.lineno > line
+        and last_name(node.func) in _PREPARES
+        and not names.isdisjoint(dotted_name(argument) for argument in node.args)
+        for node in own_nodes(function)
+    )
 
 
 @remembered

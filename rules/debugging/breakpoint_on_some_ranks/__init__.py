@@ -31,7 +31,8 @@ loss = model(batch).mean()
 ## Fix safety
 The runtime's `breakpoint()` must be called by all ranks: one stops, the others wait for it, outside of every process
 group's timeout. Safe where the analysis shows that all ranks come to the call; unsafe where it takes the place of an
-`if` on the rank; shown only in an `except`, where one rank may be alone.
+`if` on the rank; shown only in an `except` and under a condition that each rank answers for its own numbers, where
+one rank may be alone.
 
 ## Known limits
 Silent where nothing shows that several ranks run the code, under a condition that speaks of debugging, and on
@@ -48,18 +49,18 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.interpreter.values import Variance
+from distlint.analysis.interpreter.values import AGREED, Variance
 from distlint.analysis.live.joint_entry import maybe_guarded
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import own_nodes
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.debugging import BREAKPOINTS
-from distlint.nodes import walk
+from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.interpreter.ir import Guard
+    from distlint.analysis.interpreter.ir import CallSite, Guard
     from distlint.analysis.live.summaries import CallGroup
 
 CODE = "DL701"
@@ -68,6 +69,11 @@ SEVERITY = Severity.ERROR
 STATUS = Status.PREVIEW
 LITERALS = ()
 
+_OF_NUMBERS = frozenset(
+    {"isnan", "isinf", "isfinite", "any", "all", "item", "isclose", "allclose", "equal"}
+)
+"""Calls that ask something of the numbers that a rank has."""
+_EQUALIZERS = frozenset({"all_reduce", "broadcast"})
 _OPTIONS = ("args", "opt", "opts", "options", "FLAGS", "flags")
 """Names of what a command line is parsed into."""
 
@@ -108,7 +114,7 @@ def _on_all(call: CallGroup) -> Finding:
         "Every rank stops here, and one terminal cannot serve them all. Use the runtime's `breakpoint()`: "
         "one rank stops, the others wait for it."
     )
-    uniform = all(guard.value.variance is Variance.UNIFORM for guard in site.guards)
+    apart = next((guard for guard in site.guards if _may_differ(guard, _made_alike(site))), None)
     # What one rank alone has caught stops it alone, and nobody comes to the others' call
     # (wenet 0154699 wenet/models/finetune/lora/utils.py:334).
     caught = any(
@@ -121,14 +127,48 @@ def _on_all(call: CallGroup) -> Finding:
         Applicability.DISPLAY,
         "Use the runtime's `breakpoint()` where all ranks come, behind the `try`",
     )
-    if not caught:
+    if apart is not None:
+        # Those who wait in it wait for ranks that have no such number, and never come.
+        text = (
+            f"Each rank with `{source_of(apart.module, apart.node)}` stops here, and the others wait in the next "
+            "collective until the watchdog ends the job. Let all ranks answer the condition alike, and call the "
+            "runtime's `breakpoint()`."
+        )
+        advice = "Let all ranks answer the condition alike, and call the runtime's `breakpoint()`"
+        fix = Fix(Applicability.DISPLAY, advice)
+    elif not caught:
         fix = Fix(
-            Applicability.SAFE if call.by_all and uniform else Applicability.UNSAFE,
+            Applicability.SAFE if call.by_all else Applicability.UNSAFE,
             "Stop one rank, and let the others wait",
             (Replace(span_of(site.node), "$breakpoint()"),),
         )
     severity = Severity.WARNING if any(map(_is_asked_for, site.guards)) else SEVERITY
     return Finding(CODE, NAME, severity, text, place_of(site.module, site.node), (), fix)
+
+
+def _made_alike(site: CallSite) -> set[str]:
+    """The tensors that a collective above a call fills alike on all ranks."""
+    return {
+        ast.unparse(node.args[0])
+        for node in own_nodes(site.function)
+        if isinstance(node, ast.Call)
+        and node.args
+        and node.lineno < site.node.lineno
+        and last_name(node.func) in _EQUALIZERS
+    }
+
+
+def _may_differ(guard: Guard, alike: set[str]) -> bool:
+    """Whether each rank answers a condition for itself: what it computes of numbers no collective made alike.
+
+    StyleTTS2 5cedc71 train_finetune_accelerate.py:466: `if torch.isnan(g_loss): set_trace()`.
+    """
+    if guard.value.variance is not Variance.UNIFORM:
+        return True
+    parts = list(walk(guard.node))
+    asks = any(isinstance(n, ast.Call) and last_name(n.func) in _OF_NUMBERS for n in parts)
+    given = {ast.unparse(node) for node in parts if isinstance(node, ast.expr)}
+    return asks and AGREED not in guard.value.tags and given.isdisjoint(alike)
 
 
 def _is_asked_for(guard: Guard) -> bool:

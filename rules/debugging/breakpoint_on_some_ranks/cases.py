@@ -3,6 +3,7 @@
 import os
 import pdb
 
+import torch
 import torch.distributed as dist
 
 
@@ -44,6 +45,21 @@ def where_something_fails(loss, offset):
         breakpoint()  # expect: DL701
 
 
+def where_its_own_loss_fails(model, batch):
+    # StyleTTS2 5cedc71 train_finetune_accelerate.py:467: the others never come; the fix is shown only.
+    dist.barrier()
+    loss = model(batch)
+    if torch.isnan(loss):
+        breakpoint()  # expect: DL701
+
+
+def where_all_losses_fail(model, batch):
+    loss = model(batch)
+    dist.all_reduce(loss)
+    if torch.isnan(loss):
+        breakpoint()  # expect: DL701
+
+
 def behind_a_switch(loss, args):
     dist.all_reduce(loss)
     if args.debug:
@@ -55,6 +71,13 @@ def behind_a_variable(loss):
     dist.all_reduce(loss)
     if os.environ.get("DEBUG"):
         pdb.set_trace()
+    return loss
+
+
+def where_a_debugger_asks(loss, session):
+    dist.all_reduce(loss)
+    if session.debugger_attached and torch.isnan(loss):
+        breakpoint()
     return loss
 
 

@@ -104,7 +104,7 @@ def check(model: Model) -> Iterator[Finding]:
             or files.tolerated(found.site)
             or in_turn(model, found.site)
             or _under_a_lock(found.site)
-            or not files.same_path(found, model.callers, listed=True)
+            or not files.same_path(model, found, listed=True)
         ):
             continue
         module = found.site.module

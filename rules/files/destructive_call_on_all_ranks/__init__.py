@@ -82,7 +82,7 @@ def check(model: Model) -> Iterator[Finding]:
             or files.check_before(found) is not None
             or files.tolerated(found.site)
             or in_turn(model, found.site)
-            or not files.same_path(found, model.callers, listed=True)
+            or not files.same_path(model, found, listed=True)
         ):
             continue
         yield _finding(

@@ -32,7 +32,8 @@ Shown only: which rank's answer counts is for people to say.
 ## Known limits
 Information only where rank 0 alone makes the folder: to list it fails on the other machines.
 Silent where a test that fails raises, where all machines get a file (the first rank of each writes), where several
-machines cannot meet (a group on `localhost`), and where rank 0's answer is sent to the others.
+machines cannot meet (a group on `localhost`), where rank 0's answer is sent to the others, and where only weights are
+loaded, above the line that wraps the model in DDP, whose constructor sends rank 0's to all.
 
 ## References
 - facebookresearch/moco-v3, main_moco.py, line 237: behind the wrap
@@ -48,6 +49,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ranks import MAIN, NODE_MAIN, OTHER
 from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import own_nodes, target_names
 from distlint.analysis.questions.machines import on_one_machine
@@ -57,6 +59,7 @@ from distlint.nodes import walk
 from distlint.rule import Status
 
 from .looking import looked_for
+from .weights import PROGRESS, names_progress, sent_by_the_wrap
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -74,10 +77,6 @@ _LOAD_METHODS: Final = {"load_state", "load_checkpoint"}
 _SAVES: Final = {"torch.save", "safetensors.torch.save_file"}
 _WRAPS: Final = {"DistributedDataParallel", "FullyShardedDataParallel", "fully_shard", "initialize"}
 _LOADER: Final = re.compile(r"load|resume|restore")
-_PROGRESS: Final = frozenset(
-    {"epoch", "step", "iteration", "iter", "global_step", "epochs", "steps"}
-)
-_STATES: Final = ("optim", "sched", "scaler", "opt")
 _RAISING: Final = frozenset({"listdir", "scandir"})
 _RANK_0: Final = re.compile(r"(?<!local_)\brank(?:\(\))? == 0|\bis_main")
 
@@ -91,7 +90,9 @@ def check(model: Model) -> Iterator[Finding]:
     for call in model.calls():
         if not _loads(call) or not _by_several(model, call) or not _resumes(call):
             continue
-        argument = call.site.node.args[0] if call.site.node.args else None
+        if call.site.name in _LOADS and sent_by_the_wrap(model, call.site):
+            continue
+        argument = _path_of(call.site)
         asked = looked_for(model, call.site, argument)
         save = _of_program(model, call.site.module, saves) if asked is not None else None
         if asked is not None and save is not None and id(asked) not in seen:
@@ -207,14 +208,40 @@ def _loads(call: CallGroup) -> bool:
 
 def _is_loader(function: Function) -> bool:
     """Whether a function loads from a path among its parameters."""
-    calls = [node for node in own_nodes(function) if isinstance(node, ast.Call) and node.args]
-    loads = any(last_name(call.func) in ("load", *_LOAD_METHODS) for call in calls)
-    return loads and any(
-        isinstance(node, ast.Name) and node.id in function.parameters
-        for call in calls
-        if last_name(call.func) in ("load", "open", *_LOAD_METHODS)
-        for node in walk(call.args[0])
+    return bool(_paths_among(function)) and any(
+        isinstance(node, ast.Call)
+        and node.args
+        and last_name(node.func) in ("load", *_LOAD_METHODS)
+        for node in own_nodes(function)
     )
+
+
+def _paths_among(function: Function) -> set[str]:
+    """The parameters of a function that are the path from which it loads."""
+    return {
+        part.id
+        for node in own_nodes(function)
+        if isinstance(node, ast.Call)
+        and node.args
+        and last_name(node.func) in ("load", "open", *_LOAD_METHODS)
+        for part in walk(node.args[0])
+        if isinstance(part, ast.Name) and part.id in function.parameters
+    }
+
+
+def _path_of(site: CallSite) -> ast.expr | None:
+    """The argument that is the path: of a function of the program, what it loads from.
+
+    StyleTTS2 5cedc71 train_first.py:153: `load_checkpoint(model, optimizer, path)`, and the model's parts were listed.
+    """
+    callee = site.callee
+    if callee is not None:
+        paths = sorted(_paths_among(callee), key=callee.parameters.index)
+        given = (argument_of(site.node, callee, name) for name in paths)
+        found = next((argument for argument in given if argument is not None), None)
+        if found is not None:
+            return found
+    return site.node.args[0] if site.node.args else None
 
 
 def _by_several(model: Model, call: CallGroup) -> bool:
@@ -234,15 +261,15 @@ def _resumes(call: CallGroup) -> bool:
     site = call.site
     if site.method == "load_state" or site.name.endswith("Fabric.load"):
         return True
-    if site.callee is not None and any(map(_names_progress, own_nodes(site.callee))):
+    if site.callee is not None and any(map(names_progress, own_nodes(site.callee))):
         return True
     if isinstance(site.statement, ast.Assign):
         names = {n for target in site.statement.targets for n in target_names(target)}
-        if any(not _PROGRESS.isdisjoint(name.split("_")) for name in names):
+        if any(not PROGRESS.isdisjoint(name.split("_")) for name in names):
             return True
     end = _next_load(site)
     return any(
-        site.node.lineno <= node.lineno < end and _names_progress(node)
+        site.node.lineno <= node.lineno < end and names_progress(node)
         for node in own_nodes(site.function)
         if isinstance(node, ast.expr)
     )
@@ -262,16 +289,3 @@ def _next_load(site: CallSite) -> float:
         ),
         default=float("inf"),
     )
-
-
-def _names_progress(node: ast.AST) -> bool:
-    match node:
-        case ast.Subscript(slice=ast.Constant(value=str(key)), ctx=ast.Load()):
-            return key in _PROGRESS
-        case ast.Call(
-            func=ast.Attribute(attr="get" | "pop"), args=[ast.Constant(value=str(key)), *_]
-        ):
-            return key in _PROGRESS
-        case ast.Call(func=ast.Attribute(value=owner, attr="load_state_dict")):
-            return any(word in last_name(owner).lower() for word in _STATES)
-    return False

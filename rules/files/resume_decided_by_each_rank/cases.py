@@ -96,7 +96,59 @@ def by_pathlib(out, model, optimizer):
     return step
 
 
+def above_the_wrap_with_the_epoch(args, model):
+    dist.barrier()
+    if os.path.isfile(args.resume):  # expect: DL309
+        checkpoint = torch.load(args.resume)
+        model.load_state_dict(checkpoint["model"])
+        args.start_epoch = checkpoint["epoch"]
+    return DistributedDataParallel(model)
+
+
+def into_a_model_without_wrapper(args, trunk, head):
+    dist.barrier()
+    head = DistributedDataParallel(head)
+    if os.path.isfile(args.pretrained):  # expect: DL309
+        trunk.load_state_dict(torch.load(args.pretrained))
+    args.start_epoch = args.state["epoch"]
+
+
+def load_into(state, model, optimizer, path):
+    checkpoint = torch.load(path)
+    model.load_state_dict(checkpoint["model"])
+    optimizer.load_state_dict(checkpoint["optimizer"])
+    state.epoch = checkpoint["epoch"]
+
+
+def path_behind_the_objects(args, state, model, optimizer):
+    model = DistributedDataParallel(model)
+    paths = glob.glob(args.out)  # expect: DL309
+    load_into(state, model, optimizer, paths[-1])
+
+
 # Correct
+
+
+def weights_above_the_wrap(args, model, state):
+    # swav 06b1b7c eval_semisup.py:143
+    dist.barrier()
+    if os.path.isfile(args.pretrained):
+        weights = torch.load(args.pretrained)
+        weights = {name.replace("module.", ""): value for name, value in weights.items()}
+        model.load_state_dict(weights, strict=False)
+    model = DistributedDataParallel(model)
+    args.start_epoch = state["epoch"]
+    return model
+
+
+def load_encoder(folder):
+    return torch.load(sorted(os.listdir(folder))[-1])
+
+
+def parts_from_a_listing(args, state, optimizer):
+    # StyleTTS2 5cedc71 train_first.py:113: what was listed is no checkpoint
+    model = DistributedDataParallel(load_encoder(args.encoder))
+    load_into(state, model, optimizer, args.resume)
 
 
 def told_by_rank_0(args, model, optimizer):

@@ -128,7 +128,7 @@ def check(model: Model) -> Iterator[Finding]:
             joint_entry is None
             or files.check_before(found) is not None
             or in_turn(model, found.site)
-            or not files.same_path(found, model.callers)
+            or not files.same_path(model, found)
         ):
             continue
         node, module = found.site.node, found.site.module

@@ -71,7 +71,7 @@ def check(model: Model) -> Iterator[Finding]:
                 and found.by_several
                 and not files.tolerated(found.site)
                 and files.check_before(found) is None
-                and files.same_path(found, model.callers, listed=True)
+                and files.same_path(model, found, listed=True)
             ):
                 yield _finding(
                     found.site,

@@ -380,6 +380,33 @@ def the_length_is_no_metric(model, data, args):
         print(f"validation batches: {len(loader)}, test data: {len(data)}")
 
 
+def draws_some_samples(model, data, optimizer, writer):
+    # StyleTTS2 5cedc71 train_first.py:413: the index of a sample, in a loop that only draws
+    accelerator = Accelerator()
+    loader = DataLoader(data)
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        loss, outputs = model(batch)
+        accelerator.backward(loss.mean())
+        for number in range(len(outputs)):
+            writer.add_image(str(number), outputs[number])
+            if number >= 6:
+                break
+        for output in outputs:
+            if output.mean() > 1:
+                break
+
+
+def some_batches(model, data, optimizer):
+    accelerator = Accelerator()
+    loader = DataLoader(data)
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for number in range(len(loader)):
+        accelerator.backward(model(number).mean())
+        if number >= len(loader) // 2:
+            break
+
+
 def agreed_on(model, data, args, criterion, epochs):
     loader, _ = loaders(data, args)
     for _ in range(epochs):

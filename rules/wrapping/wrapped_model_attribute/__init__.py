@@ -42,8 +42,9 @@ stands under a condition that the read does not, or where all launches that the 
 DeepSpeed, and information where another file wraps under a condition. Silent on what the program itself
 sets on the wrapper (`model.names = names` behind the wrap), on a model whose parameters were all frozen before
 `prepare()` (accelerate leaves it bare) or that is prepared in FSDP or DeepSpeed alone, where the code asks first
-(`hasattr` for that attribute, `getattr` with a default, `isinstance`, a condition on the launch,
-`except AttributeError`), on what is read before the wrap, and where the model's class is seen and nothing in the
+(`hasattr` for that attribute, `getattr` with a default, `isinstance`, a condition on the launch, here or around
+every call of the function, `except AttributeError`), on a mapping, list or record of models, which `prepare()`
+gives back as it came, on what is read before the wrap, and where the model's class is seen and nothing in the
 program has an attribute of that name: the line fails on one process too. `state_dict()` and calls of the model
 itself are never reported: they belong on the wrapper.
 
@@ -65,6 +66,7 @@ from distlint.analysis.program.memory import remembered
 from distlint.analysis.questions.launched import started_by
 from distlint.analysis.questions.wrapped import (
     BY_LAUNCH,
+    asked_by_callers,
     call_of_wrap,
     fails_unwrapped,
     is_guarded,
@@ -116,7 +118,7 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         for site in readings(read):
             layer = layer_without(site.receiver.wraps, site.attr, written)
-            if layer is None or is_guarded(site, of_model=True):
+            if layer is None or is_guarded(site, of_model=True) or asked_by_callers(model, site):
                 continue
             if _before_the_wrap(model, site, by_name):
                 continue

@@ -8,10 +8,12 @@ import torch.distributed as dist
 from accelerate import Accelerator
 from diffusers import StableDiffusionPipeline
 from distlint.runtime import unwrap
+from munch import Munch
 from torch import nn
 from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
 from torch.nn.parallel import DistributedDataParallel as DDP
 from transformers import Trainer
+from transformers.integrations import is_deepspeed_zero3_enabled
 
 # Bugs
 
@@ -315,6 +317,43 @@ def into_a_pipeline(unet, optimizer, accelerator, path):
     return StableDiffusionPipeline.from_pretrained(path, unet=accelerator.unwrap_model(unet))  # expect: DL201
 
 
+def table_of_layers(batches):
+    layers = nn.ModuleDict({"head": nn.Linear(2, 2)})
+    optimizer = torch.optim.SGD(layers.parameters())
+    layers, optimizer = Accelerator().prepare(layers, optimizer)
+    for batch in batches:
+        print(unwrap(layers).head.weight, batch)  # the table is a module, and wrapped  # expect: DL201
+
+
+def options_of_the_model(model, optimizer):
+    options = model.options
+    print(options["width"], options.keys())
+    model, optimizer = Accelerator().prepare(model, optimizer)
+    return unwrap(model).options["width"]  # expect: DL201
+
+
+class Stages(nn.Module):
+    def __getitem__(self, name):
+        return getattr(self, name)
+
+
+def module_with_keys(optimizer):
+    model = Stages()
+    print(model["head"])
+    model, optimizer = Accelerator().prepare(model, optimizer)
+    return unwrap(model).head  # expect: DL201
+
+
+def describe_when_told(trainer, verbose):
+    if verbose:
+        describe_wrapped(trainer)
+
+
+def describe_wrapped(model):
+    model = DDP(model)
+    print(model.module.config)  # expect: DL201
+
+
 # Correct
 
 
@@ -339,6 +378,72 @@ class PreparedInDeepSpeed:
 
     def save(self, path):
         self.model.config.save(path)
+
+
+def networks_by_key(config, optimizer, batches):
+    # StyleTTS2 5cedc71 train_finetune_accelerate.py:246: a Munch of modules comes back as it went in
+    networks = load_networks(config)
+    for key in networks:
+        networks[key].to(config.device)
+    networks, optimizer = Accelerator().prepare(networks, optimizer)
+    for batch in batches:
+        print(networks.encoder(batch), networks.decoder)
+
+
+def networks_by_name(optimizer):
+    networks = Munch(encoder=nn.Linear(2, 2))
+    networks, optimizer = Accelerator().prepare(networks, optimizer)
+    return networks.encoder
+
+
+def networks_by_items(models, optimizer):
+    models, optimizer = Accelerator().prepare(models, optimizer)
+    print([name for name, _ in models.items()])
+    return models.encoder
+
+
+@dataclass
+class Pair:
+    one: nn.Module
+    other: nn.Module
+
+
+def in_a_prepared_record(optimizer):
+    pair, optimizer = Accelerator().prepare(Pair(nn.Linear(2, 2), nn.Linear(2, 2)), optimizer)
+    return pair.one
+
+
+def in_a_prepared_list(one, other):
+    models = Accelerator().prepare([one, other])
+    return models[0].config, models[1].config
+
+
+class Networks:
+    def __init__(self, networks):
+        self.accelerator = Accelerator()
+        self.networks = self.accelerator.prepare(networks)
+
+    def parameters(self):
+        return [p for key in self.networks for p in self.networks[key].parameters()]
+
+    def encode(self, batch):
+        return self.networks.encoder(batch)
+
+
+def save_under_zero3(trainer, path):
+    # MedicalGPT 2f1008c training/pretraining.py:309: an engine alone has it
+    torch.save(trainer.model_wrapped._zero3_consolidated_16bit_state_dict(), path)
+
+
+def saves(args, trainer, path):
+    if is_deepspeed_zero3_enabled():
+        save_engine(trainer, path)
+    else:
+        trainer.save_model(path)
+
+
+def save_engine(trainer, path):
+    trainer.model_wrapped.save_everything(path)
 
 
 def asks_which_of_the_two(args, model, norm):
