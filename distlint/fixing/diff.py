@@ -32,7 +32,8 @@ def _lines(path: str, before: bytes, after: bytes, context: int) -> Iterator[byt
     old = _split(before)
     new = _split(after)
     yield f"--- {_quote('a/' + path)}\n+++ {_quote('b/' + path)}\n".encode()
-    matcher = difflib.SequenceMatcher(None, old, new)
+    # Without guesses at junk: blank lines, of which a long file has many, would never count as the same.
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     for group in matcher.get_grouped_opcodes(context):
         first, last = group[0], group[-1]
         yield f"@@ -{_range(first[1], last[2])} +{_range(first[3], last[4])} @@\n".encode()

@@ -747,9 +747,9 @@ OF_NO_MODEL: frozenset[str] = _names("load_state save_state")
 (accelerate 1.15.0 accelerate/accelerator.py)."""
 
 _NOT_TRAINING = (
-    "add_", "delete_", "disable_", "enable_", "from_", "generate", "get_", "gradient_checkpointing_",
+    "add_", "delete_", "detokeniz", "disable_", "enable_", "from_", "generate", "get_", "gradient_checkpointing_",
     "init_", "is_", "load", "merge_", "num_", "print_", "push_", "resize_", "sample", "save",
-    "set_", "tie_", "unload", "unmerge_",
+    "set_", "tie_", "tokeniz", "unload", "unmerge_",
 )  # fmt: skip
 
 

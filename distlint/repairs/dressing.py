@@ -279,7 +279,7 @@ def _under_the_next_guard(edit: Edit, place: _Place) -> Move | None:
 
 def _with_own_unwrap(edit: Edit, place: _Place) -> Edit:
     """The edit with the way into a wrapper that the code at the place has, where it shows which one it is."""
-    if not isinstance(edit, Replace) or _names(edit) != {"unwrap"}:
+    if not isinstance(edit, Replace | Insert) or _names(edit) != {"unwrap"}:
         return edit
     shown = _Place(
         place.module, place.function, replace(place.scope, only_ddp=place.scope.known_ddp)

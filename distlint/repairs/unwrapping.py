@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 
 from distlint.analysis.interpreter.ir import AttributeSite
 from distlint.analysis.live.program import LiveProgram
 from distlint.analysis.model import Model, span_of
-from distlint.analysis.program.definitions import Function, Module
-from distlint.analysis.questions.wrapped import may_run_forward, without_gradients
-from distlint.edits import Move, Replace
-from distlint.findings import Applicability, Fix
-from distlint.nodes import children, walk
-from distlint.repairs.blocks import block_with
+from distlint.analysis.program.definitions import Function, Module, dotted_name
+from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.questions.wrapped import (
+    layer_without,
+    may_run_forward,
+    without_gradients,
+)
+from distlint.edits import Edit, Insert, Move, Replace
+from distlint.findings import Applicability, Finding, Fix
+from distlint.knowledge import facts
+from distlint.nodes import children, last_name, walk
+from distlint.repairs.blocks import block_with, blocks
 from distlint.repairs.hoisting import names_bound_in
 
 _WITHOUT_TRAINING = (
@@ -66,6 +74,219 @@ def read_from_model(model: Model, site: AttributeSite, receiver: str) -> Fix:
         f"Let the model's own `forward` call `{site.attr}`: behind the wrapper's back gradients are not "
         "synchronised",
     )
+
+
+def once(model: Model, found: list[tuple[AttributeSite, Finding]]) -> Iterator[Finding]:
+    """The findings, those of one model in one function with one repair where it unwraps once.
+
+    A name that the function has for the model inside is taken over; else several reads share a new one.
+    """
+    reads: dict[tuple[Function, str], list[tuple[AttributeSite, Finding]]] = {}
+    for site, finding in found:
+        if _unwraps(finding):
+            key = site.function, ast.unparse(site.node.value)
+            reads.setdefault(key, []).append((site, finding))
+    made: dict[int, Fix] = {}
+    for together in reads.values():
+        made |= _named(together) or _shared(model, together)
+    for _, finding in found:
+        fix = made.get(id(finding))
+        yield finding if fix is None else replace(finding, fix=fix)
+
+
+def _unwraps(finding: Finding) -> bool:
+    """Whether a repair does nothing else than to unwrap."""
+    edits = finding.fix.edits if finding.fix is not None else ()
+    return bool(edits) and all(
+        isinstance(edit, Replace) and edit.code.startswith("$unwrap(") for edit in edits
+    )
+
+
+def _named(together: list[tuple[AttributeSite, Finding]]) -> dict[int, Fix]:
+    """Repairs that read from what the function calls the model inside, each where the name is known.
+
+    llm.c f1e2ace train_llama3.py:1101: `raw_model = model.module if ddp else model`.
+    """
+    made = {}
+    for site, finding in together:
+        name = _name_of_the_inside(site)
+        if name is not None and finding.fix is not None:
+            edits = tuple(replace(edit, code=name) for edit in _replaced(finding.fix))
+            advice = f"Read `{site.attr}` from `{name}`, the model inside the wrapper"
+            made[id(finding)] = replace(finding.fix, message=advice, edits=edits)
+    return made
+
+
+def _replaced(fix: Fix) -> list[Replace]:
+    return [edit for edit in fix.edits if isinstance(edit, Replace)]
+
+
+def _name_of_the_inside(site: AttributeSite) -> str | None:
+    """The variable that surely holds the model inside where an attribute is read."""
+    model, line = ast.unparse(site.node.value), site.node.lineno
+    for name, values in assignments(site.function).items():
+        if len(values) != 1 or "." in name or not _is_inside(values[0], model):
+            continue
+        statement = next(
+            (s for s in site.function.body if isinstance(s, ast.Assign) and s.value is values[0]),
+            None,
+        ) or _assigned_around(site.function, values[0], line)
+        if statement is None or (statement.end_lineno or line) >= line:
+            continue
+        if not _changes(site.function, {model, name}, statement):
+            return name
+    return None
+
+
+def _assigned_around(function: Function, value: ast.expr, line: int) -> ast.Assign | None:
+    """The assignment of a value, where it stands in a block that holds the line as well."""
+    block = function.body
+    while block:
+        for statement in block:
+            if isinstance(statement, ast.Assign) and statement.value is value:
+                return statement
+        around = (s for s in block if s.lineno <= line <= (s.end_lineno or s.lineno))
+        inner = [b for s in around for b in blocks(s)]
+        block = next((b for b in inner if b and b[0].lineno <= line <= (b[-1].end_lineno or 0)), [])
+    return None
+
+
+def _is_inside(value: ast.expr, model: str) -> bool:
+    """Whether an expression is the model inside a wrapper, or the model that has none."""
+    match value:
+        case ast.IfExp(body=one, orelse=other):
+            parts = {ast.unparse(one), ast.unparse(other)}
+            return parts == {model, f"{model}.module"}
+        case ast.Call(args=[first, *_]):
+            name = dotted_name(value.func) or f".{last_name(value.func)}"
+            return facts.is_unwrap(name) and ast.unparse(first) == model
+        case ast.Attribute(attr="module", value=held):
+            return ast.unparse(held) == model
+    return False
+
+
+def _changes(function: Function, paths: set[str], since: ast.stmt) -> bool:
+    """Whether any of the names or attributes, or what holds them, gets another value behind a statement."""
+    roots = paths | {path.partition(".")[0] for path in paths}
+    return any(
+        isinstance(node, ast.Name | ast.Attribute)
+        and isinstance(node.ctx, ast.Store | ast.Del)
+        and node.lineno > (since.end_lineno or since.lineno)
+        and ast.unparse(node) in roots
+        for node in own_nodes(function)
+    )
+
+
+def _shared(model: Model, together: list[tuple[AttributeSite, Finding]]) -> dict[int, Fix]:
+    """One repair for several reads: the model inside gets a name in front of the first.
+
+    VILA b760c34 llava/train/llava_trainer.py:932: seven reads in one `compute_loss`.
+    """
+    fixes = [finding.fix for _, finding in together if finding.fix is not None]
+    sites = [site for site, _ in together]
+    if len(sites) < _SEVERAL:
+        return {}
+    function, receiver = sites[0].function, ast.unparse(sites[0].node.value)
+    name = f"unwrapped_{receiver.rpartition('.')[2]}"
+    first = _first_around(function, [site.statement for site in sites])
+    if (
+        first is None
+        or not receiver.replace(".", "").isidentifier()
+        or name in function.module.source.text
+        or _changes(function, {receiver}, _line_above(first))
+        or _may_be_none(function, receiver)
+    ):
+        return {}
+    spans = {edit.span for fix in fixes for edit in _replaced(fix)}
+    spans |= {span_of(node) for node in _read_beside(model, sites, first)}
+    edits: tuple[Edit, ...] = (
+        Insert(span_of(first), f"{name} = $unwrap({receiver})"),
+        *(Replace(span, name) for span in sorted(spans, key=lambda s: (s.line, s.column))),
+    )
+    safe = all(fix.applicability is Applicability.SAFE for fix in fixes)
+    fix = Fix(
+        Applicability.SAFE if safe else Applicability.UNSAFE,
+        f"Unwrap `{receiver}` once, and read from the model inside",
+        edits,
+    )
+    return {id(finding): fix for _, finding in together}
+
+
+def _line_above(statement: ast.stmt) -> ast.stmt:
+    """A statement that ends where another begins: what the other does itself counts as behind it."""
+    return ast.Pass(lineno=statement.lineno - 1, end_lineno=statement.lineno - 1)
+
+
+def _first_around(function: Function, statements: list[ast.stmt]) -> ast.stmt | None:
+    """The statement before which a name is known in all of the statements."""
+    block = function.body
+    while True:
+        holding = [next((s for s in block if _holds(s, each)), None) for each in statements]
+        if None in holding:
+            return None
+        first = min((s for s in holding if s is not None), key=lambda s: s.lineno)
+        if any(s is not first for s in holding):
+            return first
+        inner = [
+            part
+            for part in blocks(first)
+            if all(any(_holds(s, each) for s in part) for each in statements)
+            and not _is_elif(first, part)
+        ]
+        if not inner:
+            return first
+        block = inner[0]
+
+
+def _is_elif(statement: ast.stmt, block: list[ast.stmt]) -> bool:
+    """Whether a block is written as `elif`, in front of which nothing can stand."""
+    return (
+        isinstance(statement, ast.If)
+        and block is statement.orelse
+        and isinstance(block[0], ast.If)
+        and block[0].col_offset == statement.col_offset
+    )
+
+
+def _may_be_none(function: Function, receiver: str) -> bool:
+    """Whether the function asks if there is a model at all: of None nothing can be unwrapped."""
+    return any(
+        isinstance(node, ast.Compare)
+        and ast.unparse(node.left) == receiver
+        and any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops)
+        for node in own_nodes(function)
+    )
+
+
+def _read_beside(model: Model, sites: list[AttributeSite], first: ast.stmt) -> list[ast.expr]:
+    """The model in other reads of the function that fail like those which are found, and run no layer."""
+    site = sites[0]
+    receiver = ast.unparse(site.node.value)
+    found = []
+    for statement in own_nodes(site.function):
+        if not isinstance(statement, ast.stmt) or statement.lineno < first.lineno:
+            continue
+        for node in _own_expressions(statement):
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.ctx, ast.Load)
+                and ast.unparse(node.value) == receiver
+                and layer_without(site.receiver.wraps, node.attr, frozenset()) is not None
+                and not may_run_forward(model, statement, node)
+            ):
+                found.append(node.value)
+    return found
+
+
+def _own_expressions(statement: ast.stmt) -> Iterator[ast.AST]:
+    """The nodes of a statement, without those of the statements in it."""
+    for child in children(statement):
+        if not isinstance(child, ast.stmt | ast.ExceptHandler):
+            yield from walk(child)
+
+
+_SEVERAL = 3
+"""From so many reads on, one line that unwraps is shorter than as many calls."""
 
 
 def _trains_nothing(module: Module) -> bool:

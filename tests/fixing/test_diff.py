@@ -94,3 +94,15 @@ def test_a_file_that_was_empty() -> None:
     assert unified_diff("a.py", b"a\nb\n", b"a\nx\nb\n", context=0) == (
         b"--- a/a.py\n+++ b/a.py\n@@ -1,0 +2 @@\n+x\n"
     )
+
+
+def test_blank_lines_of_a_long_file_stay() -> None:
+    before = [b"a = %d" % n if n % 2 else b"" for n in range(400)]
+    after = [b"b" if n in (199, 201) else line for n, line in enumerate(before)]
+    diff = unified_diff("a.py", b"\n".join(before), b"\n".join(after)).split(b"\n")
+    assert [line for line in diff[3:] if line[:1] in (b"-", b"+")] == [
+        b"-a = 199",
+        b"+b",
+        b"-a = 201",
+        b"+b",
+    ]

@@ -82,7 +82,7 @@ from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge import facts
 from distlint.nodes import walk
-from distlint.repairs.unwrapping import read_from_model
+from distlint.repairs.unwrapping import once, read_from_model
 from distlint.rule import Status
 
 from .pipelines import handed_to_pipelines
@@ -113,6 +113,7 @@ def check(model: Model) -> Iterator[Finding]:
         if call.site.callee is not None:
             by_name.setdefault(call.site.callee.name, []).append(call.site)
     written = model.answer(set_on_wrappers)
+    found: list[tuple[AttributeSite, Finding]] = []
     for read, ranks in model.attributes():
         if not isinstance(read.node.ctx, ast.Load) or id(read.node) in too_late:
             continue
@@ -127,8 +128,9 @@ def check(model: Model) -> Iterator[Finding]:
                 passed_on(wrap, site) or ruled_out(wrap, site) or fails_unwrapped(model, wrap, site)
             ):
                 severity = _severity(model, wrap, site) if site is read else Severity.WARNING
-                yield _finding(model, site, layer, ranks, severity)
+                found.append((site, _finding(model, site, layer, ranks, severity)))
                 break
+    yield from once(model, found)
     for site in lost_writes(model):
         yield _lost(site)
     for loads, name, layers in handed_to_pipelines(model):

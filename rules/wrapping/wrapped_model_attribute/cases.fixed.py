@@ -48,12 +48,13 @@ def pretrained(net, path):
 def asked_for_another(model, ids):
     # trlx 3340c2f trlx/trainer/accelerate_ppo_trainer.py:74
     model = Accelerator().prepare(model)
-    if not hasattr(unwrap(model), "frozen_head") and not unwrap(model).peft_type:  # expect: DL201
+    unwrapped_model = unwrap(model)
+    if not hasattr(unwrapped_model, "frozen_head") and not unwrapped_model.peft_type:  # expect: DL201
         return model(ids)
-    if hasattr(unwrap(model), "frozen_head") or unwrap(model).peft_type:  # expect: DL201
+    if hasattr(unwrapped_model, "frozen_head") or unwrapped_model.peft_type:  # expect: DL201
         return model.forward_hydra(ids)  # expect: DL201
     if not hasattr(model, "frozen_head"):
-        print(unwrap(model).config)  # expect: DL201
+        print(unwrapped_model.config)  # expect: DL201
     return None
 
 
@@ -352,6 +353,41 @@ def describe_when_told(trainer, verbose):
 def describe_wrapped(model):
     model = DDP(model)
     print(model.module.config)  # expect: DL201
+
+
+def with_a_name_for_it(net, ddp, prompts):
+    # llm.c f1e2ace train_llama3.py:1101: the file's own name for the model inside
+    model = DDP(net) if ddp else net
+    raw_model = model.module if ddp else model
+    tokens = [raw_model.tokenizer(prompt) for prompt in prompts]  # expect: DL201
+    return raw_model.generate(tokens)  # expect: DL201
+
+
+def name_of_the_one_before(net, other):
+    model = DDP(net)
+    raw_model = model.module
+    model = DDP(other)
+    return raw_model, model.module.config  # expect: DL201
+
+
+class Looking(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False):
+        unwrapped_model = unwrap(model)
+        # VILA b760c34 llava/train/llava_trainer.py:932: seven reads in one method
+        images = inputs["ids"] == unwrapped_model.tokenizer.image_id  # expect: DL201
+        if unwrapped_model.look_close == "after_prompt":  # expect: DL201
+            places = None
+        elif unwrapped_model.look_close == "after_image":  # expect: DL201
+            places = images
+        return model(**inputs, places=places)
+
+
+def maybe_a_model(build, ids):
+    model = DDP(build(ids)) if ids else None
+    if model is not None:
+        print(model.module.config)  # expect: DL201
+        print(model.module.width)  # expect: DL201
+        print(model.module.height)  # expect: DL201
 
 
 # Correct

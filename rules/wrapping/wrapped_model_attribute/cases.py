@@ -353,6 +353,40 @@ def describe_wrapped(model):
     print(model.config)  # expect: DL201
 
 
+def with_a_name_for_it(net, ddp, prompts):
+    # llm.c f1e2ace train_llama3.py:1101: the file's own name for the model inside
+    model = DDP(net) if ddp else net
+    raw_model = model.module if ddp else model
+    tokens = [model.tokenizer(prompt) for prompt in prompts]  # expect: DL201
+    return model.generate(tokens)  # expect: DL201
+
+
+def name_of_the_one_before(net, other):
+    model = DDP(net)
+    raw_model = model.module
+    model = DDP(other)
+    return raw_model, model.config  # expect: DL201
+
+
+class Looking(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False):
+        # VILA b760c34 llava/train/llava_trainer.py:932: seven reads in one method
+        images = inputs["ids"] == model.tokenizer.image_id  # expect: DL201
+        if model.look_close == "after_prompt":  # expect: DL201
+            places = None
+        elif model.look_close == "after_image":  # expect: DL201
+            places = images
+        return model(**inputs, places=places)
+
+
+def maybe_a_model(build, ids):
+    model = DDP(build(ids)) if ids else None
+    if model is not None:
+        print(model.config)  # expect: DL201
+        print(model.width)  # expect: DL201
+        print(model.height)  # expect: DL201
+
+
 # Correct
 
 
