@@ -278,14 +278,22 @@ def _read_from_environment(function: Function, line: int) -> dict[str, str]:
 @remembered
 def _names_from_environment(function: Function) -> tuple[tuple[str, str], ...]:
     """The names of a function that are given a rank of the launcher's, and which."""
-    read = (
-        (name, _variable_read(values[0]).lower()) for name, values in assignments(function).items()
-    )
+    read = ((name, _variable_of(values)) for name, values in assignments(function).items())
     return tuple(
         (name, variable)
         for name, variable in read
         if variable in ("rank", "local_rank") and "." not in name
     )
+
+
+def _variable_of(values: list[ast.expr]) -> str:
+    """The launcher's variable that a name holds; 0 is what one process has in its stead."""
+    read = {
+        _variable_read(value).lower()
+        for value in values
+        if not (isinstance(value, ast.Constant) and value.value == 0)
+    }
+    return read.pop() if len(read) == 1 else ""
 
 
 @remembered
@@ -316,13 +324,25 @@ def _is_bound(function: Function, name: str, line: int) -> bool:
     bindings = [each for each in names if isinstance(each.ctx, ast.Store)]
     if name in function.parameters:
         return not bindings
-    if len(bindings) != 1:
-        return False
+    for statement in _statements_before(function.body, line):
+        if (statement.end_lineno or 0) >= line:
+            continue
+        match statement:
+            case ast.Assign() | ast.AnnAssign():
+                if len(bindings) == 1 and bindings[0] in walk(statement):
+                    return True
+            case ast.If(body=body, orelse=other):
+                # finetrainers prepare_dataset.py:382: `local_rank`, from the launcher or 0.
+                if len(bindings) == 2 and all(_assigns(arm, bindings) for arm in (body, other)):
+                    return True
+    return False
+
+
+def _assigns(block: list[ast.stmt], bindings: list[ast.Name]) -> bool:
+    """Whether a statement of a block itself is one of the assignments."""
     return any(
-        isinstance(statement, ast.Assign | ast.AnnAssign)
-        and bindings[0] in walk(statement)
-        and (statement.end_lineno or 0) < line
-        for statement in _statements_before(function.body, line)
+        isinstance(statement, ast.Assign) and any(each in statement.targets for each in bindings)
+        for statement in block
     )
 
 

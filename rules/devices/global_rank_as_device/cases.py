@@ -69,6 +69,19 @@ def loaded(path):
     return torch.load(path, map_location="cuda:" + str(rank))  # expect: DL504
 
 
+def in_both_arms(net):
+    # finetrainers examples/_legacy/training/cogvideox/prepare_dataset.py:480: the file's own local rank
+    if "LOCAL_RANK" in os.environ:
+        local_rank = int(os.environ["LOCAL_RANK"])
+        dist.init_process_group(backend="nccl")
+        rank = dist.get_rank()
+    else:
+        local_rank = 0
+        rank = 0
+    device = f"cuda:{rank}"  # expect: DL504
+    return net.to(device), local_rank
+
+
 # Correct
 
 
@@ -113,3 +126,12 @@ def on_one_machine_only(num_nodes):
 def of_a_worker(model, gpu):
     gpu = gpu % torch.cuda.device_count()
     return DDP(model, device_ids=[gpu], output_device=gpu)
+
+
+def local_in_both_arms(net):
+    if "LOCAL_RANK" in os.environ:
+        local_rank = int(os.environ["LOCAL_RANK"])
+        dist.init_process_group(backend="nccl")
+    else:
+        local_rank = 0
+    return net.to(f"cuda:{local_rank}")
