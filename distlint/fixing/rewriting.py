@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Final, cast
 
 import libcst as cst
 
@@ -325,6 +325,7 @@ class _Rewriter(cst.CSTTransformer):
                 old, new.with_changes(leading_lines=leading), planned.new
             ):
                 writer.add(line)
+            writer.below(_blanks_below(old, self._tree.module.default_indent))
         elif planned.moved:
             # What is above a line stays there where only a part of the line moves away.
             above = _split_leading(leading)[0] if self._goes_whole(old) else leading
@@ -442,15 +443,21 @@ class _BlockWriter:
         self._indent = indent
         self._frames: list[tuple[cst.With | None, list[StatementLine]]] = [(None, [])]
         self._waiting: list[cst.EmptyLine] | None = None
+        self._below: list[cst.EmptyLine] = []
 
     def add(self, line: StatementLine) -> None:
         # What stays as it was is not copied: its text is known.
-        kept = self._waiting is None
-        above = self._above(line.leading_lines)
+        kept = self._waiting is None and not self._below
+        above = [*self._below, *self._above(line.leading_lines)]
+        self._below = []
         self._frames[-1][1].append(line if kept else line.with_changes(leading_lines=above))
 
     def leave(self, lines: Sequence[cst.EmptyLine]) -> None:
         self._waiting = _joined(self._waiting or [], lines)
+
+    def below(self, lines: Sequence[cst.EmptyLine]) -> None:
+        """Blank lines that stood at the end of the statement which has been written last."""
+        self._below = list(lines)
 
     def open(self, node: cst.With) -> None:
         self._frames.append((node, []))
@@ -470,7 +477,8 @@ class _BlockWriter:
     def finish(self) -> tuple[list[StatementLine], list[cst.EmptyLine]]:
         """The lines, and the comments that found no statement after them."""
         ((_, body),) = self._frames
-        return body, [line for line in self._waiting or [] if line.comment is not None]
+        comments = [line for line in self._waiting or [] if line.comment is not None]
+        return body, [*self._below, *comments]
 
     def _above(self, leading: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
         waiting, self._waiting = self._waiting, None
@@ -511,6 +519,39 @@ def _split_leading(
     while at and lines[at - 1].comment is not None:
         at -= 1
     return list(lines[:at]), list(lines[at:])
+
+
+def _blanks_below(statement: Statement, indent: str) -> list[cst.EmptyLine]:
+    """The blank lines that LibCST counts to the end of a statement's last block, as they stand below it."""
+    blanks: list[cst.EmptyLine] = []
+    node: cst.CSTNode | None = statement
+    inside = ""
+    while node is not None:
+        if isinstance(node, cst.IndentedBlock):
+            inside += node.indent or indent
+            blanks[:0] = [_from(line, inside) for line in node.footer if line.comment is None]
+        inner = [child for child in node.children if isinstance(child, _LAST_PARTS)]
+        node = inner[-1] if inner else None
+    return blanks
+
+
+def _from(line: cst.EmptyLine, inside: str) -> cst.EmptyLine:
+    """A blank line of a block as one of the block around: with as many spaces in all."""
+    if not line.indent:
+        return line
+    return line.with_changes(whitespace=cst.SimpleWhitespace(inside + line.whitespace.value))
+
+
+_LAST_PARTS: Final = (
+    cst.IndentedBlock,
+    cst.BaseCompoundStatement,
+    cst.Else,
+    cst.Finally,
+    cst.ExceptHandler,
+    cst.ExceptStarHandler,
+    cst.MatchCase,
+)
+"""What may hold the last block of a statement."""
 
 
 def _own_line(comment: cst.Comment) -> cst.EmptyLine:

@@ -121,6 +121,11 @@ class TestReplace:
             "from distlint.runtime import save\n\n# test\n# body\n# rest\nsave(a)\nd\n",
         )
 
+    def test_blank_lines_below_the_last_block_stay(self) -> None:
+        before = "def f():\n    with a:\n        b\n\n            \nc\n"
+        after = "def f():\n    if d:\n        with a:\n            b\n\n            \nc\n"
+        check(before, [Replace(find(before, "with a"), "if d:\n    with a:\n        b")], after)
+
     def test_one_line_suite(self) -> None:
         source = "if a: b  # both\n"
         where = find(source, "b")

@@ -386,6 +386,9 @@ def _through_save(model: Model, found: FileCall) -> tuple[Replace, bool] | None:
         owner = call.site.receiver if call is not None else None
         if owner is not None and (owner.wraps or "unwrapped" in owner.tags):
             what, keeps = guarding.source(text, saved.func.value), not owner.wraps
+    if site.name == "torch.save" and what == guarding.source(text, saved):
+        given = guarding.source(text, node).removeprefix(guarding.source(text, node.func))
+        return Replace(span_of(node), f"$save{given}"), keeps
     function = "" if site.name == "torch.save" else f", save_fn={guarding.source(text, node.func)}"
     code = f"$save({what}, {guarding.source(text, path)}{function})"
     return Replace(span_of(node), code), keeps
