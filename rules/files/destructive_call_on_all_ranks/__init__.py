@@ -29,7 +29,8 @@ run_on_main(shutil.rmtree, oldest)
 
 ## Fix safety
 `run_on_main` needs all ranks: safe where the analysis shows that they arrive, and no condition stands
-around the call that ranks may answer differently; else unsafe. For `input()` always unsafe: the answer
+around the call that ranks may answer differently; else unsafe. In a hook at the end of an epoch or of a test all
+ranks meet first: one may not be done with what is removed. For `input()` always unsafe: the answer
 is sent to all ranks, which needs the process group.
 
 ## Known limits
@@ -43,14 +44,16 @@ rank or from temporary names. Where a test for existence stands before it, see D
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.joint_entry import ranked
-from distlint.analysis.model import evidence, place_of
+from distlint.analysis.model import evidence, place_of, span_of
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.sections import in_turn
+from distlint.edits import Insert
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
 from distlint.repairs import guarding
@@ -67,6 +70,9 @@ NAME = "destructive-call-on-all-ranks"
 SEVERITY = Severity.ERROR
 STATUS = Status.STABLE
 LITERALS = ()
+
+_AT_THE_END = re.compile("^on_.*_end$|_epoch_end$")
+"""Hooks to which the ranks come as they get done with their shares."""
 
 _QUESTIONS = ("builtins.input", "getpass.getpass")
 
@@ -149,8 +155,12 @@ def _fix(model: Model, site: CallSite, joint_entry: JointEntry, broadcast: bool)
     if edit is None:
         return None
     safe = everyone_comes(model, site, joint_entry) and not broadcast
-    return Fix(
-        Applicability.SAFE if safe else Applicability.UNSAFE,
-        "Do it on rank 0 while the others wait: `run_on_main()`",
-        (edit,),
-    )
+    least = Applicability.SAFE if safe else Applicability.UNSAFE
+    if _AT_THE_END.search(site.function.name) and not broadcast:
+        # threestudio 28d9d80 threestudio/systems/zero123.py:319: a slower rank still writes into the folder.
+        return Fix(
+            least,
+            "Wait for all ranks with `barrier()`, then do it on rank 0: `run_on_main()`",
+            (Insert(span_of(statement), "$barrier()"), edit),
+        )
+    return Fix(least, "Do it on rank 0 while the others wait: `run_on_main()`", (edit,))

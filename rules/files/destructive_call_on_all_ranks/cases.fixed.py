@@ -8,7 +8,8 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
-from distlint.runtime import run_on_main
+from distlint.runtime import barrier, run_on_main
+from lightning.pytorch import LightningModule
 
 
 # --- bugs -----------------------------------------------------------------------------------------
@@ -49,6 +50,14 @@ def pauses(model, batch):
 def confirmed(question):
     answer = run_on_main(input, f"{question} (y/n) ", broadcast=True)  # expect: DL303
     return answer.lower() in ("yes", "y")
+
+
+class Views(LightningModule):
+    def on_test_epoch_end(self):
+        # threestudio threestudio/systems/zero123.py:388: another rank may still render into the folder
+        self.save_sequence(self.folder)
+        barrier()
+        run_on_main(shutil.rmtree, self.folder)  # expect: DL303
 
 
 # --- right ----------------------------------------------------------------------------------------

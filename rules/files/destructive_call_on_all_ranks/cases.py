@@ -8,6 +8,7 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
+from lightning.pytorch import LightningModule
 
 
 # --- bugs -----------------------------------------------------------------------------------------
@@ -48,6 +49,13 @@ def pauses(model, batch):
 def confirmed(question):
     answer = input(f"{question} (y/n) ")  # expect: DL303
     return answer.lower() in ("yes", "y")
+
+
+class Views(LightningModule):
+    def on_test_epoch_end(self):
+        # threestudio threestudio/systems/zero123.py:388: another rank may still render into the folder
+        self.save_sequence(self.folder)
+        shutil.rmtree(self.folder)  # expect: DL303
 
 
 # --- right ----------------------------------------------------------------------------------------
