@@ -186,15 +186,21 @@ def _without_repeats(calls: Iterable[FileCall]) -> Iterator[FileCall]:
 
     dino 7c446df main_dino.py:47: `torch.hub.list(…)`, and twice `torch.hub.load(…)` of the same below.
     """
-    fetched: set[tuple[str, str]] = set()
+    fetched: dict[tuple[str, str], list[CallSite]] = {}
     for found in calls:
         path = found.sites[0][2]
         if found.effect is Effect.DOWNLOAD and path is not None and path.known:
-            key = (found.site.module.path, str(path.const))
-            if key in fetched:
+            before = fetched.setdefault((found.site.module.path, str(path.const)), [])
+            if any(not _on_the_other_arm(found.site, site) for site in before):
                 continue
-            fetched.add(key)
+            before.append(found.site)
         yield found
+
+
+def _on_the_other_arm(site: CallSite, before: CallSite) -> bool:
+    """Whether a test that let one call through kept the other out: REPA, utils.py:93, beside the `if` of line 91."""
+    taken = {id(guard.node): guard.taken for guard in before.guards}
+    return any(taken.get(id(guard.node), guard.taken) is not guard.taken for guard in site.guards)
 
 
 def _is_state(found: FileCall) -> bool:
@@ -310,13 +316,16 @@ def _is_needed_below(model: Model, found: FileCall, statement: ast.stmt, path: a
     function = found.function
     if guarding.written_after(function.node, statement, path):
         return True
-    if not isinstance(path, ast.Name) or path.id not in function.parameters:
-        return False
-    position = function.parameters.index(path.id)
-    for site in model.callers.get(function, ()):
-        given = site.argument_node(position, path.id) or site.argument_node(position)
-        if given is None or guarding.written_after(site.function.node, site.statement, given):
-            return True
+    # litgpt 2685705 litgpt/utils.py:551: `checkpoint_dir / "model_config.yaml"`, which the callers go on with.
+    named = {node.id for node in walk(path) if isinstance(node, ast.Name)}
+    for name in sorted(named & set(function.parameters)):
+        position = function.parameters.index(name)
+        for site in model.callers.get(function, ()):
+            given = site.argument_node(position, name) or site.argument_node(position)
+            if given is not None and guarding.written_after(
+                site.function.node, site.statement, given
+            ):
+                return True
     return False
 
 

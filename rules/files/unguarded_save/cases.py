@@ -219,6 +219,28 @@ def over_several_lines(memory_bank, folder):
     )
 
 
+def hub_in_both_arms(name):
+    # REPA utils.py:93: each arm fetches the repository, where the other did not
+    dist.barrier()
+    if "reg" in name:
+        encoder = torch.hub.load("facebookresearch/dinov2", f"{name}_reg")  # expect: DL301
+    else:
+        encoder = torch.hub.load("facebookresearch/dinov2", name)  # expect: DL301
+    return encoder
+
+
+def write_config(config, folder):
+    dist.barrier()
+    with open(os.path.join(folder, "config.json"), "w") as file:  # expect: DL301
+        json.dump(config, file)
+
+
+def read_back(config, folder):
+    # litgpt litgpt/scripts/convert_hf_checkpoint.py:799: the other ranks would read before it is written; shown only
+    write_config(config, folder)
+    return sorted(os.listdir(folder))
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
