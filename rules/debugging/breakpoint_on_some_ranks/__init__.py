@@ -32,7 +32,7 @@ loss = model(batch).mean()
 The runtime's `breakpoint()` must be called by all ranks: one stops, the others wait for it, outside of every process
 group's timeout. Safe where the analysis shows that all ranks come to the call; unsafe where it takes the place of an
 `if` on the rank; shown only in an `except` and under a condition that each rank answers for its own numbers, where
-one rank may be alone.
+one rank may be alone. An import that nothing else uses goes with the old call.
 
 ## Known limits
 Silent where nothing shows that several ranks run the code, under a condition that speaks of debugging, and on
@@ -53,7 +53,7 @@ from distlint.analysis.interpreter.values import AGREED, Variance
 from distlint.analysis.live.joint_entry import maybe_guarded
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import own_nodes
-from distlint.edits import Replace
+from distlint.edits import Delete, Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.debugging import BREAKPOINTS
 from distlint.nodes import last_name, walk
@@ -140,7 +140,7 @@ def _on_all(call: CallGroup) -> Finding:
         fix = Fix(
             Applicability.SAFE if call.by_all else Applicability.UNSAFE,
             "Stop one rank, and let the others wait",
-            (Replace(span_of(site.node), "$breakpoint()"),),
+            (Replace(span_of(site.node), "$breakpoint()"), *_needless_import(site)),
         )
     severity = Severity.WARNING if any(map(_is_asked_for, site.guards)) else SEVERITY
     return Finding(CODE, NAME, severity, text, place_of(site.module, site.node), (), fix)
@@ -169,6 +169,25 @@ def _may_differ(guard: Guard, alike: set[str]) -> bool:
     asks = any(isinstance(n, ast.Call) and last_name(n.func) in _OF_NUMBERS for n in parts)
     given = {ast.unparse(node) for node in parts if isinstance(node, ast.expr)}
     return asks and AGREED not in guard.value.tags and given.isdisjoint(alike)
+
+
+def _needless_import(site: CallSite) -> tuple[Delete, ...]:
+    """The import of what the call alone uses goes with it, where it imports nothing else."""
+    name = ast.unparse(site.node.func).partition(".")[0]
+    for scope in (site.function.node, site.module.source.tree):
+        named: list[ast.AST] = []
+        imports: list[ast.Import | ast.ImportFrom] = []
+        for node in walk(scope):
+            match node:
+                case ast.Name(id=used) if used == name:
+                    named.append(node)
+                case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+                    if any(name == (a.asname or a.name.partition(".")[0]) for a in aliases):
+                        imports.append(node)
+        if imports:
+            alone = len(named) == len(imports) == len(imports[0].names) == 1
+            return (Delete(span_of(imports[0])),) if alone else ()
+    return ()
 
 
 def _is_asked_for(guard: Guard) -> bool:

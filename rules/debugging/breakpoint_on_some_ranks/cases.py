@@ -60,6 +60,14 @@ def where_all_losses_fail(model, batch):
         breakpoint()  # expect: DL701
 
 
+def imported_for_it(loss):
+    dist.all_reduce(loss)
+    from ipdb import set_trace as stop
+
+    stop()  # expect: DL701
+    return loss
+
+
 def behind_a_switch(loss, args):
     dist.all_reduce(loss)
     if args.debug:
@@ -104,3 +112,8 @@ def of_its_own(loss):
 
 if __name__ == "__main__":
     dist.init_process_group("nccl")
+
+
+def of_another_library(tracer, loss):
+    dist.barrier()
+    tracer.set_trace(loss)

@@ -96,6 +96,7 @@ from distlint.rule import Status
 from .either_way import either_way
 
 if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.joint_entry import JointEntry
     from distlint.analysis.model import Model
     from distlint.analysis.questions.filesystem import FileCall
