@@ -284,7 +284,7 @@ WRAPPERS: dict[str, Wrapper] = {
         Wrapper(
             "mm_ddp",
             "MMDistributedDataParallel",
-            ("mmengine.model.MMDistributedDataParallel",),
+            ("mmengine.model.MMDistributedDataParallel", "mmcv.parallel.MMDistributedDataParallel"),
             False,
             False,
             ("module",),
@@ -604,6 +604,11 @@ WRAPS: dict[str, Wrap] = {
             "mmengine.model.MMDistributedDataParallel",
             "mm_ddp",
             "mmengine 0.10.7 mmengine/model/wrappers/distributed.py:16",
+        ),
+        Wrap(
+            "mmcv.parallel.MMDistributedDataParallel",
+            "mm_ddp",
+            "mmcv 1.7.2 mmcv/parallel/distributed.py:15",
         ),
         Wrap(
             "megatron.core.distributed.DistributedDataParallel",

@@ -107,8 +107,11 @@ def check(model: Model) -> Iterator[Finding]:
         if call.site.callee is not None:
             by_name.setdefault(call.site.callee.name, []).append(call.site)
     written = model.answer(set_on_wrappers)
-    for read, ranks in model.attributes():
+    done: set[int] = set()
+    for read, ranks in model.attributes(each_wrap=True):
         if not isinstance(read.node.ctx, ast.Load) or id(read.node) in too_late:
+            continue
+        if id(read.node) in done:
             continue
         for site in readings(read):
             layer = layer_without(site.receiver.wraps, site.attr, written)
@@ -118,8 +121,9 @@ def check(model: Model) -> Iterator[Finding]:
                 continue
             wrap = call_of_wrap(model, site)
             if not ruled_out(wrap, site) and not fails_unwrapped(model, wrap, site):
-                severity = _severity(wrap, site) if site is read else Severity.WARNING
+                severity = _severity(model, wrap, site) if site is read else Severity.WARNING
                 yield _finding(model, site, layer, ranks, severity)
+                done.add(id(read.node))
                 break
     for site in lost_writes(model):
         yield _lost(site)
@@ -144,7 +148,7 @@ def _refused(call: CallSite, name: str, wrap: Wrap) -> Finding:
     )
 
 
-def _severity(wrap: CallSite | None, site: AttributeSite) -> Severity:
+def _severity(model: Model, wrap: CallSite | None, site: AttributeSite) -> Severity:
     """An error where one function, or one file under no condition of its own, wraps and reads.
 
     Elsewhere the two may never meet in one run: ultralytics 8.4.190, utils/autobatch.py, reads a model that is in DDP
@@ -153,8 +157,37 @@ def _severity(wrap: CallSite | None, site: AttributeSite) -> Severity:
     """
     if wrap is None or wrap.function is site.function:
         return SEVERITY
-    doubts = under_condition(wrap, site) + (wrap.module is not site.module)
-    return (SEVERITY, Severity.WARNING, Severity.INFO)[doubts]
+    elsewhere = wrap.module is not site.module and not _handed_on(model, wrap, site)
+    doubts = under_condition(wrap, site) + elsewhere
+    least = SEVERITY if wrap.module is site.module else Severity.WARNING
+    return (least, Severity.WARNING, Severity.INFO)[doubts]
+
+
+def _handed_on(model: Model, wrap: CallSite, site: AttributeSite) -> bool:
+    """Whether the function that wraps hands the wrapped model on, by calls that are followed, to the one that reads.
+
+    DiffSynth-Studio diffsynth/diffusion/runner.py: `model_logger.on_epoch_end(accelerator, model, epoch_id)`, where
+    one option leaves the model as it is.
+    """
+    layer = site.receiver.wraps[-1].node
+    work, seen = [wrap.function], {wrap.function}
+    while work:
+        summaries = model.summaries_of(work.pop())
+        for _, summary in summaries.summaries() if summaries is not None else ():
+            for call in summary.calls:
+                given = (*call.args, *call.keywords.values())
+                if (
+                    call.callee is None
+                    or call.callee in seen
+                    or not any(w.node is layer for value in given for w in value.wraps)
+                    or ruled_out(wrap, call)
+                ):
+                    continue
+                if call.callee is site.function:
+                    return True
+                seen.add(call.callee)
+                work.append(call.callee)
+    return False
 
 
 def _lost(site: AttributeSite) -> Finding:
