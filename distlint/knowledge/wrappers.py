@@ -296,7 +296,7 @@ WRAPPERS: dict[str, Wrapper] = {
         Wrapper(
             "dp",
             "DataParallel",
-            ("torch.nn.parallel.DataParallel",),
+            ("torch.nn.parallel.DataParallel", "mmcv.parallel.MMDataParallel"),
             False,
             False,
             ("module",),
@@ -609,6 +609,11 @@ WRAPS: dict[str, Wrap] = {
             "mmcv.parallel.MMDistributedDataParallel",
             "mm_ddp",
             "mmcv 1.7.2 mmcv/parallel/distributed.py:15",
+        ),
+        Wrap(
+            "mmcv.parallel.MMDataParallel",
+            "dp",
+            "mmcv 1.7.2 mmcv/parallel/data_parallel.py:11",
         ),
         Wrap(
             "megatron.core.distributed.DistributedDataParallel",

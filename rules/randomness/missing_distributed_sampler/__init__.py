@@ -119,40 +119,60 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _left_out(model: Model, module: Module) -> Iterator[Finding]:
     """Each plain loader over the data set of a sampler that is made beside it and that nothing draws from."""
-    for call in model.calls(_LOADER, module=module):
-        site, data = call.site, call.site.argument_node(0, "dataset")
-        if data is None or call.guarded_by_rank or any(w in site.keywords for w in _SPLIT):
-            continue
-        if len(site.node.args) > 3 or any(k.arg is None for k in site.node.keywords):
-            continue
-        if _goes_to_a_framework(site):
-            continue
-        for made, name in _unread_samplers(model, site.function):
-            sampler = model.call_at(made.value)
-            drawn = sampler.site.argument_node(0, "dataset") if sampler is not None else None
-            if drawn is not None and ast.unparse(drawn) == ast.unparse(data):
-                fix = Fix(Applicability.DISPLAY, f"Give the loader the sampler: `sampler={name}`")
-                yield Finding(
-                    CODE,
-                    NAME,
-                    Severity.WARNING,
-                    f"nothing draws from `{name}`, and this loader gives every rank the whole data set: the ranks "
-                    f"repeat one another's work. {fix.message}.",
-                    place_of(module, site.node),
-                    (related(module, made, "this sampler is left out"),),
-                    fix,
-                )
-                break
+    for function in module.all_functions:
+        samplers = list(_unread_samplers(model, function))
+        for call in own_nodes(function) if samplers else ():
+            if not isinstance(call, ast.Call) or model.resolve(module, call.func) != _LOADER:
+                continue
+            made = next(((m, n) for m, n, data in samplers if data == _data_of(call)), None)
+            if made is None or not _is_plain(call) or _goes_to_a_framework(function, call):
+                continue
+            followed = model.call_at(call)
+            if followed is None or not followed.guarded_by_rank:
+                yield _unread(module, call, *made)
 
 
-def _unread_samplers(model: Model, function: Function) -> Iterator[tuple[ast.Assign, str]]:
-    """The distributed samplers in variables of a function that it only tells the epoch, or asks how long they are."""
+def _unread(module: Module, loader: ast.Call, made: ast.Assign, name: str) -> Finding:
+    fix = Fix(Applicability.DISPLAY, f"Give the loader the sampler: `sampler={name}`")
+    return Finding(
+        CODE,
+        NAME,
+        Severity.WARNING,
+        f"nothing draws from `{name}`, and this loader gives every rank the whole data set: the ranks "
+        f"repeat one another's work. {fix.message}.",
+        place_of(module, loader),
+        (related(module, made, "this sampler is left out"),),
+        fix,
+    )
+
+
+def _unread_samplers(model: Model, function: Function) -> Iterator[tuple[ast.Assign, str, str]]:
+    """The distributed samplers in variables of a function that it only tells the epoch, or asks how long they are.
+
+    Returns:
+        The assignment, the variable, and the data set as written.
+    """
     if function.is_module_body:
         return
     for made in own_nodes(function):
         name = _sampler_in(model, function.module, made, distributed=True)
         if name and isinstance(made, ast.Assign) and not _draws_from(function, name):
-            yield made, name
+            yield made, name, _data_of(made.value)
+
+
+def _data_of(made: ast.expr) -> str:
+    """The data set of a loader or a sampler as written; "" where it is not seen."""
+    if not isinstance(made, ast.Call):
+        return ""
+    named = [k.value for k in made.keywords if k.arg == "dataset"]
+    return ast.unparse((*named, *made.args)[0]) if named or made.args else ""
+
+
+def _is_plain(loader: ast.Call) -> bool:
+    """Whether a loader is surely given no sampler."""
+    return len(loader.args) <= 3 and all(
+        k.arg is not None and k.arg not in _SPLIT for k in loader.keywords
+    )
 
 
 def _draws_from(function: Function, name: str) -> bool:
@@ -175,25 +195,25 @@ def _draws_from(function: Function, name: str) -> bool:
     )
 
 
-def _goes_to_a_framework(site: CallSite) -> bool:
+def _goes_to_a_framework(function: Function, loader: ast.Call) -> bool:
     """Whether the loader may go to `accelerator.prepare()` or the like, which divides it."""
     holders = {
         target.id
-        for node in own_nodes(site.function)
-        if isinstance(node, ast.Assign) and any(part is site.node for part in walk(node.value))
+        for node in own_nodes(function)
+        if isinstance(node, ast.Assign) and any(part is loader for part in walk(node.value))
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    for node in own_nodes(site.function):
+    for node in own_nodes(function):
         if isinstance(node, ast.Call) and _DIVIDES.search(last_name(node.func)):
             given = [*node.args, *(k.value for k in node.keywords)]
             if any(
-                part is site.node or (isinstance(part, ast.Name) and part.id in holders)
+                part is loader or (isinstance(part, ast.Name) and part.id in holders)
                 for each in given
                 for part in walk(each)
             ):
                 return True
-    return not holders
+    return False
 
 
 def _replaced(model: Model, module: Module) -> Iterator[Finding]:

@@ -55,7 +55,7 @@ class Loops:
         # Whose data a library hands out for ever, only a script that makes the sampler says (deepspeed 0.19.8
         # deepspeed/runtime/dataloader.py:18).
         run = any(caller.is_module_body for caller in self._above(function))
-        own = [(f, loop) for f, loop in own if run or epoch_of(loop)]
+        own = [(f, loop) for f, loop in own if run or epoch_of(loop) or _passes_again(loop)]
         joined = bool(own)
         if not own:
             own = [(f, o) for f, o in self._all if f.module is function.module and epoch_of(o)]
@@ -252,7 +252,7 @@ def epoch_loops(function: Function) -> Iterator[EpochLoop]:
             yield node
 
 
-def _passes_again(loop: ast.For | ast.While) -> bool:
+def _passes_again(loop: EpochLoop) -> bool:
     """Whether each turn of a loop goes through all of a loader, until enough steps are done."""
     match loop:
         case ast.While(test=ast.Compare(), body=body):
