@@ -98,6 +98,9 @@ CLASS_BASES: Final[dict[str, str]] = {
     "trl.DPOConfig": "transformers.TrainingArguments",
     # Every model that can generate mixes it in: what is handed on as a model is taken to be one.
     "transformers.PreTrainedModel": "transformers.GenerationMixin",
+    # transformers 5.23.0 transformers/tokenization_python.py:1427, tokenization_utils_tokenizers.py:1580.
+    "transformers.PreTrainedTokenizer": "transformers.PreTrainedTokenizerBase",
+    "transformers.PreTrainedTokenizerFast": "transformers.PreTrainedTokenizerBase",
     "deepspeed.PipelineEngine": "deepspeed.DeepSpeedEngine",
     "lightning.fabric.wrappers._FabricModule": "lightning.LightningModule",
 }

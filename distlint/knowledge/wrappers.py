@@ -297,7 +297,7 @@ WRAPPERS: dict[str, Wrapper] = {
         Wrapper(
             "mm_ddp",
             "MMDistributedDataParallel",
-            ("mmengine.model.MMDistributedDataParallel",),
+            ("mmengine.model.MMDistributedDataParallel", "mmcv.parallel.MMDistributedDataParallel"),
             False,
             False,
             ("module",),
@@ -309,7 +309,7 @@ WRAPPERS: dict[str, Wrapper] = {
         Wrapper(
             "dp",
             "DataParallel",
-            ("torch.nn.parallel.DataParallel",),
+            ("torch.nn.parallel.DataParallel", "mmcv.parallel.MMDataParallel"),
             False,
             False,
             ("module",),
@@ -617,6 +617,16 @@ WRAPS: dict[str, Wrap] = {
             "mmengine.model.MMDistributedDataParallel",
             "mm_ddp",
             "mmengine 0.10.7 mmengine/model/wrappers/distributed.py:16",
+        ),
+        Wrap(
+            "mmcv.parallel.MMDistributedDataParallel",
+            "mm_ddp",
+            "mmcv 1.7.2 mmcv/parallel/distributed.py:15",
+        ),
+        Wrap(
+            "mmcv.parallel.MMDataParallel",
+            "dp",
+            "mmcv 1.7.2 mmcv/parallel/data_parallel.py:11",
         ),
         Wrap(
             "megatron.core.distributed.DistributedDataParallel",

@@ -1,4 +1,4 @@
-"""DL404 where a sampler of a rank's part is replaced: a file that has one is silent in all else."""
+"""DL404 where a sampler of a rank's part is replaced or left out: a file that has one is silent in all else."""
 
 from __future__ import annotations
 
@@ -47,7 +47,82 @@ def loader(data, evaluate):
 """,
 }
 
+LEFT_OUT = {
+    "nothing reads it": """\
+def loader(data):
+    sampler = DistributedSampler(data, shuffle=False)
+    return DataLoader(data, batch_size=8, shuffle=True)  # here
+""",
+    "told the epoch all the same": """\
+def train(model, data, epochs):
+    sampler = DistributedSampler(data)
+    loader = DataLoader(data, batch_size=8)  # here
+    for epoch in range(epochs):
+        sampler.set_epoch(epoch)
+        for batch in loader:
+            model(batch)
+    print(len(sampler))
+""",
+    "where several run": """\
+def loader(data, distributed):
+    if distributed:
+        sampler = DistributedSampler(data)
+    else:
+        sampler = None
+    loader = DataLoader(data, shuffle=True)  # here
+    return loader
+""",
+}
+
 USED = {
+    "prepared": """\
+def loader(data, accelerator):
+    sampler = DistributedSampler(data)
+    loader = DataLoader(data, shuffle=True)
+    return accelerator.prepare(loader)
+""",
+    "handed to a trainer": """\
+def fit(data, trainer):
+    sampler = DistributedSampler(data)
+    loader = DataLoader(data, shuffle=True)
+    trainer.fit(train_loader=loader)
+""",
+    "over another data set": """\
+def loader(data, other):
+    sampler = DistributedSampler(data)
+    return DataLoader(other, shuffle=True)
+""",
+    "handed back": """\
+def loader(data):
+    sampler = DistributedSampler(data)
+    loader = DataLoader(data, shuffle=True)
+    return loader, sampler
+""",
+    "drawn from by hand": """\
+def loader(data):
+    sampler = DistributedSampler(data)
+    part = [data[n] for n in sampler]
+    loader = DataLoader(data)
+    return part, loader
+""",
+    "read in a function inside": """\
+def loader(data):
+    sampler = DistributedSampler(data)
+    loader = DataLoader(data)
+
+    def own():
+        return list(sampler)
+
+    return loader, own
+""",
+    "on one rank": """\
+def loader(data, rank):
+    sampler = DistributedSampler(data)
+    if rank == 0:
+        loader = DataLoader(data)
+        return loader
+    return DataLoader(data, sampler=sampler)
+""",
     "the other arm": """\
 def loader(data, distributed):
     if distributed:
@@ -110,8 +185,10 @@ def _lines(tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> lis
     return [finding["line"] for finding in json.loads(capsys.readouterr().out)["findings"]]
 
 
-@pytest.mark.parametrize("text", REPLACED.values(), ids=REPLACED)
-def test_replaced(tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("text", (REPLACED | LEFT_OUT).values(), ids=REPLACED | LEFT_OUT)
+def test_replaced_or_left_out(
+    tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     line = next(n for n, s in enumerate((HEAD + text).splitlines(), 1) if s.endswith("# here"))
     assert _lines(tmp_path, text, capsys) == [line]
 

@@ -484,3 +484,40 @@ def test_another_program_s_checkpoint_is_not_resumed_from(tmp_path: Path) -> Non
     first = RESUMES.format(makes=MAKES, saves="accelerator.end_training()")
     second = RESUMES.format(makes=MAKES, saves=ON_MAIN + SAVES).replace("os.listdir", "listed")
     assert severities(tmp_path, "DL309", first, second) == []
+
+
+EXPORTS = """
+class Keeper:
+    def keep(self, accelerator, model, path):
+        if accelerator.is_main_process:
+            accelerator.save(model.exported(), path)
+"""
+
+LAUNCHES = """
+from accelerate import Accelerator
+
+from file_0 import Keeper
+
+
+def launch(accelerator: Accelerator, model, data, keeper: Keeper, offload=False):
+    if offload:
+        data = accelerator.prepare(data)
+    else:
+        model, data = accelerator.prepare(model, data)
+    for batch in data:
+        accelerator.backward(model(batch))
+    {keeps}
+"""
+
+
+@pytest.mark.parametrize(
+    ("keeps", "expected"),
+    [
+        ('keeper.keep(accelerator, model, "last")', ["warning"]),
+        ('if offload:\n        keeper.keep(accelerator, model, "last")', ["info"]),
+    ],
+)
+def test_a_model_that_is_handed_on_to_another_file(
+    keeps: str, expected: list[str], tmp_path: Path
+) -> None:
+    assert severities(tmp_path, "DL201", EXPORTS, LAUNCHES.format(keeps=keeps)) == expected

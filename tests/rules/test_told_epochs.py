@@ -532,3 +532,31 @@ def learn(model, data, epochs):
     assert findings_in("DL403", tmp_path, told, capsys) == []
     untold = {**told, "loading.py": forever.format(told="print(epoch)")}
     assert findings_in("DL403", tmp_path, untold, capsys) == [("learn.py", 8)]
+
+
+STEPS = """
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def main(model, data, steps):
+    sampler = DistributedSampler(data)
+    loader = DataLoader(data, sampler=sampler)
+    step = epoch = 0
+    while step < steps:
+        sampler.set_epoch(epoch)
+        for batch in loader:
+            model(batch).sum().backward()
+            step += 1
+        epoch += 1
+
+
+main(net(), rows(), 100)
+"""
+
+
+def test_epochs_that_are_counted_beside_steps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert findings_in("DL403", tmp_path, {"told.py": STEPS}, capsys) == []
+    untold = STEPS.replace("        sampler.set_epoch(epoch)\n", "")
+    assert findings_in("DL403", tmp_path, {"untold.py": untold}, capsys) == [("untold.py", 6)]

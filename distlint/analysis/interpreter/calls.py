@@ -25,7 +25,13 @@ from distlint.analysis.interpreter.libraries import (
 from distlint.analysis.interpreter.members import SUPER
 from distlint.analysis.interpreter.outside import definition
 from distlint.analysis.interpreter.passing import passed_by
-from distlint.analysis.interpreter.signature import bind, deciding_decorator, takes, with_bound
+from distlint.analysis.interpreter.signature import (
+    bind,
+    certain,
+    deciding_decorator,
+    takes,
+    with_bound,
+)
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
     Closure,
@@ -371,11 +377,13 @@ def call_project(
     ):
         result = unknown_result(frame, node, [*args, *keywords.values()], pure=False)
         return result.replace(key=_ident(closure, args, keywords, node))
-    bound = (
-        bind(function, closure.receiver, args, keywords)
-        if call is not None or not isinstance(node, ast.Call)
-        else {}
-    )
+    bound: dict[str, Value] = {}
+    if call is not None or not isinstance(node, ast.Call):
+        bound = bind(function, closure.receiver, args, keywords)
+    elif _spreads(node):
+        # trl 0.11.4 trl/trainer/ppo_trainer.py: `self._generate_batched(self.model, …, **generation_kwargs)`.
+        sure = certain(node, args)
+        bound = bind(function, closure.receiver, sure, keywords, complete=False)
     summary = frame.run_of(function, bound, closure.receiver, closure.captured)
     remembers = function.has_decorator("cache", "lru_cache", "cached_property")
     again = (remembers and _has_run(function, frame.summary)) or makes_at_first_read(function)
@@ -420,6 +428,13 @@ def call_project(
     if returned.known or returned.target is not None:
         return returned
     return returned.replace(key=_ident(closure, args, keywords, node))
+
+
+def _spreads(call: ast.Call) -> bool:
+    """Whether a call hands over what stands in a list or a dict, of which not all may be known."""
+    return any(isinstance(argument, ast.Starred) for argument in call.args) or any(
+        keyword.arg is None for keyword in call.keywords
+    )
 
 
 def _has_run(function: Function, summary: Summary) -> bool:

@@ -78,9 +78,14 @@ def takes(function: Function, keywords: dict[str, Value]) -> bool:
 
 
 def bind(
-    function: Function, receiver: Value | None, args: list[Value], keywords: dict[str, Value]
+    function: Function,
+    receiver: Value | None,
+    args: list[Value],
+    keywords: dict[str, Value],
+    *,
+    complete: bool = True,
 ) -> dict[str, Value]:
-    """Arguments by parameter name; defaults that are constants are filled in."""
+    """Arguments by parameter name; defaults that are constants are filled in where these are all arguments."""
     if function.is_module_body:
         return {}
     names, by_keyword, defaults = _parameters(function)
@@ -92,10 +97,15 @@ def bind(
     for name, value in keywords.items():
         if name in by_keyword:
             bound[name] = value
-    for name, default in defaults.items():
-        if name not in bound:
-            bound[name] = default
+    if complete:
+        bound = {**defaults, **bound}
     return bound
+
+
+def certain(call: ast.Call, args: list[Value]) -> list[Value]:
+    """The arguments of a call whose places are certain: those in front of the first `*spread`."""
+    spread = (n for n, argument in enumerate(call.args) if isinstance(argument, ast.Starred))
+    return args[: next(spread, len(args))]
 
 
 @remembered

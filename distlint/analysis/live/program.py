@@ -7,7 +7,7 @@ for rank 0 alone.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from functools import cached_property
 from typing import TypeVar
 
@@ -213,15 +213,22 @@ class LiveProgram:
             for _, summary in summaries.summaries():
                 yield from (s for s in summary.attributes if isinstance(s.node.ctx, ast.Store))
 
-    def attributes(self) -> Iterator[tuple[AttributeSite, frozenset[RankClass]]]:
-        """Attributes read from wrapped models, and by which classes."""
+    def attributes(
+        self, *, each_wrap: bool = False
+    ) -> Iterator[tuple[AttributeSite, frozenset[RankClass]]]:
+        """Attributes read from wrapped models, and by which classes; with `each_wrap` once for each wrapper there.
+
+        trl 0.11.4 trl/trainer/ppo_trainer.py: one method is handed the model of `prepare()` and an engine.
+        """
         for summaries in self.functions():
-            by_node: dict[int, tuple[AttributeSite, set[RankClass]]] = {}
+            by_node: dict[Hashable, tuple[AttributeSite, set[RankClass]]] = {}
             for rank, summary in summaries.summaries():
                 for site in summary.attributes:
                     if isinstance(site.node.ctx, ast.Store):
                         continue
-                    by_node.setdefault(id(site.node), (site, set()))[1].add(rank)
+                    layers = tuple((w.kind, id(w.node)) for w in site.receiver.wraps)
+                    key = (id(site.node), layers if each_wrap else ())
+                    by_node.setdefault(key, (site, set()))[1].add(rank)
             for site, ranks in sorted(
                 by_node.values(), key=lambda p: (p[0].node.lineno, p[0].node.col_offset)
             ):

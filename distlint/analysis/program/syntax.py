@@ -184,7 +184,7 @@ def _elements(function: Function, target: ast.expr, iterable: ast.expr) -> Itera
 def _is_range(function: Function, iterable: ast.expr, seen: frozenset[str]) -> bool:
     """Whether a loop counts: through a range, with a progress bar around it or not."""
     match iterable:
-        case ast.Call(func=ast.Name(id="range" | "trange")):
+        case ast.Call(func=ast.Name(id="range" | "trange") | ast.Attribute(attr="arange")):
             return True
         case ast.Call(
             func=ast.Name(id="tqdm" | "track") | ast.Attribute(attr="tqdm"), args=[inner, *_]

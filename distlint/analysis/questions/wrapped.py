@@ -233,7 +233,7 @@ def _names_choice(test: ast.expr) -> bool:
     return False
 
 
-def ruled_out(call: CallSite | None, site: AttributeSite) -> bool:
+def ruled_out(call: CallSite | None, site: AttributeSite | CallSite) -> bool:
     """Whether what holds at the read says that the condition of the wrap (`call`) did not.
 
     YOLOX 6ddff48 tools/eval.py:186: `if is_distributed: model = DDP(model)`, then

@@ -16,7 +16,7 @@ from safetensors.torch import save_file
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler
 from torchvision import datasets
-from transformers import Trainer, TrainerCallback
+from transformers import PreTrainedTokenizer, Trainer, TrainerCallback
 
 
 # --- bugs -----------------------------------------------------------------------------------------
@@ -241,7 +241,37 @@ def read_back(config, folder):
     return sorted(os.listdir(folder))
 
 
+def of_a_grid(model, batches, folder):
+    accelerator = Accelerator()
+    model = accelerator.prepare(model)
+    for depth in np.arange(0, 1.1, 0.1):
+        result = {"depth": depth, "score": [float(model(batch)) for batch in batches]}
+        path = os.path.join(folder, "depth_%d.json" % int(depth * 100))
+        json.dump(result, open(path, "w"))  # expect: DL301
+
+
+def saves_tokens(model, tokenizer: PreTrainedTokenizer, folder):
+    accelerator = Accelerator()
+    model = accelerator.prepare(model)
+    tokenizer.save_pretrained(folder)  # expect: DL301
+
+
 # --- right ----------------------------------------------------------------------------------------
+
+
+def of_parts_of_a_grid(model, folder):
+    accelerator = Accelerator()
+    model = accelerator.prepare(model)
+    for part in np.arange(accelerator.process_index, 100, accelerator.num_processes):
+        with open(f"{folder}/{part}.json", "w") as file:
+            json.dump({"part": int(part)}, file)
+
+
+def saves_tokens_once(model, tokenizer: PreTrainedTokenizer, folder):
+    accelerator = Accelerator()
+    model = accelerator.prepare(model)
+    if accelerator.is_main_process:
+        tokenizer.save_pretrained(folder)
 
 
 def with_a_hook_of_main(accelerator: Accelerator, loader, args):

@@ -3,7 +3,8 @@
 ## What it does
 Finds a function that wraps a model in DDP or FSDP and trains it in a loop over a plain `DataLoader`, also of
 a stream: no sampler, nothing in the data set that depends on the rank, no framework that would split it. Also finds a
-`DistributedSampler` in whose variable a plain sampler is put before anything has used it.
+`DistributedSampler` in whose variable a plain sampler is put before anything has used it, and one that nothing draws
+from beside a plain loader over the same data set.
 
 ## Why it is bad
 Each rank goes through all samples: what one computes, the others compute too, and eight GPUs take as long
@@ -32,7 +33,8 @@ Shown only: batch size, learning rate and epoch length mean something else after
 Wrapping, loader and loop have to stand in one function. Silent where the data set is iterable or sharded by
 its name, except for a stream of `datasets` that nothing splits by node, where the file mentions a distributed sampler or seeds each rank differently, and where the loader
 goes into another call before the loop. A sampler counts as replaced where the next statement of the block
-that names the variable assigns it a plain sampler of torch.
+that names the variable assigns it a plain sampler of torch. A sampler counts as left out where its function only calls `set_epoch()` and `len()` of it, and
+hands the loader to nothing that divides it (`prepare()`, `fit()`).
 
 ## References
 - torch 2.13.0 torch/utils/data/distributed.py:17
@@ -44,6 +46,7 @@ that names the variable assigns it a plain sampler of torch.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -71,6 +74,8 @@ LITERALS = (b"DistributedSampler",)
 _WRAPS = frozenset({"ddp", "fsdp1", "fsdp2"})
 _LOADER = "torch.utils.data.DataLoader"
 _SPLIT = ("sampler", "batch_sampler")
+_DIVIDES = re.compile("prepare|setup|fit|distribute", re.IGNORECASE)
+"""What divides the loaders that it is given, by its name: `accelerator.prepare()`, `fabric.setup_dataloaders()`."""
 _DIVIDED_WORDS = ("split_dataset_by_node", "shard", "rank", "skip")
 _SHARDED_WORDS = ("iter", "stream", "shard", "rank", "webdataset", "split_dataset_by_node")
 
@@ -81,6 +86,7 @@ def check(model: Model) -> Iterator[Finding]:
         text = module.source.text
         if "DistributedSampler" in text:
             yield from _replaced(model, module)
+            yield from _left_out(model, module)
             continue
         if "DataLoader" not in text:
             continue
@@ -109,6 +115,105 @@ def check(model: Model) -> Iterator[Finding]:
                     ),
                     Fix(Applicability.DISPLAY, advice),
                 )
+
+
+def _left_out(model: Model, module: Module) -> Iterator[Finding]:
+    """Each plain loader over the data set of a sampler that is made beside it and that nothing draws from."""
+    for function in module.all_functions:
+        samplers = list(_unread_samplers(model, function))
+        for call in own_nodes(function) if samplers else ():
+            if not isinstance(call, ast.Call) or model.resolve(module, call.func) != _LOADER:
+                continue
+            made = next(((m, n) for m, n, data in samplers if data == _data_of(call)), None)
+            if made is None or not _is_plain(call) or _goes_to_a_framework(function, call):
+                continue
+            followed = model.call_at(call)
+            if followed is None or not followed.guarded_by_rank:
+                yield _unread(module, call, *made)
+
+
+def _unread(module: Module, loader: ast.Call, made: ast.Assign, name: str) -> Finding:
+    fix = Fix(Applicability.DISPLAY, f"Give the loader the sampler: `sampler={name}`")
+    return Finding(
+        CODE,
+        NAME,
+        Severity.WARNING,
+        f"nothing draws from `{name}`, and this loader gives every rank the whole data set: the ranks "
+        f"repeat one another's work. {fix.message}.",
+        place_of(module, loader),
+        (related(module, made, "this sampler is left out"),),
+        fix,
+    )
+
+
+def _unread_samplers(model: Model, function: Function) -> Iterator[tuple[ast.Assign, str, str]]:
+    """The distributed samplers in variables of a function that it only tells the epoch, or asks how long they are.
+
+    Returns:
+        The assignment, the variable, and the data set as written.
+    """
+    if function.is_module_body:
+        return
+    for made in own_nodes(function):
+        name = _sampler_in(model, function.module, made, distributed=True)
+        if name and isinstance(made, ast.Assign) and not _draws_from(function, name):
+            yield made, name, _data_of(made.value)
+
+
+def _data_of(made: ast.expr) -> str:
+    """The data set of a loader or a sampler as written; "" where it is not seen."""
+    if not isinstance(made, ast.Call):
+        return ""
+    named = [k.value for k in made.keywords if k.arg == "dataset"]
+    return ast.unparse((*named, *made.args)[0]) if named or made.args else ""
+
+
+def _is_plain(loader: ast.Call) -> bool:
+    """Whether a loader is surely given no sampler."""
+    return len(loader.args) <= 3 and all(
+        k.arg is not None and k.arg not in _SPLIT for k in loader.keywords
+    )
+
+
+def _draws_from(function: Function, name: str) -> bool:
+    """Whether anything but `set_epoch` and `len` reads a variable, also where a function inside does."""
+    told: set[int] = set()
+    for node in walk(function.node):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name() as asked, attr="set_epoch")):
+                told.add(id(asked))
+            case ast.Call(func=ast.Name(id="len"), args=[ast.Name() as asked]):
+                told.add(id(asked))
+            case ast.Global(names=names) | ast.Nonlocal(names=names) if name in names:
+                return True
+    return any(
+        isinstance(node, ast.Name)
+        and node.id == name
+        and isinstance(node.ctx, ast.Load)
+        and id(node) not in told
+        for node in walk(function.node)
+    )
+
+
+def _goes_to_a_framework(function: Function, loader: ast.Call) -> bool:
+    """Whether the loader may go to `accelerator.prepare()` or the like, which divides it."""
+    holders = {
+        target.id
+        for node in own_nodes(function)
+        if isinstance(node, ast.Assign) and any(part is loader for part in walk(node.value))
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in own_nodes(function):
+        if isinstance(node, ast.Call) and _DIVIDES.search(last_name(node.func)):
+            given = [*node.args, *(k.value for k in node.keywords)]
+            if any(
+                part is loader or (isinstance(part, ast.Name) and part.id in holders)
+                for each in given
+                for part in walk(each)
+            ):
+                return True
+    return False
 
 
 def _replaced(model: Model, module: Module) -> Iterator[Finding]:

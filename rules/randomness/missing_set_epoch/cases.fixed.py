@@ -73,7 +73,39 @@ def told_once(model, data, epochs, start):
         train_one_epoch(model, loader)
 
 
+def until_enough_steps(model, data, steps):
+    sampler = DistributedSampler(data)  # expect: DL403
+    loader = DataLoader(data, sampler=sampler)
+    step = 0
+    while step < steps:
+        for batch in loader:
+            model(batch).sum().backward()
+            step += 1
+
+
+def counted_beside_steps(model, data, steps):
+    sampler = DistributedSampler(data)  # expect: DL403
+    train_data = DataLoader(data, sampler=sampler)
+    step = epoch = 0
+    while step < steps:
+        sampler.set_epoch(epoch)
+        for batch in train_data:
+            model(batch).sum().backward()
+            step += 1
+        epoch += 1
+
+
 # Correct
+
+
+def in_order_until_enough_steps(model, data, steps):
+    sampler = DistributedSampler(data, shuffle=False)
+    loader = DataLoader(data, sampler=sampler)
+    step = 0
+    while step < steps:
+        for batch in loader:
+            model(batch).sum().backward()
+            step += 1
 
 
 def in_order(model, data, epochs):

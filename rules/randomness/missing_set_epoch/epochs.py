@@ -55,7 +55,7 @@ class Loops:
         # Whose data a library hands out for ever, only a script that makes the sampler says (deepspeed 0.19.8
         # deepspeed/runtime/dataloader.py:18).
         run = any(caller.is_module_body for caller in self._above(function))
-        own = [(f, loop) for f, loop in own if run or epoch_of(loop)]
+        own = [(f, loop) for f, loop in own if run or epoch_of(loop) or _passes_again(loop)]
         joined = bool(own)
         if not own:
             own = [(f, o) for f, o in self._all if f.module is function.module and epoch_of(o)]
@@ -246,14 +246,33 @@ def told_epoch(node: ast.AST) -> str | None:
 def epoch_loops(function: Function) -> Iterator[EpochLoop]:
     """The loops of a function that run through epochs."""
     for node in own_nodes(function):
-        if isinstance(node, ast.For | ast.While) and epoch_of(node) and _runs_epochs(node):
+        if not isinstance(node, ast.For | ast.While):
+            continue
+        if (epoch_of(node) and _runs_epochs(node)) or _passes_again(node):
             yield node
+
+
+def _passes_again(loop: EpochLoop) -> bool:
+    """Whether each turn of a loop goes through all of a loader, until enough steps are done."""
+    match loop:
+        case ast.While(test=ast.Compare(), body=body):
+            return any(isinstance(s, ast.For) and _is_loader(_gone_through(s.iter)) for s in body)
+    return False
+
+
+def _gone_through(iterable: ast.expr) -> ast.expr:
+    """What a loop goes through, without what counts its turns or shows how far it is."""
+    match iterable:
+        case ast.Call(func=func, args=[inner, *_]) if last_name(func) in ("enumerate", "tqdm"):
+            return _gone_through(inner)
+    return iterable
 
 
 def epoch_of(loop: EpochLoop) -> str:
     """What counts the epochs of a loop; "" where nothing does.
 
-    sam2 2b90b9f training/trainer.py: `while self.epoch < self.max_epochs`, with `self.epoch += 1` at its end.
+    sam2 2b90b9f training/trainer.py: `while self.epoch < self.max_epochs`, with `self.epoch += 1` at its end;
+    tevatron src/tevatron/megatron/driver/train.py: `while global_step < total_steps`, with `epoch += 1` there.
     """
     match loop:
         case ast.For(target=ast.Name() | ast.Attribute() as target) if _is_epoch(target):
@@ -267,6 +286,20 @@ def epoch_of(loop: EpochLoop) -> str:
                 for s, _ in statements(loop.body)
             )
             return text if counts else ""
+        case ast.While(body=body):
+            return next((each for s in body if (each := _counted(s))), "")
+    return ""
+
+
+def _counted(statement: ast.stmt) -> str:
+    """The number of epochs that a statement raises by one."""
+    match statement:
+        case ast.AugAssign(
+            target=ast.Name() | ast.Attribute() as counter,
+            op=ast.Add(),
+            value=ast.Constant(value=1),
+        ) if _is_epoch(counter):
+            return ast.unparse(counter)
     return ""
 
 

@@ -114,8 +114,11 @@ def check(model: Model) -> Iterator[Finding]:
             by_name.setdefault(call.site.callee.name, []).append(call.site)
     written = model.answer(set_on_wrappers)
     found: list[tuple[AttributeSite, Finding]] = []
-    for read, ranks in model.attributes():
+    done: set[int] = set()
+    for read, ranks in model.attributes(each_wrap=True):
         if not isinstance(read.node.ctx, ast.Load) or id(read.node) in too_late:
+            continue
+        if id(read.node) in done:
             continue
         for site in readings(read):
             layer = layer_without(site.receiver.wraps, site.attr, written)
@@ -129,6 +132,7 @@ def check(model: Model) -> Iterator[Finding]:
             ):
                 severity = _severity(model, wrap, site) if site is read else Severity.WARNING
                 found.append((site, _finding(model, site, layer, ranks, severity)))
+                done.add(id(read.node))
                 break
     yield from once(model, found)
     for site in lost_writes(model):
@@ -161,13 +165,42 @@ def _severity(model: Model, wrap: CallSite | None, site: AttributeSite) -> Sever
     for other launches; YOLOX 6ddff48 tools/visualize_assign.py, a script of one process, derives from the class that
     wraps where there are several.
     """
-    doubts = 0
+    doubts, least = 0, SEVERITY
     if wrap is not None and wrap.function is not site.function:
-        doubts = under_condition(wrap, site) + (wrap.module is not site.module)
+        elsewhere = wrap.module is not site.module and not _handed_on(model, wrap, site)
+        doubts = under_condition(wrap, site) + elsewhere
+        least = SEVERITY if wrap.module is site.module else Severity.WARNING
     by_launch = site.receiver.wraps[-1].kind in BY_LAUNCH
     if not doubts and by_launch and _is_started_in_engine(model, site.module):
         doubts = 1
-    return (SEVERITY, Severity.WARNING, Severity.INFO)[doubts]
+    return (least, Severity.WARNING, Severity.INFO)[doubts]
+
+
+def _handed_on(model: Model, wrap: CallSite, site: AttributeSite) -> bool:
+    """Whether the function that wraps hands the wrapped model on, by calls that are followed, to the one that reads.
+
+    DiffSynth-Studio diffsynth/diffusion/runner.py: `model_logger.on_epoch_end(accelerator, model, epoch_id)`, where
+    one option leaves the model as it is.
+    """
+    layer = site.receiver.wraps[-1].node
+    work, seen = [wrap.function], {wrap.function}
+    while work:
+        summaries = model.summaries_of(work.pop())
+        for _, summary in summaries.summaries() if summaries is not None else ():
+            for call in summary.calls:
+                given = (*call.args, *call.keywords.values())
+                if (
+                    call.callee is None
+                    or call.callee in seen
+                    or not any(w.node is layer for value in given for w in value.wraps)
+                    or ruled_out(wrap, call)
+                ):
+                    continue
+                if call.callee is site.function:
+                    return True
+                seen.add(call.callee)
+                work.append(call.callee)
+    return False
 
 
 @remembered

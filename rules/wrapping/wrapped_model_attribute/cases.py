@@ -8,6 +8,7 @@ import torch.distributed as dist
 from accelerate import Accelerator
 from diffusers import StableDiffusionPipeline
 from munch import Munch
+from mmcv.parallel import MMDataParallel, MMDistributedDataParallel
 from torch import nn
 from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
 from torch.nn.parallel import DistributedDataParallel as DDP
@@ -387,6 +388,27 @@ def maybe_a_model(build, ids):
         print(model.height)  # expect: DL201
 
 
+class Policy:
+    def __init__(self, net, reference, accelerator):
+        self.net = accelerator.prepare(net)
+        self.reference, *_ = deepspeed.initialize(model=reference)
+
+    def answer(self, batches, **options):
+        first = self.answer_one(self.reference, *batches, **options)
+        return first, self.answer_one(self.net, *batches, **options)
+
+    def answer_one(self, net, *batches, short=False, **options):
+        return net.generate(*batches, **options)  # expect: DL201
+
+
+def in_one_of_two(net, distributed, devices):
+    if distributed:
+        net = MMDistributedDataParallel(net.cuda())
+    else:
+        net = MMDataParallel(net.cuda(devices[0]), device_ids=devices)
+    return [0] * net.width  # expect: DL201
+
+
 # Correct
 
 
@@ -477,6 +499,18 @@ def saves(args, trainer, path):
 
 def save_engine(trainer, path):
     trainer.model_wrapped.save_everything(path)
+
+
+class Engines:
+    def __init__(self, net, reference):
+        self.net, *_ = deepspeed.initialize(model=net)
+        self.reference, *_ = deepspeed.initialize(model=reference)
+
+    def answer(self, batches, **options):
+        return self.answer_one(*batches, net=self.net), self.answer_one(*batches, **options)
+
+    def answer_one(self, *batches, net=None, **options):
+        return net.generate(*batches, **options)
 
 
 def asks_which_of_the_two(args, model, norm):
