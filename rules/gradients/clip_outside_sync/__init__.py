@@ -192,11 +192,13 @@ def _too_early(call: CallGroup, block: ast.With) -> Finding:
     fix = Fix(Applicability.DISPLAY, f"Clip under `if {test}:`")
     if isinstance(site.statement, ast.Expr) and site.statement.value is site.node:
         own = source_of(site.module, site.node)
-        fix = Fix(
-            Applicability.UNSAFE,
-            fix.message,
-            (Replace(span_of(site.statement), f"if {test}:\n    {own}"),),
-        )
+        edit = Replace(span_of(site.statement), f"if {test}:\n    {own}")
+        if (around := _only_test(call)) is not None:
+            # DiffSynth-Studio fed7b18 diffsynth/diffusion/dmd2.py:589: the `if` that is there asks for both.
+            asked = source_of(site.module, around)
+            asked = f"({asked})" if _binds_less(around) else asked
+            edit = Replace(span_of(around), f"{asked} and {test}")
+        fix = Fix(Applicability.UNSAFE, fix.message, (edit,))
     return Finding(
         CODE,
         NAME,
@@ -206,4 +208,19 @@ def _too_early(call: CallGroup, block: ast.With) -> Finding:
         place_of(site.module, site.node),
         (related(site.module, block, "the batches that are accumulated"),),
         fix,
+    )
+
+
+def _only_test(call: CallGroup) -> ast.expr | None:
+    """The test of the `if` that holds the call and nothing else."""
+    for node in own_nodes(call.site.function):
+        match node:
+            case ast.If(body=[only], orelse=[], test=test) if only is call.site.statement:
+                return test if test.lineno == test.end_lineno else None
+    return None
+
+
+def _binds_less(test: ast.expr) -> bool:
+    return isinstance(test, ast.IfExp | ast.Lambda | ast.NamedExpr) or (
+        isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or)
     )

@@ -50,6 +50,17 @@ def of_shards(model, optimizer, loader, limit):
         optimizer.step()
 
 
+def under_a_test_of_its_own(model, optimizer, loader, limit):
+    accelerator = Accelerator(gradient_accumulation_steps=4)
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        with accelerator.accumulate(model):
+            accelerator.backward(model(batch).loss)
+            if limit is not None and limit > 0:
+                accelerator.clip_grad_norm_(model.parameters(), limit)  # expect: DL604
+            optimizer.step()
+
+
 # Correct
 
 
