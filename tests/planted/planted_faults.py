@@ -229,8 +229,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/signature.py",
-        "if name not in bound:",
-        "if name not in keywords:",
+        "bound = {**defaults, **bound}",
+        "bound = {**bound, **defaults}",
         "a default replaces a positional argument",
     ),
     Fault(
@@ -817,8 +817,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_QUESTIONS}/caught.py",
-        "names = further - seen",
-        "names = set()",
+        "level = [caller for caller in further if caller not in seen]",
+        "level = []",
         "a handler around the caller of a caller is not seen",
     ),
     Fault(
