@@ -229,8 +229,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/signature.py",
-        "if name not in bound:",
-        "if name not in keywords:",
+        "bound = {**defaults, **bound}",
+        "bound = {**bound, **defaults}",
         "a default replaces a positional argument",
     ),
     Fault(
