@@ -31,10 +31,11 @@ Shown only: batch size, learning rate and epoch length mean something else after
 
 ## Known limits
 Wrapping, loader and loop have to stand in one function. Silent where the data set is iterable or sharded by
-its name, except for a stream of `datasets` that nothing splits by node, where the file mentions a distributed sampler or seeds each rank differently, and where the loader
-goes into another call before the loop. A sampler counts as replaced where the next statement of the block
-that names the variable assigns it a plain sampler of torch. A sampler counts as left out where its function only calls `set_epoch()` and `len()` of it, and
-hands the loader to nothing that divides it (`prepare()`, `fit()`).
+its name, except for a stream of `datasets` that nothing splits by node, where the file mentions a distributed
+sampler or seeds each rank differently, and where the loader goes into another call before the loop. A sampler
+counts as replaced where the next statement of the block that names the variable assigns it a plain sampler of
+torch. A sampler counts as left out where its function only calls `set_epoch()` and `len()` of it, and hands the
+loader to nothing that divides it (`prepare()`, `fit()`).
 
 ## References
 - torch 2.13.0 torch/utils/data/distributed.py:17
