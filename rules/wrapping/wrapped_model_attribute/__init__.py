@@ -39,8 +39,8 @@ whose name says that they evaluate, sample or save. What freezes parameters is m
 ## Known limits
 An error where one function, or one file, wraps and reads; a warning where another file wraps, or where the wrap
 stands under a condition that the read does not, and information where both is so and no calls that are followed hand
-the wrapped model on. Silent on what the program itself sets on the wrapper (`model.names = names` behind the wrap), on a model whose parameters were all frozen before
-`prepare()` (accelerate leaves it bare), where the code asks first (`hasattr` for that attribute, `getattr` with a
+the wrapped model on. Silent on what the program itself sets on the wrapper (`model.names = names` behind the
+wrap), on a model whose parameters were all frozen before `prepare()` (accelerate leaves it bare), where the code asks first (`hasattr` for that attribute, `getattr` with a
 default, `isinstance`, a condition on the launch, `except AttributeError`), on what is read before the wrap, and where
 the model's class is seen and nothing in the program has an attribute of that name: the line fails on one process too.
 `state_dict()` and calls of the model
