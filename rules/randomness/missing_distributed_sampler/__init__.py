@@ -31,10 +31,11 @@ Shown only: batch size, learning rate and epoch length mean something else after
 
 ## Known limits
 Wrapping, loader and loop have to stand in one function. Silent where the data set is iterable or sharded by
-its name, except for a stream of `datasets` that nothing splits by node, where the file mentions a distributed sampler or seeds each rank differently, and where the loader
-goes into another call before the loop. A sampler counts as replaced where the next statement of the block
-that names the variable assigns it a plain sampler of torch. A sampler counts as left out where its function only calls `set_epoch()` and `len()` of it, and
-hands the loader to nothing that divides it (`prepare()`, `fit()`).
+its name, except for a stream of `datasets` that nothing splits by node, where the file mentions a distributed
+sampler or seeds each rank differently, and where the loader goes into another call before the loop. A sampler
+counts as replaced where the next statement of the block that names the variable assigns it a plain sampler of
+torch. A sampler counts as left out where its function only calls `set_epoch()` and `len()` of it, and hands the
+loader to nothing that divides it (`prepare()`, `fit()`).
 
 ## References
 - torch 2.13.0 torch/utils/data/distributed.py:17
@@ -46,7 +47,6 @@ hands the loader to nothing that divides it (`prepare()`, `fit()`).
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -57,9 +57,11 @@ from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.seeding import makes_ranks_differ
 from distlint.analysis.questions.training import sent_backward
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.knowledge import facts, randomness
+from distlint.knowledge import facts
 from distlint.nodes import last_name, walk
 from distlint.rule import Status
+
+from .left_out import LOADER, SPLIT, left_out, sampler_in
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -72,10 +74,6 @@ STATUS = Status.STABLE
 LITERALS = (b"DistributedSampler",)
 
 _WRAPS = frozenset({"ddp", "fsdp1", "fsdp2"})
-_LOADER = "torch.utils.data.DataLoader"
-_SPLIT = ("sampler", "batch_sampler")
-_DIVIDES = re.compile("prepare|setup|fit|distribute", re.IGNORECASE)
-"""What divides the loaders that it is given, by its name: `accelerator.prepare()`, `fabric.setup_dataloaders()`."""
 _DIVIDED_WORDS = ("split_dataset_by_node", "shard", "rank", "skip")
 _SHARDED_WORDS = ("iter", "stream", "shard", "rank", "webdataset", "split_dataset_by_node")
 
@@ -86,13 +84,14 @@ def check(model: Model) -> Iterator[Finding]:
         text = module.source.text
         if "DistributedSampler" in text:
             yield from _replaced(model, module)
-            yield from _left_out(model, module)
+            for loader, made, name in left_out(model, module):
+                yield _unread(module, loader, made, name)
             continue
         if "DataLoader" not in text:
             continue
-        for call in model.calls(_LOADER, module=module):
+        for call in model.calls(LOADER, module=module):
             site = call.site
-            if call.guarded_by_rank or any(word in site.keywords for word in _SPLIT):
+            if call.guarded_by_rank or any(word in site.keywords for word in SPLIT):
                 continue
             if _is_split(site) or makes_ranks_differ(model, module):
                 continue
@@ -117,21 +116,6 @@ def check(model: Model) -> Iterator[Finding]:
                 )
 
 
-def _left_out(model: Model, module: Module) -> Iterator[Finding]:
-    """Each plain loader over the data set of a sampler that is made beside it and that nothing draws from."""
-    for function in module.all_functions:
-        samplers = list(_unread_samplers(model, function))
-        for call in own_nodes(function) if samplers else ():
-            if not isinstance(call, ast.Call) or model.resolve(module, call.func) != _LOADER:
-                continue
-            made = next(((m, n) for m, n, data in samplers if data == _data_of(call)), None)
-            if made is None or not _is_plain(call) or _goes_to_a_framework(function, call):
-                continue
-            followed = model.call_at(call)
-            if followed is None or not followed.guarded_by_rank:
-                yield _unread(module, call, *made)
-
-
 def _unread(module: Module, loader: ast.Call, made: ast.Assign, name: str) -> Finding:
     fix = Fix(Applicability.DISPLAY, f"Give the loader the sampler: `sampler={name}`")
     return Finding(
@@ -146,83 +130,13 @@ def _unread(module: Module, loader: ast.Call, made: ast.Assign, name: str) -> Fi
     )
 
 
-def _unread_samplers(model: Model, function: Function) -> Iterator[tuple[ast.Assign, str, str]]:
-    """The distributed samplers in variables of a function that it only tells the epoch, or asks how long they are.
-
-    Returns:
-        The assignment, the variable, and the data set as written.
-    """
-    if function.is_module_body:
-        return
-    for made in own_nodes(function):
-        name = _sampler_in(model, function.module, made, distributed=True)
-        if name and isinstance(made, ast.Assign) and not _draws_from(function, name):
-            yield made, name, _data_of(made.value)
-
-
-def _data_of(made: ast.expr) -> str:
-    """The data set of a loader or a sampler as written; "" where it is not seen."""
-    if not isinstance(made, ast.Call):
-        return ""
-    named = [k.value for k in made.keywords if k.arg == "dataset"]
-    return ast.unparse((*named, *made.args)[0]) if named or made.args else ""
-
-
-def _is_plain(loader: ast.Call) -> bool:
-    """Whether a loader is surely given no sampler."""
-    return len(loader.args) <= 3 and all(
-        k.arg is not None and k.arg not in _SPLIT for k in loader.keywords
-    )
-
-
-def _draws_from(function: Function, name: str) -> bool:
-    """Whether anything but `set_epoch` and `len` reads a variable, also where a function inside does."""
-    told: set[int] = set()
-    for node in walk(function.node):
-        match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name() as asked, attr="set_epoch")):
-                told.add(id(asked))
-            case ast.Call(func=ast.Name(id="len"), args=[ast.Name() as asked]):
-                told.add(id(asked))
-            case ast.Global(names=names) | ast.Nonlocal(names=names) if name in names:
-                return True
-    return any(
-        isinstance(node, ast.Name)
-        and node.id == name
-        and isinstance(node.ctx, ast.Load)
-        and id(node) not in told
-        for node in walk(function.node)
-    )
-
-
-def _goes_to_a_framework(function: Function, loader: ast.Call) -> bool:
-    """Whether the loader may go to `accelerator.prepare()` or the like, which divides it."""
-    holders = {
-        target.id
-        for node in own_nodes(function)
-        if isinstance(node, ast.Assign) and any(part is loader for part in walk(node.value))
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
-    for node in own_nodes(function):
-        if isinstance(node, ast.Call) and _DIVIDES.search(last_name(node.func)):
-            given = [*node.args, *(k.value for k in node.keywords)]
-            if any(
-                part is loader or (isinstance(part, ast.Name) and part.id in holders)
-                for each in given
-                for part in walk(each)
-            ):
-                return True
-    return False
-
-
 def _replaced(model: Model, module: Module) -> Iterator[Finding]:
     """Each plain sampler that is put in the place of one for this rank's part, before its use."""
     for function in module.all_functions:
         holders = {
             id(node): name
             for node in own_nodes(function)
-            if (name := _sampler_in(model, module, node, distributed=True))
+            if (name := sampler_in(model, module, node, distributed=True))
         }
         for block in blocks(function.body) if holders else ():
             for number, statement in enumerate(block):
@@ -231,19 +145,9 @@ def _replaced(model: Model, module: Module) -> Iterator[Finding]:
                 for holder in (statement, *walk(statement)):
                     name = holders.get(id(holder), "")
                     after = _next_use(name, block[number:]) if name else None
-                    if after is not None and _sampler_in(model, module, after, distributed=False):
+                    if after is not None and sampler_in(model, module, after, distributed=False):
                         yield _replacement(module, name, holder, after)
                         break
-
-
-def _sampler_in(model: Model, module: Module, node: ast.AST, *, distributed: bool) -> str:
-    """The name of `name = SomeSampler(...)`, for a sampler of this rank's part, or for a plain one; else ""."""
-    match node:
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=function)):
-            meaning = model.resolve(module, function)
-            row = randomness.SAMPLERS.get(meaning) if isinstance(meaning, str) else None
-            return name if row is not None and row.distributed == distributed else ""
-    return ""
 
 
 def _next_use(name: str, block: list[ast.stmt]) -> ast.stmt | None:

@@ -2,7 +2,8 @@
 
 ## What it does
 Finds a shuffling `DistributedSampler` whose loader is iterated over epochs, in a program where nothing calls
-`set_epoch()`. A loop is one over epochs by the name of what it counts (`for epoch in`, `while self.epoch <`); where
+`set_epoch()`. A loop is one over epochs by the name of what it counts (`for epoch in`, `while self.epoch <`, an
+`epoch += 1` in it), or where each turn of a `while step <` goes through all of a loader; where
 nothing calls `set_epoch()` at all, also a generator that hands out the batches of a loader for ever, and a `try`
 that begins a loader anew at its end.
 

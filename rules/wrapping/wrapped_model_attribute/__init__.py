@@ -39,8 +39,9 @@ whose name says that they evaluate, sample or save. What freezes parameters is m
 ## Known limits
 An error where one function, or one file, wraps and reads; a warning where another file wraps, where the wrap
 stands under a condition that the read does not, or where all launches that the project shows ask for FSDP or
-DeepSpeed, and information where another file wraps under a condition. Silent on what the program itself
-sets on the wrapper (`model.names = names` behind the wrap), on a model whose parameters were all frozen before
+DeepSpeed, and information where another file wraps under a condition and no calls that are followed hand the
+wrapped model on. Silent on what the program itself sets on the wrapper (`model.names = names` behind the wrap),
+on a model whose parameters were all frozen before
 `prepare()` (accelerate leaves it bare) or that is prepared in FSDP or DeepSpeed alone, where the code asks first
 (`hasattr` for that attribute, `getattr` with a default, `isinstance`, a condition on the launch, here or around
 every call of the function, `except AttributeError`), on a mapping, list or record of models, which `prepare()`
