@@ -207,3 +207,6 @@ PROGRESS_BARS: Final = frozenset(
 )
 """Calls that give the elements of their first argument and draw a bar (tqdm 4.67, rich 14): with a bar on
 rank 0 only, all ranks go through the same."""
+
+DRAWN_BY_RANK: Final = "drawn-by-rank"
+"""What a bar is that some ranks have disabled: its `update()` counts nothing there (tqdm 4.67 tqdm/std.py:1229)."""

@@ -28,6 +28,8 @@ TENSOR: Final = "tensor"
 """Kind of a value that the contents of a rank's tensor decide."""
 TENSOR_SIZE: Final = "tensor-size"
 """Kind of a value that the size of a rank's tensor decides: whether it has elements at all."""
+BAR: Final = "progress-bar"
+"""Kind of a count that a progress bar keeps, which only some ranks draw."""
 
 _NUMBER = LocalValue(
     TENSOR,

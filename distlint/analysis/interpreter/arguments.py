@@ -14,6 +14,7 @@ from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import (
     asked_for_none,
+    cuts_by_parameters,
     makes_own_class,
     names_asked,
     self_attributes,
@@ -87,6 +88,7 @@ class Arguments:
         """Whether a call of a function with these arguments does nothing that concerns any rule."""
         return (
             function in self.plain
+            and not cuts_by_parameters(function)
             and all(
                 value.known
                 or (value.type is not None and value.entries is None)

@@ -18,6 +18,7 @@ from distlint.analysis.interpreter.values import (
 )
 from distlint.analysis.program.definitions import Function, last_name
 from distlint.analysis.program.syntax import assignments
+from distlint.knowledge import conventions
 from distlint.nodes import walk
 
 UNEVEN: Final = frozenset({"ragged", "set-order", "local-length", "rank-part"})
@@ -91,7 +92,7 @@ def element_of(iterable: Value, target: ast.AST) -> Value:
         UNKNOWN,
         variance,
         origin,
-        tags=iterable.tags - {"world_size", "bool-mask", "local-length"},
+        tags=iterable.tags - {"world_size", "bool-mask", "local-length", conventions.DRAWN_BY_RANK},
         # A list of wrapped models: any other iterable that `prepare()` gave back is a loader.
         wraps=iterable.wraps if is_comprehension(iterable) else (),
     )

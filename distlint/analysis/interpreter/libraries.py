@@ -249,7 +249,12 @@ def _special(
         return None
     if name == "functools.partial":
         return _partial(args[0], tuple(args[1:]), tuple(keywords.items()), node)
-    if name in ("copy.copy", "copy.deepcopy") or name in conventions.PROGRESS_BARS:
+    if name in ("copy.copy", "copy.deepcopy"):
+        return args[0]
+    if name in conventions.PROGRESS_BARS:
+        hidden = keywords.get("disable")
+        if hidden is not None and hidden.variance is Variance.RANK_DEPENDENT:
+            return args[0].replace(tags=args[0].tags | {conventions.DRAWN_BY_RANK})
         return args[0]
     return args[-1] if name in ("typing.cast", "typing_extensions.cast") else None
 

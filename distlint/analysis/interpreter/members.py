@@ -21,7 +21,7 @@ from distlint.analysis.interpreter.values import (
 from distlint.analysis.program.definitions import Class, Module, dotted_name
 from distlint.analysis.program.syntax import assignments, spawned_index
 from distlint.knowledge import conventions, facts, ranks
-from distlint.knowledge.failures import TENSOR, TENSOR_SIZE
+from distlint.knowledge.failures import BAR, TENSOR, TENSOR_SIZE
 from distlint.knowledge.libraries import canonical_name
 
 SUPER: Final = "builtins.super()"
@@ -106,6 +106,10 @@ def attribute(frame: Frame, node: ast.Attribute) -> Value:
 def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
     """The value of `base.attr`."""
     attr = node.attr
+    if attr == "n" and conventions.DRAWN_BY_RANK in base.tags:
+        text = f"`{dotted_name(node) or attr}`, which counts on the ranks that draw a bar"
+        origin = Origin(node, frame.module, text, BAR)
+        return Value(("attr", base.key, attr), UNKNOWN, Variance.RANK_LOCAL, origin)
     if base.const is None:
         frame.summary.none_accesses.append(frame.attribute_site(node, base))
     if base.wraps and not is_comprehension(base):

@@ -82,6 +82,21 @@ def assignments(function: Function) -> dict[str, list[ast.expr]]:
 
 
 @remembered
+def cuts_by_parameters(function: Function) -> bool:
+    """Whether a function gives back a part of what it gets, by the numbers that it gets: `items[rank::world]`."""
+    return any(
+        isinstance(part, ast.Slice)
+        and all(
+            isinstance(bound, ast.Name) and bound.id in function.parameters
+            for bound in (part.lower, part.step)
+        )
+        for node in own_nodes(function)
+        if isinstance(node, ast.Return) and node.value is not None
+        for part in walk(node.value)
+    )
+
+
+@remembered
 def decided(module: Module) -> dict[int, ast.If | ast.IfExp | ast.Assert]:
     """What each test of a file decides, by the identity of the test; nothing for one of a `while`."""
     return {

@@ -75,7 +75,7 @@ def check(model: Model) -> Iterator[Finding]:
         if divergence.event.first_only:
             continue
         seen.add(id(node))
-        if is_made_even(divergence.function, node) or is_joined(divergence.function, node):
+        if is_made_even(model, divergence.function, node) or is_joined(divergence.function, node):
             continue
         test = getattr(node, "iter", None) or getattr(node, "test", None) or node
         event = divergence.event

@@ -91,6 +91,15 @@ def one_more(prompts, score):
         dist.all_reduce(score(prompt))  # expect: DL104
 
 
+def share_of(items, rank, world):
+    return items[rank::world]
+
+
+def by_a_helper(prompts, score):
+    for prompt in share_of(prompts, dist.get_rank(), dist.get_world_size()):
+        dist.all_reduce(score(prompt))  # expect: DL104
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -196,3 +205,22 @@ def as_many_as_there_are_ranks(names, score):
 def same_shard(rows, score, folds, fold):
     for row in rows.shard(num_shards=folds, index=fold):
         dist.all_reduce(score(row))
+
+
+def even_share_of(items, rank, world):
+    even = len(items) // world * world
+    return items[:even][rank::world]
+
+
+def by_a_helper_that_evens(prompts, score):
+    for prompt in even_share_of(prompts, dist.get_rank(), dist.get_world_size()):
+        dist.all_reduce(score(prompt))
+
+
+def page_of(items, start, step):
+    return items[start::step]
+
+
+def same_part_on_all(prompts, score, fold):
+    for prompt in page_of(prompts, fold, 4):
+        dist.all_reduce(score(prompt))

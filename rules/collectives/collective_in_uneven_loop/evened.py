@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.syntax import assignments
 from distlint.nodes import children, last_name, walk
@@ -17,7 +18,7 @@ _SIZE: Final = re.compile(
 """Names of the number of ranks."""
 
 
-def is_made_even(function: Function, loop: ast.AST) -> bool:
+def is_made_even(model: Model, function: Function, loop: ast.AST) -> bool:
     """Whether what is cut into parts was brought to a multiple of the number of ranks before.
 
     stylegan3 c233a91 metrics/precision_recall.py:30: `num_batches = (… // num_gpus + 1) * num_gpus`, and as many
@@ -35,7 +36,20 @@ def is_made_even(function: Function, loop: ast.AST) -> bool:
                 case ast.Name(id=name) if name not in seen:
                     seen.add(name)
                     work += known.get(name, ())
+                case ast.Call(func=called) if _evens(model, function, called):
+                    return True
     return False
+
+
+def _evens(model: Model, function: Function, called: ast.expr) -> bool:
+    """Whether a helper of the program brings what it cuts to a multiple of the number of ranks."""
+    helper = model.resolve(function.module, called)
+    return isinstance(helper, Function) and any(
+        isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.Mult | ast.Mod)
+        and any(_SIZE.search(last_name(side)) for side in (node.left, node.right))
+        for node in walk(helper.node)
+    )
 
 
 def _without_bounds(expression: ast.AST) -> Iterator[ast.AST]:

@@ -59,7 +59,7 @@ from distlint.analysis.model import place_of, source_of, span_of
 from distlint.analysis.traces.witness import event_text, related_places, text_of, where, witness
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.knowledge.failures import TENSOR, TENSOR_SIZE
+from distlint.knowledge.failures import BAR, TENSOR, TENSOR_SIZE
 from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
@@ -148,6 +148,9 @@ def _severity(divergence: Divergence) -> Severity:
 def _fix(model: Model, divergence: Divergence, test: ast.expr) -> Fix:
     node = divergence.node
     origin = divergence.condition.origin if divergence.condition is not None else None
+    if origin is not None and origin.kind == BAR:
+        # On the others it is always 0: to ask all ranks would not help.
+        return Fix(Applicability.DISPLAY, "Count the rounds in a variable that all ranks have")
     empty = origin is not None and origin.kind == TENSOR_SIZE
     name = "all_ranks" if _asks_for_all(test, empty) else "any_rank"
     text = source_of(divergence.module, test)

@@ -10,6 +10,7 @@ import torch
 import torch.distributed as dist
 from accelerate import Accelerator
 from torch.nn.parallel import DistributedDataParallel
+from tqdm.auto import tqdm
 from transformers.trainer_callback import CallbackHandler, TrainerControl
 
 # --- bugs -----------------------------------------------------------------------------------------
@@ -161,6 +162,27 @@ def flag_that_may_be_none(net, loader, options):
             broken = torch.isnan(loss)
         if broken:  # expect: DL103
             dist.all_reduce(loss)
+
+
+def counted_by_the_bar(accelerator: Accelerator, loader, train, judge):
+    bar = tqdm(range(1000), disable=not accelerator.is_local_main_process)
+    for batch in loader:
+        train(batch)
+        bar.update(1)
+        if bar.n % 100 == 0:  # expect: DL103
+            accelerator.gather(judge(batch))
+
+
+def stopped_by_the_bar(loader, train):
+    quiet = dist.get_rank() != 0
+    with tqdm(total=100, disable=quiet) as bar:
+        for batch in tqdm(loader, disable=quiet):
+            train(batch)
+            bar.update()
+    progress = tqdm(loader, disable=quiet)
+    for batch in progress:
+        if progress.n > 50:  # expect: DL103
+            dist.all_reduce(train(batch))
 
 
 # --- right ----------------------------------------------------------------------------------------
@@ -412,3 +434,27 @@ class LoggingTrainer:
             self.control = self.handler.on_log(args, state, self.control, logs)
             if self.control.should_log:
                 dist.all_reduce(loss)
+
+
+def counted_beside_the_bar(accelerator: Accelerator, loader, train, judge):
+    bar = tqdm(range(1000), disable=not accelerator.is_local_main_process)
+    for step, batch in enumerate(loader, 1):
+        train(batch)
+        bar.update(1)
+        if step % 100 == 0:
+            accelerator.gather(judge(batch))
+
+
+def bar_of_all(accelerator: Accelerator, loader, judge):
+    bar = tqdm(range(1000))
+    for batch in loader:
+        bar.update(1)
+        if bar.n % 100 == 0:
+            accelerator.gather(judge(batch))
+
+
+def rows_of_the_bar(accelerator: Accelerator, loader, judge):
+    for batch in tqdm(loader, disable=not accelerator.is_main_process):
+        if batch.n > 3:
+            print(batch.n)
+        accelerator.gather(judge(batch))
