@@ -61,7 +61,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.hazards import last_wrap
 from distlint.analysis.questions.lightning import fits
 from distlint.analysis.questions.seeding import Seed, makes_ranks_differ, seeds
@@ -164,12 +164,17 @@ def _when(seed: Seed) -> str:
 
     sd-scripts train_network.py:503: `if args.seed is None: args.seed = random.randint(0, 2**32)`.
     """
-    asked = "" if seed.value is None else f"{ast.unparse(seed.value)} is None"
-    drawn = any(
-        isinstance(node, ast.If) and ast.unparse(node.test) == asked
-        for node in own_nodes(seed.site.function)
-    )
-    return f"where `{asked[: -len(' is None')]}` is given, " if drawn else ""
+    if seed.value is None:
+        return ""
+    function = seed.site.function
+    given = [seed.value, *assignments(function).get(ast.unparse(seed.value), ())]
+    missing = {f"{ast.unparse(v)} {word}": v for v in given for word in ("is None", "== -1")}
+    asked = [
+        missing[ast.unparse(node.test)]
+        for node in own_nodes(function)
+        if isinstance(node, ast.If) and ast.unparse(node.test) in missing
+    ]
+    return f"where `{ast.unparse(asked[0])}` is given, " if asked else ""
 
 
 def _may_be_none(seed: Seed) -> bool:
