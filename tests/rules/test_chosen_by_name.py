@@ -163,6 +163,14 @@ class Same(parts.Same):
 """
 
 
+def test_files_that_register_others_may_be_elsewhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = REGISTERED.format(name="noise").partition('\n\n@register("same")')[0] + "\n\n"
+    files = {"train.py": _main(table, "", "PARTS[args.kind]()")}
+    assert _seeded(tmp_path, capsys, files) == []
+
+
 @pytest.mark.parametrize("made", ["PARTS[args.part]()", "part_of(args.part)()"])
 @pytest.mark.parametrize("default", ["noise", "same"])
 def test_what_a_decorator_registers(
