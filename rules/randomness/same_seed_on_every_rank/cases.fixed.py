@@ -190,23 +190,6 @@ def chosen_by_a_default(args, model, loader):
         model(augment(batch)).sum().backward()
 
 
-class Texts(torch.utils.data.Dataset):
-    # ViLT 762fd3d vilt/datasets/base_dataset.py: `__getitem__` has another method draw.
-    def __getitem__(self, index):
-        return self.with_a_false_text(index)
-
-    def with_a_false_text(self, index):
-        return self.texts[index], self.texts[random.randint(0, len(self.texts) - 1)]
-
-
-def drawn_for_a_sample(args, model):
-    torch.manual_seed(args.seed)  # expect: DL401
-    model = DDP(model)
-    decorrelate(args.seed)
-    for texts in DataLoader(Texts(args.files)):
-        model(texts).sum().backward()
-
-
 def set_seed_if_any(seed=None):
     if seed is not None:
         torch.manual_seed(seed)
@@ -262,40 +245,6 @@ def one_of_its_own_where_none_is_given(args, model, loader):
 
 
 # Correct
-
-
-class OwnShare(torch.utils.data.IterableDataset):
-    # fish-speech 3dd1f85 fish_speech/datasets/semantic.py:166: each rank chooses from files of its own.
-    def __iter__(self):
-        while True:
-            yield self.chosen()
-
-    def chosen(self):
-        return self.texts[random.randint(0, len(self.texts) - 1)]
-
-
-def chosen_from_its_own_share(args, model):
-    torch.manual_seed(args.seed)
-    model = DDP(model)
-    for texts in DataLoader(OwnShare(args.files)):
-        model(texts).sum().backward()
-
-
-class WithStatistics(torch.utils.data.Dataset):
-    def __getitem__(self, index):
-        return self.texts[index]
-
-    def any_length(self):
-        return len(self.texts[random.randint(0, len(self.texts) - 1)])
-
-
-def drawn_once(args, model):
-    torch.manual_seed(args.seed)
-    data = WithStatistics(args.files)
-    print(data.any_length())
-    model = DDP(model)
-    for texts in DataLoader(data):
-        model(texts).sum().backward()
 
 
 def chosen_to_draw_nothing(args, model, loader):
