@@ -110,12 +110,11 @@ def _chosen(model: Model, function: Function, call: ast.Call) -> list[Candidate]
 
 def _draws_itself(model: Model, candidate: Candidate) -> bool:
     """Whether a class or function draws where it is used, in what it says itself."""
-    methods = candidate.methods.items() if isinstance(candidate, Class) else ()
-    own = [method for name, method in methods if name in _IN_USE] or [candidate]
-    return any(
-        isinstance(each, Function) and next(draws_by_syntax(model, each), None) is not None
-        for each in own
-    )
+    if isinstance(candidate, Function):
+        own = [candidate]
+    else:
+        own = [method for name, method in candidate.methods.items() if name in _IN_USE]
+    return any(next(draws_by_syntax(model, each), None) is not None for each in own)
 
 
 def _is_apart(function: Function) -> bool:
