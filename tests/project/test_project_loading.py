@@ -7,7 +7,7 @@ from pathlib import Path
 from distlint.project.cache import Cache
 from distlint.project.entries import Entry
 from distlint.project.files import discover
-from distlint.project.loading import load, survey
+from distlint.project.loading import groups_of, load, survey
 from distlint.project.modules import View
 from distlint.project.settings import Settings, SettingsTree
 
@@ -179,3 +179,36 @@ def test_classes_of_what_methods_are_given_are_parsed(tmp_path: Path) -> None:
     parsed = {path.removeprefix("pkg/") for path in loaded(tmp_path, ".")}
     assert {"base.py", "hooks.py", "model.py"} <= parsed
     assert parsed.isdisjoint({"config.py", "text.py"})
+
+
+BY_NAME = "import importlib\ndist.barrier()\ncls = getattr(importlib.import_module(module), name)\n"
+DRAWS = "import torch\n\n\nclass Loss:\n    def __call__(self, x):\n        return torch.randn_like(x)\n"
+
+
+def test_classes_that_configurations_name_are_parsed(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "train.py": BY_NAME,
+            "losses.py": DRAWS,
+            "other.py": DRAWS,
+            "plain.py": "class Plain:\n    pass\n",
+            "configs/loss.yaml": "loss:\n  target: losses.Loss\nplain:\n  _target_: plain.Plain\n",
+        },
+    )
+    entries = loaded(tmp_path, ".")
+    assert set(entries) == {"train.py", "losses.py"}
+    assert entries["train.py"].chosen == ("losses.Loss", "plain.Plain")
+    assert [len(group) for group in groups_of(entries.values())] == [2]
+
+
+def test_a_file_that_imports_nothing_by_name_asks_no_configuration(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "train.py": "dist.barrier()\n",
+            "losses.py": DRAWS,
+            "loss.yaml": "loss:\n  target: losses.Loss\n",
+        },
+    )
+    assert set(loaded(tmp_path, ".")) == {"train.py"}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from distlint.cli import main
 from tests.rules.checked import findings_in
 
 PARTS = """\
@@ -163,6 +165,14 @@ class Same(parts.Same):
 """
 
 
+def test_files_that_register_others_may_be_elsewhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = REGISTERED.format(name="noise").partition('\n\n@register("same")')[0] + "\n\n"
+    files = {"train.py": _main(table, "", "PARTS[args.kind]()")}
+    assert _seeded(tmp_path, capsys, files) == []
+
+
 @pytest.mark.parametrize("made", ["PARTS[args.part]()", "part_of(args.part)()"])
 @pytest.mark.parametrize("default", ["noise", "same"])
 def test_what_a_decorator_registers(
@@ -217,6 +227,26 @@ def test_what_no_configuration_names(
     made, name, configuration = parts
     files = {"train.py": _main("", "", made), name: configuration, "parts.py": SAMPLER}
     assert _seeded(tmp_path, capsys, files) == []
+
+
+def test_a_configuration_that_changes_is_read_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    text = _main("", "", "make(args.config)")
+    files = {"train.py": text, "parts.py": PARTS, "registry.py": REGISTRY}
+    for name, content in files.items():
+        (project / name).write_text(content, encoding="utf-8")
+    lines = []
+    for part in ("Noise", "Same", "Noise"):
+        (project / "part.yaml").write_text(f"target: parts.{part}\n", encoding="utf-8")
+        arguments = ["--cache-dir", str(tmp_path / "cache"), "--select", "DL401"]
+        with pytest.raises(SystemExit):
+            main(["check", *arguments, "--output-format", "json", str(project)])
+        lines.append([f["line"] for f in json.loads(capsys.readouterr().out)["findings"]])
+    expected = [line for _, line in _seed_line(text)]
+    assert lines == [expected, [], expected]
 
 
 FITTED = """\

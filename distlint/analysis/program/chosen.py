@@ -27,6 +27,8 @@ _MAKES_BY_NAME: Final = frozenset({"hydra.utils.instantiate", "hydra.utils.call"
 _MOST: Final = 64
 """Candidates. Of more, they have nothing in common but that they are there."""
 _DEPTH: Final = 4
+_OTHERS: Final = ""
+"""A name for what else is kept: files that register something need not be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +157,7 @@ def _texts(program: Program, function: Function, name: ast.expr, depth: int) -> 
         case ast.Name(id=parameter) if parameter in function.parameters:
             default = default_of(function, parameter)
             if default is not None:
-                yield from _texts(program, function, default, depth)
+                yield from _texts(program, function, default, depth - 1)
             for user, call in callers_by_name(program, function):
                 argument = argument_of(call, function, parameter)
                 if argument is not None:
@@ -198,7 +200,16 @@ def _members(program: Program, module: Module) -> Entries:
         other = program.modules.get(star)
         names += [*other.functions, *other.classes] if other is not None else []
     found = {name: program.member(module, name) for name in names if name[0] != "_"}
-    return {n: m for n, m in found.items() if isinstance(m, (Class, Function))}
+    return {
+        name: meaning if isinstance(meaning, (Class, Function)) else None
+        for name, meaning in found.items()
+        if not _is_module(meaning)
+    }
+
+
+def _is_module(meaning: Definition | None) -> bool:
+    """Whether a name means a module: of the project, or one that is imported as a whole."""
+    return isinstance(meaning, Module) or (isinstance(meaning, str) and "." not in meaning)
 
 
 def _entries(program: Program, function: Function, table: ast.expr) -> Entries:
@@ -253,10 +264,14 @@ def _variable(program: Program, module: Module, node: ast.expr) -> Variable | No
 
 @remembered
 def _of_variable(program: Program, module: Module, name: str) -> Entries:
-    found = dict(_registered(program).get((module, name), {}))
+    found: Entries = dict(_registered(program).get((module, name), {}))
+    if found:
+        found[_OTHERS] = None
     for value in assignments(module.body).get(name, ()):
         if isinstance(value, ast.Dict):
             found.update(_of_literal(program, module, value.keys, value.values))
+        else:  # `TABLE["name"] = Class`
+            found[_OTHERS] = None
     return found
 
 

@@ -5,7 +5,9 @@ Finds a seed that is the same on every rank (`set_seed(args.seed)`, `torch.manua
 training loop over a wrapped or prepared model that draws tensors from that stream (`torch.randn_like`,
 `torch.randint`, `x.uniform_()` …), where nothing gives the ranks streams of their own. The draws may stand in
 the loop, in the methods of models and losses of the project that the script makes, or be those of random
-transforms of images (`RandomResizedCrop`) and of `__getitem__` of its data sets. The training loop may be that of
+transforms of images (`RandomResizedCrop`) and of `__getitem__` of its data sets. A name may choose the class, in a
+table (`LOSSES[args.loss]()`), a module (`getattr(losses, name)()`), a registry that decorators fill, or a
+configuration (`target:`, `_target_:` and `class_path:` in YAML and JSON). The training loop may be that of
 Lightning: `trainer.fit(module)` on several devices runs the module's `training_step`. Finds also scripts that
 sample: a loop that counts, draws from such a seed, and writes into files that the rank names or gathers what the ranks drew.
 
@@ -40,7 +42,8 @@ Unsafe: the numbers change. Shown only where by a number of the same seed the ra
 often they call the model.
 
 ## Known limits
-Dropout is not looked for; nor, in loops, numbers of `random` and `numpy`, which they often draw to take one
+Of the classes that a name may choose, those count that a configuration or a default names; where none does, all of
+them have to draw. Dropout is not looked for; nor, in loops, numbers of `random` and `numpy`, which they often draw to take one
 decision on all ranks. Silent in files that make ranks differ
 anywhere, and where the seed or the loop is not in the same program. Loops over data that train nothing are left
 out: their draws are often meant to be alike.
@@ -58,7 +61,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.hazards import last_wrap
 from distlint.analysis.questions.lightning import fits
 from distlint.analysis.questions.seeding import Seed, makes_ranks_differ, seeds
@@ -161,12 +164,29 @@ def _when(seed: Seed) -> str:
 
     sd-scripts train_network.py:503: `if args.seed is None: args.seed = random.randint(0, 2**32)`.
     """
-    asked = "" if seed.value is None else f"{ast.unparse(seed.value)} is None"
-    drawn = any(
-        isinstance(node, ast.If) and ast.unparse(node.test) == asked
-        for node in own_nodes(seed.site.function)
+    if seed.value is None:
+        return ""
+    function = seed.site.function
+    given = [seed.value, *assignments(function).get(ast.unparse(seed.value), ())]
+    missing = {f"{ast.unparse(v)} {word}": v for v in given for word in ("is None", "== -1")}
+    asked = [
+        missing[ast.unparse(node.test)]
+        for node in own_nodes(function)
+        if isinstance(node, ast.If) and ast.unparse(node.test) in missing
+    ]
+    return f"where `{ast.unparse(asked[0])}` is given, " if asked else ""
+
+
+def _may_be_none(seed: Seed) -> bool:
+    """Whether what seeds asks first whether it is given a seed."""
+    helper = seed.site.callee
+    return helper is not None and any(
+        isinstance(test, ast.Compare)
+        and isinstance(test.left, ast.Name)
+        and test.left.id in helper.parameters
+        and ast.unparse(test.comparators[0]) == "None"
+        for test in own_nodes(helper)
     )
-    return f"where `{asked[: -len(' is None')]}` is given, " if drawn else ""
 
 
 def _fix(model: Model, module: Module, seed: Seed) -> Fix:
@@ -205,8 +225,11 @@ def _fix(model: Model, module: Module, seed: Seed) -> Fix:
         return Fix(Applicability.DISPLAY, advice)
     text = source_of(module, seed.value)
     code = f"$decorrelate({text})"
-    if tests:
-        code = f"if {source_of(module, tests[0].node)}:\n    {code}"
+    test = source_of(module, tests[0].node) if tests else ""
+    if not test and _may_be_none(seed):
+        test = f"{text} is not None"
+    if test:
+        code = f"if {test}:\n    {code}"
     return Fix(
         Applicability.UNSAFE,
         f"Call `decorrelate({text})` after everything is wrapped or prepared",

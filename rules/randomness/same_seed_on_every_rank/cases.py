@@ -181,6 +181,18 @@ def chosen_by_a_default(args, model, loader):
         model(augment(batch)).sum().backward()
 
 
+def set_seed_if_any(seed=None):
+    if seed is not None:
+        torch.manual_seed(seed)
+
+
+def seeded_where_asked(args, model, loader):
+    set_seed_if_any(args.seed)  # expect: DL401
+    model = DDP(model)
+    for batch in loader:
+        model(batch + torch.randn_like(batch)).sum().backward()
+
+
 class Solver:
     def __init__(self, args, model, loader):
         self.model, self.loader = DDP(model), loader

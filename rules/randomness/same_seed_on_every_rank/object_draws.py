@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Module
 
 _OF_SAMPLES: Final = ("__getitem__", "__call__", "__iter__")
-_RUN_BY_THEMSELVES: Final = (*_OF_SAMPLES, "__init__", "__next__", "forward", "training_step")
+_IN_USE: Final = (*_OF_SAMPLES, "__next__", "forward", "training_step")
+_RUN_BY_THEMSELVES: Final = (*_IN_USE, "__init__")
 
 
 def drawn_by_objects(
@@ -109,13 +110,11 @@ def _chosen(model: Model, function: Function, call: ast.Call) -> list[Candidate]
 
 def _draws_itself(model: Model, candidate: Candidate) -> bool:
     """Whether a class or function draws where it is used, in what it says itself."""
-    own = [candidate] if isinstance(candidate, Function) else candidate.methods.values()
-    return any(
-        True
-        for each in own
-        if isinstance(candidate, Function) or each.name in _RUN_BY_THEMSELVES[:-1]
-        for _ in draws_by_syntax(model, each)
-    )
+    if isinstance(candidate, Function):
+        own = [candidate]
+    else:
+        own = [method for name, method in candidate.methods.items() if name in _IN_USE]
+    return any(next(draws_by_syntax(model, each), None) is not None for each in own)
 
 
 def _is_apart(function: Function) -> bool:
@@ -136,50 +135,18 @@ def _drawn(model: Model, function: Function, seed: Seed) -> Iterator[ast.Call]:
             yield node
     if function.cls is None or function.name == "__init__":
         return
-    serves_samples = function.name in _for_samples(model, function.cls)
-    if workers_differ and serves_samples:
+    if workers_differ and function.name in _OF_SAMPLES:
         return
     for node, draw in draws_by_syntax(model, function):
         # Loader workers take their seeds, also that of `random`, from torch's stream (torch 2.13.0
         # torch/utils/data/_utils/worker.py).
-        of_samples = serves_samples and draw.stream in ("torch", "python")
+        of_samples = function.name in _OF_SAMPLES and draw.stream in ("torch", "python")
         if (
             (of_samples or (draw.stream == "torch" and draws_from(draw, seed)))
             and not any(word in draw.name for word in SHARED_DRAWS)
             and not differs_for_no_rank(function, node)
         ):
             yield node
-
-
-@remembered
-def _for_samples(model: Model, cls: Class) -> frozenset[str]:
-    """The methods of a class that make a sample, and those of its own that these call, at any distance.
-
-    ViLT 762fd3d vilt/datasets/base_dataset.py: `__getitem__` of a subclass, `get_suite`, `get_false_text`.
-    """
-    family = (*reversed(model.program.mro(cls)[0]), *model.program.subclasses(cls))
-    own: dict[str, list[Function]] = {}
-    for each in family:
-        for name, method in each.methods.items():
-            own.setdefault(name, []).append(method)
-    found: list[str] = [name for name in _OF_SAMPLES if name in own]
-    # What a stream chooses from a rank's own share differs anyway.
-    for name in found if "__iter__" not in own else ():
-        called = {n for method in own[name] for n in _own_calls(method)}
-        found += [n for n in sorted(called) if n in own and n not in found]
-    return frozenset(found)
-
-
-@remembered
-def _own_calls(function: Function) -> frozenset[str]:
-    return frozenset(
-        node.func.attr
-        for node in walk(function.node)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and isinstance(node.func.value, ast.Name)
-        and node.func.value.id == "self"
-    )
 
 
 def _is_given(site: CallSite, keyword: str, position: int) -> bool:
