@@ -1,4 +1,4 @@
-"""Which files beside the code say how it is launched, by their names and by words in them."""
+"""Which files beside the code say how it is launched, and with which versions, by their names and words in them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ class Kind(enum.Enum):
     SHELL = "shell"
     DOCKERFILE = "dockerfile"
     README = "readme"
+    REQUIREMENTS = "requirements"
 
 
 _SUFFIXES: Final = {
@@ -28,7 +29,8 @@ _SUFFIXES: Final = {
     ".sub": Kind.SHELL,
 }
 
-LAUNCH_SUFFIXES: Final = (*_SUFFIXES, ".md", "ockerfile")
+_REQUIREMENTS: Final = "requirements.txt"
+LAUNCH_SUFFIXES: Final = (*_SUFFIXES, ".md", "ockerfile", _REQUIREMENTS)
 """What the names of such files end in, or nearly: a quick look before `kind_of`."""
 
 LAUNCH_LIMIT: Final = 256 * 1024
@@ -41,6 +43,7 @@ _WORDS: Final = {
     Kind.SHELL: _LAUNCHES,
     Kind.DOCKERFILE: _LAUNCHES,
     Kind.README: re.compile(rb"torch\.distributed\.launch"),
+    Kind.REQUIREMENTS: re.compile(rb"^transformers\b", re.MULTILINE),
 }
 
 
@@ -55,6 +58,8 @@ def kind_of(name: str) -> Kind | None:
         return Kind.DOCKERFILE
     if base.startswith("README") and base.endswith(".md"):
         return Kind.README
+    if base.endswith(_REQUIREMENTS):
+        return Kind.REQUIREMENTS
     stem, dot, suffix = base.rpartition(".")
     return _SUFFIXES.get(f".{suffix}") if dot and stem else None
 
