@@ -423,10 +423,12 @@ def without_layers(live: LiveProgram) -> frozenset[str]:
                         _has_no_parameters(live, function, v) for v in values
                     )
     plain = {name for name, found in kept.items() if all(found)} - methods.keys()
+    # Of a name alone, a loss or a method of a trainer may have the same: what makes ranks meet is more than that.
     gathers = {
         name
         for name, found in methods.items()
-        if name not in kept and all(_uses_only(method, plain) for method in found)
+        if name not in kept
+        and all(_uses_only(method, plain) and _meets(live, method) for method in found)
     }
     return frozenset((plain & made) | gathers)
 
@@ -465,6 +467,13 @@ def _has_no_parameters(live: LiveProgram, function: Function, value: ast.expr) -
         and not meaning.node.keywords
         and not meaning.node.decorator_list
     )
+
+
+def _meets(live: LiveProgram, method: Function) -> bool:
+    """Whether a method calls a collective of torch."""
+    calls = (node for node in walk(method.node) if isinstance(node, ast.Call))
+    names = (live.resolve(method.module, call.func) for call in calls)
+    return any(isinstance(n, str) and n.startswith("torch.distributed.") for n in names)
 
 
 def _uses_only(method: Function, plain: set[str]) -> bool:

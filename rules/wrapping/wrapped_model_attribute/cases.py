@@ -339,22 +339,22 @@ class Retriever(nn.Module):
         self.world_size = dist.get_world_size()
         self.tokenizer = AutoTokenizer.from_pretrained("bert-base-uncased")
 
-    def gather(self, labels):
+    def gather_labels(self, labels):
         all_labels = [torch.empty_like(labels) for _ in range(self.world_size)]
         dist.all_gather(all_labels, labels)
         return torch.cat(all_labels)
 
-    def score(self, batch):
+    def similarity(self, batch):
         return self.encoder(batch)
 
 
 def train_retriever(encoder, optimizer, batches):
-    # tevatron dd06310 src/tevatron/retriever/trainer.py:67: labels have no gradient, and `gather` no parameters
+    # tevatron dd06310 src/tevatron/retriever/trainer.py:67: labels have no gradient, and `gather_labels` no parameters
     model = DDP(Retriever(encoder))
     for batch, labels in batches:
         ids = model.tokenizer(batch).input_ids  # expect: DL201
-        labels = model.gather(labels)  # expect: DL201
-        loss = model.score(ids) - labels  # shown only: it trains  # expect: DL201
+        labels = model.gather_labels(labels)  # expect: DL201
+        loss = model.similarity(ids) - labels  # shown only: it trains  # expect: DL201
         loss.mean().backward()
         optimizer.step()
 
