@@ -1,4 +1,4 @@
-"""Which files beside the code say how it is launched, by their names and by words in them."""
+"""Which files beside the code say how it is launched, and with which versions, by their names and words in them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ class Kind(enum.Enum):
     SHELL = "shell"
     DOCKERFILE = "dockerfile"
     README = "readme"
+    REQUIREMENTS = "requirements"
 
 
 _SUFFIXES: Final = {
@@ -29,8 +30,9 @@ _SUFFIXES: Final = {
 }
 
 _SETTINGS: Final = frozenset({Kind.YAML, Kind.JSON})
+_REQUIREMENTS: Final = "requirements.txt"
 
-LAUNCH_SUFFIXES: Final = (*_SUFFIXES, ".md", "ockerfile")
+LAUNCH_SUFFIXES: Final = (*_SUFFIXES, ".md", "ockerfile", _REQUIREMENTS)
 """What the names of such files end in, or nearly: a quick look before `kind_of`."""
 
 LAUNCH_LIMIT: Final = 256 * 1024
@@ -44,6 +46,7 @@ _WORDS: Final = {
     Kind.SHELL: re.compile(_LAUNCHES.pattern + rb"|CUDA_VISIBLE_DEVICES=[\"']?\d+,"),
     Kind.DOCKERFILE: _LAUNCHES,
     Kind.README: re.compile(rb"torch\.distributed\.launch"),
+    Kind.REQUIREMENTS: re.compile(rb"^transformers\b", re.MULTILINE),
 }
 _CLASS_NAMED: Final = re.compile(
     rb"""\b(?:_?target_?|class_path)["']?[ \t]*:[ \t]*["']?([A-Za-z_]\w*(?:\.\w+)*\.[A-Za-z_]\w*)"""
@@ -62,6 +65,8 @@ def kind_of(name: str) -> Kind | None:
         return Kind.DOCKERFILE
     if base.startswith("README") and base.endswith(".md"):
         return Kind.README
+    if base.endswith(_REQUIREMENTS):
+        return Kind.REQUIREMENTS
     stem, dot, suffix = base.rpartition(".")
     return _SUFFIXES.get(f".{suffix}") if dot and stem else None
 

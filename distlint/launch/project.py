@@ -25,6 +25,12 @@ from distlint.launch.yaml_text import read_yaml
 _PLACEHOLDER = re.compile(r"\{\{|\{%|\$\{|<[A-Za-z_ ]+>")
 """What a program fills in before anybody reads the file: nothing is known of such a configuration."""
 
+_REQUIREMENT = re.compile(
+    r"^(?P<name>[A-Za-z0-9][\w.-]*)[ \t]*(?:\[[^\]\n]*\])?(?P<clauses>[^#;\n]*)", re.MULTILINE
+)
+_OLDEST = re.compile(r"(?:>=|===?|~=|>)[ \t]*(\d+(?:\.\d+)*)")
+"""The clauses of a requirement that name the oldest version which meets it, or one below."""
+
 _INSTRUCTION = re.compile(r"^[ \t]*(?:RUN|CMD|ENTRYPOINT)[ \t]+", re.IGNORECASE | re.MULTILINE)
 _SBATCH = re.compile(r"^#SBATCH[ \t]+(--?[\w-]+)(?:[= \t]+(\S+))?", re.MULTILINE)
 
@@ -108,12 +114,22 @@ class Script:
     """Whether what is found in it is asked for."""
 
 
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """A package that a requirements file asks for: the oldest version, () where any will do."""
+
+    path: str
+    name: str
+    oldest: tuple[int, ...]
+
+
 @dataclass
 class LaunchFiles:
-    """The configurations and scripts of a project, and what could not be read."""
+    """The configurations, scripts and requirements of a project, and what could not be read."""
 
     configurations: list[Configuration] = field(default_factory=list)
     scripts: list[Script] = field(default_factory=list)
+    requirements: list[Requirement] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def launches(self, *, told: bool = False) -> Iterator[tuple[Script, Launch]]:
@@ -164,6 +180,15 @@ class LaunchFiles:
             if (found := plain(command)) is not None
             and path in _meant(found.script.text or "", script.path)
         ]
+
+    def asks_for(self, name: str, oldest: tuple[int, ...], path: str) -> bool:
+        """Whether the requirements in the folder of `path`, or above, want a package of this version or later."""
+        found = [
+            each.oldest
+            for each in self.requirements
+            if each.name == name and path.startswith(each.path[: each.path.rfind("/") + 1])
+        ]
+        return bool(found) and all(each >= oldest for each in found)
 
     def on_several(self, path: str) -> bool:
         """Whether the Python file `path` is surely started on several processes.
@@ -255,7 +280,16 @@ def read_files(files: Iterable[TextFile]) -> LaunchFiles:
                 _read_script(file, commands_of(file.path, _shell_of_dockerfile(file.text)), result)
             case Kind.README:
                 _read_script(file, commands_of(file.path, _shell_of_readme(file.text)), result)
+            case Kind.REQUIREMENTS:
+                result.requirements += _requirements(file)
     return result
+
+
+def _requirements(file: TextFile) -> Iterator[Requirement]:
+    for found in _REQUIREMENT.finditer(file.text):
+        name = re.sub(r"[-_.]+", "-", found["name"]).lower()
+        bounds = (tuple(map(int, each.split("."))) for each in _OLDEST.findall(found["clauses"]))
+        yield Requirement(file.path, name, max(bounds, default=()))
 
 
 def _read_configuration(file: TextFile, result: LaunchFiles) -> None:

@@ -50,3 +50,59 @@ def test_a_launch_that_keeps_the_model_whole(
     arguments = ["check", "--no-cache", "--select", "DL106", "--output-format", "json"]
     found = json.loads(CliRunner().invoke(main, arguments).stdout)
     assert [row["severity"] for row in found["findings"]] == [severity]
+
+
+SPREAD = """
+import torch
+import torch.distributed as dist
+
+
+def train(model):
+    dist.barrier()
+    if torch.cuda.device_count() > 1:
+        model.is_parallelizable = True
+        model.model_parallel = True
+"""
+
+
+@pytest.mark.parametrize(
+    ("requirements", "found"),
+    [
+        ({"requirements.txt": "torch\ntransformers>=5.6.0\n"}, 0),
+        ({"requirements.txt": "transformers[torch] >= 4.40, >=5.1  # the Trainer\n"}, 0),
+        ({"requirements.txt": "transformers==5.6.1; python_version > '3.9'\n"}, 0),
+        ({"requirements.txt": "transformers>=4.40\n"}, 1),
+        ({"requirements.txt": "transformers<6\n"}, 1),
+        ({"requirements.txt": "transformers\n"}, 1),
+        ({"requirements.txt": "# transformers>=5.6\ntransformers_stream_generator>=5\n"}, 1),
+        ({"requirements.txt": "transformers>=5\n", "code/requirements.txt": "transformers\n"}, 1),
+        ({"other/requirements.txt": "transformers>=5\n"}, 1),
+        ({"code/requirements.txt": "transformers>=5\n"}, 0),
+        ({}, 1),
+    ],
+)
+def test_a_version_that_reads_no_flags_of_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, requirements: dict[str, str], found: int
+) -> None:
+    # MedicalGPT 2f1008c training/reward_modeling.py:676: transformers>=5.6 moves the model as ever.
+    monkeypatch.chdir(tmp_path)
+    for name, text in {"code/train.py": SPREAD, **requirements}.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    arguments = ["check", "--no-cache", "--select", "DL508", "--output-format", "json"]
+    findings = json.loads(CliRunner().invoke(main, arguments).stdout)["findings"]
+    assert len(findings) == found
+
+
+def test_another_version_is_another_answer_of_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(SPREAD)
+    counts = []
+    for version in ("4", "5", "4.57"):
+        (tmp_path / "requirements.txt").write_text(f"transformers>={version}\n")
+        arguments = ["check", "--select", "DL508", "--output-format", "json"]
+        counts.append(len(json.loads(CliRunner().invoke(main, arguments).stdout)["findings"]))
+    assert counts == [1, 0, 1]

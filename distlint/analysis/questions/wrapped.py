@@ -7,7 +7,7 @@ import re
 from copy import copy
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.definitions import Class, last_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import place_of_any
 from distlint.analysis.program.syntax import assignments, literals
@@ -412,6 +412,8 @@ def may_run_forward(live: LiveProgram, statement: ast.stmt, read: ast.Attribute)
         match parent:
             case ast.Call(func=func) if func is node:
                 name = func.attr if isinstance(func, ast.Attribute) else ""
+                if node is read and name in live.answer(without_layers):
+                    return False
                 part = node is read or settings.names_model(read.attr)
                 if not name or (part and not wrappers.trains_nothing(name)):
                     return True
@@ -428,6 +430,98 @@ def may_run_forward(live: LiveProgram, statement: ast.stmt, read: ast.Attribute)
                 return False
         node = parent
     return False
+
+
+def without_layers(live: LiveProgram) -> frozenset[str]:
+    """The names that stand for nothing with parameters on any object of the program: methods, and attributes.
+
+    tevatron dd06310 src/tevatron/retriever/modeling/encoder.py:104: `_dist_gather_tensor` gathers what it is given. llm.c
+    f1e2ace train_llama3.py:422: `model.tokenizer = AutoTokenizer.from_pretrained(…)`.
+    """
+    kept: dict[str, list[bool]] = {}
+    made: set[str] = set()
+    methods: dict[str, list[Function]] = {}
+    for module in live.program.modules.values():
+        for cls in module.all_classes:
+            for name, method in cls.methods.items():
+                methods.setdefault(name, []).append(method)
+            for name in (*cls.attributes, *_names_at_class_level(cls)):
+                kept.setdefault(name, []).append(False)
+        for function in (module.body, *module.all_functions):
+            for path, values in assignments(function).items():
+                owner, _, name = path.rpartition(".")
+                if owner:
+                    if not all(isinstance(value, ast.Constant) for value in values):
+                        made.add(name)
+                    kept.setdefault(name, []).extend(
+                        _has_no_parameters(live, function, v) for v in values
+                    )
+    plain = {name for name, found in kept.items() if all(found)} - methods.keys()
+    # Of a name alone, a loss or a method of a trainer may have the same: what makes ranks meet is more than that.
+    gathers = {
+        name
+        for name, found in methods.items()
+        if name not in kept
+        and all(_uses_only(method, plain) and _meets(live, method) for method in found)
+    }
+    return frozenset((plain & made) | gathers)
+
+
+def _names_at_class_level(cls: Class) -> Iterator[str]:
+    """What a class declares without a value: `model: nn.Module`."""
+    for statement in cls.node.body:
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            yield statement.target.id
+
+
+def _has_no_parameters(live: LiveProgram, function: Function, value: ast.expr) -> bool:
+    """Whether a value is a constant, a number of the process group, or a tokenizer."""
+    match value:
+        case ast.Constant():
+            return True
+        case ast.Name(id=name):
+            given = assignments(function).get(name, ())
+            return bool(given) and all(
+                isinstance(each, ast.Call) and _has_no_parameters(live, function, each)
+                for each in given
+            )
+        case ast.Call(func=ast.Attribute(attr="from_pretrained", value=made)):
+            meaning = live.resolve(function.module, made)
+        case ast.Call(func=made):
+            meaning = live.resolve(function.module, made)
+        case _:
+            return False
+    if isinstance(meaning, str):
+        of_text = meaning.startswith("transformers.") and "Tokenizer" in meaning
+        return of_text or meaning.startswith("torch.distributed.")
+    # A class without any base but `object`: no module.
+    return (
+        isinstance(meaning, Class)
+        and not meaning.node.bases
+        and not meaning.node.keywords
+        and not meaning.node.decorator_list
+    )
+
+
+def _meets(live: LiveProgram, method: Function) -> bool:
+    """Whether a method calls a collective of torch."""
+    calls = (node for node in walk(method.node) if isinstance(node, ast.Call))
+    names = (live.resolve(method.module, call.func) for call in calls)
+    return any(isinstance(n, str) and n.startswith("torch.distributed.") for n in names)
+
+
+def _uses_only(method: Function, plain: set[str]) -> bool:
+    """Whether a method asks its object for such attributes alone, and hands it to nobody."""
+    if method.parameters[:1] != ["self"] or method.name.startswith("__"):
+        return False
+    asked = [node for node in walk(method.node) if isinstance(node, ast.Name) and node.id == "self"]
+    read = [
+        node.value
+        for node in walk(method.node)
+        if isinstance(node, ast.Attribute) and node.attr in plain
+    ]
+    names = {n.id for n in walk(method.node) if isinstance(n, ast.Name)}
+    return "super" not in names and all(any(each is one for one in read) for each in asked)
 
 
 def layer_runners(live: LiveProgram) -> frozenset[str]:

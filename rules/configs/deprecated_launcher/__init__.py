@@ -80,6 +80,7 @@ LITERALS = (b"--local_rank", b"--local-rank")
 
 _PLAIN = re.compile(r"python[\d.]* -m torch\.distributed\.launch")
 _SPELLED = re.compile(r"--local[-_]rank")
+_READ = re.compile(r"(?<!-)\blocal_rank\b")
 _USE_ENV = re.compile(r"--use[-_]env")
 _DOES_THE_SAME = (
     "`torch.distributed.launch` is deprecated and warns on every start. Start with `torchrun` (torch 1.10 and "
@@ -158,7 +159,7 @@ def check(model: Model) -> Iterator[Finding]:
             if not isinstance(node, ast.Call):  # an alias, of which the script's parser is made
                 launched = [launch for each in started.values() for launch in each]
             if launched or (isinstance(node, ast.Call) and not elsewhere):
-                yield _misspelled(module, node, launched)
+                yield _misspelled(model, module, node, launched)
         elif not own and not helpers and launched:
             yield from _undeclared(module, launched[0])
 
@@ -191,8 +192,22 @@ def _declared(module: Module) -> Iterator[tuple[ast.expr, list[str]]]:
                         yield value, [value.value]
 
 
-def _misspelled(module: Module, declared: ast.expr, started: list[Launch]) -> Finding:
-    if started:
+def _is_read(model: Model) -> bool:
+    """Whether something in the program asks for the argument, beside what declares it.
+
+    swav 06b1b7c main_deepclusterv2.py:93: "this argument is not used and should be ignored".
+    """
+    return any(_READ.search(module.source.text) for module in model.modules)
+
+
+def _misspelled(model: Model, module: Module, declared: ast.expr, started: list[Launch]) -> Finding:
+    read = started or not isinstance(declared, ast.Call) or _is_read(model)
+    if not read:
+        text = (
+            "Torch 2's old launcher spells this argument `--local-rank`, and a start with it ends with `unrecognized "
+            "arguments`, though nothing reads it. Declare both spellings."
+        )
+    elif started:
         text = (
             "Every rank ends with `unrecognized arguments: --local-rank`, as torch 2 spells it. "
             "Declare both spellings, or start with `torchrun`, which passes nothing, and read LOCAL_RANK."
@@ -208,7 +223,7 @@ def _misspelled(module: Module, declared: ast.expr, started: list[Launch]) -> Fi
         both = written.replace("--local_rank", "--local-rank")
         first = with_first(module.source.text, declared, both)
         fix = Fix(Applicability.SAFE, "Declare both spellings", (first,))
-        code = None if started else _reading(module, declared, first.code)
+        code = None if started or not read else _reading(module, declared, first.code)
         if code is not None:
             advice = "Declare both spellings, and read LOCAL_RANK"
             fix = Fix(Applicability.UNSAFE, advice, (replace(first, code=code), AddImport("os")))

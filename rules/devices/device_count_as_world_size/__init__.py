@@ -32,7 +32,8 @@ Unsafe: under a launcher the branch is no longer taken. A world size is only sho
 ## Known limits
 A condition that asks for the launch as well, here or around it (`not args.distributed`, `ddp`,
 `world_size`, `local_rank`), is trusted. Scripts that start one process for each GPU themselves
-(`mp.spawn`, `nprocs=`) may count devices.
+(`mp.spawn`, `nprocs=`) may count devices. The flags of the model say nothing where the project's
+requirements.txt asks for transformers 5 or later.
 
 ## References
 - torch 2.13.0 torch/cuda/__init__.py:1150
@@ -70,6 +71,8 @@ _LAUNCH = (
 )  # fmt: skip
 _STARTS_RANKS = ("mp.spawn", "multiprocessing.spawn", "nprocs", "mp.Process", "notebook_launcher")
 _PARALLEL_FLAGS = frozenset({"is_parallelizable", "model_parallel"})
+_WITHOUT_FLAGS = (5,)
+"""The release of transformers whose Trainer no longer reads them: transformers 5.6.0, trainer.py:459."""
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -134,7 +137,11 @@ def _for_one_process(model: Model, module: Module, statement: ast.If) -> str:
             continue
         if isinstance(inner, ast.Assign):
             target = inner.targets[0]
-            if isinstance(target, ast.Attribute) and target.attr in _PARALLEL_FLAGS:
+            if (
+                isinstance(target, ast.Attribute)
+                and target.attr in _PARALLEL_FLAGS
+                and not model.launch.asks_for("transformers", _WITHOUT_FLAGS, module.path)
+            ):
                 return "takes its model to be spread over them, and does not move it to its own"
         if isinstance(inner, ast.Assign | ast.Return | ast.Expr) and inner.value is not None:
             for node in walk(inner.value):

@@ -44,7 +44,9 @@ def drawn_by_objects(
     made = _made(model, below)
     if any(makes_ranks_differ(model, m) for m in {f.module for f in made}):
         return None
-    for each in made:
+    # What a training runs comes first: vits 2e561ba models.py:240, and not line 520 of `infer()`, which its evaluation
+    # calls on one rank.
+    for each in sorted(made, key=_is_apart):
         for node in _drawn(model, each, seed):
             return each.module, node, (wraps or fitted)[-1]
     return None

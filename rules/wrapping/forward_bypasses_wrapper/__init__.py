@@ -51,6 +51,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.model import Model, place_of, related, source_of
 from distlint.analysis.questions.idle import Idle, idle_wrappers, inner_of
 from distlint.analysis.questions.training import Backward
+from distlint.analysis.questions.wrapped import without_layers
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import wrappers
 from distlint.nodes import walk
@@ -85,7 +86,7 @@ def check(model: Model) -> Iterator[Finding]:
         calls = [n for n in walk(function.node) if isinstance(n, ast.Call)]
         if any(ast.unparse(c.func) in wrapped and backward.reaches(c) for c in calls):
             continue  # the wrapper's forward runs for the same loss
-        yield from _bypassing(function, found, calls, backward)
+        yield from _bypassing(model, function, found, calls, backward)
     for idle in idle_wrappers(model):
         yield _idle(idle)
 
@@ -138,6 +139,7 @@ def _inner_models(model: Model) -> Iterator[tuple[Function, ast.expr, ast.expr, 
 
 
 def _bypassing(
+    model: Model,
     function: Function,
     found: list[tuple[ast.expr, ast.expr, Wrap]],
     calls: list[ast.Call],
@@ -154,7 +156,7 @@ def _bypassing(
     for call in calls:
         target = call.func
         if isinstance(target, ast.Attribute) and id(target) not in nodes:
-            if wrappers.trains_nothing(target.attr):
+            if wrappers.trains_nothing(target.attr) or target.attr in model.answer(without_layers):
                 continue
             target = target.value
         if id(target) in nodes:

@@ -12,7 +12,7 @@ from mmcv.parallel import MMDataParallel, MMDistributedDataParallel
 from torch import nn
 from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
 from torch.nn.parallel import DistributedDataParallel as DDP
-from transformers import Trainer
+from transformers import AutoTokenizer, Trainer
 from transformers.integrations import is_deepspeed_zero3_enabled
 
 # Bugs
@@ -342,6 +342,33 @@ def module_with_keys(optimizer):
     print(model["head"])
     model, optimizer = Accelerator().prepare(model, optimizer)
     return model.head  # expect: DL201
+
+
+class Retriever(nn.Module):
+    def __init__(self, encoder):
+        super().__init__()
+        self.encoder = encoder
+        self.world_size = dist.get_world_size()
+        self.tokenizer = AutoTokenizer.from_pretrained("bert-base-uncased")
+
+    def gather_labels(self, labels):
+        all_labels = [torch.empty_like(labels) for _ in range(self.world_size)]
+        dist.all_gather(all_labels, labels)
+        return torch.cat(all_labels)
+
+    def similarity(self, batch):
+        return self.encoder(batch)
+
+
+def train_retriever(encoder, optimizer, batches):
+    # tevatron dd06310 src/tevatron/retriever/trainer.py:67: labels have no gradient, and `gather_labels` no parameters
+    model = DDP(Retriever(encoder))
+    for batch, labels in batches:
+        ids = model.tokenizer(batch).input_ids  # expect: DL201
+        labels = model.gather_labels(labels)  # expect: DL201
+        loss = model.similarity(ids) - labels  # shown only: it trains  # expect: DL201
+        loss.mean().backward()
+        optimizer.step()
 
 
 def describe_when_told(trainer, verbose):
