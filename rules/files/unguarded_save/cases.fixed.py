@@ -195,6 +195,15 @@ def chosen_by_an_option(accelerator: Accelerator, model, out):
         run_on_main(np.save, os.path.join(out, "tiny.npy"), model)  # expect: DL301
 
 
+def refused_then_chosen_anew(options, model, path):
+    if int(os.environ.get("LOCAL_RANK", -1)) != -1:
+        assert not options.evolve
+        dist.init_process_group("nccl")
+    options = model.options
+    if options.evolve:
+        save(model, path)  # expect: DL301
+
+
 def converts(target, engine):
     dist.barrier()
     with open(target, "wb") as file:  # expect: DL301  the caller reads it
@@ -302,6 +311,17 @@ def chosen(accelerator: Accelerator, model, out):
         torch.save(model, os.path.join(out, "xcit.pt"))
     if args.head == "mlp":
         torch.save(model, os.path.join(out, "mlp.pt"))
+
+
+def refused_to_several(options, model, path):
+    # yolov5 train.py:661, utils/general.py:830.
+    if int(os.environ.get("LOCAL_RANK", -1)) != -1:
+        assert not options.evolve, "not for several GPUs"
+        dist.init_process_group("nccl")
+    if not options.evolve:
+        dist.barrier()
+    else:
+        torch.save(model, path)
 
 
 def per_sample(accelerator: Accelerator, loader, out):
