@@ -49,7 +49,7 @@ from distlint.analysis.questions.shares.values import Kind
 from distlint.analysis.questions.training import goes_backward
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.nodes import walk
+from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ STATUS = Status.PREVIEW
 LITERALS = ()
 
 _GATHER = "accelerate.Accelerator.gather"
+_STEPS = frozenset({"training_step", "train_step", "training_batch", "train_batch"})
+"""Methods of trainers and engines that compute gradients."""
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -116,9 +118,11 @@ def _trains(model: Model, loop: ast.For) -> bool:
 
     ImageReward c1392c6 ImageReward/ReFL_SDXL.py:1086: `_reward_loss()` calls `backward()` and gives the loss back.
     """
-    if goes_backward(loop):
+    made = [n for n in walk(loop) if isinstance(n, ast.Call)]
+    # LLaVA-NeXT df17966 llava/train/llava_trainer.py:1019: `self.training_step(model, inputs)` is transformers' own.
+    if goes_backward(loop) or any(last_name(n) in _STEPS for n in made):
         return True
-    calls = (model.call_at(n) for n in walk(loop) if isinstance(n, ast.Call))
+    calls = map(model.call_at, made)
     callees = (call.site.callee for call in calls if call is not None)
     return any(callee is not None and goes_backward(callee.node) for callee in callees)
 
