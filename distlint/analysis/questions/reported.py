@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.syntax import assignments, ends_process, own_nodes
-from distlint.analysis.questions.filesystem import file_calls, same_path
+from distlint.analysis.questions.filesystem import differs_between_ranks
 from distlint.analysis.questions.training import goes_backward
 from distlint.knowledge.shares import SYNCHRONISES
 from distlint.nodes import walk
@@ -191,16 +191,15 @@ def goes_to_own_file(live: LiveProgram, function: Function, call: ast.Call) -> b
     if not isinstance(call.func, ast.Attribute) or call.func.attr not in ("write", "writelines"):
         return False
     name = ast.unparse(call.func.value)
-    opened = {
-        id(item.context_expr)
+    return any(
+        item.optional_vars is not None
+        and ast.unparse(item.optional_vars) == name
+        and isinstance(item.context_expr, ast.Call)
+        and item.context_expr.args
+        and differs_between_ranks(item.context_expr.args[0], function, live.callers)
         for node in own_nodes(function)
         if isinstance(node, ast.With) and any(part is call for part in walk(node))
         for item in node.items
-        if item.optional_vars is not None and ast.unparse(item.optional_vars) == name
-    }
-    return any(
-        id(found.site.node) in opened and not same_path(found, live.callers)
-        for found in live.answer(file_calls)
     )
 
 
