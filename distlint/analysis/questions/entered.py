@@ -6,7 +6,8 @@ from __future__ import annotations
 import ast
 
 from distlint.analysis.interpreter.ir import CallSite
-from distlint.analysis.program.definitions import Function, Module, last_name
+from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
+from distlint.analysis.program.linked import imported
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments, default_of
@@ -19,6 +20,32 @@ def never_entered(program: Program, site: CallSite) -> bool:
     threestudio 28d9d80 threestudio/utils/saving.py:420: `if save_format == "gif"`, and all pass "mp4".
     """
     return any(_excluded(program, site.function, g.node, g.taken) for g in site.guards)
+
+
+def is_left_over(program: Program, function: Function) -> bool:
+    """Whether other files use the file of a function, and none of the program names the function itself.
+
+    LAVIS 506965b lavis/models/ulip_models/utils/utils.py:104: `init_distributed_mode` came along with a model, and all
+    call that of lavis/common/dist_utils.py.
+    """
+    if function.cls is not None or function.parent is not None or function.is_module_body:
+        return False
+    home = function.module
+    used = any(home in imported(program, module) for module in program.modules.values())
+    return used and not _is_named(program, function)
+
+
+@remembered
+def _is_named(program: Program, function: Function) -> bool:
+    """Whether any file imports a function, or names it."""
+    return any(
+        isinstance(node, ast.Name | ast.Attribute)
+        and last_name(node) == function.name
+        and program.resolve_dotted(module, dotted_name(node)) is function
+        for module in program.modules.values()
+        if function.name in module.source.text
+        for node in walk(module.source.tree)
+    )
 
 
 def _excluded(program: Program, function: Function, test: ast.expr, taken: bool) -> bool:
