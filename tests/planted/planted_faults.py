@@ -817,8 +817,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_QUESTIONS}/caught.py",
-        "names = further - seen",
-        "names = set()",
+        "level = [caller for caller in further if caller not in seen]",
+        "level = []",
         "a handler around the caller of a caller is not seen",
     ),
     Fault(
