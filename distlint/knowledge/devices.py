@@ -13,6 +13,17 @@ VISIBLE_DEVICES: tuple[str, ...] = (
 """Environment variables that choose the devices which a process sees. Read once, when the driver
 starts: later changes reach child processes only."""
 
+SPREAD_MODELS: frozenset[str] = frozenset(
+    {
+        "hf_device_map",  # accelerate 1.15.0 accelerate/big_modeling.py:516
+        "is_sequential_parallel",  # trl 0.11.4 trl/models/modeling_base.py:93
+        "model_parallel",  # transformers 5.23.0 transformers/trainer.py:463
+        "is_model_parallel",
+    }
+)
+"""Attributes of a model whose layers one process has spread over several GPUs. A wrapper of several processes has
+none of them."""
+
 
 class DeviceCall(NamedTuple):
     """A call that takes or chooses a device."""

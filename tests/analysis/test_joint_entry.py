@@ -152,3 +152,31 @@ def test_what_is_called_with_the_arguments_that_make_ranks_meet() -> None:
         """
     assert {"save", "write"} <= entered(text)
     assert "write" not in entered(text.replace("True", "False"))
+
+
+@pytest.mark.parametrize(
+    ("script", "run"),
+    [
+        ("", {"training_step", "test_step"}),  # a library: who imports it has the Trainer
+        ("main(Trainer())", {"training_step"}),
+        ("trainer.fit(Net())", {"training_step"}),
+        ("trainer.test(Net())", {"test_step"}),
+        ("LightningCLI(Net)", {"training_step", "test_step"}),
+        ("Net().decode(1)", set()),
+    ],
+)
+def test_a_hook_that_no_script_of_the_program_leads_to(script: str, run: set[str]) -> None:
+    """Lumina-T2X lumina_audio/models/autoencoder1d.py: demos build the module, and nobody makes a Trainer."""
+    text = """
+        from lightning.pytorch import LightningModule
+
+        class Net(LightningModule):
+            def training_step(self, batch, batch_idx):
+                dist.get_rank()
+
+            def test_step(self, batch, batch_idx):
+                torch.save(batch, "out.pt")
+        """
+    if script:
+        text = dedent(text) + f'\nif __name__ == "__main__":\n    {script}\n'
+    assert entered(text) - {"<module>"} == {f"Net.{name}" for name in run}

@@ -486,6 +486,39 @@ def test_another_program_s_checkpoint_is_not_resumed_from(tmp_path: Path) -> Non
     assert severities(tmp_path, "DL309", first, second) == []
 
 
+STARTS = """
+import os
+import torch.distributed as dist
+
+def init_distributed_mode(args):
+    if "RANK" in os.environ:
+        args.rank = int(os.environ["RANK"])
+        args.world_size = int(os.environ["WORLD_SIZE"])
+    elif "SLURM_PROCID" in os.environ:
+        args.rank = int(os.environ["SLURM_PROCID"])
+    dist.init_process_group("nccl", world_size=args.world_size, rank=args.rank)
+
+def get_rank():
+    return dist.get_rank()
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        ("from file_0 import init_distributed_mode\ninit_distributed_mode(options)", ["warning"]),
+        ("import file_0\nstart = file_0.init_distributed_mode", ["warning"]),
+        ("print('a file of its own')", ["warning"]),
+        ("import file_0\nprint(file_0.get_rank())", []),  # LAVIS lavis/models/ulip_models/utils
+    ],
+)
+def test_a_function_that_came_along_with_others(
+    tmp_path: Path, other: str, expected: list[str]
+) -> None:
+    text = f"import torch.distributed as dist\n{other}\ndist.barrier()\n"
+    assert severities(tmp_path, "DL511", STARTS, text) == expected
+
+
 EXPORTS = """
 class Keeper:
     def keep(self, accelerator, model, path):

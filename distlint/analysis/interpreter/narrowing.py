@@ -8,12 +8,16 @@ from typing import Final
 from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
+    Variance,
     constant,
 )
 from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.syntax import literals
 from distlint.knowledge import facts
 from distlint.nodes import walk
 
+_OWN: Final = ("self.", "cls.")
+"""What methods that are called in between may change."""
 _DATA_CLASSES: Final = frozenset(
     {"dict", "str", "list", "tuple", "set", "int", "float", "bytes", "Path", "pathlib.Path"}
 )
@@ -48,6 +52,20 @@ def narrow(frame: Frame, test: ast.expr, taken: bool) -> None:
             other = _names_data(kinds) if taken else _names_wrapper(kinds)
             if path and other:
                 _bare(frame, path)
+
+
+def insist(frame: Frame, test: ast.expr) -> None:
+    """What an assertion says of options from here on: `assert not opt.evolve`.
+
+    yolov5 5081342 train.py:661: so asserted in front of `init_process_group()`, and `if not opt.evolve:` below.
+    """
+    for part, holds in literals(test, True):
+        path = dotted_name(part)
+        if not isinstance(part, ast.Attribute) or path.startswith(_OWN):
+            continue
+        value = frame.evaluate(part)
+        if path and value.variance is not Variance.RANK_DEPENDENT and value.truthiness() is None:
+            frame.variables.store(path, value.replace(truth=holds))
 
 
 def _none(frame: Frame, path: str) -> None:

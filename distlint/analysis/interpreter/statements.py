@@ -20,7 +20,7 @@ from distlint.analysis.interpreter.ir import (
 from distlint.analysis.interpreter.libraries import fails
 from distlint.analysis.interpreter.loops import follow_for, follow_while, mark_volatile
 from distlint.analysis.interpreter.matching import as_branches, captures
-from distlint.analysis.interpreter.narrowing import narrow
+from distlint.analysis.interpreter.narrowing import insist, narrow
 from distlint.analysis.interpreter.signature import deciding_decorator
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
@@ -323,6 +323,7 @@ def _assert(frame: Frame, statement: ast.Assert) -> bool:
             frame.leave(JumpKind.RAISE, statement)
         frame.steps.append(Branch(test, statement, [], failing))
     narrow(frame, statement.test, True)
+    insist(frame, statement.test)
     frame.scope = frame.scope.under(frame.guard(statement.test, test, True, exits=True))
     return True
 

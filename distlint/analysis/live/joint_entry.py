@@ -57,6 +57,14 @@ _ASKS_FOR_GROUP: Final = frozenset(
 )
 _TRAINERS: Final = ("transformers.", "lightning.", "composer.", "mmengine.")
 """Libraries whose trainers call the hooks; a plain module or dataset is used on one process too."""
+_LIGHTNING_MODULE: Final = "lightning.pytorch.LightningModule"
+_TRAINS: Final = re.compile(r"\bTrainer\b|\.fit\(|\.validate\(|LightningCLI")
+"""What makes a Trainer of Lightning train, or validate."""
+_STAGES: Final = {
+    "test": re.compile(r"\.test\(|LightningCLI|getattr\(trainer"),
+    "predict": re.compile(r"\.predict\(|LightningCLI|getattr\(trainer"),
+}
+"""What makes it run other hooks, by a word of their names."""
 _NOT_ON_ALL: Final = frozenset({"_save", "push_to_hub", "create_model_card"})
 """Methods of `transformers.Trainer` that up to 4.57 only the writing rank entered (trainer.py)."""
 
@@ -550,9 +558,27 @@ def _hook(program: Program, function: Function) -> str | None:
             and function.name in (*row.methods, "__init__")
             and function.name not in _NOT_ON_ALL
             and f"{base}.{function.name}" not in hooks.MAIN_ONLY_METHODS
+            and not (base == _LIGHTNING_MODULE and _is_never_run(program, function.name))
         ):
             return f"{function.cls.name}.{function.name}"
     return None
+
+
+@remembered
+def _is_never_run(program: Program, method: str) -> bool:
+    """Whether a program has scripts, and none that makes a Trainer of Lightning do what calls a module's hook.
+
+    Lumina-T2X 1c60696 lumina_audio/models/autoencoder1d.py:148: demos build the module and decode with it. A library
+    without scripts leaves the Trainer to who imports it.
+    """
+    modules = list(program.modules.values())
+    stage = next((stage for stage in _STAGES if stage in method), "")
+    if not stage and "train" not in method and "validation" not in method:
+        return False
+    starts = _STAGES.get(stage, _TRAINS)
+    return any(m.is_script for m in modules) and not any(
+        starts.search(m.source.text) for m in modules
+    )
 
 
 def _answers_requests(function: Function) -> bool:

@@ -1,11 +1,13 @@
-"""Branches that no caller asks for: a parameter has one of a few constants in every call of the program."""
+"""Branches that nobody asks for: a parameter has one of a few constants in every call of the program, or an option
+of the command line takes none that leads there."""
 
 from __future__ import annotations
 
 import ast
 
 from distlint.analysis.interpreter.ir import CallSite
-from distlint.analysis.program.definitions import Function, last_name
+from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
+from distlint.analysis.program.linked import imported
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments, default_of
@@ -20,6 +22,32 @@ def never_entered(program: Program, site: CallSite) -> bool:
     return any(_excluded(program, site.function, g.node, g.taken) for g in site.guards)
 
 
+def is_left_over(program: Program, function: Function) -> bool:
+    """Whether other files use the file of a function, and none of the program names the function itself.
+
+    LAVIS 506965b lavis/models/ulip_models/utils/utils.py:104: `init_distributed_mode` came along with a model, and all
+    call that of lavis/common/dist_utils.py.
+    """
+    if function.cls is not None or function.parent is not None or function.is_module_body:
+        return False
+    home = function.module
+    used = any(home in imported(program, module) for module in program.modules.values())
+    return used and not _is_named(program, function)
+
+
+@remembered
+def _is_named(program: Program, function: Function) -> bool:
+    """Whether any file imports a function, or names it."""
+    return any(
+        isinstance(node, ast.Name | ast.Attribute)
+        and last_name(node) == function.name
+        and program.resolve_dotted(module, dotted_name(node)) is function
+        for module in program.modules.values()
+        if function.name in module.source.text
+        for node in walk(module.source.tree)
+    )
+
+
 def _excluded(program: Program, function: Function, test: ast.expr, taken: bool) -> bool:
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
@@ -32,7 +60,58 @@ def _excluded(program: Program, function: Function, test: ast.expr, taken: bool)
             passed = _passed(program, function, name)
             equal = isinstance(op, ast.Eq) is taken
             return passed is not None and all((value == asked) is not equal for value in passed)
-    return False
+    return _refused(function, test, taken)
+
+
+def _refused(function: Function, test: ast.expr, taken: bool) -> bool:
+    """Whether a test of an option comes out the other way for each of its `choices`.
+
+    ibot da316d8 evaluation/eval_image_retrieval.py:142: `elif "xcit" in args.arch`, which is none of `--arch`.
+    """
+    match test:
+        case ast.Compare(
+            left=ast.Attribute(value=ast.Name(), attr=option),
+            ops=[ast.Eq() | ast.NotEq() as op],
+            comparators=[ast.Constant(value=str() as asked)],
+        ):
+            holds = {choice: choice == asked for choice in _choices(function.module, option)}
+        case ast.Compare(
+            left=ast.Constant(value=str() as asked),
+            ops=[ast.In() | ast.NotIn() as op],
+            comparators=[ast.Attribute(value=ast.Name(), attr=option)],
+        ):
+            holds = {choice: asked in choice for choice in _choices(function.module, option)}
+        case _:
+            return False
+    wanted = isinstance(op, ast.Eq | ast.In) is taken
+    return bool(holds) and wanted not in holds.values()
+
+
+@remembered
+def _choices(module: Module, option: str) -> frozenset[str]:
+    """What an option of a file's command line may be; nothing where that is not written out, or set elsewhere."""
+    flag = f"--{option}"
+    found: set[str] = set()
+    for node in walk(module.source.tree):
+        match node:
+            case ast.Attribute(attr=attr, ctx=ast.Store()) if attr == option:
+                return frozenset()
+            case ast.Call(
+                func=ast.Attribute(attr="add_argument"), args=[ast.Constant(value=name), *_]
+            ) if isinstance(name, str) and name.replace("-", "_") == flag.replace("-", "_"):
+                given = {k.arg: k.value for k in node.keywords}
+                values = _written_out(given.get("choices")) | _written_out(given.get("default"))
+                if not _written_out(given.get("choices")) or "nargs" in given:
+                    return frozenset()
+                found |= values
+    return frozenset(found)
+
+
+def _written_out(node: ast.expr | None) -> set[str]:
+    """The texts in a literal; none where it holds anything else."""
+    parts = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
+    texts = {p.value for p in parts if isinstance(p, ast.Constant) and isinstance(p.value, str)}
+    return texts if len(texts) == len(parts) else set()
 
 
 @remembered

@@ -350,6 +350,13 @@ def same_path(live: LiveProgram, found: FileCall, *, listed: bool = False) -> bo
     return _shared(found.path, found.function, live.callers, _MAX_CALLERS)
 
 
+def differs_between_ranks(
+    path: ast.expr, function: Function, callers: Mapping[Function, list[CallSite]]
+) -> bool:
+    """Whether a path is each rank's own, by the names in it or by what all callers are seen to pass."""
+    return _names_a_part(path, function) or not _shared(path, function, callers, _MAX_CALLERS)
+
+
 def _own_somewhere(found: FileCall, *, only_passed: bool) -> bool:
     """Whether the path is each rank's own by its value.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.syntax import assignments, ends_process, own_nodes
+from distlint.analysis.questions.filesystem import differs_between_ranks
 from distlint.analysis.questions.training import goes_backward
 from distlint.knowledge.shares import SYNCHRONISES
 from distlint.nodes import walk
@@ -179,6 +180,27 @@ def writes(function: Function) -> Iterator[tuple[ast.Call, ast.expr]]:
                 yield node, node.args[0]
             if isinstance(node.func, ast.Attribute) and last_name(node).startswith("to_"):
                 yield node, node.func.value
+
+
+def goes_to_own_file(live: LiveProgram, function: Function, call: ast.Call) -> bool:
+    """Whether what a call writes goes into a file that each rank has for itself, by its name.
+
+    VideoMAE 14ef8d8 engine_for_finetuning.py:222: the caller hands `str(global_rank) + ".txt"` over, and rank 0 reads
+    the files of all.
+    """
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in ("write", "writelines"):
+        return False
+    name = ast.unparse(call.func.value)
+    return any(
+        item.optional_vars is not None
+        and ast.unparse(item.optional_vars) == name
+        and isinstance(item.context_expr, ast.Call)
+        and item.context_expr.args
+        and differs_between_ranks(item.context_expr.args[0], function, live.callers)
+        for node in own_nodes(function)
+        if isinstance(node, ast.With) and any(part is call for part in walk(node))
+        for item in node.items
+    )
 
 
 def on_main_alone(live: LiveProgram, node: ast.AST) -> bool:

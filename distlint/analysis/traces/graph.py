@@ -30,7 +30,7 @@ from distlint.analysis.interpreter.ir import (
     UnknownCall,
     Yield,
 )
-from distlint.analysis.interpreter.values import Value
+from distlint.analysis.interpreter.values import Value, Variance
 from distlint.analysis.program.definitions import Function, Module
 from distlint.analysis.program.memory import Memory
 from distlint.analysis.traces.nodes import (
@@ -294,21 +294,34 @@ class Graphs:
         return EventNode(event, after, self._via)
 
     def _if(
-        self, symbol: Hashable, then: Node, orelse: Node, node: ast.AST, value: Value | None
+        self,
+        symbol: Hashable,
+        then: Node,
+        orelse: Node,
+        node: ast.AST,
+        value: Value | None,
+        *,
+        excludes: bool = False,
     ) -> Node:
-        if then is orelse or orelse is RAISE:
+        # A raise that nobody here catches ends the whole job: no claim either way.
+        if then is orelse or (orelse is RAISE and not excludes):
             return then
-        if then is RAISE:
-            return (
-                orelse  # a raise that nobody here catches ends the whole job: no claim either way
-            )
+        if then is RAISE and not excludes:
+            return orelse
         own = id(node) if value is not None and is_local(value) else None  # a place to report
         key = (symbol, id(then), id(orelse), own)
         if key not in self._ifs:
             self._ifs[key] = BranchNode(symbol, then, orelse, node, value)
         return self._ifs[key]
 
-    def _branch(self, condition: Value, node: ast.AST, then: Node, orelse: Node) -> Node:
+    def _branch(
+        self,
+        condition: Value,
+        node: ast.AST,
+        then: Node,
+        orelse: Node,
+        excludes: bool = False,
+    ) -> Node:
         """A decision; `and`, `or` and `not` become nested ones."""
         if then is orelse:
             return then
@@ -319,11 +332,13 @@ class Graphs:
             truth = assumed.answer(condition.key)
         if truth is not None:
             return then if truth else orelse
+        excludes = excludes or (RAISE in (then, orelse) and _excludes_options(condition))
         if condition.logic is None:
-            return self._if(self._asked(condition.key), then, orelse, node, condition)
+            symbol = self._asked(condition.key)
+            return self._if(symbol, then, orelse, node, condition, excludes=excludes)
         op, operands = condition.logic
         if op == "not":
-            return self._branch(operands[0], node, orelse, then)
+            return self._branch(operands[0], node, orelse, then, excludes)
         if op == "choice":
             test, first, second = operands
             return self._branch(
@@ -335,9 +350,9 @@ class Graphs:
         result = then if op == "and" else orelse
         for operand in reversed(operands):
             result = (
-                self._branch(operand, node, result, orelse)
+                self._branch(operand, node, result, orelse, excludes)
                 if op == "and"
-                else self._branch(operand, node, then, result)
+                else self._branch(operand, node, then, result, excludes)
             )
         return result
 
@@ -554,6 +569,26 @@ class Graphs:
         node = make()
         self._via = before
         return node
+
+
+def _excludes_options(condition: Value) -> bool:
+    """Whether a condition combines parameters alone: where it raises, later tests of them are not independent.
+
+    finetrainers f476c37 finetrainers/logging.py:44: `if (main_only or local_only) and in_order: raise …`, and a
+    return of rank 0 under `main_only` in front of a barrier under `in_order`.
+    """
+    if condition.logic is None or condition.logic[0] not in ("and", "or"):
+        return False
+    work = [condition]
+    while work:
+        value = work.pop()
+        if value.logic is not None and value.logic[0] in ("and", "or", "not"):
+            work += value.logic[1]
+        elif value.variance is not Variance.UNIFORM or not (
+            isinstance(value.key, tuple) and value.key[0] == "parameter"
+        ):
+            return False
+    return True
 
 
 def in_words_of_caller(symbol: Hashable, passed: Mapping[Hashable, Passed]) -> Hashable:

@@ -18,6 +18,15 @@ from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
 # --- bugs -----------------------------------------------------------------------------------------
 
 
+def excludes_another_option(main_only, quiet, in_order):
+    if quiet and in_order:
+        raise ValueError("in order, or quiet")
+    if main_only and dist.get_rank() == 0:
+        return
+    if in_order:
+        dist.barrier()  # expect: DL101
+
+
 def statistics_behind_an_exit(codebook, counts, sums):
     if dist.get_rank() != 0:
         return
@@ -248,6 +257,17 @@ def made_of_what_it_takes(encoder, x):
 
 
 # --- right ----------------------------------------------------------------------------------------
+
+
+def excluded_by_a_raise(main_only, local_only, in_order, local_rank):
+    # finetrainers finetrainers/logging.py:61.
+    if (main_only or local_only) and in_order:
+        raise ValueError("in order, or on the main process only")
+    if (main_only and dist.get_rank() == 0) or (local_only and local_rank == 0):
+        return
+    if in_order:
+        for _ in range(dist.get_world_size()):
+            dist.barrier()
 
 
 def sandwich(local_rank, name):

@@ -32,8 +32,9 @@ or `accelerator.device`; or `torch.cuda.set_device(local_rank)` first, after whi
 Unsafe: the tensors move. On one process the device is the same.
 
 ## Known limits
-Silent under a test of the rank, where another line calls `set_device` in the program, and where the
-launcher gives each process one GPU by CUDA_VISIBLE_DEVICES in the same program.
+Silent under a test of the rank, under a test for a model that one process has spread over its GPUs, where another
+line calls `set_device` in the program, and where the launcher gives each process one GPU by CUDA_VISIBLE_DEVICES in
+the same program.
 
 ## References
 - torch 2.13.0 torch/nn/modules/module.py:1079
@@ -52,11 +53,12 @@ from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import Model, place_of, related, span_of
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.linked import linked
-from distlint.analysis.program.syntax import assignments
+from distlint.analysis.program.syntax import assignments, literals
 from distlint.analysis.questions.cuda_start import constant_device
 from distlint.analysis.questions.launched import one_gpu_each
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.knowledge.devices import SPREAD_MODELS
 from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
@@ -98,6 +100,8 @@ def check(model: Model) -> Iterator[Finding]:
             site = call.site
             reason = reasons.get(site.function)
             if reason is None or call.guarded_by_rank or ranked(site) or len(call.classes) < 2:
+                continue
+            if _has_all_gpus(site):
                 continue
             node, device = _device(site)
             if device is None or (device != "cuda:0" and site.function not in groups):
@@ -201,6 +205,27 @@ def _chooses_device(module: Module) -> bool:
             ):
                 return True
     return False
+
+
+def _has_all_gpus(site: CallSite) -> bool:
+    """Whether a condition holds for a model alone that one process has spread over its GPUs, `cuda:0` the first.
+
+    LLaVA-NeXT df17966 trl/trainer/ppo_trainer.py:333: `getattr(self.model, "is_sequential_parallel", False)`.
+    """
+    return any(
+        holds and _asks_for_spread(part)
+        for guard in site.guards
+        for part, holds in literals(guard.node, guard.taken)
+    )
+
+
+def _asks_for_spread(test: ast.expr) -> bool:
+    match test:
+        case ast.Call(
+            func=ast.Name(id="getattr" | "hasattr"), args=[_, ast.Constant(value=name), *_]
+        ):
+            return name in SPREAD_MODELS
+    return last_name(test) in SPREAD_MODELS
 
 
 def _device(site: CallSite) -> tuple[ast.expr, str | None]:

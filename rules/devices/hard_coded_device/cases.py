@@ -46,7 +46,33 @@ def first_for_all(model):
     return DDP(model)
 
 
+def no_pipeline(model):
+    dist.barrier()
+    if getattr(model, "is_sequential_parallel", False):
+        return model
+    return model.to("cuda:0")  # expect: DL503
+
+
 # Correct
+
+
+def first_of_a_pipeline(model, xpu):
+    # trl trl/trainer/ppo_trainer.py: one process has all GPUs, and DDP has no such attribute.
+    accelerator = Accelerator()
+    model = accelerator.prepare(model)
+    if not getattr(model, "is_sequential_parallel", False):
+        return accelerator.device
+    else:
+        if xpu:
+            return torch.device("xpu:0")
+        return torch.device("cuda:0")
+
+
+def mapped(model, batch):
+    dist.barrier()
+    if hasattr(model, "hf_device_map") and len(model.hf_device_map) > 1:
+        batch = batch.to("cuda:0")
+    return model(batch)
 
 
 def local(model):

@@ -37,7 +37,8 @@ Shown only: which variable holds the number of processes is the scheduler's affa
 
 ## Known limits
 Silent where another place of the program fills the world size in (a launcher of submitit), or a launch
-script passes it. What is passed on the command line by hand is not seen.
+script passes it, and in a function that nobody names, of a file that others use. What is passed on the command line
+by hand is not seen.
 
 ## References
 - torch 2.13.0 torch/distributed/distributed_c10d.py: `init_process_group`; gloo/context.cc: `rank < size`
@@ -58,6 +59,7 @@ from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.environment import Use, accesses, statements
 from distlint.analysis.program.syntax import spawned_index, target_names
+from distlint.analysis.questions.entered import is_left_over
 from distlint.analysis.questions.launched import starts_one_machine
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.ranks import ENVIRONMENT
@@ -88,7 +90,7 @@ def check(model: Model) -> Iterator[Finding]:
     for call in model.calls("torch.distributed.init_process_group"):
         site = call.site
         rank, size = site.argument_node(4, "rank"), site.argument_node(3, "world_size")
-        if rank is None or size is None:
+        if rank is None or size is None or is_left_over(model.program, site.function):
             continue
         if _is_local(site, rank, size):
             yield _finding(

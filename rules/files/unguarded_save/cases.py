@@ -1,5 +1,6 @@
 """Cases of DL301: writes to one path by every rank, and writes that look like it."""
 
+import argparse
 import json
 import logging
 import os
@@ -178,6 +179,24 @@ class WritesOfAStep(LightningModule):
         np.save(f"{self.trainer.log_dir}/{batch_idx}.npy", self(batch["x"]))  # expect: DL301
 
 
+def chosen_by_an_option(accelerator: Accelerator, model, out):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--arch", default="vit_small", choices=["vit_tiny", "vit_small"])
+    args = parser.parse_args()
+    accelerator.wait_for_everyone()
+    if "tiny" in args.arch:
+        np.save(os.path.join(out, "tiny.npy"), model)  # expect: DL301
+
+
+def refused_then_chosen_anew(options, model, path):
+    if int(os.environ.get("LOCAL_RANK", -1)) != -1:
+        assert not options.evolve
+        dist.init_process_group("nccl")
+    options = model.options
+    if options.evolve:
+        torch.save(model, path)  # expect: DL301
+
+
 def converts(target, engine):
     dist.barrier()
     with open(target, "wb") as file:  # expect: DL301  the caller reads it
@@ -353,6 +372,30 @@ class WritesItsSamples(LightningModule):
 
     def keep(self, name, made):
         np.save(os.path.join(self.trainer.log_dir, name), made)
+
+
+def chosen(accelerator: Accelerator, model, out):
+    # ibot evaluation/eval_image_retrieval.py:142: no choice has "xcit" in it.
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--arch", default="vit_small", choices=["vit_tiny", "vit_small"])
+    parser.add_argument("--head", choices=["linear", "none"])
+    args = parser.parse_args()
+    accelerator.wait_for_everyone()
+    if "xcit" in args.arch:
+        torch.save(model, os.path.join(out, "xcit.pt"))
+    if args.head == "mlp":
+        torch.save(model, os.path.join(out, "mlp.pt"))
+
+
+def refused_to_several(options, model, path):
+    # yolov5 train.py:661, utils/general.py:830.
+    if int(os.environ.get("LOCAL_RANK", -1)) != -1:
+        assert not options.evolve, "not for several GPUs"
+        dist.init_process_group("nccl")
+    if not options.evolve:
+        dist.barrier()
+    else:
+        torch.save(model, path)
 
 
 def per_sample(accelerator: Accelerator, loader, out):

@@ -64,6 +64,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.model import Model, place_of
 from distlint.analysis.questions.decisions import Decision, decisions
 from distlint.analysis.questions.reported import (
+    goes_to_own_file,
     is_evaluation,
     is_metric,
     is_reduced_below,
@@ -100,7 +101,7 @@ def check(model: Model) -> Iterator[Finding]:
             held = known.of(decision.value)
             if held.is_share:
                 yield _decided(model, function, decision, held)
-        yield from _reported(known, function)
+        yield from _reported(model, known, function)
     for entry in logged(model):
         yield _monitored(entry)
     for module, call in unsynced(model):
@@ -169,7 +170,7 @@ def _decided(model: Model, function: Function, decision: Decision, held: Held) -
     )
 
 
-def _reported(known: Shares, function: Function) -> Iterator[Finding]:
+def _reported(model: Model, known: Shares, function: Function) -> Iterator[Finding]:
     """The numbers of this rank's share that a function logs; one finding for each call."""
     for call, numbers in reports(function):
         for number in numbers:
@@ -179,6 +180,8 @@ def _reported(known: Shares, function: Function) -> Iterator[Finding]:
             mixed = held.kind is Kind.MIXED
             if not mixed and not is_metric(number.name):
                 continue
+            if goes_to_own_file(model, function, call):
+                break
             loud = mixed or is_evaluation(number.name, function)
             loud = loud and not is_reduced_below(function, call, number.node)
             text = ast.unparse(number.node)

@@ -49,7 +49,6 @@ from distlint.analysis.questions.shares.values import Kind
 from distlint.analysis.questions.training import goes_backward
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.knowledge.conventions import BACKWARD
 from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
@@ -65,8 +64,8 @@ STATUS = Status.PREVIEW
 LITERALS = ()
 
 _GATHER = "accelerate.Accelerator.gather"
-_STEPS = BACKWARD | {"training_step", "train_step", "zero_grad"}
-"""What is called in a loop that trains."""
+_STEPS = frozenset({"training_step", "train_step", "training_batch", "train_batch"})
+"""Methods of trainers and engines that compute gradients."""
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -118,11 +117,12 @@ def _trains(model: Model, loop: ast.For) -> bool:
     """Whether a loop computes gradients, itself or in what it calls: what fills a batch up is trained on, too.
 
     ImageReward c1392c6 ImageReward/ReFL_SDXL.py:1086: `_reward_loss()` calls `backward()` and gives the loss back.
-    LLaVA-NeXT df17966 llava/train/llava_trainer.py:1019: `self.training_step(model, inputs)`, which transformers has.
     """
-    if any(isinstance(n, ast.Call) and last_name(n) in _STEPS for n in walk(loop)):
+    made = [n for n in walk(loop) if isinstance(n, ast.Call)]
+    # LLaVA-NeXT df17966 llava/train/llava_trainer.py:1019: `self.training_step(model, inputs)` is transformers' own.
+    if goes_backward(loop) or any(last_name(n) in _STEPS for n in made):
         return True
-    calls = (model.call_at(n) for n in walk(loop) if isinstance(n, ast.Call))
+    calls = map(model.call_at, made)
     callees = (call.site.callee for call in calls if call is not None)
     return any(callee is not None and goes_backward(callee.node) for callee in callees)
 

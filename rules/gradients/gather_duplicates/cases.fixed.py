@@ -67,6 +67,20 @@ def in_training(model, optimizer, data):
         accelerator.log({"loss": average.item()})
 
 
+class Counting:
+    # LLaVA-NeXT llava/train/llava_trainer.py:1019: tokens that were trained on; the base class has `training_step`.
+    def __init__(self, model, data):
+        self.accelerator = Accelerator()
+        self.model, self.loader = self.accelerator.prepare(model, DataLoader(data, batch_size=8))
+        self.seen = 0
+
+    def run(self):
+        for batch in self.loader:
+            count = torch.tensor(batch["ids"].numel())
+            self.seen += self.accelerator.gather(count).sum().item()
+            self.training_step(self.model, batch)
+
+
 class Training:
     def __init__(self, model, optimizer, data):
         self.accelerator = Accelerator()

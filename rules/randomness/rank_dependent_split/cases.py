@@ -109,6 +109,16 @@ class Files(Dataset):
         return self.kept[index]
 
 
+class SortedElsewhere(Dataset):
+    def __init__(self, folder, wanted):
+        self.kept = sorted(wanted)
+        if not self.kept:
+            self.kept = list(set(os.listdir(folder)))  # expect: DL405
+
+    def __getitem__(self, index):
+        return self.kept[index]
+
+
 class Listed(Dataset):
     """Each machine has a copy of the pictures, and lists them in another order."""
 
@@ -170,6 +180,17 @@ class Shards(Dataset):
 
 
 # Correct
+
+
+class SortedBelow(Dataset):
+    # cloneofsimo/lora lora_diffusion/dataset.py:193.
+    def __init__(self, folder, wanted):
+        self.kept = list(set(os.listdir(folder)) & set(wanted))
+        assert len(self.kept) > 0
+        self.kept = sorted(self.kept)
+
+    def __getitem__(self, index):
+        return self.kept[index]
 
 
 class SortedFiles(Dataset):

@@ -99,12 +99,23 @@ def _kept(model: Model, function: Function) -> Iterator[Unordered]:
         return
     read = {ast.unparse(n.value) for n in own_nodes(item) if isinstance(n, ast.Subscript)}
     for path, values in assignments(function).items():
-        if path not in read or is_ordered(function, path):
+        if path not in read or is_ordered(function, path) or _is_sorted_last(path, values):
             continue
         for value in values:
             made = _from_set(function, value)
             if made is not None:
                 yield Unordered(made, value, False)
+
+
+def _is_sorted_last(path: str, values: list[ast.expr]) -> bool:
+    """Whether the last thing that a list is given is itself, sorted.
+
+    cloneofsimo/lora d84074b lora_diffusion/dataset.py:193.
+    """
+    match max(values, key=lambda v: (v.lineno, v.col_offset)):
+        case ast.Call(func=ast.Name(id="sorted"), args=[inner, *_]):
+            return ast.unparse(inner) == path
+    return False
 
 
 def _makes_data_set(model: Model, function: Function, func: ast.expr) -> bool:
