@@ -88,18 +88,22 @@ import argparse
 import torch.distributed as dist
 
 parser = argparse.ArgumentParser()
-parser.add_argument("--local_rank", default=0, type=int)
+parser.add_argument("--local_rank", default=0, type=int{more})
 {reads}
 dist.init_process_group("nccl")
 """
 
 
 @pytest.mark.parametrize(
-    ("reads", "offered"),
-    [("parser.parse_args()", "safe"), ("print(parser.parse_args().local_rank)", "unsafe")],
+    ("more", "reads", "offered"),
+    [
+        ("", "parser.parse_args()", "safe"),
+        ("", "print(parser.parse_args().local_rank)", "unsafe"),
+        (', dest="rank"', "print(parser.parse_args().rank)", "unsafe"),
+    ],
 )
 def test_an_argument_that_nothing_reads_gets_no_default(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], reads: str, offered: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: str, reads: str, offered: str
 ) -> None:
-    files = {"train.py": DECLARES.format(reads=reads)}
+    files = {"train.py": DECLARES.format(more=more, reads=reads)}
     assert offers_in("DL805", tmp_path, files, capsys) == [("train.py", 6, offered)]

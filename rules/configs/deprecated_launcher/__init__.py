@@ -192,16 +192,18 @@ def _declared(module: Module) -> Iterator[tuple[ast.expr, list[str]]]:
                         yield value, [value.value]
 
 
-def _is_read(model: Model) -> bool:
+def _is_read(model: Model, declared: ast.Call) -> bool:
     """Whether something in the program asks for the argument, beside what declares it.
 
-    swav 06b1b7c main_deepclusterv2.py:93: "this argument is not used and should be ignored".
+    swav 06b1b7c main_deepclusterv2.py:93: "this argument is not used and should be ignored". Under another name
+    (`dest="rank"`, ColBERT colbert/utils/parser.py:21) it counts as read.
     """
-    return any(_READ.search(module.source.text) for module in model.modules)
+    renamed = any(keyword.arg == "dest" for keyword in declared.keywords)
+    return renamed or any(_READ.search(module.source.text) for module in model.modules)
 
 
 def _misspelled(model: Model, module: Module, declared: ast.expr, started: list[Launch]) -> Finding:
-    read = started or not isinstance(declared, ast.Call) or _is_read(model)
+    read = started or not isinstance(declared, ast.Call) or _is_read(model, declared)
     if not read:
         text = (
             "Torch 2's old launcher spells this argument `--local-rank`, and a start with it ends with `unrecognized "
