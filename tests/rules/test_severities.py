@@ -517,6 +517,8 @@ def test_a_function_that_came_along_with_others(
 ) -> None:
     text = f"import torch.distributed as dist\n{other}\ndist.barrier()\n"
     assert severities(tmp_path, "DL511", STARTS, text) == expected
+    registered = STARTS.replace("def init", "@register\ndef init")
+    assert severities(tmp_path, "DL511", registered, text) == ["warning"]
 
 
 EXPORTS = """

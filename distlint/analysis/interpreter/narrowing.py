@@ -14,10 +14,9 @@ from distlint.analysis.interpreter.values import (
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.syntax import literals
 from distlint.knowledge import facts
+from distlint.knowledge.ranks import ARGUMENT_NAMES
 from distlint.nodes import walk
 
-_OWN: Final = ("self.", "cls.")
-"""What methods that are called in between may change."""
 _DATA_CLASSES: Final = frozenset(
     {"dict", "str", "list", "tuple", "set", "int", "float", "bytes", "Path", "pathlib.Path"}
 )
@@ -54,17 +53,18 @@ def narrow(frame: Frame, test: ast.expr, taken: bool) -> None:
                 _bare(frame, path)
 
 
-def insist(frame: Frame, test: ast.expr) -> None:
-    """What an assertion says of options from here on: `assert not opt.evolve`.
+def insist(frame: Frame, test: ast.expr, taken: bool = True) -> None:
+    """What a condition that else ends the program says of options from here on: `assert not opt.evolve`.
 
     yolov5 5081342 train.py:661: so asserted in front of `init_process_group()`, and `if not opt.evolve:` below.
     """
-    for part, holds in literals(test, True):
+    for part, holds in literals(test, taken):
         path = dotted_name(part)
-        if not isinstance(part, ast.Attribute) or path.startswith(_OWN):
-            continue
+        owner = path.rpartition(".")[0].rpartition(".")[2]
+        if owner not in ARGUMENT_NAMES:
+            continue  # what is no option may change in any call
         value = frame.evaluate(part)
-        if path and value.variance is not Variance.RANK_DEPENDENT and value.truthiness() is None:
+        if value.variance is not Variance.RANK_DEPENDENT and value.truthiness() is None:
             frame.variables.store(path, value.replace(truth=holds))
 
 

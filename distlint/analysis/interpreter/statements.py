@@ -143,6 +143,8 @@ def _fork(frame: Frame, statement: ast.If, test: Value) -> bool:
         frame.variables = then.merge(other, id(statement))
         return True
     frame.variables = then if then_alive else other
+    if _ends_program(statement.orelse if then_alive else statement.body):
+        insist(frame, node, then_alive)
     if then_alive or other_alive:
         frame.scope = frame.scope.under(frame.guard(node, test, then_alive, exits=True))
     return then_alive or other_alive
@@ -340,6 +342,16 @@ def _as_load(target: ast.expr) -> ast.expr:
     if isinstance(target, ast.Subscript):
         return ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
     return target
+
+
+def _ends_program(body: list[ast.stmt]) -> bool:
+    """Whether a block ends in an error, or ends the process."""
+    match body:
+        case [*_, ast.Raise()]:
+            return True
+        case [*_, ast.Expr(value=ast.Call(func=function))]:
+            return ends_process(function)
+    return False
 
 
 def _leaves(body: list[ast.stmt]) -> bool:

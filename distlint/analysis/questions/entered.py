@@ -30,6 +30,8 @@ def is_left_over(program: Program, function: Function) -> bool:
     """
     if function.cls is not None or function.parent is not None or function.is_module_body:
         return False
+    if function.decorators:
+        return False  # which may register it
     home = function.module
     used = any(home in imported(program, module) for module in program.modules.values())
     return used and not _is_named(program, function)

@@ -11,8 +11,9 @@ well: they show nothing of who calls the function, nor of a script that makes no
 
 Silent where the rank, a temporary name or an element of this rank's batch goes into the path, where one rank goes first
 (`main_process_first`, `if rank != 0: barrier()` … `if rank == 0: barrier()`, a context manager of the
-project that does so), in a function that builds a parallel layout whose sizes are all 1, in a branch for a
-constant that no caller passes, and on calls that choose the writing rank themselves
+project that does so), in a function that builds a parallel layout whose sizes are all 1, in a program that
+asserts one process at its start, in a branch for a constant that no caller passes, no choice of the command line is
+or an assertion has excluded, and on calls that choose the writing rank themselves
 (`accelerator.save`, `Trainer.save_model`, DCP, `engine.save_checkpoint`).
 
 ## Why it is bad

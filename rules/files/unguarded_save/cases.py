@@ -188,12 +188,20 @@ def chosen_by_an_option(accelerator: Accelerator, model, out):
         np.save(os.path.join(out, "tiny.npy"), model)  # expect: DL301
 
 
-def refused_then_chosen_anew(options, model, path):
+def refused_then_chosen_anew(opt, model, path):
     if int(os.environ.get("LOCAL_RANK", -1)) != -1:
-        assert not options.evolve
+        assert not opt.evolve
         dist.init_process_group("nccl")
-    options = model.options
-    if options.evolve:
+    opt = model.options
+    if opt.evolve:
+        torch.save(model, path)  # expect: DL301
+
+
+def begun_in_between(engine, model, path):
+    dist.init_process_group("nccl")
+    assert not engine.started
+    engine.start()
+    if engine.started:
         torch.save(model, path)  # expect: DL301
 
 
@@ -387,14 +395,23 @@ def chosen(accelerator: Accelerator, model, out):
         torch.save(model, os.path.join(out, "mlp.pt"))
 
 
-def refused_to_several(options, model, path):
+def refused_to_several(opt, model, path):
     # yolov5 train.py:661, utils/general.py:830.
     if int(os.environ.get("LOCAL_RANK", -1)) != -1:
-        assert not options.evolve, "not for several GPUs"
+        assert not opt.evolve, "not for several GPUs"
         dist.init_process_group("nccl")
-    if not options.evolve:
+    if not opt.evolve:
         dist.barrier()
     else:
+        torch.save(model, path)
+
+
+def refused_with_an_error(args, model, path):
+    if int(os.environ.get("LOCAL_RANK", -1)) != -1:
+        if args.evolve:
+            raise ValueError("not for several GPUs")
+        dist.init_process_group("nccl")
+    if args.evolve:
         torch.save(model, path)
 
 

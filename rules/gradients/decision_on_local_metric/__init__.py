@@ -43,7 +43,8 @@ none: whether the mean, the sum or the worst of the shares decides, and with whi
 
 ## Known limits
 What is not proven to be a share is not reported: results of unknown functions, loaders of unknown origin.
-Metrics that put the shares together themselves (torchmetrics, meters whose methods reduce) are not reported.
+Metrics that put the shares together themselves (torchmetrics, meters whose methods reduce) are not reported, nor is
+what goes into a file that each rank has for itself.
 A running minimum or maximum is a decision where its name says best, or where a new one saves something, hands the
 model on, or sets a flag or counter.
 
