@@ -30,17 +30,19 @@ def is_container(program: Program, function: Function, value: Value, expression:
     )
 
 
-def _paths(function: Function, argument: ast.expr) -> Iterator[str]:
+@remembered
+def _paths(function: Function, argument: ast.expr) -> frozenset[str]:
     """What an argument is called, and what keeps it as it comes back: `self.nets = accelerator.prepare(nets)`."""
-    yield dotted_name(argument)
+    found = {dotted_name(argument)}
     for node in walk(function.node):
         match node:
             case ast.Assign(targets=[target], value=ast.Call(args=given)) if argument in given:
                 index = given.index(argument)
                 if len(given) == 1:
-                    yield dotted_name(target)
+                    found.add(dotted_name(target))
                 elif isinstance(target, ast.Tuple) and len(target.elts) == len(given):
-                    yield dotted_name(target.elts[index])
+                    found.add(dotted_name(target.elts[index]))
+    return frozenset(found)
 
 
 def _is_plain(program: Program, type_: str) -> bool:
