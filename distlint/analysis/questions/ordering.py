@@ -269,8 +269,7 @@ def _kept(constructor: Function) -> dict[Hashable, Parts]:
     return {
         path: parts_of(values[0], constructor)
         for name, values in assignments(constructor).items()
-        if len(values) == 1
-        and cls.self_assigned.get(name.removeprefix("self.")) == [constructor]
+        if len(values) == 1 and cls.self_assigned.get(name.removeprefix("self.")) == [constructor]
         for path in parts_of(ast.parse(name, mode="eval").body, constructor)
     }
 
