@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from distlint.analysis.interpreter.ir import Guard
 from distlint.analysis.interpreter.ranks import MAIN, RankClass
@@ -16,6 +16,8 @@ from distlint.analysis.program.definitions import Class, Function, dotted_name
 from distlint.analysis.program.environment import statements
 from distlint.analysis.questions.wrapped import catches_attribute_error
 from distlint.nodes import walk
+
+_ASKS: Final = frozenset({"hasattr", "getattr"})
 
 
 class Attribute(NamedTuple):
@@ -114,9 +116,6 @@ def _is_asked(function: Function) -> bool:
     return any(isinstance(n, ast.Name) and n.id in _ASKS for n in walk(function.node))
 
 
-_ASKS = frozenset({"hasattr", "getattr"})
-
-
 def _by_rank(live: LiveProgram) -> dict[Class, dict[str, Attribute]]:
     """For each class the attributes that its objects have on some ranks alone."""
     found: dict[Class, dict[str, Attribute]] = {}
@@ -124,8 +123,9 @@ def _by_rank(live: LiveProgram) -> dict[Class, dict[str, Attribute]]:
         for cls in module.all_classes:
             for name, methods in cls.self_assigned.items():
                 attribute = _made(live, cls, name) if len(methods) == 1 else None
-                for each in (cls, *live.program.subclasses(cls)) if attribute is not None else ():
-                    found.setdefault(each, {})[name] = attribute
+                if attribute is not None:
+                    for each in (cls, *live.program.subclasses(cls)):
+                        found.setdefault(each, {})[name] = attribute
     return found
 
 
