@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ir import CallSite, Summary
 from distlint.analysis.interpreter.ranks import MAIN, OTHER
 from distlint.analysis.interpreter.values import Variance
-from distlint.analysis.live.joint_entry import called, groups_of
+from distlint.analysis.live.joint_entry import called, groups_of, maybe_guarded
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.syntax import assignments, mentions_rank, statement_with_test
 from distlint.analysis.questions.filesystem import (
@@ -226,8 +226,16 @@ def _written_below(folder: Step, steps: list[Step]) -> Step | None:
     for step in steps:
         below = holds(folder.path, step.path) and step.path != folder.path
         if step.effect is Effect.WRITE and below and not step.chosen:
-            return None if any(asks_existence(site) for site in step.sites) else step
+            return step if _by_all(step) else None
     return None
+
+
+def _by_all(step: Step) -> bool:
+    """Whether nothing says that a step is another rank's to leave out: a folder that it asks for, or its rank.
+
+    LMFlow f3597db src/lmflow/pipeline/utils/raft_trainer.py:3487: `if not self.is_world_process_zero() or …: return`.
+    """
+    return not any(asks_existence(site) or maybe_guarded(site) for site in step.sites)
 
 
 def _written_by_methods(
@@ -256,7 +264,7 @@ def _written_by_methods(
             if step.effect is Effect.WRITE
             and not step.chosen
             and bound(step.path, kept) != made
-            and not any(asks_existence(site) for site in step.sites)
+            and _by_all(step)
         ),
         None,
     )
