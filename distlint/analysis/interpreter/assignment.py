@@ -113,6 +113,8 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value) -> None
             frame.summary.none_accesses.append(frame.attribute_site(target, base))
     if base is not None and base.wraps:
         frame.summary.attributes.append(frame.attribute_site(target, base))
+    elif base is not None:
+        _put_model(frame, target, base, value)
     value = _controlled(frame, value)
     frame.variables.forget_below(path)
     if target.attr in frame.summaries.signals.names:
@@ -127,6 +129,27 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value) -> None
             if old is None or not frame.scope.guards
             else join(old, value, ("attr", ("self",), target.attr))
         )
+
+
+def _put_model(frame: Frame, target: ast.Attribute, base: Value, value: Value) -> None:
+    """An object that is given a wrapped model holds it from here on, wherever the object is passed.
+
+    ml-mdm ml_mdm/clis/train_parallel.py:154: `diffusion_model.model = DDP(diffusion_model.model)`, and the loss comes
+    from `diffusion_model.get_loss()`.
+    """
+    path = dotted_name(target.value)
+    known = base.entries
+    held = known.named if known is not None else {}
+    if base.key == ("self",) or base.target is not None or path not in frame.variables:
+        return
+    if value.wraps:
+        rest = known.rest if known is not None else Value(("held", id(target)))
+        frame.variables.refine(
+            path, base.replace(entries=Entries({**held, target.attr: value}, rest))
+        )
+    elif known is not None and target.attr in held:
+        left = {name: each for name, each in held.items() if name != target.attr}
+        frame.variables.refine(path, base.replace(entries=Entries(left, known.rest)))
 
 
 def _assign_item(frame: Frame, target: ast.Subscript, value: Value) -> None:

@@ -45,7 +45,7 @@ from distlint.analysis.interpreter.values import (
 from distlint.analysis.program.chosen import Candidate, chosen
 from distlint.analysis.program.definitions import Class, Function, dotted_name, last_name
 from distlint.analysis.program.syntax import makes_at_first_read
-from distlint.knowledge import facts, failures, hooks
+from distlint.knowledge import conventions, facts, failures, hooks
 
 
 def evaluate_call(frame: Frame, node: ast.Call) -> Value:
@@ -236,8 +236,20 @@ def _method(
                 dotted = f"{facts.WRAPPER_TYPES.get(wrap.kind, '')}.{name}"
                 if dotted in frame.knowledge.calls:
                     return external(frame, node, dotted, receiver, args, keywords)
+        held = _model_of_loss(receiver, name)
+        if held is not None:
+            return forward(frame, node, held, args, keywords)
     known = facts.model_method(name, dotted_name(node.func.value), frame.module.source.text)
     return external(frame, node, known or f".{name}", receiver, args, keywords)
+
+
+def _model_of_loss(receiver: Value, method: str) -> Value | None:
+    """The one wrapped model of an object that is not seen, where a method gives the loss, by its name."""
+    if receiver.entries is None or not receiver.entries.held or receiver.type is not None:
+        return None
+    makes_loss = conventions.LOSSES.search(method) and not conventions.REDUCING.search(method)
+    models = [value for value in receiver.entries.named.values() if value.wraps]
+    return models[0] if makes_loss and len(models) == 1 else None
 
 
 def _entry(receiver: Value, method: str, args: list[Value]) -> Value | None:

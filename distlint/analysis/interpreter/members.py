@@ -123,7 +123,8 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
             )
     if attr == "__class__" and (cls := class_of_instance(frame, base)) is not None:
         return cls
-    if base.entries is not None and base.type is not None and attr in base.entries.named:
+    of_object = base.entries is not None and (base.type is not None or base.entries.held)
+    if base.entries is not None and of_object and attr in base.entries.named:
         return _of_a_batch(base, base.entries.named[attr])
     match base.target:
         case Module():

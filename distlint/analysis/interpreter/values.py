@@ -97,6 +97,11 @@ class Entries:
     named: dict[str, Value]
     rest: Value
 
+    @property
+    def held(self) -> bool:
+        """Whether these are attributes of an object that was given wrapped models, and no entries of a dict."""
+        return isinstance(self.rest.key, tuple) and self.rest.key[:1] == ("held",)
+
     def at(self, key: str) -> Value | None:
         """What is held under a key, where that is known.
 

@@ -180,7 +180,7 @@ def _of_group(
                 for rank, site in sites
                 if not _left_to_others(program, site) and not never_entered(program, site)
             ]
-            if made and not any(_is_handle(value, path, opened) for _, _, value in made):
+            if made and not any(_is_handle(site, value, path, opened) for _, site, value in made):
                 reason = joint_entry or beside_a_collective(made[0][1], group)
                 yield FileCall(effect, row, path, tuple(made), entered, reason)
 
@@ -247,8 +247,10 @@ def _path_value(site: CallSite, node: ast.expr | None) -> Value | None:
     return None
 
 
-def _is_handle(value: Value | None, node: ast.expr | None, opened: set[int]) -> bool:
-    """Whether what stands where a path may stand is an open file or a buffer."""
+def _is_handle(
+    site: CallSite, value: Value | None, node: ast.expr | None, opened: set[int]
+) -> bool:
+    """Whether what stands where a path may stand is an open file or a buffer; nobody opens one again."""
     if value is None:
         return False
     if isinstance(value.key, tuple) and len(value.key) == 2 and value.key[1] in opened:
@@ -259,7 +261,8 @@ def _is_handle(value: Value | None, node: ast.expr | None, opened: set[int]) -> 
         return True
     if _is_stream(value):
         return True
-    return isinstance(node, ast.Name) and node.id in _NOT_FILES and value.const is not None
+    named = isinstance(node, ast.Name) and node.id in _NOT_FILES and value.const is not None
+    return named and site.name not in sinks.OPENS
 
 
 def _is_stream(value: Value) -> bool:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ir import CallSite, Summary
 from distlint.analysis.interpreter.ranks import MAIN, OTHER
 from distlint.analysis.interpreter.values import Variance
-from distlint.analysis.live.joint_entry import called, groups_of
+from distlint.analysis.live.joint_entry import called, groups_of, maybe_guarded
 from distlint.analysis.program.definitions import Function
-from distlint.analysis.program.syntax import mentions_rank, statement_with_test
+from distlint.analysis.program.syntax import assignments, mentions_rank, statement_with_test
 from distlint.analysis.questions.filesystem import (
     asks_existence,
     effects_of,
@@ -198,7 +198,10 @@ def folders_of_main(live: LiveProgram) -> Iterator[Race]:
                     or not _names_main(step)
                 ):
                     continue
-                used = _written_below(step, traces.of(runs[OTHER]))
+                steps = traces.of(runs[OTHER])
+                used = _written_below(step, steps)
+                if used is None and summaries.function.name == "__init__":
+                    used = _written_by_methods(live, traces, step, summaries.function)
                 race = Race(step, used, summaries.function) if used is not None else None
                 key = id(step.site.node)
                 if race is not None and (key not in found or race.calls < found[key].calls):
@@ -223,8 +226,60 @@ def _written_below(folder: Step, steps: list[Step]) -> Step | None:
     for step in steps:
         below = holds(folder.path, step.path) and step.path != folder.path
         if step.effect is Effect.WRITE and below and not step.chosen:
-            return None if any(asks_existence(site) for site in step.sites) else step
+            return step if _by_all(step) else None
     return None
+
+
+def _by_all(step: Step) -> bool:
+    """Whether nothing says that a step is another rank's to leave out: a folder that it asks for, or its rank.
+
+    LMFlow f3597db src/lmflow/pipeline/utils/raft_trainer.py:3487: `if not self.is_world_process_zero() or …: return`.
+    """
+    return not any(asks_existence(site) or maybe_guarded(site) for site in step.sites)
+
+
+def _written_by_methods(
+    live: LiveProgram, traces: Traces, folder: Step, constructor: Function
+) -> Step | None:
+    """Where another method, which all ranks come to, writes below a folder that the constructor made on rank 0.
+
+    detr 29901c5 datasets/panoptic_eval.py:18: `self.output_dir = output_dir`, and `update()` writes into it.
+    """
+    cls = constructor.cls
+    kept = _kept(constructor) if cls is not None else {}
+    made = bound(folder.path, kept)
+    steps: list[Step] = []
+    for method in cls.methods.values() if cls is not None and kept else ():
+        summaries = live.summaries_of(method) if method is not constructor else None
+        for family, group in groups_of(summaries) if summaries is not None else ():
+            if live.joint_entries.get((method, family)) is not None:
+                steps += [s for rank, run in group if rank is OTHER for s in traces.of(run)]
+    below = [step for step in steps if holds(made, bound(step.path, kept))]
+    if any(step.effect is Effect.CREATE_DIR for step in below):
+        return None
+    return next(
+        (
+            step
+            for step in below
+            if step.effect is Effect.WRITE
+            and not step.chosen
+            and bound(step.path, kept) != made
+            and _by_all(step)
+        ),
+        None,
+    )
+
+
+def _kept(constructor: Function) -> dict[Hashable, Parts]:
+    """The paths that a constructor, and no other method, keeps in attributes: `self.folder = folder`."""
+    cls = constructor.cls
+    assert cls is not None
+    return {
+        path: parts_of(values[0], constructor)
+        for name, values in assignments(constructor).items()
+        if len(values) == 1 and cls.self_assigned.get(name.removeprefix("self.")) == [constructor]
+        for path in parts_of(ast.parse(name, mode="eval").body, constructor)
+    }
 
 
 def _returns(step: Step) -> bool:

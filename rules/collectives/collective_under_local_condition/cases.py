@@ -458,3 +458,58 @@ def rows_of_the_bar(accelerator: Accelerator, loader, judge):
         if batch.n > 3:
             print(batch.n)
         accelerator.gather(judge(batch))
+
+
+def one_batch(holder, batch, optimizer):
+    # ml-mdm ml_mdm/trainer.py:39: the holder of a wrapped model gives the loss.
+    loss = holder.get_loss(batch).mean()
+    if math.isnan(loss.item()):  # expect: DL103
+        optimizer.zero_grad()
+        return None
+    loss.backward()
+    return loss
+
+
+def through_a_holder(make, loader, optimizer):
+    holder = make()
+    holder.model = DistributedDataParallel(holder.model)
+    for batch in loader:
+        one_batch(holder, batch, optimizer)
+
+
+def one_batch_of_a_plain_model(holder, batch, optimizer):
+    loss = holder.get_loss(batch).mean()
+    if math.isnan(loss.item()):
+        return None
+    loss.backward()
+    return loss
+
+
+def through_a_holder_of_a_plain_model(make, net, loader, optimizer):
+    holder = make()
+    holder.model = net
+    for batch in loader:
+        one_batch_of_a_plain_model(holder, batch, optimizer)
+
+
+def through_a_holder_that_is_unwrapped(make, loader):
+    holder = make()
+    holder.model = DistributedDataParallel(holder.model)
+    holder.model = holder.model.module
+    for batch in loader:
+        loss = holder.get_loss(batch)
+        if math.isnan(loss.item()):
+            continue
+        loss.backward()
+
+
+def all_skip_together(make, loader):
+    holder = make()
+    holder.model = DistributedDataParallel(holder.model)
+    for batch in loader:
+        loss = holder.get_loss(batch)
+        broken = torch.isnan(loss).float()
+        dist.all_reduce(broken)
+        if broken.item() > 0:
+            continue
+        loss.backward()

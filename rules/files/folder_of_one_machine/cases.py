@@ -64,7 +64,110 @@ def parts_of(folder, world_size, own_rank):
     return parts
 
 
+class Evaluator:
+    def __init__(self, folder):
+        if dist.get_rank() == 0:
+            if not os.path.exists(folder):
+                os.mkdir(folder)  # expect: DL310
+        self.folder = folder
+        self.rows = []
+
+    def update(self, images):
+        for name, image in images:
+            with open(os.path.join(self.folder, name), "wb") as file:
+                file.write(image)
+
+    def synchronize(self):
+        gathered = [None] * dist.get_world_size()
+        dist.all_gather_object(gathered, self.rows)
+        return gathered
+
+
+def evaluated(args, model, loader):
+    evaluator = Evaluator(args.out)
+    for batch in loader:
+        evaluator.update(model(batch))
+    return evaluator.synchronize()
+
+
 # Correct
+
+
+class EvaluatorOfMain:
+    """The folder is made by rank 0, which alone writes into it."""
+
+    def __init__(self, folder):
+        if dist.get_rank() == 0:
+            os.makedirs(folder, exist_ok=True)
+        self.folder = folder
+
+    def summarize(self, rows):
+        dist.barrier()
+        if dist.get_rank() == 0:
+            torch.save(rows, os.path.join(self.folder, "summary.pt"))
+
+
+class EvaluatorWithPlaceOfItsOwn:
+    """What is written elsewhere needs no folder of rank 0."""
+
+    def __init__(self, folder, images):
+        if dist.get_rank() == 0:
+            os.makedirs(folder, exist_ok=True)
+        self.folder = folder
+        self.images = images
+
+    def write_images(self, rows):
+        dist.barrier()
+        torch.save(rows, os.path.join(self.images, f"{dist.get_rank()}.pt"))
+
+
+class EvaluatorThatMakesIt:
+    """Each rank makes the folder before it writes."""
+
+    def __init__(self, folder):
+        if dist.get_rank() == 0:
+            os.makedirs(folder, exist_ok=True)
+        self.folder = folder
+
+    def write_rows(self, rows):
+        dist.barrier()
+        os.makedirs(self.folder, exist_ok=True)
+        torch.save(rows, os.path.join(self.folder, f"{dist.get_rank()}.pt"))
+
+
+class EvaluatorThatAsksItself:
+    """Which rank the engine calls main is not seen."""
+
+    def __init__(self, folder, engine):
+        if dist.get_rank() == 0:
+            os.makedirs(folder, exist_ok=True)
+        self.folder = folder
+        self.engine = engine
+
+    def is_main_process(self):
+        return self.engine.first if self.engine.parallel else dist.get_rank() == 0
+
+    def push(self, rows, wanted):
+        dist.barrier()
+        if not self.is_main_process() or not wanted:
+            return
+        torch.save(rows, os.path.join(self.folder, "pushed.pt"))
+
+
+class EvaluatorThatIsMoved:
+    """Another method sets the folder anew."""
+
+    def __init__(self, folder):
+        if dist.get_rank() == 0:
+            os.makedirs(folder, exist_ok=True)
+        self.folder = folder
+
+    def move(self, folder):
+        self.folder = folder
+
+    def write_moved(self, rows):
+        dist.barrier()
+        torch.save(rows, os.path.join(self.folder, f"{dist.get_rank()}.pt"))
 
 
 def load_all(folder, world_size):

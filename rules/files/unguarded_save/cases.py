@@ -78,6 +78,22 @@ def write(model, out):
     torch.save(model, out)  # expect: DL301
 
 
+def settings(args):
+    dist.barrier()
+    yaml_save(f"{args.out}/settings.yaml", vars(args))
+    print_into(args.stream, vars(args))
+
+
+def yaml_save(file, data):
+    # yolov5 781b9d5 utils/general.py: who opens `file` has a path.
+    with open(file, "w") as f:  # expect: DL301
+        json.dump(data, f)
+
+
+def print_into(file, data):
+    torch.save(data, file)
+
+
 def beside_a_guard(log, path):
     if dist.get_rank() == 0:
         print("writing", path)

@@ -165,6 +165,34 @@ class Trainer:
                 self.best = score
 
 
+class TokenLoader:
+    """llm.c train_gpt2.py:329: each rank begins at its own tokens, and skips those of all."""
+
+    def __init__(self, tokens, batch, process_rank, num_processes):
+        self.tokens = tokens
+        self.batch = batch
+        self.process_rank = process_rank
+        self.num_processes = num_processes
+        self.reset()
+
+    def reset(self):
+        self.position = self.process_rank * self.batch
+
+    def next_batch(self):
+        found = self.tokens[self.position : self.position + self.batch]
+        self.position += self.batch * self.num_processes
+        return found
+
+
+def own_tokens(model, tokens, steps):
+    own_rank = int(os.environ["RANK"])
+    loader = TokenLoader(tokens, 4, own_rank, dist.get_world_size())
+    val_loss = 0.0
+    for _ in range(steps):
+        val_loss += model(loader.next_batch()).item()
+    print(f"val loss {val_loss / steps}")  # expect: DL601
+
+
 def share_over_whole(model, data):
     accelerator = Accelerator()
     loader = accelerator.prepare(DataLoader(data))
@@ -368,6 +396,49 @@ def gathered_in_the_loop(model, data, best):
         best = loss
     accelerator.log({"val/loss": loss})
     return best
+
+
+class PageLoader:
+    """Where a page begins is a matter of the page, and the rank is kept for messages."""
+
+    def __init__(self, tokens, batch, rank):
+        self.tokens = tokens
+        self.batch = batch
+        self.rank = rank
+        self.page = 0
+
+    def next_batch(self):
+        self.page += 1
+        start = self.page * self.batch
+        return self.tokens[start : start + self.batch]
+
+
+def all_tokens(model, tokens, steps):
+    own_rank = int(os.environ["RANK"])
+    loader = PageLoader(tokens, 4, own_rank)
+    val_loss = 0.0
+    for _ in range(steps):
+        val_loss += model(loader.next_batch()).item()
+    print(f"val loss {val_loss / steps}")
+
+
+def all_tokens_on_rank_0(model, tokens, steps):
+    loader = TokenLoader(tokens, 4, 0, 1)
+    val_loss = 0.0
+    for _ in range(steps):
+        val_loss += model(loader.next_batch()).item()
+    print(f"val loss {val_loss / steps}")
+
+
+def own_tokens_reduced(model, tokens, steps):
+    own_rank = int(os.environ["RANK"])
+    loader = TokenLoader(tokens, 4, own_rank, dist.get_world_size())
+    total = torch.zeros(1)
+    for _ in range(steps):
+        total += model(loader.next_batch()).detach()
+    dist.all_reduce(total, op=dist.ReduceOp.AVG)
+    val_loss = total.item() / steps
+    print(f"val loss {val_loss}")
 
 
 def every_rank_sees_all(model, data, criterion, epochs, scheduler):

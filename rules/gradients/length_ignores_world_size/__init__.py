@@ -53,7 +53,8 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.definitions import dotted_name, last_name
-from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.program.handed import argument_of, callers_by_name
+from distlint.analysis.program.syntax import assignments, literals, own_nodes
 from distlint.analysis.questions.accelerating import accelerators
 from distlint.analysis.questions.lengths import counts_processes, expanded, lengths, prepared
 from distlint.edits import Replace
@@ -64,6 +65,7 @@ from distlint.rule import Status
 from .lightning import Uncut, uncut
 
 if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.program.definitions import Function, Module
 
 CODE = "DL613"
@@ -74,6 +76,7 @@ LITERALS = ()
 
 _STEPS = ("num_training_steps", "total_steps", "T_max", "total_iters", "steps_per_epoch")
 _LAMBDA = "LambdaLR"
+_PREPARES = ("accelerate.Accelerator.prepare", "accelerate.Accelerator.prepare_scheduler")
 _OTHERWISE = frozenset(
     {"split_batches", "step_scheduler_with_optimizer", "dataloader_config", "even_batches", None}
 )
@@ -81,11 +84,14 @@ _OTHERWISE = frozenset(
 
 def check(model: Model) -> Iterator[Finding]:
     """Each prepared scheduler that is made for the steps of one process."""
-    for call in model.calls("accelerate.Accelerator.prepare"):
+    for call in model.calls(*_PREPARES):
         site = call.site
         if not isinstance(site.node.func, ast.Attribute) or _counts_otherwise(site.function):
             continue
         for argument in site.node.args:
+            if isinstance(argument, ast.Name) and argument.id in site.function.parameters:
+                yield from _handed_over(model, site, argument.id)
+                continue
             made = _made(site.function, argument)
             if made is None:
                 continue
@@ -110,6 +116,32 @@ def check(model: Model) -> Iterator[Finding]:
                         yield from _half(module, function, node)
     for found in uncut(model, _STEPS):
         yield _of_all_ranks(found)
+
+
+def _handed_over(model: Model, site: CallSite, parameter: str) -> Iterator[Finding]:
+    """The schedulers that callers hand to a function which prepares them.
+
+    finetrainers parallel/accelerate.py:146: `prepare_optimizer(self, optimizer, lr_scheduler)`, of a backend that the
+    trainer keeps in an attribute.
+    """
+    advice = "Multiply it by the number of processes, or leave the scheduler unprepared"
+    for user, call in callers_by_name(model.program, site.function):
+        given = argument_of(call, site.function, parameter)
+        made = _made(user, given) if given is not None and user.module.source.reported else None
+        if made is None or not _is_of_one(user, steps := _steps(made)):
+            continue
+        if any(_filled_in(user, path) for path in _factors(steps)):
+            continue
+        yield Finding(
+            CODE,
+            NAME,
+            SEVERITY,
+            f"a prepared scheduler steps once for each process, and is through with `{source_of(user.module, steps)}` "
+            f"that many times too early. {advice}.",
+            place_of(user.module, steps),
+            (related(site.module, site.node, "prepared here"),),
+            Fix(Applicability.DISPLAY, advice),
+        )
 
 
 def _of_all_ranks(found: Uncut) -> Finding:
@@ -153,18 +185,44 @@ def _half(module: Module, function: Function, made: ast.Call) -> Iterator[Findin
 
 
 def _counts_otherwise(function: Function) -> bool:
-    """Whether the Accelerator that is made here lets a scheduler step once."""
-    return any(k.arg in _OTHERWISE for call in accelerators(function) for k in call.keywords)
+    """Whether the Accelerator that is made here, or by the class of a method, lets a scheduler step once."""
+    return any(
+        k.arg in _OTHERWISE and not _divides_batches_not(each, k.value)
+        for each in _beside(function)
+        for call in accelerators(each)
+        for k in call.keywords
+    )
+
+
+def _divides_batches_not(function: Function, value: ast.expr) -> bool:
+    """Whether a configuration of the loaders says that each process has batches of its own."""
+    values = assignments(function).get(dotted_name(value), [value])
+    return all(
+        isinstance(made, ast.Call)
+        and any(
+            k.arg == "split_batches" and isinstance(k.value, ast.Constant) and not k.value.value
+            for k in made.keywords
+        )
+        for made in values
+    )
+
+
+def _beside(function: Function) -> list[Function]:
+    """The methods of a method's class; of another function, itself."""
+    return [*function.cls.methods.values()] if function.cls is not None else [function]
 
 
 def _made(function: Function, argument: ast.expr) -> ast.Call | None:
     """The call that makes a scheduler, where a function makes it once."""
     given = [argument]
-    if isinstance(argument, ast.Name) and "sched" in argument.id.lower():
+    path = dotted_name(argument)
+    if path and "sched" in last_name(argument).lower():
         given = [
             v
-            for v in assignments(function).get(argument.id, [])
-            if not any(isinstance(n, ast.Name) and n.id == argument.id for n in walk(v))
+            for v in assignments(function).get(path, [])
+            if not any(
+                isinstance(n, ast.Name | ast.Attribute) and dotted_name(n) == path for n in walk(v)
+            )
         ]
     calls = [
         v
@@ -187,7 +245,9 @@ def _steps(made: ast.Call) -> ast.expr:
 def _is_of_one(function: Function, steps: ast.expr) -> bool:
     """Whether a number of steps is that of one process: what the loop of the function counts to."""
     return not _is_multiplied(steps) and any(
-        _is_counted_to(function, path) for path in _factors(steps)
+        _is_counted_to(each, path)
+        for path in _factors(steps)
+        for each in (_beside(function) if path.startswith("self.") else [function])
     )
 
 
@@ -243,8 +303,19 @@ def _is_counted_to(function: Function, path: str) -> bool:
             case ast.Compare(left=left, ops=[ast.GtE() | ast.Gt() | ast.Eq()], comparators=[right]):
                 if dotted_name(right) == path and "step" in last_name(left):
                     return True
+            case ast.While(test=test):
+                if any(_is_below(part, path) for part, holds in literals(test, True) if holds):
+                    return True
             case ast.Call(func=ast.Name(id="range"), args=[*_, last]) if dotted_name(last) == path:
                 return True
+    return False
+
+
+def _is_below(test: ast.expr, path: str) -> bool:
+    """`self.step < self.args.max_steps`"""
+    match test:
+        case ast.Compare(left=left, ops=[ast.Lt()], comparators=[right]):
+            return dotted_name(right) == path and "step" in last_name(left)
     return False
 
 

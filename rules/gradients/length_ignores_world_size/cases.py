@@ -2,7 +2,7 @@
 
 import math
 
-from accelerate import Accelerator
+from accelerate import Accelerator, DataLoaderConfiguration
 from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR
 from transformers import get_cosine_schedule_with_warmup, get_scheduler
 
@@ -123,6 +123,60 @@ def with_a_factor(model, optimizer, loader, max_steps=None):
         accelerator.backward(model(next(loader)).loss)
         optimizer.step()
         scheduler.step()
+
+
+class Backend:
+    # finetrainers finetrainers/parallel/accelerate.py:146.
+    def __init__(self, folder):
+        loaders = DataLoaderConfiguration(split_batches=False)
+        self.accelerator = Accelerator(dataloader_config=loaders, project_dir=folder)
+
+    def prepare_optimizer(self, optimizer, lr_scheduler):
+        optimizer = self.accelerator.prepare_optimizer(optimizer)
+        lr_scheduler = self.accelerator.prepare_scheduler(lr_scheduler)
+        return optimizer, lr_scheduler
+
+
+class TrainerOfABackend:
+    def __init__(self, backend, args):
+        self.backend = backend
+        self.args = args
+
+    def set_up(self, optimizer):
+        self.scheduler = get_scheduler(
+            "cosine",
+            optimizer=optimizer,
+            num_training_steps=self.args.max_steps,  # expect: DL613
+        )
+        self.optimizer, self.scheduler = self.backend.prepare_optimizer(optimizer, self.scheduler)
+
+    def train(self, model, batches):
+        step = 0
+        while step < self.args.max_steps:
+            self.backend.accelerator.backward(model(next(batches)).loss)
+            self.optimizer.step()
+            self.scheduler.step()
+            step += 1
+
+
+class TrainerWithAnAccelerator:
+    def __init__(self, optimizer, args):
+        self.args = args
+        self.accelerator = Accelerator()
+        self.scheduler = get_scheduler(
+            "cosine",
+            optimizer=optimizer,
+            num_training_steps=self.args.max_steps,  # expect: DL613
+        )
+        self.optimizer, self.scheduler = self.accelerator.prepare(optimizer, self.scheduler)
+        self.step = 0
+
+    def train(self, model, batches):
+        while self.step < self.args.max_steps:
+            self.accelerator.backward(model(next(batches)).loss)
+            self.optimizer.step()
+            self.scheduler.step()
+            self.step += 1
 
 
 # Correct
@@ -265,3 +319,72 @@ def never_counted_to(model, optimizer, loader, args):
         accelerator.backward(model(batch).loss)
         optimizer.step()
         scheduler.step()
+
+
+class BackendThatSplits:
+    # The batches are those of all processes: the scheduler steps once.
+    def __init__(self):
+        loaders = DataLoaderConfiguration(split_batches=True)
+        self.accelerator = Accelerator(dataloader_config=loaders)
+
+    def prepare_both(self, optimizer, lr_scheduler):
+        optimizer = self.accelerator.prepare_optimizer(optimizer)
+        lr_scheduler = self.accelerator.prepare_scheduler(lr_scheduler)
+        return optimizer, lr_scheduler
+
+
+class TrainerOfABackendThatSplits:
+    def __init__(self, backend, args):
+        self.backend = backend
+        self.args = args
+
+    def set_up(self, optimizer):
+        self.scheduler = get_scheduler(
+            "cosine", optimizer=optimizer, num_training_steps=self.args.max_steps
+        )
+        self.optimizer, self.scheduler = self.backend.prepare_both(optimizer, self.scheduler)
+
+    def train(self, model, batches):
+        step = 0
+        while step < self.args.max_steps:
+            self.backend.accelerator.backward(model(next(batches)).loss)
+            self.scheduler.step()
+            step += 1
+
+
+class TrainerThatMultiplies:
+    def __init__(self, optimizer, args):
+        self.args = args
+        self.accelerator = Accelerator()
+        self.scheduler = get_scheduler(
+            "cosine",
+            optimizer=optimizer,
+            num_training_steps=self.args.max_steps * self.accelerator.num_processes,
+        )
+        self.optimizer, self.scheduler = self.accelerator.prepare(optimizer, self.scheduler)
+        self.step = 0
+
+    def train(self, model, batches):
+        while self.step < self.args.max_steps:
+            self.accelerator.backward(model(next(batches)).loss)
+            self.scheduler.step()
+            self.step += 1
+
+
+class TrainerThatLeavesItUnprepared:
+    def __init__(self, backend, args):
+        self.backend = backend
+        self.args = args
+
+    def set_up(self, optimizer):
+        self.scheduler = get_scheduler(
+            "cosine", optimizer=optimizer, num_training_steps=self.args.max_steps
+        )
+        self.optimizer, _ = self.backend.prepare_optimizer(optimizer, None)
+
+    def train(self, model, batches):
+        step = 0
+        while step < self.args.max_steps:
+            self.backend.accelerator.backward(model(next(batches)).loss)
+            self.scheduler.step()
+            step += 1

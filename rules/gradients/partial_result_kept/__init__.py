@@ -3,7 +3,8 @@
 ## What it does
 Follows what a loop over this rank's share (a loader that was prepared or has a distributed sampler, a slice
 by rank) puts into a list, dict or table, and reports where rank 0 alone writes it to a file, or every rank
-writes it to the same one, though nothing gathered it.
+writes it to the same one, though nothing gathered it. Also a list that all ranks gather, and into which rank 0
+alone has put what it made of its share.
 
 ## Why it is bad
 What the other ranks computed is thrown away: on eight GPUs seven eighths of the predictions, captions or
@@ -45,14 +46,17 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.model import Model, place_of
+from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.questions.reported import on_main_alone, writes
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.shares.values import Kind
 from distlint.findings import Finding, Severity
 from distlint.rule import Status
 
+from .gathered import Gathered, gathered_of_main
+
 if TYPE_CHECKING:
+    from distlint.analysis.program.definitions import Module
     from distlint.analysis.questions.shares.values import Held
 
 CODE = "DL611"
@@ -66,6 +70,8 @@ def check(model: Model) -> Iterator[Finding]:
     """Each result of one rank's share that is written as if it were of all."""
     known = model.answer(shares)
     for function in known.functions():
+        for gathered in gathered_of_main(known, function):
+            yield _gathered(function.module, gathered)
         for call, written in writes(function):
             held = known.of(written)
             if not held.is_share or not _is_result(held) or not on_main_alone(model, call):
@@ -80,6 +86,19 @@ def check(model: Model) -> Iterator[Finding]:
                 place_of(function.module, call),
                 held.began,
             )
+
+
+def _gathered(module: Module, found: Gathered) -> Finding:
+    """A list that is empty on all ranks but the first when it is gathered."""
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        "rank 0 alone keeps what it made of its share of the data: the other ranks gather empty lists at line "
+        f"{found.gather.lineno}, and what they computed is lost. Keep it on every rank.",
+        place_of(module, found.test),
+        (*found.held.began, related(module, found.gather, "gathered here")),
+    )
 
 
 def _is_result(held: Held) -> bool:

@@ -5,6 +5,8 @@ import json
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
+from accelerate.utils import gather_object
+from datasets.distributed import split_dataset_by_node
 from torch.utils.data import DataLoader, DistributedSampler
 
 # Bugs
@@ -50,7 +52,88 @@ def into_a_matrix(model, data, path):
         torch.save(matrix, path)  # expect: DL611
 
 
+def videos(model, dataset):
+    # finetrainers finetrainers/trainer/sft_trainer/trainer.py:636.
+    mesh_rank = dist.get_rank()
+    dataset.rows = split_dataset_by_node(dataset.rows, mesh_rank, dist.get_world_size())
+    iterator = iter(DataLoader(dataset, batch_size=1))
+    kept = []
+    while True:
+        row = next(iterator, None)
+        if row is None:
+            break
+        video = model.generate(row)
+        if mesh_rank != 0:  # expect: DL611
+            continue
+        kept.append(video)
+    every = [None] * dist.get_world_size()
+    dist.all_gather_object(every, kept)
+    return every
+
+
+def videos_of_main(model, data):
+    accelerator = Accelerator()
+    loader = accelerator.prepare(DataLoader(data))
+    kept = []
+    for row in loader:
+        video = model.generate(row)
+        if accelerator.is_main_process:  # expect: DL611
+            kept.append(video)
+    return gather_object(kept)
+
+
 # Correct
+
+
+def videos_of_all(model, dataset):
+    rank = dist.get_rank()
+    dataset.rows = split_dataset_by_node(dataset.rows, rank, dist.get_world_size())
+    kept = []
+    for row in DataLoader(dataset):
+        video = model.generate(row)
+        kept.append(video)
+        if rank != 0:
+            continue
+        print(len(kept))
+    every = [None] * dist.get_world_size()
+    dist.all_gather_object(every, kept)
+    return every
+
+
+def gathered_before_it_is_kept(model, data):
+    accelerator = Accelerator()
+    loader = accelerator.prepare(DataLoader(data))
+    kept = []
+    for row in loader:
+        video = accelerator.gather(model.generate(row))
+        if accelerator.is_main_process:
+            kept.append(video)
+    return gather_object(kept)
+
+
+def every_rank_keeps_in_another_way(model, data):
+    accelerator = Accelerator()
+    loader = accelerator.prepare(DataLoader(data))
+    kept = []
+    for row in loader:
+        video = model.generate(row)
+        if accelerator.is_main_process:
+            kept.append(video)
+        else:
+            kept.append(video.cpu())
+    return gather_object(kept)
+
+
+def the_same_rows_on_all(model, data):
+    rank = dist.get_rank()
+    kept = []
+    for row in DataLoader(data):
+        video = model.generate(row)
+        if rank == 0:
+            kept.append(video)
+    every = [None] * dist.get_world_size()
+    dist.all_gather_object(every, kept)
+    return every
 
 
 def into_a_matrix_gathered(model, data, path):

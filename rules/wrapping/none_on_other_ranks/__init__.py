@@ -3,7 +3,8 @@
 ## What it does
 Finds a variable that a function sets to an object on some ranks and to None on the others, and a read,
 assignment or call of an attribute of it that the others reach as well. Also one that a function assigns on some
-ranks alone, and that the others read.
+ranks alone, and that the others read. Also an attribute that a constructor makes on some ranks alone, and whose
+methods the others call.
 
 ## Why it is bad
 The ranks without the object raise AttributeError: "'NoneType' object has no attribute 'update'". Rank 0 and
@@ -34,8 +35,10 @@ Shown only: whether the statement belongs under the guard, or the object on ever
 decision. What the guard then holds must not be a collective.
 
 ## Known limits
-The variable is followed within one function; attributes of objects (`self.writer`) are not, nor objects that
-rank 0 is without. Silent where the code asks for the object or the rank first, or expects the AttributeError.
+A variable is followed within one function. An attribute (`self.writer`) is one that the constructor alone sets;
+reported is the call of a method of it, in a method of the class that nothing but the rank leads to. Objects that
+rank 0 is without are not followed. Silent where the code asks for the object or the rank first, or expects the
+AttributeError.
 
 ## References
 - The Python Language Reference, 3.2 "None": it has no attributes of other objects
@@ -56,6 +59,7 @@ from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import walk
 from distlint.rule import Status
 
+from .attributes import Use, absent_attributes
 from .unbound import unbound_by_rank
 
 if TYPE_CHECKING:
@@ -84,6 +88,28 @@ def check(model: Model) -> Iterator[Finding]:
             if made is not None:
                 done.add(name)
                 yield _finding(summaries.function, name, node, made)
+    for use in absent_attributes(model):
+        yield _lacking(use)
+
+
+def _lacking(use: Use) -> Finding:
+    name = f"self.{use.attribute.name}"
+    fix = Fix(
+        Applicability.DISPLAY, f"Call it on the ranks that have `{name}`, or make it on every rank"
+    )
+    module = use.call.site.module
+    made = use.attribute.made
+    joint = use.call.site.function.cls
+    owner = joint.module if joint is not None else module
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"`{name}` is made on some ranks only, and on the others this call raises AttributeError. {fix.message}.",
+        place_of(module, use.node),
+        (related(owner, made, "made on some ranks only"),),
+        fix,
+    )
 
 
 def _unbound(function: Function, read: ast.Name, assigned: ast.stmt) -> Finding:

@@ -55,6 +55,61 @@ def not_assigned_with_a_setting(make, path):
     print(found)  # expect: DL208
 
 
+class MadeByTheConstructor:
+    def __init__(self, accelerator: Accelerator, make, model, steps):
+        self.accelerator = accelerator
+        if accelerator.is_main_process:
+            self.ema = make(model)
+        self.model = accelerator.prepare(model)
+        self.steps = steps
+
+    def load_from(self, path, read):
+        state = read(path, self.accelerator.unwrap_model(self.model))
+        self.ema.load_state_dict(state)  # expect: DL208
+
+    def asked(self):
+        if self.accelerator.is_main_process:
+            self.ema.update()
+
+    def left(self):
+        if not self.accelerator.is_main_process:
+            return
+        self.ema.update()
+
+    def asked_by_name(self):
+        self.accelerator.wait_for_everyone()
+        if hasattr(self, "ema"):
+            self.ema.update()
+
+    def expected(self):
+        try:
+            self.ema.update()
+        except AttributeError:
+            return
+
+    def with_a_setting(self):
+        self.accelerator.wait_for_everyone()
+        # the setting may hold on rank 0 alone
+        if self.steps.keeps_average:
+            self.ema.update()
+
+
+class NoneOnTheOthers:
+    def __init__(self, make):
+        self.writer = None
+        if dist.get_rank() == 0:
+            self.writer = make()
+
+    def finish_all(self):
+        dist.barrier()
+        self.writer.close()  # expect: DL208
+
+    def finish_asked(self):
+        dist.barrier()
+        if self.writer is not None:
+            self.writer.close()
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -173,3 +228,63 @@ def assigned_in_the_last_turn(make, batches):
             table.finish(batch)
         if dist.get_rank() == 0:
             table = make()
+
+
+class MadeLaterByAll:
+    def __init__(self, make):
+        if dist.get_rank() == 0:
+            self.table = make()
+
+    def reset(self, make):
+        self.table = make()
+
+    def finish(self):
+        dist.barrier()
+        self.table.close()
+
+
+class UsedByItsOwner:
+    def __init__(self, make):
+        if dist.get_rank() == 0:
+            self.table = make()
+
+    def note(self, row):
+        print(dist.get_rank())
+        self.table.append(row)
+
+
+def notes_on_main(logger, rows):
+    # which object `logger` is cannot be seen
+    if dist.get_rank() == 0:
+        for row in rows:
+            logger.note(row)
+
+
+class MadeOnMainAlone:
+    def __init__(self, make):
+        if dist.get_rank() == 0:
+            self.table = make()
+
+    def write_table(self):
+        print(dist.get_world_size())
+        self.table.write()
+
+
+def made_on_main_alone(make):
+    if dist.get_rank() == 0:
+        table = MadeOnMainAlone(make)
+        table.write_table()
+
+
+class SetFromOutside:
+    def __init__(self, make):
+        if dist.get_rank() == 0:
+            self.rows = make()
+
+    def count_rows(self):
+        dist.barrier()
+        return self.rows.count()
+
+
+def sets_from_outside(holder, rows):
+    holder.rows = rows

@@ -214,8 +214,27 @@ class Flow:
                 path = path_of(target)
                 if path:
                     self.put(path, value)
+                if isinstance(target, ast.Attribute):
+                    self._give_data(target.value, value)
                 if isinstance(target, ast.Subscript):
                     self.keep(target.value, value)
+
+    def _give_data(self, owner: ast.expr, value: Held) -> None:
+        """Let a data set that is given a rank's part of the rows be a share.
+
+        finetrainers trainer/sft_trainer/trainer.py:599: `dataset._data = split_dataset_by_node(dataset._data, …)`.
+        """
+        name = path_of(owner)
+        if (
+            value.is_share
+            and value.kind is Kind.LOADER
+            and "data" in name
+            and name in self.variables
+        ):
+            before = self.variables[name]
+            self.variables[name] = before.but(
+                part=Part.SHARE, source=value.source, kind=Kind.LOADER
+            )
 
     def put(self, path: str, value: Held) -> None:
         """Let a variable hold a value, and forget what was known of its parts."""

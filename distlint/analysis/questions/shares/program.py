@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.definitions import Class, Function, last_name
 from distlint.analysis.program.places import related
 from distlint.analysis.program.syntax import default_of, own_nodes
@@ -237,7 +238,7 @@ class Shares:
             return Held(Part.SHARE, made.source, Kind.LOADER)
         init = self.method(cls, "__init__")
         ranked = init is not None and slicing_parameters(self.live.program, cls)
-        if init is not None and ranked and _gives_rank(init, node, ranked):
+        if init is not None and ranked and self._gives_rank(init, node, ranked):
             text = "each rank takes its part of this data set"
             return Held(Part.SHARE, Source(node, caller.module, text), Kind.LOADER, made=cls)
         if made.is_share and any(base.endswith("Dataset") for base in (cls.name, *libraries)):
@@ -245,6 +246,24 @@ class Shares:
         if init is not None and (made.part is not Part.ALIKE or init in self._sources):
             self._initialise(cls, init, _bound(init, node, args, keywords, Held(made=cls)))
         return Held(made=cls)
+
+    def _gives_rank(self, init: Function, node: ast.Call, parameters: frozenset[str]) -> bool:
+        """Whether a call gives one of some parameters a rank, by its words or by what the ranks give there."""
+        names = init.parameters[1:]
+        given = [*zip(names, node.args, strict=False), *((k.arg, k.value) for k in node.keywords)]
+        group = self.live.call_at(node)
+        return any(
+            name in parameters
+            and (
+                any(
+                    last_name(n) in tables.RANK_NAMES
+                    for n in walk(value)
+                    if isinstance(n, ast.Name | ast.Attribute | ast.Call)
+                )
+                or (group is not None and _is_rank(group.site, value))
+            )
+            for name, value in given
+        )
 
     def _initialise(self, cls: Class, init: Function, given: dict[str, Held]) -> None:
         """Follow `__init__`, and remember what it puts into the object."""
@@ -296,19 +315,14 @@ class Shares:
         return self.live.answer(_beginnings)
 
 
-def _gives_rank(init: Function, node: ast.Call, parameters: frozenset[str]) -> bool:
-    """Whether a call gives one of some parameters a rank, by its words."""
-    names = init.parameters[1:]
-    given = [*zip(names, node.args, strict=False), *((k.arg, k.value) for k in node.keywords)]
-    return any(
-        name in parameters
-        and any(
-            last_name(n) in tables.RANK_NAMES
-            for n in walk(value)
-            if isinstance(n, ast.Name | ast.Attribute | ast.Call)
-        )
-        for name, value in given
-    )
+def _is_rank(site: CallSite, node: ast.expr) -> bool:
+    """Whether an argument of a call tells who the rank is: `ddp_rank = int(os.environ["RANK"])`."""
+    given = dict(zip(map(id, site.node.args), site.args, strict=False))
+    given |= {
+        id(k.value): site.keywords[k.arg] for k in site.node.keywords if k.arg in site.keywords
+    }
+    value = given.get(id(node))
+    return value is not None and value.variance is Variance.RANK_DEPENDENT and "rank" in value.tags
 
 
 def shares(live: LiveProgram) -> Shares:

@@ -1,4 +1,4 @@
-"""Data sets of the program that take a rank's part of what they are given: `files[shard_id::num_shards]`."""
+"""Data sets and loaders of the program that take a rank's part of what they are given: `files[shard_id::num_shards]`."""
 
 from __future__ import annotations
 
@@ -32,15 +32,17 @@ def slicing_classes(live: LiveProgram) -> list[Class]:
 def slicing_parameters(program: Program, cls: Class) -> frozenset[str]:
     """The parameters of a data set's constructor that say which elements an object takes.
 
-    TinyLlama bf12224 lit_gpt/packed_dataset.py:48: `__iter__` slices by what `__init__` kept of the rank.
+    TinyLlama bf12224 lit_gpt/packed_dataset.py:48: `__iter__` slices by what `__init__` kept of the rank. llm.c
+    train_gpt2.py:359: a loader begins at `self.process_rank * self.B * self.T`.
     """
     own, libraries = program.mro(cls)
     names = (*(each.name for each in own), *libraries)
     init = program.find_method(cls, "__init__")
-    if init is None or not any("Dataset" in name for name in names):
+    if init is None or not any("Dataset" in n or n.endswith("Loader") for n in names):
         return _NONE
     methods = [method for each in own for method in each.methods.values()]
     asked = {name for method in methods for name in _starts(method)}
+    asked |= {name for method in methods for name in _offsets(method, methods)}
     kept = assignments(init)
     asked |= {
         name
@@ -65,6 +67,17 @@ def _starts(method: Function) -> Iterator[str]:
                 yield from _sources(method, lower, _DEPTH)
             case ast.Call(args=[_, lower, _, _]) if last_name(node) == "islice":
                 yield from _sources(method, lower, _DEPTH)
+
+
+def _offsets(method: Function, methods: list[Function]) -> Iterator[str]:
+    """What is multiplied to give the start of a slice, here or where a method sets the attribute that holds it."""
+    for node in own_nodes(method):
+        if isinstance(node, ast.Slice) and node.lower is not None and node.step is None:
+            for name in _sources(method, node.lower, _DEPTH):
+                values = [v for each in methods for v in assignments(each).get(name, ())]
+                for value in (node.lower, *values):
+                    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult):
+                        yield from (each for each in _names(value) if each.startswith("self."))
 
 
 def _sources(method: Function, node: ast.expr, depth: int) -> Iterator[str]:
