@@ -48,6 +48,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, span_of
 from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.questions.launched import starts_several
 from distlint.analysis.questions.origins import origins
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
@@ -67,8 +68,6 @@ LITERALS = ()
 
 _DISTRIBUTES = frozenset({"ddp", "fsdp1", "fsdp2", "accelerate", "deepspeed", "fabric"})
 _TRAINER = "transformers.Trainer"
-_LAUNCHED = ("local_rank", "LOCAL_RANK", "process_index", "PartialState", "Accelerator", "torchrun")
-"""Words of scripts that are started on several processes. A Trainer alone runs on one as well."""
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -140,8 +139,7 @@ def _trains(model: Model, site: CallSite, module: Module) -> str:
         return "prepare" if fact.each_argument else "wrap"
     type_ = site.result.type if site.result is not None else None
     if type_ and _TRAINER in set(facts.with_bases([type_])):
-        told = any(word in module.source.text for word in _LAUNCHED)
-        return "train" if told or model.launch.on_several(module.source.path) else ""
+        return "train" if starts_several(model.launch, module) else ""
     return ""
 
 
