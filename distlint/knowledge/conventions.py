@@ -148,6 +148,21 @@ PARTS: Final[dict[str, str]] = {
 """Functions and methods that cut something into parts which may differ by an element, where the number of ranks
 (and this rank's number) is among their arguments: the tag of the part, or of the list of parts."""
 
+LOADER: Final = "torch.utils.data.DataLoader"
+SHUFFLED: Final[dict[str, tuple[int, str]]] = {LOADER: (2, "shuffle")}
+"""Classes of loaders and the argument, by position and keyword, by which they draw the order of each epoch."""
+
+PREPARED_LOADERS: Final[dict[str, str]] = {
+    # accelerate 1.15.0 accelerate/data_loader.py:1249: the sampler of a shuffled loader has a generator, whose state
+    # rank 0 broadcasts at the start of each epoch; other loaders have none (line 1271).
+    "accelerate.Accelerator.prepare": "accelerate.data_loader.DataLoaderShard",
+    "accelerate.Accelerator.prepare_data_loader": "accelerate.data_loader.DataLoaderShard",
+}
+"""What prepares loaders, and the class of what it makes of a shuffled one."""
+
+SEEDABLE_SAMPLER: Final = "use_seedable_sampler"
+"""Setting of accelerate with which the order of a loader comes from a seed: nothing is broadcast."""
+
 BACKWARD: Final = frozenset({"backward", "manual_backward", "loss_scaler"})
 """Names of what computes gradients when it is called; `loss_scaler(loss, optimizer)` is timm's (timm 1.0.31
 timm/utils/cuda.py:20)."""

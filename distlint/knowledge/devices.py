@@ -175,6 +175,20 @@ SPREADING_MAPS: frozenset[str] = frozenset({"auto", "balanced", "balanced_low_0"
 """Values of `device_map` that spread one model over all visible devices: under a launcher every rank
 does so, onto the same devices."""
 
+TRAINER_MODELS: frozenset[str] = frozenset(
+    {
+        "model",
+        "teacher_model",
+        "ref_model",
+        "reference_model",
+        "reward_model",
+        "value_model",
+        "judge",
+    }
+)
+"""Arguments of Trainers that are models, each of which every rank holds (transformers 5.23.0 transformers/trainer.py,
+trl 1.16.0 trl/experimental/gkd/gkd_trainer.py:114, trl 0.20.0 trl/trainer/ppo_trainer.py:101)."""
+
 
 LOCAL_INDEX_FIRST: frozenset[str] = frozenset(
     {"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes"}

@@ -14,7 +14,8 @@ class Kind(enum.Enum):
     JSON = "json"
     SHELL = "shell"
     DOCKERFILE = "dockerfile"
-    README = "readme"
+    GUIDE = "guide"
+    """Markdown, which tells people what to type."""
     REQUIREMENTS = "requirements"
 
 
@@ -28,6 +29,9 @@ _SUFFIXES: Final = {
     ".sbatch": Kind.SHELL,
     ".sub": Kind.SHELL,
 }
+
+_HISTORY: Final = ("CHANGELOG", "CHANGES", "HISTORY", "NEWS", "RELEASE")
+"""How the names of Markdown files begin that tell what was typed once."""
 
 _SETTINGS: Final = frozenset({Kind.YAML, Kind.JSON})
 _REQUIREMENTS: Final = "requirements.txt"
@@ -45,7 +49,7 @@ _WORDS: Final = {
     # Several GPUs that are named are several processes, or were meant to be.
     Kind.SHELL: re.compile(_LAUNCHES.pattern + rb"|CUDA_VISIBLE_DEVICES=[\"']?\d+,"),
     Kind.DOCKERFILE: _LAUNCHES,
-    Kind.README: re.compile(rb"torch\.distributed\.launch"),
+    Kind.GUIDE: re.compile(rb"torch\.distributed\.launch"),
     Kind.REQUIREMENTS: re.compile(rb"^transformers\b", re.MULTILINE),
 }
 _CLASS_NAMED: Final = re.compile(
@@ -63,8 +67,8 @@ def kind_of(name: str) -> Kind | None:
         or base.endswith(".dockerfile")
     ):
         return Kind.DOCKERFILE
-    if base.startswith("README") and base.endswith(".md"):
-        return Kind.README
+    if base.endswith(".md"):
+        return None if base.upper().startswith(_HISTORY) else Kind.GUIDE
     if base.endswith(_REQUIREMENTS):
         return Kind.REQUIREMENTS
     stem, dot, suffix = base.rpartition(".")

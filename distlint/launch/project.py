@@ -109,7 +109,7 @@ class Script:
     scheduler: dict[str, Word]
     text: str = ""
     told: bool = False
-    """Whether it only tells people what to type: a README."""
+    """Whether it only tells people what to type: a README or another page of Markdown."""
     reported: bool = True
     """Whether what is found in it is asked for."""
 
@@ -133,7 +133,7 @@ class LaunchFiles:
     notes: list[str] = field(default_factory=list)
 
     def launches(self, *, told: bool = False) -> Iterator[tuple[Script, Launch]]:
-        """Every launch, with the script that it stands in; those that a README tells, too, where `told`."""
+        """Every launch, with the script that it stands in; those that a page tells, too, where `told`."""
         for script in self.scripts:
             if told or not script.told:
                 for launch in script.launches:
@@ -160,7 +160,7 @@ class LaunchFiles:
         return self.named(name, accelerate.path, Format.DEEPSPEED)
 
     def starting(self, path: str) -> list[tuple[Script, Launch]]:
-        """The launches whose script is the Python file `path`, those in a README included."""
+        """The launches whose script is the Python file `path`, those in Markdown included."""
         return [
             (script, launch)
             for script, launch in self.launches(told=True)
@@ -278,8 +278,8 @@ def read_files(files: Iterable[TextFile]) -> LaunchFiles:
                 _read_script(file, commands_of(file.path, file.text), result)
             case Kind.DOCKERFILE:
                 _read_script(file, commands_of(file.path, _shell_of_dockerfile(file.text)), result)
-            case Kind.README:
-                _read_script(file, commands_of(file.path, _shell_of_readme(file.text)), result)
+            case Kind.GUIDE:
+                _read_script(file, commands_of(file.path, _shell_of_markdown(file.text)), result)
             case Kind.REQUIREMENTS:
                 result.requirements += _requirements(file)
     return result
@@ -335,7 +335,7 @@ def _read_script(file: TextFile, commands: list[Command], result: LaunchFiles) -
         for match in _SBATCH.finditer(file.text)
     }
     started = tuple(launches(found))
-    told = file.kind is Kind.README
+    told = file.kind is Kind.GUIDE
     script = Script(file.path, tuple(found), started, scheduler, file.text, told, file.reported)
     result.scripts.append(script)
 
@@ -376,7 +376,7 @@ def _shell_of_dockerfile(text: str) -> str:
     return "\n".join(kept)
 
 
-def _shell_of_readme(text: str) -> str:
+def _shell_of_markdown(text: str) -> str:
     """The lines of fenced blocks at their places, without prompts, and with blanks for all the rest."""
     kept: list[str] = []
     inside = False

@@ -98,6 +98,84 @@ def test_split_without_a_seed(
     assert lines_of("DL405", tmp_path, text, capsys) == lines
 
 
+ROWS = """\
+import os
+import random
+
+from datasets import load_dataset
+from trl import SFTTrainer
+
+world = int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def main(model, name, size):
+    {first}
+    rows = load_dataset(name, split="train")
+    rows = {split}
+    trainer = SFTTrainer(model=model, train_dataset=rows)
+    trainer.train()
+    {last}
+
+
+if __name__ == "__main__":
+    main(None, "rows", 100)
+"""
+
+
+@pytest.mark.parametrize(
+    ("split", "first", "last", "lines"),
+    [
+        ("rows.shuffle()", "pass", "pass", [13]),
+        ("rows.shuffle(seed=None)", "pass", "pass", [13]),
+        ('rows.shuffle().map(len)["train"]', "pass", "pass", [13]),
+        ("rows.train_test_split(test_size=0.1)", "pass", "pass", [13]),
+        ("rows.train_test_split(test_size=0.1, shuffle=True)", "pass", "pass", [13]),
+        ("rows.select(random.sample(range(len(rows)), size))", "pass", "pass", [13]),
+        ("rows.select(range(size))", "pass", "pass", []),
+        ("rows.select(random.Random(0).sample(range(9), size))", "pass", "pass", []),
+        ("rows.shuffle(seed=0)", "pass", "pass", []),
+        ("rows.shuffle(0)", "pass", "pass", []),
+        ("rows.shuffle(buffer_size=size)", "pass", "pass", []),
+        ("rows.shuffle()", "set_seed(0)", "pass", []),
+        ("rows", "pass", "rows.shuffle()", []),
+        ("rows.train_test_split(test_size=0.1, seed=0)", "pass", "pass", []),
+    ],
+)
+def test_a_trainer_divides_what_nothing_seeded(
+    split: str,
+    first: str,
+    last: str,
+    lines: list[int],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = ROWS.format(split=split, first=first, last=last)
+    assert lines_of("DL405", tmp_path, text, capsys) == lines
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('world = int(os.environ.get("WORLD_SIZE", "1"))\n', "\n"),  # started on one process
+        ("from datasets import load_dataset", "from cards import load_dataset"),
+        ("SFTTrainer(model=model", "print(model"),
+    ],
+)
+def test_shuffle_that_nobody_divides(
+    old: str, new: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = ROWS.format(split="rows.shuffle()", first="pass", last="pass").replace(old, new)
+    assert lines_of("DL405", tmp_path, text, capsys) == []
+
+
+def test_shuffle_on_one_rank(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = ROWS.format(split="rows.shuffle()", first="pass", last="pass").replace(
+        "    rows = rows.shuffle()",
+        '    if os.environ.get("LOCAL_RANK") == "0":\n        rows.shuffle().to_json("rows.json")',
+    )
+    assert lines_of("DL405", tmp_path, text, capsys) == []
+
+
 PARTED = """\
 import torch
 import torch.distributed as dist

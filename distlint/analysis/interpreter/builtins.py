@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from distlint.analysis.interpreter.frame import Frame
+from distlint.analysis.interpreter.iteration import iterated
 from distlint.analysis.interpreter.libraries import external, unknown_result
 from distlint.analysis.interpreter.members import attribute_of, class_of_instance
 from distlint.analysis.interpreter.values import (
@@ -64,6 +65,7 @@ def builtin(
         tags = tags | {"local-length"}
         return Value((name, *(a.key for a in args)), UNKNOWN, variance, origin, tags=tags)
     if name in ("list", "tuple", "sorted", "set", "frozenset", "iter", "reversed") and args:
+        iterated(frame, args[0], node.args[0])
         items = args[0].items if name in ("list", "tuple") else None
         salted = (
             Variance.RANK_LOCAL if name == "set" and variance is Variance.RANK_LOCAL else variance

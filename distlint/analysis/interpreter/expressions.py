@@ -14,7 +14,7 @@ from distlint.analysis.interpreter.calls import evaluate_call
 from distlint.analysis.interpreter.conditions import boolean, compare, conditional, negate
 from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.ir import InlineBody, Summary, Yield
-from distlint.analysis.interpreter.iteration import element_of, loop_over
+from distlint.analysis.interpreter.iteration import element_of, iterated, loop_over
 from distlint.analysis.interpreter.members import attribute, name_value, subscript
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
@@ -226,6 +226,7 @@ def _comprehension(
 ) -> Value:
     saved = frame.variables.copy()
     first = frame.evaluate(node.generators[0].iter)
+    iterated(frame, first, node.generators[0].iter)
     iterables = [first]
     chosen = False
     with frame.filling([]) as body:

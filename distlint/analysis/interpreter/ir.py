@@ -178,6 +178,8 @@ class Event:
     first_only: bool = False
     """Whether of several in a row only the first waits: forwards of DDP without gradients broadcast buffers where a
     step with gradients has come before (torch 2.13.0 torch/nn/parallel/distributed.py:1781)."""
+    iterated: bool = False
+    """Whether going through `node` begins with it."""
 
 
 @dataclass(slots=True, eq=False)

@@ -7,6 +7,8 @@ from typing import Final
 
 from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.ir import (
+    Event,
+    Layer,
     Loop,
     Step,
 )
@@ -19,6 +21,7 @@ from distlint.analysis.interpreter.values import (
 from distlint.analysis.program.definitions import Function, last_name
 from distlint.analysis.program.syntax import assignments
 from distlint.knowledge import conventions
+from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
 
 UNEVEN: Final = frozenset({"ragged", "set-order", "local-length", "rank-part"})
@@ -96,6 +99,15 @@ def element_of(iterable: Value, target: ast.AST) -> Value:
         # A list of wrapped models: any other iterable that `prepare()` gave back is a loader.
         wraps=iterable.wraps if is_comprehension(iterable) else (),
     )
+
+
+def iterated(frame: Frame, iterable: Value, node: ast.AST) -> None:
+    """The collectives by which an iteration over a value begins."""
+    while "enumerate" in iterable.tags and iterable.receiver is not None:
+        iterable = iterable.receiver
+    for row in frame.knowledge.calls.get(f"{iterable.type}.__iter__", ()):
+        if row.effect is Effect.COLLECTIVE and not row.mentions:
+            frame.steps.append(Event(row.op, Layer.ALWAYS, node, frame.module, iterated=True))
 
 
 def is_comprehension(value: Value) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Hashable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from distlint.analysis.interpreter.assignment import fill
 from distlint.analysis.interpreter.containers import is_container
@@ -28,6 +29,7 @@ from distlint.analysis.interpreter.values import (
     HOST_ARRAY,
     MODEL_OUTPUT,
     NO_TAGS,
+    SHUFFLED,
     UNKNOWN,
     Closure,
     Entries,
@@ -94,6 +96,7 @@ def external(
             drops = keywords.get("drop_last")
             if drops is not None and drops.truthiness() is True:
                 tags = tags - UNEVEN  # a part of a batch more or less makes no turn
+            tags = tags | {SHUFFLED} if _is_shuffled(name, args, keywords) else tags - {SHUFFLED}
             result = Value(("instance", id(node)), UNKNOWN, variance, origin, type=type_, tags=tags)
         else:
             if by_name and (receiver is None or receiver.variance is not Variance.RANK_LOCAL):
@@ -111,6 +114,16 @@ def external(
                 result = receiver
     site.result = result
     return result
+
+
+def _is_shuffled(name: str, args: list[Value], keywords: dict[str, Value]) -> bool:
+    """Whether a loader is made that surely draws an order for each epoch."""
+    place = conventions.SHUFFLED.get(name)
+    if place is None:
+        return False
+    position, keyword = place
+    given = keywords.get(keyword, args[position] if position < len(args) else None)
+    return given is not None and given.const is True
 
 
 def _takes_effect(
@@ -249,6 +262,8 @@ def _special(
         return None
     if name == "functools.partial":
         return _partial(args[0], tuple(args[1:]), tuple(keywords.items()), node)
+    if name in conventions.PREPARED_LOADERS and facts.wrapper(name) is None:
+        return _prepared_loader(frame, name, args[0], ("prepared", id(node), 0))
     if name in ("copy.copy", "copy.deepcopy"):
         return args[0]
     if name in conventions.PROGRESS_BARS:
@@ -304,20 +319,8 @@ def _wrapping(
     layers = frame.wraps(wrapper.kinds, node)
     if wrapper.each_argument:
         items = tuple(
-            _wrapped_argument(
-                value,
-                ()
-                if is_container(frame.summaries.program, frame.function, value, expression)
-                or (
-                    wrapper.trainable
-                    and is_frozen(frame.summaries.program, frame.function, expression)
-                )
-                else layers,
-                node,
-                i,
-                expression,
-            )
-            for i, (value, expression) in enumerate(zip(args, node.args, strict=False))
+            _wrapped_argument(frame, name, wrapper, value, node, i)
+            for i, value in enumerate(args[: len(node.args)])
         )
         starred = next((i for i, a in enumerate(node.args) if isinstance(a, ast.Starred)), None)
         if starred == 0 or not items:
@@ -358,17 +361,29 @@ def _wrapping(
     return Value(("call", id(node)), items=items, truth=True)
 
 
+def _prepared_loader(frame: Frame, name: str, value: Value, key: Hashable) -> Value:
+    """A loader as what prepares it hands it back: every rank gets as many batches."""
+    type_ = value.type
+    shuffled = SHUFFLED in value.tags and type_ == conventions.LOADER
+    if shuffled and conventions.SEEDABLE_SAMPLER not in frame.module.source.text:
+        type_ = conventions.PREPARED_LOADERS.get(name, type_)
+    return value.replace(key=key, type=type_, tags=(value.tags - UNEVEN) | {"prepared"})
+
+
 def _wrapped_argument(
-    value: Value, layers: tuple[Any, ...], node: ast.Call, index: int, expression: ast.expr
+    frame: Frame, name: str, wrapper: facts.WrapFact, value: Value, node: ast.Call, index: int
 ) -> Value:
     """An argument of `prepare()` as it comes back: only models are wrapped."""
-    key = ("prepared", id(node), index)
+    key, expression = ("prepared", id(node), index), node.args[index]
     if facts.is_data_or_optimizer(value.type, dotted_name(expression)):
-        # A prepared loader gives every rank as many batches.
-        return value.replace(key=key, tags=(value.tags - UNEVEN) | {"prepared"})
+        return _prepared_loader(frame, name, value, key)
+    program = frame.summaries.program
+    bare = is_container(program, frame.function, value, expression) or (
+        wrapper.trainable and is_frozen(program, frame.function, expression)
+    )
     return value.replace(
         key=key,
-        wraps=(*value.wraps, *layers),
+        wraps=(*value.wraps, *(() if bare else frame.wraps(wrapper.kinds, node))),
         tags=(value.tags - {"unwrapped"}) | {"prepared"},
         target=None,
     )

@@ -15,7 +15,7 @@ from distlint.analysis.interpreter.ir import (
     Loop,
     Step,
 )
-from distlint.analysis.interpreter.iteration import element_of, with_own_length
+from distlint.analysis.interpreter.iteration import element_of, iterated, with_own_length
 from distlint.analysis.interpreter.scope import OpenLoop, Scope
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
@@ -106,6 +106,7 @@ def follow_for(frame: Frame, statement: ast.For | ast.AsyncFor) -> bool:
     assigned = assigned_names(statement)
     if iterable.type == "generator" and iterable.receiver is not None:
         return _over_generator(frame, statement, iterable, assigned)
+    iterated(frame, iterable, statement.iter)
     key = ("for", id(statement), iterable.key)
     loop = Loop(statement, key, with_own_length(iterable), [], [], volatile={key})
     open_ = OpenLoop(statement, loop, assigned)

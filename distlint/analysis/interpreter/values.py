@@ -156,6 +156,8 @@ What is UNIFORM may just not be known to differ: a mask of it is of a length tha
 """
 MODEL_OUTPUT: Final = "model-output"
 """The tag of what a wrapped model made of this rank's batch, and of losses that are computed from it."""
+SHUFFLED: Final = "shuffled"
+"""The tag of a loader that draws an order for each epoch."""
 HOST_ARRAY: Final = "host-array"
 """The tag of an array that numpy made of nothing of this rank's: what all ranks load and count alike.
 

@@ -163,11 +163,11 @@ def _texts(program: Program, function: Function, name: ast.expr, depth: int) -> 
                 if argument is not None:
                     yield from _texts(program, user, argument, depth - 1)
         case ast.Attribute(attr=option) | ast.Subscript(slice=ast.Constant(value=str(option))):
-            yield from _defaults(program).get(option, ())
+            yield from option_defaults(program).get(option, ())
 
 
 @remembered
-def _defaults(program: Program) -> dict[str, list[str]]:
+def option_defaults(program: Program) -> dict[str, list[str]]:
     """The texts that options and fields are where nobody says otherwise, by name."""
     found: dict[str, list[str]] = {}
     for module in program.modules.values():
@@ -185,6 +185,10 @@ def _default_values(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
             for flag in [*flags, given.get("dest")]:
                 if isinstance(flag, ast.Constant) and isinstance(flag.value, str):
                     yield flag.value.lstrip("-").replace("-", "_"), given.get("default")
+        case ast.AnnAssign(
+            target=ast.Name(id=name), value=ast.Call(func=func, keywords=keywords)
+        ) if last_name(func) == "field":
+            yield name, next((k.value for k in keywords if k.arg == "default"), None)
         case ast.AnnAssign(target=ast.Name(id=name), value=value):
             yield name, value
 

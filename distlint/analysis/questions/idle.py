@@ -1,4 +1,4 @@
-"""Models whose wrapper the training goes past: one that nothing calls, and functions that take it off."""
+"""Models whose wrapper the training goes past: one that nothing calls or keeps, and functions that take it off."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.training import Backward
-from distlint.knowledge import facts
+from distlint.knowledge import facts, wrappers
 from distlint.nodes import children, last_name, walk
 
 if TYPE_CHECKING:
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module
 
 _PREPARE: Final = "accelerate.Accelerator.prepare"
+_GIVES_WRAPPER: Final = (
+    _PREPARE,
+    "accelerate.Accelerator.prepare_model",
+    "lightning.fabric.Fabric.setup",
+    "lightning.fabric.Fabric.setup_module",
+)
+"""What gives the wrapper back, as the constructors do; `fully_shard` and `replicate` change the model in place."""
 _OF_MODULE: Final = frozenset(
     {
         "parameters", "named_parameters", "train", "eval", "state_dict", "load_state_dict", "requires_grad_", "to",
@@ -82,6 +89,44 @@ def idle_wrappers(live: LiveProgram) -> Iterator[Idle]:
                     forward = _forward(function, given.id)
                     if forward is not None and not _reduces(function):
                         yield Idle(function.module, given, call.site.node, forward)
+
+
+def thrown_away(live: LiveProgram) -> Iterator[tuple[CallSite, ast.expr]]:
+    """Calls whose result nobody keeps although it is the wrapper: the call, and the bare model.
+
+    finetrainers f476c37 finetrainers/parallel/accelerate.py:382: `accelerator.prepare_model(model)`, then
+    `return accelerator, model`.
+    """
+    for call in live.calls(*_GIVES_WRAPPER, *facts.WRAPPER_TYPES.values()):
+        site = call.site
+        if site.result is None or not _is_alone(site):
+            continue
+        made = site.result.items or (site.result,)
+        for given, value in zip(site.node.args, made, strict=False):
+            layer = next((w for w in value.wraps if w.node is site.node), None)
+            if (
+                layer is not None
+                and wrappers.WRAPPERS[layer.kind].forward_collective
+                and isinstance(given, ast.Name | ast.Attribute)
+                and _is_read_later(site, given)
+            ):
+                yield site, given
+
+
+def _is_alone(site: CallSite) -> bool:
+    """Whether a call is a statement by itself."""
+    return isinstance(site.statement, ast.Expr) and site.statement.value is site.node
+
+
+def _is_read_later(site: CallSite, given: ast.expr) -> bool:
+    """Whether a function goes on with what it gave, or whoever called it does."""
+    text = ast.unparse(given)
+    if isinstance(given, ast.Attribute) or text in site.function.parameters:
+        return True
+    return any(
+        isinstance(node, ast.Name) and node.id == text and node.lineno > site.node.lineno
+        for node in own_nodes(site.function)
+    )
 
 
 def _is_trained(function: Function, name: str) -> bool:

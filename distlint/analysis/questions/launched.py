@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import Guard
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function, Module
+    from distlint.launch.project import LaunchFiles
 
 _OWN_GPU: Final = re.compile(
     r"""environ\[["']CUDA_VISIBLE_DEVICES["']\]\s*=\s*[^\n]*rank""", re.IGNORECASE
@@ -28,6 +29,16 @@ _ADDRESS: Final = re.compile(r"(?:tcp://)?(?:localhost|127\.0\.0\.1)(?::\d*)?$")
 _MACHINES: Final = re.compile(r"machine_rank|node_rank|num_machines|nnodes|num_nodes|n_nodes")
 _SPAWNS: Final = ("mp.spawn", "multiprocessing.spawn", "notebook_launcher")
 _ADDRESSES: Final = ("MASTER_ADDR", "init_method", "dist_url")
+_LAUNCHED: Final = (
+    "local_rank",
+    "LOCAL_RANK",
+    "WORLD_SIZE",
+    "process_index",
+    "PartialState",
+    "Accelerator",
+    "torchrun",
+)
+"""Words of scripts that are started on several processes."""
 _NODES: Final = frozenset({"num_nodes", "nnodes", "nodes", "n_nodes", "num_machines"})
 
 
@@ -87,6 +98,16 @@ def refuses_machines(function: Function) -> bool:
             if holds
         )
         for node in own_nodes(function)
+    )
+
+
+def starts_several(launch: LaunchFiles, module: Module) -> bool:
+    """Whether a file shows that it is started on several processes: by its words, or by a launch.
+
+    A Trainer alone runs on one process as well.
+    """
+    return any(word in module.source.text for word in _LAUNCHED) or launch.on_several(
+        module.source.path
     )
 
 

@@ -58,6 +58,8 @@ def text_of(node: ast.AST) -> str:
 def event_text(event: Event) -> str:
     """A collective as its call reads: `dist.barrier()`."""
     node = event.node
+    if event.iterated:
+        return f"for ... in {text_of(node)}"
     if isinstance(node, ast.Call):
         name = text_of(node.func)
         return f"{name}()" if not node.args and not node.keywords else f"{name}(...)"

@@ -5,7 +5,9 @@ Follows each class of ranks (rank 0, the others, the first of another node, the 
 program, and reports a collective that one class performs while another never comes to it: under a
 branch on the rank, behind an early `return`, `continue`, `break` or `raise` of some ranks, in a function
 that a decorator keeps to the main process, in a thread or the handler of a `try` that only some ranks come
-to, through any depth of helpers, methods, generators and context managers. The finding shows what each class does up to where they part.
+to, through any depth of helpers, methods, generators and context managers. The finding shows what each class does up
+to where they part. Going through a shuffled loader that accelerate prepared is a collective too: each epoch begins
+with a broadcast of the state of its generator.
 
 ## Why it is bad
 A collective ends when every rank of its group has called it. The ranks that did wait until the timeout
@@ -47,6 +49,7 @@ definition count as doing nothing.
 ## References
 - torch 2.13.0 torch/distributed/distributed_c10d.py: `barrier` "blocks processes until the whole group
   enters this function"
+- accelerate 1.15.0 accelerate/data_loader.py:577: `synchronize_rng_states` at the start of each iteration
 - Aiken and Gay, "Barrier inference", POPL 1998: single-valued expressions
 - trl 0.7.7 trl/trainer/ppo_trainer.py:1346: `wait_for_everyone()` on the main process alone
 """
@@ -98,6 +101,12 @@ def _fix(model: Model, divergence: Divergence) -> Fix:
     if hoisted is not None:
         safety = Applicability.SAFE if hoisted.exact else Applicability.UNSAFE
         return Fix(safety, hoisted.text, hoisted.edits)
+    if divergence.event.iterated:
+        return Fix(
+            Applicability.DISPLAY,
+            "A prepared loader that shuffles begins with a broadcast of its random state: let all ranks go through "
+            "it, or give the ranks that do a loader that is not prepared",
+        )
     name = event_text(divergence.event)
     return Fix(
         Applicability.DISPLAY,

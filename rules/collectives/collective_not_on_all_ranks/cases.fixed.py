@@ -14,6 +14,7 @@ from accelerate import Accelerator
 from lightning.pytorch.utilities import rank_zero_only
 from mpi4py import MPI
 from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+from torch.utils.data import DataLoader
 
 # --- bugs -----------------------------------------------------------------------------------------
 
@@ -254,6 +255,27 @@ def made_of_what_it_takes(encoder, x):
         print(drawer.draw(x))  # expect: DL101
 
 
+def statistics_of_the_prepared_loader(accelerator: Accelerator, data):
+    loader = accelerator.prepare(DataLoader(data, shuffle=True))
+    if accelerator.is_main_process:
+        for number, batch in enumerate(loader):  # expect: DL101
+            print(number, batch.mean())
+
+
+def first_batch_of_the_prepared_loader(accelerator: Accelerator, net, data):
+    loader = DataLoader(data, 8, True)
+    net, loader = accelerator.prepare(net, loader)
+    if accelerator.is_main_process:
+        print(next(iter(loader)).shape)  # expect: DL101
+
+
+def rows_of_the_prepared_loader(accelerator: Accelerator, data):
+    loader = accelerator.prepare_data_loader(DataLoader(data, shuffle=True))
+    if not accelerator.is_main_process:
+        return None
+    return [row for batch in loader for row in batch]  # expect: DL101
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -468,6 +490,40 @@ class Sampler:
     def draw(self, x):
         dist.all_reduce(x)
         return self.encoder(x)
+
+
+def a_loader_in_order(accelerator: Accelerator, data):
+    loader = accelerator.prepare(DataLoader(data, shuffle=False))
+    if accelerator.is_main_process:
+        for batch in loader:
+            print(batch.mean())
+
+
+def a_loader_that_is_not_prepared(accelerator: Accelerator, net, data):
+    loader = DataLoader(data, shuffle=True)
+    net, parts = accelerator.prepare(net, DataLoader(data, shuffle=True))
+    if accelerator.is_main_process:
+        print(next(iter(loader)).shape, len(parts))
+
+
+def a_loader_that_may_shuffle(accelerator: Accelerator, data, sampler):
+    loader = accelerator.prepare(DataLoader(data, shuffle=sampler is None))
+    if accelerator.is_main_process:
+        print(list(loader))
+
+
+def all_go_through_the_loader(accelerator: Accelerator, data):
+    loader = accelerator.prepare(DataLoader(data, shuffle=True))
+    for batch in loader:
+        if accelerator.is_main_process:
+            print(batch.mean(), len(loader), loader.dataset)
+
+
+def same_data_in_order(accelerator: Accelerator, data):
+    loader = accelerator.prepare(DataLoader(data, shuffle=True))
+    if accelerator.is_main_process:
+        print(list(DataLoader(loader.dataset)))
+    return loader
 
 
 def made_of_what_it_does_not_take(encoder, x):

@@ -36,9 +36,10 @@ default becomes what `torchrun` sets, too, which is unsafe: ranks take other dev
 `torchrun` takes the place of the old launcher with `--use_env`, which does the same.
 
 ## Known limits
-Launches of one script that no edit repairs are one finding, at the first of them; the others are counted.
-A launch that the README tells counts as well. Without a known launch, silent where the program reads `LOCAL_RANK` from
-the environment, and where it knows DeepSpeed, whose launcher passes `--local_rank`. `parse_known_args` passes over what it does not know.
+Launches of one script that no edit repairs are one finding, at the first of them; the others are counted. A launch
+that Markdown tells (README.md, docs/TRAIN.md) counts as well. Without a known launch, silent where the program reads
+`LOCAL_RANK` from the environment, and where it knows DeepSpeed, whose launcher passes `--local_rank`.
+`parse_known_args` passes over what it does not know.
 
 Not proven: the launcher's spelling is that of the torch that is installed.
 
@@ -150,7 +151,11 @@ def check(model: Model) -> Iterator[Finding]:
         return
     elsewhere = any(word in each.source.text for each in model.modules for word in _ELSEWHERE)
     declared = {module.path: list(_declared(module)) for module in model.modules}
-    started = {module.path: _started(model, module) for module in model.modules}
+    # Where what is not known is left to others, no rank ends of it.
+    started = {
+        module.path: [] if _leaves_the_rest(module) else _started(model, module)
+        for module in model.modules
+    }
     helpers = any(each for path, each in declared.items() if not started[path])
     for module in model.modules:
         own, launched = declared[module.path], started[module.path]
@@ -173,6 +178,26 @@ def _started(model: Model, module: Module) -> list[Launch]:
     ]
 
 
+def _leaves_the_rest(module: Module) -> bool:
+    """Whether a script parses what it knows and no more."""
+    text = module.source.text
+    return "parse_known_args(" in text and ".parse_args(" not in text
+
+
+def _for_one_version(module: Module) -> set[ast.expr]:
+    """The calls that a test of a version decides.
+
+    Swin-Transformer f82860b main.py:72: `if PYTORCH_MAJOR_VERSION == 1: parser.add_argument("--local_rank", …)`.
+    """
+    return {
+        each
+        for node in walk(module.source.tree)
+        if isinstance(node, ast.If) and "version" in ast.unparse(node.test).lower()
+        for each in walk(node)
+        if isinstance(each, ast.Call)
+    }
+
+
 def _declared(module: Module) -> Iterator[tuple[ast.expr, list[str]]]:
     """What declares the local rank, and the spellings in each: a call, or an alias in a field's metadata.
 
@@ -180,9 +205,12 @@ def _declared(module: Module) -> Iterator[tuple[ast.expr, list[str]]]:
     """
     if not _SPELLED.search(module.source.text):
         return
+    of_one_version = _for_one_version(module)
     for node in walk(module.source.tree):
         match node:
-            case ast.Call(func=ast.Attribute(attr="add_argument"), args=args):
+            case ast.Call(func=ast.Attribute(attr="add_argument"), args=args) if (
+                node not in of_one_version
+            ):
                 names = [str(each.value) for each in args if isinstance(each, ast.Constant)]
                 if any(_SPELLED.fullmatch(name) for name in names):
                     yield node, names

@@ -31,9 +31,9 @@ or no `device_map` at all, where the model is not quantised.
 Unsafe: on one process the model no longer spreads over several GPUs.
 
 ## Known limits
-The model has to be loaded in the function, or at the top level of the file, where it is prepared; a Trainer's, in
-what a helper gives back, where the launch shows several processes. A map
-that the program chooses by the launch (`{"": local_rank}` where `LOCAL_RANK` is set) is not reported.
+The model has to be loaded in the function, or at the top level of the file, where it is prepared; a Trainer's
+(`model`, `teacher_model`, `ref_model` …), in what a helper gives back, where the launch shows several processes; the
+map may then be the default of an option. A map that the program chooses by the launch (`{"": local_rank}` where `LOCAL_RANK` is set) is not reported.
 
 ## References
 - accelerate 1.15.0 accelerate/accelerator.py, `prepare_model`: the ValueError
@@ -48,12 +48,15 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, span_of
 from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.questions.launched import starts_several
 from distlint.analysis.questions.origins import origins
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge import devices, facts
 from distlint.nodes import walk
 from distlint.rule import Status
+
+from .maps import asks_to_spread
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -67,8 +70,6 @@ LITERALS = ()
 
 _DISTRIBUTES = frozenset({"ddp", "fsdp1", "fsdp2", "accelerate", "deepspeed", "fabric"})
 _TRAINER = "transformers.Trainer"
-_LAUNCHED = ("local_rank", "LOCAL_RANK", "process_index", "PartialState", "Accelerator", "torchrun")
-"""Words of scripts that are started on several processes. A Trainer alone runs on one as well."""
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -104,28 +105,21 @@ def _by_helpers(model: Model, module: Module, found: set[int]) -> Iterator[Findi
             meaning = model.resolve(module, node.func)
             if not isinstance(meaning, str) or _TRAINER not in set(facts.with_bases([meaning])):
                 continue
-            given = next((k.value for k in node.keywords if k.arg == "model"), None)
-            given = given or (node.args[0] if node.args else None)
-            made = origins(model, function, given) if given is not None else []
-            loads = [o for o in made if o is not None and _asks_to_spread(o.call)]
-            if loads and len(loads) == len(made) and id(loads[0].call) not in found:
-                load = loads[0]
-                found.add(id(load.call))
-                asked = next(k.value for k in load.call.keywords if k.arg == "device_map")
-                places = (
-                    related(load.function.module, asked, "all GPUs, for each rank"),
-                    related(module, node, "several ranks train it"),
-                )
-                yield _finding(load.function.module, load.call, places, "train", _fix_of(load.call))
-
-
-def _asks_to_spread(call: ast.Call) -> bool:
-    return any(
-        k.arg == "device_map"
-        and isinstance(k.value, ast.Constant)
-        and k.value.value in devices.SPREADING_MAPS
-        for k in call.keywords
-    )
+            given = [k.value for k in node.keywords if k.arg in devices.TRAINER_MODELS]
+            for each in [*given, *node.args[:1]]:
+                made = origins(model, function, each)
+                loads = [o for o in made if o is not None and asks_to_spread(model, module, o)]
+                if loads and len(loads) == len(made) and id(loads[0].call) not in found:
+                    load = loads[0]
+                    found.add(id(load.call))
+                    asked = next(k.value for k in load.call.keywords if k.arg == "device_map")
+                    places = (
+                        related(load.function.module, asked, "all GPUs, for each rank"),
+                        related(module, node, "several ranks train with it"),
+                    )
+                    yield _finding(
+                        load.function.module, load.call, places, "train", _fix_of(load.call)
+                    )
 
 
 def _spreads(site: CallSite) -> bool:
@@ -140,8 +134,7 @@ def _trains(model: Model, site: CallSite, module: Module) -> str:
         return "prepare" if fact.each_argument else "wrap"
     type_ = site.result.type if site.result is not None else None
     if type_ and _TRAINER in set(facts.with_bases([type_])):
-        told = any(word in module.source.text for word in _LAUNCHED)
-        return "train" if told or model.launch.on_several(module.source.path) else ""
+        return "train" if starts_several(model.launch, module) else ""
     return ""
 
 

@@ -5,10 +5,12 @@ Finds splits and shuffles that all ranks have to make alike, seeded by the rank:
 `DistributedSampler`, which may not come from the clock either, `random_split` and `train_test_split` with a seed or
 generator of the rank or after a seed of the rank, and `dataset.shuffle(seed=seed + rank)` in front of what gives
 each rank its part. Also `random.shuffle` in the constructor of a data set where nothing is seeded before a
-`Trainer` is made, or where nothing seeds `random` and a DistributedSampler divides the data, `train_test_split` and
-`random_split` without a seed in a program that seeds nothing, and lists made from a set of texts
-(`list(set(prompts))`) that become a data set, or of which each rank takes its part by index, and data sets that
-number their samples in the order in which `glob`, `os.listdir`, `os.walk` and the like list a folder (information).
+`Trainer` is made, or where nothing seeds `random` and a DistributedSampler divides the data, `train_test_split`,
+`random_split` and a Hugging Face data set's `shuffle()` or `select(random.sample(…))` without a seed in a program
+that seeds nothing (for a `Trainer`, one that is started on several ranks and makes it later), and lists made from a
+set of texts (`list(set(prompts))`) that become a data set, or of which each rank takes its part by index, and data
+sets that number their samples in the order in which `glob`, `os.listdir`, `os.walk` and the like list a folder
+(information).
 
 ## Why it is bad
 Each rank cuts another permutation. With a `DistributedSampler` the parts overlap: samples are seen twice in
@@ -125,7 +127,7 @@ def check(model: Model) -> Iterator[Finding]:
                 CODE,
                 NAME,
                 Severity.WARNING,
-                f"nothing is seeded: {_LEAK}. Give it a seed.",
+                f"nothing is seeded: {_LEAK if last_name(split.func).endswith('split') else _OVERLAP}. Give it a seed.",
                 place_of(module, split),
             )
         yield from (_unordered(module, use) for use in unordered_lists(model, module))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.definitions import Class, last_name
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import mentions_rank, own_nodes
+from distlint.analysis.questions.launched import starts_several
 from distlint.knowledge import facts
 from distlint.nodes import walk
 
@@ -16,8 +17,9 @@ from .listed import indexed
 from .unordered import is_data_set, is_divided
 
 if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.model import Model
-    from distlint.analysis.program.definitions import Module
+    from distlint.analysis.program.definitions import Function, Module
 
 _SHUFFLES: Final = ("random.shuffle", "numpy.random.shuffle")
 _DATA_SET: Final = "torch.utils.data.Dataset"
@@ -29,6 +31,14 @@ _DIVIDES: Final = (
     "deepspeed.initialize",
 )
 _SPLIT: Final = "train_test_split"
+_BY_METHOD: Final = (_SPLIT, "shuffle", "select")
+_DRAWS: Final = (
+    "random.sample",
+    "random.choices",
+    "numpy.random.choice",
+    "numpy.random.permutation",
+    "torch.randperm",
+)
 _RANDOM_SPLIT: Final = "torch.utils.data.random_split"
 _SPLIT_SEEDS: Final = frozenset(
     {"seed", "random_state", "generator", "generators", "shuffle", None}
@@ -105,16 +115,16 @@ def _seeds_stream(model: Model, module: Module, stream: str) -> bool:
 
 
 def unseeded_splits(model: Model, module: Module) -> Iterator[ast.Call]:
-    """The splits that each rank makes by itself, in a program that seeds nothing.
+    """The splits and shuffles that each rank makes by itself, in a program that seeds nothing.
 
     scikit-learn and datasets draw from NumPy's global generator, `random_split` from torch's: each process starts
-    both with a number of its own (torch 2.13.0 aten/src/ATen/CPUGeneratorImpl.cpp: `getNonDeterministicRandom`).
+    both with a number of its own (torch 2.13.0 aten/src/ATen/CPUGeneratorImpl.cpp: `getNonDeterministicRandom`;
+    datasets 5.2.0 datasets/arrow_dataset.py:4951 and 5179).
     """
     found: list[ast.Call] = []
-    if _SPLIT in module.source.text and _has_ranks(model, module):
-        for call in model.calls(f".{_SPLIT}", module=module):
-            words = {k.arg for k in call.site.node.keywords}
-            if not (call.guarded_by_rank or words & _SPLIT_SEEDS or call.site.callee is not None):
+    if any(word in module.source.text for word in _BY_METHOD) and _has_ranks(model, module):
+        for call in model.calls(*(f".{word}" for word in _BY_METHOD), module=module):
+            if not call.guarded_by_rank and _is_unseeded(model, module, call.site):
                 found.append(call.site.node)
     if "random_split" in module.source.text and model.is_distributed(module):
         found += [] if not is_divided(model, module) else _torch_splits(model, module)
@@ -138,16 +148,65 @@ def _torch_splits(model: Model, module: Module) -> Iterator[ast.Call]:
                 yield node
 
 
+def _is_unseeded(model: Model, module: Module, site: CallSite) -> bool:
+    """Whether a call of a library's method draws from a generator that started in a state of the process's own."""
+    if site.callee is not None or any(_seeded_by(keyword) for keyword in site.node.keywords):
+        return False
+    if any(node.lineno < site.node.lineno for node in _trainers_in(model, site.function)):
+        return False  # the Trainer has seeded the ranks alike
+    if site.method == _SPLIT:
+        return True
+    if site.method == "select":
+        return any(
+            isinstance(node, ast.Call) and model.resolve(module, node.func) in _DRAWS
+            for argument in (*site.node.args, *(k.value for k in site.node.keywords))
+            for node in walk(argument)
+        )
+    # A stream is shuffled in a buffer, and by a method that takes its size; `random.shuffle` takes a list.
+    return _of_datasets(module) and not site.node.args and "buffer_size" not in site.keywords
+
+
+def _seeded_by(keyword: ast.keyword) -> bool:
+    match keyword:
+        case ast.keyword(arg="shuffle", value=ast.Constant(value=True)):
+            return False
+        case ast.keyword(value=ast.Constant(value=None)):
+            return False
+    return keyword.arg in _SPLIT_SEEDS
+
+
+def _of_datasets(module: Module) -> bool:
+    """Whether a file uses Hugging Face's datasets."""
+    return any(name.partition(".")[0] == "datasets" for name in module.imports.values())
+
+
 def _has_ranks(model: Model, module: Module) -> bool:
-    """Whether several ranks divide data in a file."""
-    return any(True for _ in model.calls(*_DIVIDES, module=module))
+    """Whether several ranks divide data in a file: a Trainer does so where the file is started on several."""
+    if any(True for _ in model.calls(*_DIVIDES, module=module)):
+        return True
+    return (
+        "rainer" in module.source.text
+        and starts_several(model.launch, module)
+        and any(_trainers_in(model, function) for function in module.all_functions)
+    )
+
+
+def _trainers_in(model: Model, function: Function) -> list[ast.Call]:
+    """The Trainers that a function makes."""
+    if "rainer" not in function.module.source.text:
+        return []
+    return [
+        node
+        for node in own_nodes(function)
+        if isinstance(node, ast.Call) and _is_trainer(model, function.module, node)
+    ]
 
 
 def _is_trainer(model: Model, module: Module, node: ast.Call) -> bool:
     meaning = model.resolve(module, node.func)
     if isinstance(meaning, Class):
         return _SEED_LATER in facts.with_bases(model.program.mro(meaning)[1])
-    return meaning == _SEED_LATER
+    return isinstance(meaning, str) and _SEED_LATER in facts.with_bases([meaning])
 
 
 def _shuffles(model: Model, cls: Class) -> Iterator[ast.Call]:

@@ -4,7 +4,9 @@
 Follows what `loss.backward()` differentiates back to calls of the model inside the wrapper:
 `model.module(batch)`, `unwrap_model(model)(batch)`, or a variable that holds the unwrapped model. Reports
 them where the wrapper itself is not called for the same loss. Also a model that an Accelerator wraps, whose
-parameters the optimizer gets, and which nothing calls: the loss goes through the net that holds its layers.
+parameters the optimizer gets, and which nothing calls: the loss goes through the net that holds its layers. And
+`accelerator.prepare(model)` or `DistributedDataParallel(model)` as a statement by itself, whose result, the wrapper,
+nobody keeps.
 
 ## Why it is bad
 `DistributedDataParallel` prepares its reduction in its own `forward`. Past it, each rank steps with the
@@ -49,7 +51,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of
-from distlint.analysis.questions.idle import Idle, idle_wrappers, inner_of
+from distlint.analysis.questions.idle import Idle, idle_wrappers, inner_of, thrown_away
 from distlint.analysis.questions.training import Backward
 from distlint.analysis.questions.wrapped import without_layers
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -58,6 +60,7 @@ from distlint.nodes import walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.interpreter.values import Wrap
     from distlint.analysis.program.definitions import Function, Module
 
@@ -89,6 +92,24 @@ def check(model: Model) -> Iterator[Finding]:
         yield from _bypassing(model, function, found, calls, backward)
     for idle in idle_wrappers(model):
         yield _idle(idle)
+    for site, bare in thrown_away(model):
+        yield _thrown_away(site, bare)
+
+
+def _thrown_away(site: CallSite, bare: ast.expr) -> Finding:
+    text = source_of(site.module, bare)
+    fix = Fix(Applicability.DISPLAY, "Assign what the call gives, and train with that")
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"`{source_of(site.module, site.node.func)}(...)` gives the wrapped model back and nobody keeps "
+        f"it: `{text}` is the bare model still, so every rank steps with the gradients of its own batch. "
+        f"{fix.message}.",
+        place_of(site.module, site.node),
+        (),
+        fix,
+    )
 
 
 def _idle(idle: Idle) -> Finding:

@@ -3,6 +3,7 @@
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
+from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel as DDP
 
 # Bugs
@@ -46,7 +47,58 @@ def layers_that_nothing_calls(unet, layers, loader, device):
     accelerator.unwrap_model(layers).save_pretrained("layers")
 
 
+def wrapper_thrown_away(net, batches):
+    DDP(net)  # expect: DL206
+    for batch in batches:
+        net(batch).mean().backward()
+
+
+def prepared_and_thrown_away(net, optimizer, batches):
+    accelerator = Accelerator()
+    accelerator.prepare(net, optimizer)  # expect: DL206
+    for batch in batches:
+        accelerator.backward(net(batch).mean())
+        optimizer.step()
+
+
+def handed_back_bare(net):
+    accelerator = Accelerator()
+    accelerator.prepare_model(net)  # expect: DL206
+    return accelerator, net
+
+
 # Correct
+
+
+def changed_in_place(net, batches):
+    dist.init_process_group()
+    fully_shard(net)
+    for batch in batches:
+        net(batch).mean().backward()
+
+
+def loader_thrown_away(loader, optimizer):
+    accelerator = Accelerator()
+    accelerator.prepare(loader, optimizer)
+    return loader
+
+
+def wrapper_kept_in_a_list(net, batches):
+    models = []
+    models.append(DDP(net))
+    for batch in batches:
+        models[0](batch).mean().backward()
+
+
+def wrapper_returned(net):
+    accelerator = Accelerator()
+    return accelerator.prepare_model(net)
+
+
+def evaluated_bare(net):
+    accelerator = Accelerator()
+    accelerator.prepare_model(net, evaluation_mode=True)
+    return net
 
 
 def reduced_by_hand(net, batch):

@@ -3,13 +3,15 @@
 ## What it does
 Finds a variable that a function sets to an object on some ranks and to None on the others, and a read,
 assignment or call of an attribute of it that the others reach as well. Also one that a function assigns on some
-ranks alone, and that the others read. Also an attribute that a constructor makes on some ranks alone, and whose
-methods the others call.
+ranks alone, and that the others read, an attribute that a constructor makes on some ranks alone, and whose methods
+the others call, and a data set that some ranks alone process further (`data = data.map(tokenize)` under a test of
+the rank) before all hand it to a loader or a Trainer.
 
 ## Why it is bad
 The ranks without the object raise AttributeError: "'NoneType' object has no attribute 'update'". Rank 0 and
 a run on one process do not, so that the line passes every test on one GPU. With several the job ends there,
-or rank 0 waits in its next collective for ranks that are gone.
+or rank 0 waits in its next collective for ranks that are gone. With a data set as it was loaded, the others miss
+columns, or have another number of batches.
 
 ## Errors you may see
 - `'NoneType' object has no attribute`
@@ -52,7 +54,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ranks import MAIN
-from distlint.analysis.model import Model, place_of, related
+from distlint.analysis.model import Model, place_of, related, source_of
 from distlint.analysis.program.syntax import assignments
 from distlint.analysis.questions.wrapped import catches_attribute_error
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -60,12 +62,13 @@ from distlint.nodes import walk
 from distlint.rule import Status
 
 from .attributes import Use, absent_attributes
+from .processed import Processed, processed_by_rank
 from .unbound import unbound_by_rank
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import Summary
     from distlint.analysis.live.summaries import FunctionSummaries
-    from distlint.analysis.program.definitions import Function
+    from distlint.analysis.program.definitions import Function, Module
 
 CODE = "DL208"
 NAME = "none-on-other-ranks"
@@ -76,6 +79,8 @@ LITERALS = ()
 
 def check(model: Model) -> Iterator[Finding]:
     """The first use of each such variable."""
+    for module in model.modules:
+        yield from (_processed(module, each) for each in processed_by_rank(model, module))
     for summaries in model.functions():
         done: set[str] = set()
         for read, assigned in unbound_by_rank(summaries):
@@ -125,6 +130,20 @@ def _unbound(function: Function, read: ast.Name, assigned: ast.stmt) -> Finding:
         f"{fix.message}.",
         place_of(function.module, read),
         (related(function.module, assigned, "assigned on some ranks only"),),
+        fix,
+    )
+
+
+def _processed(module: Module, data: Processed) -> Finding:
+    fix = Fix(Applicability.DISPLAY, f"Process `{data.name}` on every rank, rank 0 first")
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"`{data.name}` is processed on some ranks only, and all hand it to `{source_of(module, data.used.func)}(...)`: "
+        f"the others go on with the data set as it was, whose columns and length differ. {fix.message}.",
+        place_of(module, data.bound),
+        (related(module, data.used, "all ranks use it"),),
         fix,
     )
 

@@ -1,7 +1,11 @@
 """Cases of DL208: objects that only some ranks have, used by all, and by those that have them."""
 
+import os
+
 import torch.distributed as dist
 from accelerate import Accelerator
+from torch.utils.data import DataLoader, DistributedSampler
+from transformers import Trainer
 
 # --- bugs -----------------------------------------------------------------------------------------
 
@@ -108,6 +112,22 @@ class NoneOnTheOthers:
         dist.barrier()
         if self.writer is not None:
             self.writer.close()
+
+
+def processed_on_one_rank(model, arguments, train, tokenize):
+    is_main = int(os.environ.get("LOCAL_RANK", "0")) == 0
+    if is_main:
+        rows = train.map(tokenize)
+        train = rows.filter(len)  # expect: DL208
+    trainer = Trainer(model=model, args=arguments, train_dataset=train)
+    trainer.train()
+
+
+def shortened_on_one_rank(accelerator: Accelerator, data):
+    if accelerator.is_main_process:
+        data = data.select(range(100))  # expect: DL208
+    sampler = DistributedSampler(data)
+    return DataLoader(data, sampler=sampler)
 
 
 # --- right ----------------------------------------------------------------------------------------
@@ -288,3 +308,50 @@ class SetFromOutside:
 
 def sets_from_outside(holder, rows):
     holder.rows = rows
+
+
+def processed_on_all_ranks(model, arguments, train, tokenize):
+    if int(os.environ.get("LOCAL_RANK", "0")) == 0:
+        print(train.map(tokenize)[0])
+    train = train.map(tokenize)
+    trainer = Trainer(model=model, args=arguments, train_dataset=train)
+    trainer.train()
+
+
+def processed_first_on_one_rank(accelerator: Accelerator, data, tokenize):
+    if accelerator.is_main_process:
+        data = data.map(tokenize)
+    accelerator.wait_for_everyone()
+    if not accelerator.is_main_process:
+        data = data.map(tokenize)
+    return DataLoader(data)
+
+
+def each_arm_has_its_part(data):
+    if dist.get_rank() == 0:
+        data = data.shard(2, 0)
+    else:
+        data = data.shard(2, 1)
+    return DataLoader(data)
+
+
+def shown_on_one_rank(accelerator: Accelerator, data):
+    if accelerator.is_main_process:
+        data = data.select(range(4))
+        for batch in DataLoader(data):
+            print(batch)
+
+
+def sent_to_all(data, tokenize):
+    if dist.get_rank() == 0:
+        data = data.map(tokenize)
+    rows = [data]
+    dist.broadcast_object_list(rows)
+    return DataLoader(data)
+
+
+def processed_where_a_setting_says_so(data, tokenize, settings):
+    dist.barrier()
+    if settings.short:
+        data = data.map(tokenize)
+    return DataLoader(data, sampler=DistributedSampler(data))
