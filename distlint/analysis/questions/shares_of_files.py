@@ -50,7 +50,13 @@ _WAITS: Final = re.compile(
 _DATA: Final = frozenset({"clock", "hash", "process", "random", "file"})
 """Kinds of what differs between processes without being a share of the work."""
 _DIVIDES: Final = frozenset(
-    {"prepare", "prepare_data_loader", "setup_dataloaders", "split_between_processes", "DistributedSampler"}
+    {
+        "prepare",
+        "prepare_data_loader",
+        "setup_dataloaders",
+        "split_between_processes",
+        "DistributedSampler",
+    }
 )
 """Calls that give each rank its part of what is looped over."""
 _MAX_ACTS: Final = 400
@@ -199,9 +205,12 @@ def _given_own(site: CallSite, callee: Function, path: Parts) -> bool:
     skipped = 1 if callee.cls is not None and callee.parameters[:1] in (["self"], ["cls"]) else 0
     for position, name in enumerate(callee.parameters[skipped:]):
         node = site.argument_node(position, name)
-        if name in wanted and node is not None:
-            if _is_share(site.argument(position, name)) or names_a_part(node, site.function):
-                return True
+        if (
+            name in wanted
+            and node is not None
+            and (_is_share(site.argument(position, name)) or names_a_part(node, site.function))
+        ):
+            return True
     return False
 
 
@@ -218,12 +227,17 @@ def _kept(path: Parts, function: Function) -> Parts:
     """A path through an attribute that the function itself keeps a parameter in: `self.root = Path(root)`."""
     match path:
         case (("expression", _, str(dump)), *rest):
-            for name, values in assignments(function).items():
+            for name, given in assignments(function).items():
+                values = [v for v in given if not _is_none(v)]
                 if name.startswith("self.") and len(values) == 1 and f"'{name[5:]}'" in dump:
                     read = ast.parse(name, mode="eval").body
                     if ast.dump(read) == dump:
                         return (*parts_of(values[0], function), *rest)
     return path
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _own(site: CallSite) -> Iterator[Act]:
@@ -253,7 +267,7 @@ def _own(site: CallSite) -> Iterator[Act]:
 
 def _writing(site: CallSite, node: ast.expr, value: Value | None) -> Act:
     function = site.function
-    own = _is_share(value) or names_a_part(node, function) or _names_sample(node, function)
+    own = _is_share(value) or names_a_part(node, function) or _names_sample(node, site)
     path = parts_of(node, site.function)
     return Act(Does.WRITE, path, site.node, site.module, (site,), own=own)
 
@@ -272,10 +286,11 @@ def _is_share(value: Value | None) -> bool:
     )
 
 
-def _names_sample(node: ast.expr, function: Function) -> bool:
+def _names_sample(node: ast.expr, site: CallSite) -> bool:
     """Whether a name is made of a sample from a loader that divides the data among the ranks."""
-    named = _behind(node, function, loops=False)
-    for loop in own_nodes(function):
+    function = site.function
+    named = _behind(node, function, loops=False) if site.loops else frozenset()
+    for loop in site.loops:
         if not isinstance(loop, ast.For):
             continue
         target: ast.expr = loop.target
@@ -295,7 +310,7 @@ def _names_sample(node: ast.expr, function: Function) -> bool:
     return False
 
 
-def _behind(node: ast.expr, function: Function, *, loops: bool) -> set[str]:
+def _behind(node: ast.expr, function: Function, *, loops: bool) -> frozenset[str]:
     """The names that go into an expression, through what they are assigned; through loops where asked."""
     elements = element_names(function)
     found: set[str] = set()
@@ -306,7 +321,7 @@ def _behind(node: ast.expr, function: Function, *, loops: bool) -> set[str]:
                 found.add(part.id)
                 if loops or part.id not in elements:
                     stack.extend(assignments(function).get(part.id, ()))
-    return found
+    return frozenset(found)
 
 
 def _selects(site: CallSite) -> bool:
@@ -324,7 +339,9 @@ def _listed(call: ast.Call, name: str, function: Function) -> tuple[Parts, bool]
         path = parts_of(call.args[0], function)
         deep = _LISTS[name]
         if name.startswith("glob."):
-            deep = any(isinstance(k.value, ast.Constant) and k.arg == "recursive" for k in call.keywords)
+            deep = any(
+                isinstance(k.value, ast.Constant) and k.arg == "recursive" for k in call.keywords
+            )
             while path and _WILD.search(_text(path[-1])):
                 path = path[:-1]
         return path, deep

@@ -1,6 +1,7 @@
 """Folders that ranks fill together, listed too early, and right orders."""
 
 import glob
+import hashlib
 import os
 import shutil
 from pathlib import Path
@@ -9,6 +10,7 @@ import torch
 import torch.distributed as dist
 from accelerate import Accelerator
 from torch.utils.data import DataLoader, Dataset, DistributedSampler
+from tqdm.auto import tqdm
 
 # Bugs
 
@@ -20,6 +22,8 @@ class Images(Dataset):
             self.extra = Path(extra)
             self.extra.mkdir(parents=True, exist_ok=True)
             self.paths = list(self.extra.iterdir())  # expect: DL311
+        else:
+            self.extra = None
         self.own = list(self.root.iterdir())
 
     def __len__(self):
@@ -32,9 +36,11 @@ def prior_images(args, prompts, pipeline):
     if args.prior:
         folder = Path(args.class_dir)
         loader = accelerator.prepare(DataLoader(prompts))
-        for example in loader:
-            for i, image in enumerate(pipeline(example["prompt"]).images):
-                image.save(folder / f"{example['index'][i]}.jpg")
+        for example in tqdm(loader, desc="Generating", disable=not accelerator.is_local_main_process):
+            images = pipeline(example["prompt"]).images
+            for i, image in enumerate(images):
+                filename = folder / f"{example['index'][i] + 1}-{hashlib.sha1(image.tobytes()).hexdigest()}.jpg"
+                image.save(filename)
     return Images(args.data, extra=args.class_dir if args.prior else None)
 
 
