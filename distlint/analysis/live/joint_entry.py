@@ -47,6 +47,8 @@ _SAYS_RANKS: Final = re.compile(
     r"|Fabric\(|torchrun|torch\.distributed\.(?:run|launch)\b|accelerate launch|spawn\(|\brank\b|world_size"
 )
 """What a script has that makes ranks, is started on several, or asks for its own."""
+_ENGINES: Final = re.compile(r"fsdp|deepspeed|zero_?[123]")
+"""Names of engines that keep a part of the model on every rank."""
 _ONE_PROCESS: Final = frozenset({"jax", "flax"})
 _MAKES_RANKS: Final = re.compile(
     r"torch\.distributed|init_process_group|Accelerator\(|Trainer\(|torchrun"
@@ -366,7 +368,31 @@ def maybe_guarded(site: CallSite) -> bool:
 def _may_be_about_rank(guard: Guard) -> bool:
     if guard.value.variance is Variance.RANK_DEPENDENT and guard.value.truthiness() is not None:
         return False  # followed already: this rank got through
+    if guard.taken and _lets_engine_in(guard.node):
+        return False
     return "rank" in guard.value.tags or mentions_rank(guard.node)
+
+
+def _lets_engine_in(test: ast.expr) -> bool:
+    """Whether a test of the rank lets every rank in where an engine shards the model: `is_main or … == DEEPSPEED`.
+
+    finetrainers f476c37 examples/_legacy/training/cogvideox/cogvideox_text_to_video_lora.py:759.
+    """
+    match test:
+        case ast.BoolOp(op=ast.Or(), values=values):
+            return any(_asks_for_engine(value) for value in values if not mentions_rank(value))
+    return False
+
+
+def _asks_for_engine(test: ast.expr) -> bool:
+    match test:
+        case ast.Compare(ops=[ast.Eq() | ast.Is()], comparators=[asked]):
+            named = asked.value if isinstance(asked, ast.Constant) else last_name(asked)
+        case ast.Name() | ast.Attribute() | ast.Call():
+            named = last_name(test)
+        case _:
+            return False
+    return _ENGINES.search(str(named).lower()) is not None
 
 
 def _reasons(
