@@ -63,7 +63,7 @@ LITERALS = ()
 
 _DOES = {
     Does.LIST: ("listed", "Each rank sees another part of the files"),
-    Does.REMOVE: ("removed", "What a slower rank writes is lost"),
+    Does.REMOVE: ("moved or removed", "What a slower rank writes is lost"),
 }
 
 
