@@ -612,8 +612,15 @@ def batch_names(function: Function) -> frozenset[str]:
 
 
 def asks_existence(site: CallSite) -> bool:
-    """Whether the call is made only where a test of the file system came out one way."""
-    return any("file" in guard.value.tags and _tests(guard.node) for guard in site.guards)
+    """Whether the call is made only where a test of the file system came out one way.
+
+    Where it ends in an error the other way, it is no question whether the work is done: DALLE2-pytorch 680dfc4
+    dalle2_pytorch/trainer.py:269: `assert not (path.exists() and not overwrite)` in front of the save.
+    """
+    return any(
+        "file" in guard.value.tags and _tests(guard.node) and not _refuses(site.function, guard)
+        for guard in site.guards
+    )
 
 
 def check_before(found: FileCall) -> Guard | None:
@@ -629,6 +636,13 @@ def check_before(found: FileCall) -> Guard | None:
             if holds(asked, path) or holds(path, asked):
                 return guard
     return None
+
+
+def _refuses(function: Function, guard: Guard) -> bool:
+    """Whether a condition is that of an assertion, or the other arm of an early exit ends in an error."""
+    return (guard.exits and _raises(function, guard)) or any(
+        isinstance(node, ast.Assert) and node.test is guard.node for node in own_nodes(function)
+    )
 
 
 def _raises(function: Function, guard: Guard) -> bool:
