@@ -24,7 +24,13 @@ from distlint.analysis.program.linked import imported
 from distlint.analysis.program.memory import Memory, remembered
 from distlint.analysis.program.places import related
 from distlint.analysis.program.program import Program
-from distlint.analysis.program.syntax import decided, mentions_rank
+from distlint.analysis.program.syntax import (
+    assignments,
+    decided,
+    default_of,
+    literals,
+    mentions_rank,
+)
 from distlint.findings import Related
 from distlint.knowledge import facts, hooks
 from distlint.knowledge.libraries import canonical_name
@@ -354,7 +360,10 @@ def maybe_guarded(site: CallSite) -> bool:
 
     By its words, or because it is a position in a subgroup: then one rank or many may get through.
     """
-    if any(_may_be_about_rank(guard) for guard in site.guards):
+    if any(
+        _may_be_about_rank(guard) and not _left_at_default(guard, site.function)
+        for guard in site.guards
+    ):
         return True
     if any(word in site.function.name.lower() for word in ("rank", "master", "on_main")):
         return True
@@ -371,6 +380,35 @@ def _may_be_about_rank(guard: Guard) -> bool:
     if guard.taken and _lets_engine_in(guard.node):
         return False
     return "rank" in guard.value.tags or mentions_rank(guard.node)
+
+
+def _left_at_default(guard: Guard, function: Function) -> bool:
+    """Whether what sounds like a test of the rank is a parameter that is true on all ranks, by its default.
+
+    contriever 39fb220 src/beir_utils.py:172: `def evaluate_model(…, is_main=True)`, and train.py passes nothing for it.
+    """
+    parts = [node for node, holds in literals(guard.node, guard.taken) if holds]
+    asked = [part for part in parts if mentions_rank(part)]
+    return (
+        bool(asked)
+        and "rank" not in guard.value.tags
+        and all(
+            isinstance(part, ast.Name)
+            and part.id not in assignments(function)
+            and isinstance(default := default_of(function, part.id), ast.Constant)
+            and default.value is True
+            and not _holds_name(guard.value.key, part.id)
+            for part in asked
+        )
+        and not any(
+            mentions_rank(node) for node, holds in literals(guard.node, guard.taken) if not holds
+        )
+    )
+
+
+def _holds_name(key: Hashable, name: str) -> bool:
+    """Whether a value is made of an unknown parameter, by its key."""
+    return key == name or (isinstance(key, tuple) and any(_holds_name(part, name) for part in key))
 
 
 def _lets_engine_in(test: ast.expr) -> bool:
