@@ -769,6 +769,13 @@ _ROWS: tuple[CallRow, ...] = (
         source="python 3.11 urllib.request",
     ),
     CallRow(
+        "beir.util.download_and_unzip",
+        DOWNLOAD,
+        path=1,
+        path_keyword="out_dir",
+        source="beir 2.2.0 beir/util.py:90",
+    ),
+    CallRow(
         "torch.hub.download_url_to_file",
         DOWNLOAD,
         path=1,

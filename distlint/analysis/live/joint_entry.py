@@ -24,7 +24,13 @@ from distlint.analysis.program.linked import imported
 from distlint.analysis.program.memory import Memory, remembered
 from distlint.analysis.program.places import related
 from distlint.analysis.program.program import Program
-from distlint.analysis.program.syntax import decided, mentions_rank
+from distlint.analysis.program.syntax import (
+    assignments,
+    decided,
+    default_of,
+    literals,
+    mentions_rank,
+)
 from distlint.findings import Related
 from distlint.knowledge import facts, hooks
 from distlint.knowledge.libraries import canonical_name
@@ -47,6 +53,8 @@ _SAYS_RANKS: Final = re.compile(
     r"|Fabric\(|torchrun|torch\.distributed\.(?:run|launch)\b|accelerate launch|spawn\(|\brank\b|world_size"
 )
 """What a script has that makes ranks, is started on several, or asks for its own."""
+_ENGINES: Final = re.compile(r"fsdp|deepspeed|zero_?[123]")
+"""Names of engines that keep a part of the model on every rank."""
 _ONE_PROCESS: Final = frozenset({"jax", "flax"})
 _MAKES_RANKS: Final = re.compile(
     r"torch\.distributed|init_process_group|Accelerator\(|Trainer\(|torchrun"
@@ -360,7 +368,10 @@ def maybe_guarded(site: CallSite) -> bool:
 
     By its words, or because it is a position in a subgroup: then one rank or many may get through.
     """
-    if any(_may_be_about_rank(guard) for guard in site.guards):
+    if any(
+        _may_be_about_rank(guard) and not _left_at_default(guard, site.function)
+        for guard in site.guards
+    ):
         return True
     if any(word in site.function.name.lower() for word in ("rank", "master", "on_main")):
         return True
@@ -374,7 +385,60 @@ def maybe_guarded(site: CallSite) -> bool:
 def _may_be_about_rank(guard: Guard) -> bool:
     if guard.value.variance is Variance.RANK_DEPENDENT and guard.value.truthiness() is not None:
         return False  # followed already: this rank got through
+    if guard.taken and _lets_engine_in(guard.node):
+        return False
     return "rank" in guard.value.tags or mentions_rank(guard.node)
+
+
+def _left_at_default(guard: Guard, function: Function) -> bool:
+    """Whether what sounds like a test of the rank is a parameter that is true on all ranks, by its default.
+
+    contriever 39fb220 src/beir_utils.py:172: `def evaluate_model(…, is_main=True)`, and train.py passes nothing for it.
+    """
+    parts = [node for node, holds in literals(guard.node, guard.taken) if holds]
+    asked = [part for part in parts if mentions_rank(part)]
+    return (
+        bool(asked)
+        and "rank" not in guard.value.tags
+        and all(
+            isinstance(part, ast.Name)
+            and part.id not in assignments(function)
+            and isinstance(default := default_of(function, part.id), ast.Constant)
+            and default.value is True
+            and not _holds_name(guard.value.key, part.id)
+            for part in asked
+        )
+        and not any(
+            mentions_rank(node) for node, holds in literals(guard.node, guard.taken) if not holds
+        )
+    )
+
+
+def _holds_name(key: Hashable, name: str) -> bool:
+    """Whether a value is made of an unknown parameter, by its key."""
+    return key == name or (isinstance(key, tuple) and any(_holds_name(part, name) for part in key))
+
+
+def _lets_engine_in(test: ast.expr) -> bool:
+    """Whether a test of the rank lets every rank in where an engine shards the model: `is_main or … == DEEPSPEED`.
+
+    finetrainers f476c37 examples/_legacy/training/cogvideox/cogvideox_text_to_video_lora.py:759.
+    """
+    match test:
+        case ast.BoolOp(op=ast.Or(), values=values):
+            return any(_asks_for_engine(value) for value in values if not mentions_rank(value))
+    return False
+
+
+def _asks_for_engine(test: ast.expr) -> bool:
+    match test:
+        case ast.Compare(ops=[ast.Eq() | ast.Is()], comparators=[asked]):
+            named = asked.value if isinstance(asked, ast.Constant) else last_name(asked)
+        case ast.Name() | ast.Attribute() | ast.Call():
+            named = last_name(test)
+        case _:
+            return False
+    return _ENGINES.search(str(named).lower()) is not None
 
 
 def _reasons(

@@ -176,7 +176,7 @@ def _of_group(
             if path is None and effect is not Effect.DOWNLOAD:
                 continue
             made = [
-                (rank, site, _path_value(site, path))
+                (rank, site, path_value(site, path))
                 for rank, site in sites
                 if not _left_to_others(program, site) and not never_entered(program, site)
             ]
@@ -233,7 +233,7 @@ def _path_node(site: CallSite, position: int | str | None, keyword: str) -> ast.
     return site.argument_node(position if isinstance(position, int) else None, keyword)
 
 
-def _path_value(site: CallSite, node: ast.expr | None) -> Value | None:
+def path_value(site: CallSite, node: ast.expr | None) -> Value | None:
     if node is None:
         return None
     if isinstance(site.node.func, ast.Attribute) and node is site.node.func.value:
@@ -344,7 +344,7 @@ def same_path(live: LiveProgram, found: FileCall, *, listed: bool = False) -> bo
         if any(_is_number(name, found.function) for name in names):
             return False
     elif told is None and (
-        _names_a_part(found.path, found.function)
+        names_a_part(found.path, found.function)
         or _kept_apart(live.program, found.path, found.function)
     ):
         return False
@@ -433,7 +433,7 @@ def _is_number(name: str, function: Function) -> bool:
     if _counts(name) or name == spawned_index(function):
         return True
     default = default_of(function, name)
-    return default is not None and _names_a_part(default, function)
+    return default is not None and names_a_part(default, function)
 
 
 def _counts(name: str) -> bool:
@@ -445,7 +445,7 @@ def _counts(name: str) -> bool:
     return any(word in last for word in _PARTS) and not last.startswith("ranking")
 
 
-def _names_a_part(node: ast.expr, function: Function) -> bool:
+def names_a_part(node: ast.expr, function: Function) -> bool:
     """Whether a path is made from something that by its name counts processes: `worker_id`.
 
     Names are followed to what they are assigned or hold by default, attributes of `self` into the
@@ -547,7 +547,7 @@ def _kept_apart(program: Program, node: ast.expr, function: Function) -> bool:
     names = {name for child in walk(node) if (name := dotted_name(child)).startswith("self.")}
     for name in names:
         given = [
-            _names_a_part(argument, user)
+            names_a_part(argument, user)
             for value, method in _meanings(name, function)
             if method.name == "__init__" and method is not function
             for parameter in {dotted_name(child) for child in walk(value)} & {*method.parameters}
@@ -573,7 +573,7 @@ def _arguments_shared(
         if value is not None and (is_own(value) or _is_stream(value)):
             return False
         if argument is not None and (
-            _names_a_part(argument, site.function)
+            names_a_part(argument, site.function)
             or not _shared(argument, site.function, callers, depth - 1)
         ):
             return False
@@ -622,8 +622,15 @@ def batch_names(function: Function) -> frozenset[str]:
 
 
 def asks_existence(site: CallSite) -> bool:
-    """Whether the call is made only where a test of the file system came out one way."""
-    return any("file" in guard.value.tags and _tests(guard.node) for guard in site.guards)
+    """Whether the call is made only where a test of the file system came out one way.
+
+    Where it ends in an error the other way, it is no question whether the work is done: DALLE2-pytorch 680dfc4
+    dalle2_pytorch/trainer.py:269: `assert not (path.exists() and not overwrite)` in front of the save.
+    """
+    return any(
+        "file" in guard.value.tags and _tests(guard.node) and not _refuses(site.function, guard)
+        for guard in site.guards
+    )
 
 
 def check_before(found: FileCall) -> Guard | None:
@@ -639,6 +646,13 @@ def check_before(found: FileCall) -> Guard | None:
             if holds(asked, path) or holds(path, asked):
                 return guard
     return None
+
+
+def _refuses(function: Function, guard: Guard) -> bool:
+    """Whether a condition is that of an assertion, or the other arm of an early exit ends in an error."""
+    return (guard.exits and _raises(function, guard)) or any(
+        isinstance(node, ast.Assert) and node.test is guard.node for node in own_nodes(function)
+    )
 
 
 def _raises(function: Function, guard: Guard) -> bool:

@@ -72,7 +72,7 @@ class Step:
             return ()
         path = parts_of(self.node, self.site.function)
         for call, callee in self.through:
-            path = bound(path, _arguments(call, callee))
+            path = bound(path, arguments_of(call, callee))
         return path
 
 
@@ -146,7 +146,8 @@ def _own(site: CallSite, child: Summary | None) -> Iterator[Step]:
     yield from touched
 
 
-def _arguments(site: CallSite, callee: Function) -> dict[Hashable, Parts]:
+def arguments_of(site: CallSite, callee: Function) -> dict[Hashable, Parts]:
+    """The paths that a call passes for the parameters of what it calls."""
     names = callee.parameters
     skipped = 1 if callee.cls is not None and names[:1] in (["self"], ["cls"]) else 0
     found: dict[Hashable, Parts] = {}

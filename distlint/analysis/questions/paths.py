@@ -73,6 +73,8 @@ def _parts(node: ast.expr, function: Function, depth: int) -> Parts:
                 )
         case ast.Call(func=ast.Attribute(value=value, attr=attr), args=[]) if attr in _SAME_METHODS:
             return _parts(value, function, depth)
+        case ast.IfExp(body=given, orelse=ast.Constant(value=None)):
+            return _parts(given, function, depth)
         case ast.Attribute(value=value, attr="parent"):
             outer = _parts(value, function, depth)
             if len(outer) > 1:

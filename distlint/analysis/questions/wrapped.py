@@ -294,7 +294,24 @@ def _names_mode(test: ast.expr) -> bool:
 
 
 def _asks(guard: Guard, path: str, site: AttributeSite) -> bool:
+    if guard.exits:
+        return all(
+            _tells(part, guard.taken, path, site, _before_the_wrap(guard, site))
+            for part in _ways_on(guard)
+        )
     return _tells(guard.node, guard.taken, path, site, _before_the_wrap(guard, site))
+
+
+def _ways_on(guard: Guard) -> list[ast.expr]:
+    """What came out the guard's way past an early exit, one for each way: `if a and b: raise` lets runs without `a` on.
+
+    lora d84074b training_scripts/train_lora_w_ti.py:655: `if args.train_text_encoder and
+    args.gradient_accumulation_steps > 1 and accelerator.num_processes > 1: raise ValueError(…)`.
+    """
+    match guard.node:
+        case ast.BoolOp(op=op, values=parts) if isinstance(op, ast.And) is not guard.taken:
+            return parts
+    return [guard.node]
 
 
 def _tells(test: ast.expr, taken: bool, path: str, site: AttributeSite, too_early: bool) -> bool:

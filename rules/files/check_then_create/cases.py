@@ -89,6 +89,18 @@ class Logger:
             print("logs in", self.folder)
 
 
+def indexed(name, folder, is_main=True):
+    # contriever 39fb220 src/beir_utils.py:172: train.py passes nothing for `is_main`
+    if not os.path.isdir(folder) and is_main:
+        os.makedirs(folder)  # expect: DL305
+    dist.barrier()
+    return os.path.join(folder, name)
+
+
+def indexes(names, folder):
+    return [indexed(name, folder) for name in names]
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -170,3 +182,26 @@ def under_a_lock(words, path):
         if not os.path.exists(path):
             with open(path, "w", encoding="utf-8") as file:
                 json.dump(words, file)
+
+
+def prepared(name, folder, is_main=True):
+    if not os.path.isdir(folder) and is_main:
+        os.makedirs(folder)
+    dist.barrier()
+    return os.path.join(folder, name)
+
+
+def prepares(names, folder, args):
+    prepared(names[0], folder, dist.get_rank() == 0)
+    return [prepared(name, folder, is_main=args.main) for name in names]
+
+
+def set_inside(folder, is_main=True):
+    is_main = is_main and dist.get_rank() == 0
+    if not os.path.isdir(folder) and is_main:
+        os.makedirs(folder)
+    dist.barrier()
+
+
+def sets_inside(folder):
+    set_inside(folder)

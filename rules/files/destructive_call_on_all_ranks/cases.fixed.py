@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
-from accelerate import Accelerator
+from accelerate import Accelerator, DistributedType
 from distlint.runtime import barrier, run_on_main
 from lightning.pytorch import LightningModule
 
@@ -60,6 +60,15 @@ class Views(LightningModule):
         run_on_main(shutil.rmtree, self.folder)  # expect: DL303
 
 
+def rotated_under_deepspeed(accelerator: Accelerator, model, folder):
+    accelerator.wait_for_everyone()
+    if accelerator.is_main_process or accelerator.distributed_type == DistributedType.DEEPSPEED:
+        # finetrainers f476c37 cogvideox_text_to_video_lora.py:783: under DeepSpeed every rank comes here
+        for name in os.listdir(folder)[:-2]:
+            shutil.rmtree(os.path.join(folder, name))  # expect: DL303
+        accelerator.save_state(folder)
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -68,6 +77,14 @@ def by_main(cache):
     if dist.get_rank() == 0:
         shutil.rmtree(cache)
     dist.barrier()
+
+
+def by_main_or_whoever_wants(accelerator: Accelerator, cache, chosen, local_main):
+    accelerator.wait_for_everyone()
+    if accelerator.is_main_process or chosen == accelerator.process_index:
+        shutil.rmtree(cache)
+    if accelerator.is_main_process and accelerator.distributed_type == DistributedType.DEEPSPEED:
+        shutil.rmtree(cache)
 
 
 def own_folder(cache):

@@ -89,6 +89,22 @@ def waits_for_the_device_only(model, path):
     return torch.load(path, map_location="cpu")  # expect: DL302
 
 
+def refuses_to_overwrite(state, path):
+    # DALLE2-pytorch 680dfc4 dalle2_pytorch/trainer.py:269: an error where the file is there, no question who makes it
+    if dist.get_rank() == 0:
+        assert not os.path.exists(path)
+        torch.save(state, path)
+    return torch.load(path)  # expect: DL302
+
+
+def refuses_by_an_error(state, path):
+    if dist.get_rank() == 0:
+        if os.path.exists(path):
+            raise FileExistsError(path)
+        torch.save(state, path)
+    return torch.load(path)  # expect: DL302
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -97,6 +113,20 @@ def waits(dataset, path):
         dataset.save_to_disk(path)
     dist.barrier()
     return load_from_disk(path)
+
+
+def refuses_and_waits(state, path):
+    if dist.get_rank() == 0:
+        assert not os.path.exists(path)
+        torch.save(state, path)
+    dist.barrier()
+    return torch.load(path)
+
+
+def made_once(state, path):
+    if dist.get_rank() == 0 and not os.path.exists(path):
+        torch.save(state, path)
+    return torch.load(path)
 
 
 def matched(dataset, path):

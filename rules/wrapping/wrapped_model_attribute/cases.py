@@ -436,7 +436,31 @@ def in_one_of_two(net, distributed, devices):
     return [0] * net.width  # expect: DL201
 
 
+def refused_for_some(args):
+    # lora d84074b training_scripts/train_lora_w_ti.py:655: runs without `train_text_encoder` go on with several
+    accelerator = Accelerator()
+    if args.train_text_encoder and args.steps > 1 and accelerator.num_processes > 1:
+        raise ValueError("one process only")
+    encoder = accelerator.prepare(Small())
+    return encoder.stride  # expect: DL201
+
+
 # Correct
+
+
+def refused_for_all(args):
+    accelerator = Accelerator()
+    if args.steps > 1 or accelerator.num_processes > 1:
+        raise ValueError("one process only")
+    encoder = accelerator.prepare(Small())
+    return encoder.stride
+
+
+def refused_where_it_has_none(net, args):
+    net = DDP(net)
+    if not (hasattr(net, "stride") and args.strided):
+        raise ValueError("no stride")
+    return net.stride
 
 
 class PreparedInAnEngine:

@@ -1,0 +1,379 @@
+"""Folders into which each rank writes its share of the files, and which are listed before all ranks have."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.interpreter.ir import CallSite, Summary
+from distlint.analysis.interpreter.ranks import MAIN, OTHER
+from distlint.analysis.interpreter.values import Value, Variance
+from distlint.analysis.live.joint_entry import called, groups_of
+from distlint.analysis.program.definitions import Function, dotted_name, last_name
+from distlint.analysis.program.syntax import (
+    assignments,
+    element_names,
+    literals,
+    own_nodes,
+    target_names,
+)
+from distlint.analysis.questions.filesystem import effects_of, names_a_part, path_value
+from distlint.analysis.questions.ordering import arguments_of
+from distlint.analysis.questions.paths import Parts, bound, holds, parts_of
+from distlint.knowledge import facts
+from distlint.knowledge.schema import Effect
+from distlint.nodes import walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.program.definitions import Module
+
+_LISTS: Final = {
+    "os.listdir": False,
+    "os.scandir": False,
+    "os.walk": True,
+    "glob.glob": False,
+    "glob.iglob": False,
+}
+"""Functions that list the folder of their first argument, and whether they go down into it."""
+_METHODS: Final = {"iterdir": False, "glob": False, "rglob": True}
+"""The same of the methods of a path."""
+_WILD: Final = re.compile(r"[*?\[]")
+_WAITS: Final = re.compile(
+    "barrier|wait|sync|gather|reduce|broadcast|process_first|backward|^prepare$|^(train|fit|evaluate|predict)$"
+)
+"""Names of calls after which no rank is far ahead of another, whatever they belong to."""
+_DATA: Final = frozenset({"clock", "hash", "process", "random", "file"})
+"""Kinds of what differs between processes without being a share of the work."""
+_DIVIDES: Final = frozenset(
+    {
+        "prepare",
+        "prepare_data_loader",
+        "setup_dataloaders",
+        "split_between_processes",
+        "DistributedSampler",
+    }
+)
+"""Calls that give each rank its part of what is looped over."""
+_MAX_ACTS: Final = 400
+_MAX_DEPTH: Final = 5
+
+
+class Does(Enum):
+    """What happens to a folder."""
+
+    WRITE = "write"
+    LIST = "list"
+    REMOVE = "remove"
+    WAIT = "wait"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Act:
+    """One thing that a rank does, in terms of the function whose run it belongs to.
+
+    path      the file that is written, or the folder that is listed or removed
+    node      the call, in `module`
+    sites     the calls that lead there, innermost first
+    own       whether the name of the written file is this rank's own
+    deep      whether a listing goes down into the folders of the folder
+    """
+
+    does: Does
+    path: Parts
+    node: ast.Call
+    module: Module
+    sites: tuple[CallSite, ...]
+    own: bool = False
+    deep: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Early:
+    """A folder that is listed or removed where other ranks may still write their files into it."""
+
+    written: Act
+    used: Act
+
+
+def used_early(live: LiveProgram) -> Iterator[Early]:
+    """Each listing or removal of a folder that nothing makes wait for the ranks that write into it."""
+    acts = _Acts()
+    found: dict[int, Early] = {}
+    for summaries in live.functions():
+        for _, group in groups_of(summaries):
+            runs = dict(group)
+            if MAIN not in runs or OTHER not in runs:
+                continue
+            theirs = acts.of(runs[OTHER])
+            written = {id(act.node): act for act in theirs if act.does is Does.WRITE}
+            for run in (runs[MAIN], runs[OTHER]):
+                for early in _early(acts.of(run), written):
+                    known = found.get(id(early.used.node))
+                    if known is None or _far(early) < _far(known):
+                        found[id(early.used.node)] = early
+    yield from found.values()
+
+
+def _far(early: Early) -> int:
+    return len(early.written.sites) + len(early.used.sites)
+
+
+def _early(acts: list[Act], theirs: dict[int, Act]) -> Iterator[Early]:
+    waiting: list[Act] = []
+    for act in acts:
+        if act.does is Does.WAIT:
+            waiting = []
+        elif act.does is Does.WRITE:
+            if act.own and id(act.node) in theirs:
+                waiting.append(act)
+        else:
+            for written in waiting:
+                if _in(act, written) and not _exclude(act, written):
+                    yield Early(written, act)
+                    break
+
+
+def _in(used: Act, written: Act) -> bool:
+    deeper = len(written.path) - len(used.path)
+    if not holds(used.path, written.path) or deeper < 1:
+        return False
+    return used.does is Does.REMOVE or used.deep or deeper == 1
+
+
+def _exclude(one: Act, other: Act) -> bool:
+    """Whether a condition lets only one of the two happen."""
+    held = set(_held(one))
+    return any((function, text, not taken) in held for function, text, taken in _held(other))
+
+
+def _held(act: Act) -> Iterator[tuple[Function, str, bool]]:
+    for site in act.sites:
+        for guard in site.guards:
+            for node, taken in literals(guard.node, guard.taken):
+                yield site.function, ast.unparse(node), taken
+
+
+class _Acts:
+    """What runs do to folders in order, with the calls that they make followed."""
+
+    def __init__(self) -> None:
+        self._known: dict[Summary, list[Act]] = {}
+
+    def of(self, summary: Summary, depth: int = _MAX_DEPTH) -> list[Act]:
+        """The acts of a run, in terms of its function."""
+        if summary in self._known:
+            return self._known[summary]
+        self._known[summary] = []  # a recursive call adds nothing of its own
+        acts: list[Act] = []
+        children: dict[int, Summary] = {}
+        if depth:
+            for site, child in called(summary):
+                children.setdefault(id(site), child)
+        for site in sorted(summary.calls, key=lambda s: s.order):
+            if len(acts) > _MAX_ACTS:
+                break
+            inner = children.get(id(site))
+            if inner is not None:
+                acts += [_seen_from(site, inner.function, act) for act in self.of(inner, depth - 1)]
+            elif site.callee is not None:
+                acts += [_seen_from(site, site.callee, act) for act in _plain(site.callee)]
+            acts += _own(site)
+        if depth == _MAX_DEPTH or not children:
+            self._known[summary] = acts
+        else:
+            del self._known[summary]
+        return acts
+
+
+def _seen_from(site: CallSite, callee: Function, act: Act) -> Act:
+    """An act of a callee in terms of the caller."""
+    if act.does is Does.WAIT:
+        return act
+    own = act.own or (act.does is Does.WRITE and _given_own(site, callee, act.path))
+    path = bound(_kept(act.path, callee), arguments_of(site, callee))
+    return replace(act, path=path, sites=(*act.sites, site), own=own)
+
+
+def _given_own(site: CallSite, callee: Function, path: Parts) -> bool:
+    """Whether what is passed for a parameter in the name of a file is this rank's own."""
+    wanted = set(_parameters(path[-1:]))
+    skipped = 1 if callee.cls is not None and callee.parameters[:1] in (["self"], ["cls"]) else 0
+    for position, name in enumerate(callee.parameters[skipped:]):
+        node = site.argument_node(position, name)
+        if (
+            name in wanted
+            and node is not None
+            and (_is_share(site.argument(position, name)) or names_a_part(node, site.function))
+        ):
+            return True
+    return False
+
+
+def _parameters(parts: Hashable) -> Iterator[str]:
+    match parts:
+        case ("parameter", int(), str(name)):
+            yield name
+        case tuple():
+            for part in parts:
+                yield from _parameters(part)
+
+
+def _kept(path: Parts, function: Function) -> Parts:
+    """A path through an attribute that the function itself keeps a parameter in: `self.root = Path(root)`."""
+    match path:
+        case (("expression", _, str(dump)), *rest):
+            for name, given in assignments(function).items():
+                values = [v for v in given if not _is_none(v)]
+                if name.startswith("self.") and len(values) == 1 and f"'{name[5:]}'" in dump:
+                    read = ast.parse(name, mode="eval").body
+                    if ast.dump(read) == dump:
+                        return (*parts_of(values[0], function), *rest)
+    return path
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _own(site: CallSite) -> Iterator[Act]:
+    """What one call does."""
+    wait = _WAITS.search(site.method.lower()) or facts.is_collective(site.rows)
+    if wait or facts.wrapper(site.name) is not None:
+        yield Act(Does.WAIT, (), site.node, site.module, ())
+        return
+    listed = _listed(site.node, site.name, site.function)
+    if listed is not None:
+        path, deep = listed
+        if not _selects(site):
+            yield Act(Does.LIST, path, site.node, site.module, (site,), deep=deep)
+        return
+    for effect, row, node in effects_of(site):
+        if node is None or row.locked:
+            continue
+        path = parts_of(node, site.function)
+        if effect is Effect.DELETE:
+            yield Act(Does.REMOVE, path, site.node, site.module, (site,))
+        elif effect is Effect.WRITE:
+            yield _writing(site, node, path_value(site, node))
+    if site.name == ".save" and len(site.node.args) == 1 and site.node.args:
+        # An image, of whatever made it.
+        yield _writing(site, site.node.args[0], site.args[0] if site.args else None)
+
+
+def _writing(site: CallSite, node: ast.expr, value: Value | None) -> Act:
+    function = site.function
+    own = _is_share(value) or names_a_part(node, function) or _names_sample(node, site)
+    path = parts_of(node, site.function)
+    return Act(Does.WRITE, path, site.node, site.module, (site,), own=own)
+
+
+def _is_share(value: Value | None) -> bool:
+    """Whether a name is made of the rank, or of the part of the data that the rank was given."""
+    if value is None:
+        return False
+    if value.variance is Variance.RANK_DEPENDENT or "rank" in value.tags:
+        return True
+    return (
+        value.variance is Variance.RANK_LOCAL
+        and not value.tags & _DATA
+        and value.origin is not None
+        and value.origin.kind not in _DATA
+    )
+
+
+def _names_sample(node: ast.expr, site: CallSite) -> bool:
+    """Whether a name is made of a sample from a loader that divides the data among the ranks."""
+    function = site.function
+    named = _behind(node, function, loops=False) if site.loops else frozenset()
+    for loop in site.loops:
+        if not isinstance(loop, ast.For):
+            continue
+        target: ast.expr = loop.target
+        if last_name(loop.iter) == "enumerate" and isinstance(target, ast.Tuple):
+            target = target.elts[-1]
+        if named.isdisjoint(target_names(target)):
+            continue
+        assigned = assignments(function)
+        behind = _behind(loop.iter, function, loops=True)
+        given = [loop.iter, *(value for name in behind for value in assigned.get(name, ()))]
+        if any(
+            isinstance(part, ast.Call) and last_name(part.func) in _DIVIDES
+            for value in given
+            for part in walk(value)
+        ):
+            return True
+    return False
+
+
+def _behind(node: ast.expr, function: Function, *, loops: bool) -> frozenset[str]:
+    """The names that go into an expression, through what they are assigned; through loops where asked."""
+    elements = element_names(function)
+    found: set[str] = set()
+    stack: list[ast.expr] = [node]
+    while stack:
+        for part in walk(stack.pop()):
+            if isinstance(part, ast.Name) and part.id not in found:
+                found.add(part.id)
+                if loops or part.id not in elements:
+                    stack.extend(assignments(function).get(part.id, ()))
+    return frozenset(found)
+
+
+def _selects(site: CallSite) -> bool:
+    """Whether a listing looks for this rank's own files: `glob(f"{folder}/*_rank{rank}.pt")`."""
+    nodes = [site.node, *(getattr(loop, "iter", None) for loop in site.loops)]
+    for node in own_nodes(site.function):
+        if isinstance(node, ast.comprehension) and any(n is site.node for n in walk(node.iter)):
+            nodes += node.ifs
+    return any(isinstance(node, ast.expr) and names_a_part(node, site.function) for node in nodes)
+
+
+def _listed(call: ast.Call, name: str, function: Function) -> tuple[Parts, bool] | None:
+    """The folder that a call lists, and whether it goes down into it; None for another call."""
+    if name in _LISTS and call.args:
+        path = parts_of(call.args[0], function)
+        deep = _LISTS[name]
+        if name.startswith("glob."):
+            deep = any(
+                isinstance(k.value, ast.Constant) and k.arg == "recursive" for k in call.keywords
+            )
+            while path and _WILD.search(_text(path[-1])):
+                path = path[:-1]
+        return path, deep
+    match call.func:
+        case ast.Attribute(value=owner, attr=attr) if attr in _METHODS and name not in _LISTS:
+            pattern = call.args[0] if call.args else None
+            deep = isinstance(pattern, ast.Constant) and "**" in str(pattern.value)
+            return parts_of(owner, function), deep or _METHODS[attr]
+    return None
+
+
+def _text(part: Hashable) -> str:
+    """The constant parts of a component of a path."""
+    match part:
+        case str():
+            return part
+        case ("text", tuple(pieces)):
+            return "".join(_text(p) for piece in pieces for p in piece)
+    return ""
+
+
+def _plain(function: Function) -> list[Act]:
+    """What a function that is not followed lists: it has nothing to do with ranks."""
+    acts: list[Act] = []
+    for node in own_nodes(function):
+        if isinstance(node, ast.Call):
+            dotted = dotted_name(node.func)
+            module, _, last = dotted.rpartition(".")
+            name = function.module.imports.get(dotted) or (
+                f"{function.module.imports.get(module, module)}.{last}" if module else dotted
+            )
+            listed = _listed(node, name, function)
+            if listed is not None:
+                acts.append(Act(Does.LIST, listed[0], node, function.module, (), deep=listed[1]))
+    return acts
