@@ -357,7 +357,7 @@ def differs_between_ranks(
     path: ast.expr, function: Function, callers: Mapping[Function, list[CallSite]]
 ) -> bool:
     """Whether a path is each rank's own, by the names in it or by what all callers are seen to pass."""
-    return _names_a_part(path, function) or not _shared(path, function, callers, _MAX_CALLERS)
+    return names_a_part(path, function) or not _shared(path, function, callers, _MAX_CALLERS)
 
 
 def _own_somewhere(found: FileCall, *, only_passed: bool) -> bool:
