@@ -34,11 +34,21 @@ class Kept(NamedTuple):
 def kept_ranks(program: Program, module: Module) -> Iterator[Kept]:
     """The devices of a file that the methods of a class choose by a global rank which its constructor was given.
 
+    What the constructor asks for itself is followed to the device as a value.
+
     finetrainers finetrainers/data/precomputation.py:336: `torch.device(self._rank)`, and `rank=parallel_backend.rank`.
     """
     for cls in module.all_classes:
         for attr, (method, *others) in cls.self_assigned.items():
-            if "rank" in attr and "local" not in attr and method.name == "__init__" and not others:
+            values = assignments(method).get(f"self.{attr}", ())
+            given = any(isinstance(v, ast.Name) and v.id in method.parameters for v in values)
+            if (
+                given
+                and "rank" in attr
+                and "local" not in attr
+                and method.name == "__init__"
+                and not others
+            ):
                 used = next(_devices(cls, f"self.{attr}"), None)
                 place = _asked(program, *used, _MAX_STEPS) if used is not None else []
                 if used is not None and place:
