@@ -227,16 +227,8 @@ def _written_below(folder: Step, steps: list[Step]) -> Step | None:
     for step in steps:
         below = holds(folder.path, step.path) and step.path != folder.path
         if step.effect is Effect.WRITE and below and not step.chosen:
-            return step if _by_all(step) else None
+            return None if any(asks_existence(site) for site in step.sites) else step
     return None
-
-
-def _by_all(step: Step) -> bool:
-    """Whether nothing says that a step is another rank's to leave out: a folder that it asks for, or its rank.
-
-    LMFlow f3597db src/lmflow/pipeline/utils/raft_trainer.py:3487: `if not self.is_world_process_zero() or …: return`.
-    """
-    return not any(asks_existence(site) or maybe_guarded(site) for site in step.sites)
 
 
 def _written_by_methods(
@@ -271,6 +263,14 @@ def _written_by_methods(
     )
 
 
+def _by_all(step: Step) -> bool:
+    """Whether nothing says that a step is another rank's to leave out: a folder that it asks for, or its rank.
+
+    LMFlow f3597db src/lmflow/pipeline/utils/raft_trainer.py:3487: `if not self.is_world_process_zero() or …: return`.
+    """
+    return not any(asks_existence(site) or maybe_guarded(site) for site in step.sites)
+
+
 def _kept(constructor: Function) -> dict[Hashable, Parts]:
     """The paths that a constructor, and no other method, keeps in attributes: `self.folder = folder`."""
     cls = constructor.cls
@@ -278,7 +278,9 @@ def _kept(constructor: Function) -> dict[Hashable, Parts]:
     return {
         path: parts_of(values[0], constructor)
         for name, values in assignments(constructor).items()
-        if len(values) == 1 and cls.self_assigned.get(name.removeprefix("self.")) == [constructor]
+        if name.startswith("self.")
+        and len(values) == 1
+        and cls.self_assigned.get(name[5:]) == [constructor]
         for path in parts_of(ast.parse(name, mode="eval").body, constructor)
     }
 

@@ -30,7 +30,8 @@ device is computed from in another way.
 
 ## Known limits
 `rank % device_count()` is right while every machine has the same number of ranks and GPUs, and reported as
-information only. Parameters called `rank` are not reported: `mp.spawn` passes the local index first. Nor
+information only. Parameters called `rank` are not reported: `mp.spawn` passes the local index first. But one that
+a constructor keeps is, where all who make such objects hand over the global rank. Nor
 are files that start a single machine (`MASTER_ADDR` set to localhost, `mp.spawn` where no machines are
 counted).
 
@@ -58,6 +59,7 @@ from distlint.repairs.guarding import source
 from distlint.rule import Status
 
 from .device_choice import Chosen, chosen_by
+from .handed import Kept, kept_ranks
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -94,6 +96,25 @@ def check(model: Model) -> Iterator[Finding]:
                 places.append((chosen, origin))
         for (function, _, _), places in found.items():
             yield _finding(function, [chosen for chosen, _ in places], places[0][1])
+        for kept in kept_ranks(model.program, module):
+            if not refuses_machines(kept.function):
+                yield _handed(kept)
+
+
+def _handed(kept: Kept) -> Finding:
+    """A device that is chosen by the rank which an object was given."""
+    fix = Fix(Applicability.DISPLAY, "Hand over the local rank")
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"`{ast.unparse(kept.node)}` was given the global rank, which counts the ranks of all machines: on the second "
+        "machine the ranks ask for devices that it does not have (`invalid device ordinal`), and those of the first "
+        f"wait for them. {fix.message}.",
+        place_of(kept.function.module, kept.node),
+        (related(kept.module, kept.asked, "the global rank"),),
+        fix,
+    )
 
 
 def _devices(model: Model, module: Module) -> Iterator[tuple[Function, ast.expr, Value]]:

@@ -83,7 +83,83 @@ def in_both_arms(net):
     return net.to(device), local_rank
 
 
+class Backend:
+    def __init__(self):
+        self.accelerator = Accelerator()
+
+    @property
+    def rank(self):
+        return self.accelerator.process_index
+
+
+class Rows:
+    # finetrainers finetrainers/data/precomputation.py:336.
+    def __init__(self, rank, folder):
+        self._rank = rank
+        self.folder = folder
+
+    def __iter__(self):
+        place = torch.device(self._rank)  # expect: DL504
+        yield torch.load(self.folder, map_location=place)
+
+
+def rows_of(rank, folder):
+    return Rows(rank, folder)
+
+
+def rows_of_a_backend(folder):
+    backend = Backend()
+    return rows_of(rank=backend.rank, folder=folder)
+
+
+class TestOfRows:
+    def set_up(self):
+        self.rank = 0
+
+    def test(self, folder):
+        return rows_of(self.rank, folder)
+
+
 # Correct
+
+
+class LocalRows:
+    def __init__(self, rank, folder):
+        self._rank = rank
+        self.folder = folder
+
+    def __iter__(self):
+        place = torch.device(self._rank)
+        yield torch.load(self.folder, map_location=place)
+
+
+def local_rows(folder):
+    return LocalRows(int(os.environ["LOCAL_RANK"]), folder)
+
+
+class RowsOfSomebody:
+    def __init__(self, rank, folder):
+        self._rank = rank
+        self.folder = folder
+
+    def __iter__(self):
+        place = torch.device(self._rank)
+        yield torch.load(self.folder, map_location=place)
+
+
+def rows_of_somebody(device_index, folder):
+    first = RowsOfSomebody(dist.get_rank(), folder)
+    return first, RowsOfSomebody(device_index, folder)
+
+
+class RowsThatNobodyMakes:
+    def __init__(self, rank, folder):
+        self._rank = rank
+        self.folder = folder
+
+    def __iter__(self):
+        place = torch.device(self._rank)
+        yield torch.load(self.folder, map_location=place)
 
 
 def local(model):
