@@ -385,7 +385,7 @@ def maybe_guarded(site: CallSite) -> bool:
 def _may_be_about_rank(guard: Guard) -> bool:
     if guard.value.variance is Variance.RANK_DEPENDENT and guard.value.truthiness() is not None:
         return False  # followed already: this rank got through
-    if guard.taken and _lets_engine_in(guard.node):
+    if guard.taken and lets_engine_in(guard.node):
         return False
     return "rank" in guard.value.tags or mentions_rank(guard.node)
 
@@ -419,7 +419,7 @@ def _holds_name(key: Hashable, name: str) -> bool:
     return key == name or (isinstance(key, tuple) and any(_holds_name(part, name) for part in key))
 
 
-def _lets_engine_in(test: ast.expr) -> bool:
+def lets_engine_in(test: ast.expr) -> bool:
     """Whether a test of the rank lets every rank in where an engine shards the model: `is_main or … == DEEPSPEED`.
 
     finetrainers f476c37 examples/_legacy/training/cogvideox/cogvideox_text_to_video_lora.py:759.

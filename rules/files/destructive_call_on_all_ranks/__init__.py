@@ -49,7 +49,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Variance
-from distlint.analysis.live.joint_entry import ranked
+from distlint.analysis.live.joint_entry import lets_engine_in, ranked
 from distlint.analysis.model import evidence, place_of, span_of
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.sections import in_turn
@@ -91,13 +91,19 @@ def check(model: Model) -> Iterator[Finding]:
             or not files.same_path(model, found, listed=True)
         ):
             continue
+        if any(g.taken and lets_engine_in(g.node) for g in found.site.guards):
+            # `run_on_main()` would wait in vain where the test lets rank 0 alone in.
+            when, advice = ("in DeepSpeed or FSDP ", "Ask for rank 0 alone around it")
+        else:
+            when, advice = ("", "Remove it on rank 0 while the others wait: `run_on_main()`")
         yield _finding(
             model,
             found.site,
-            f"the first rank removes `{found.text}` and the others fail, or remove what is new there: "
-            f"{joint_entry.text}. Remove it on rank 0 while the others wait: `run_on_main()`.",
+            f"{when}the first rank removes `{found.text}` and the others fail, or remove what is new there: "
+            f"{joint_entry.text}. {advice}.",
             joint_entry,
             broadcast=False,
+            severity=Severity.WARNING if when else SEVERITY,
         )
     for call in model.calls(*_QUESTIONS):
         joint_entry = model.joint_entry_at(call)

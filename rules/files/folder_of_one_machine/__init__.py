@@ -33,7 +33,7 @@ Shown only: what else stands in the branch of rank 0 may have to stay there.
 ## Known limits
 Paths are compared as written, through variables that are assigned once and through arguments. Silent where the first
 rank of each machine makes the folder, and in programs whose processes meet on `localhost`. Names of results are
-compared as written, in one function.
+compared as written, in one function; without their folder, in a function and those that it calls.
 
 ## References
 - python 3.11 os: `makedirs`
@@ -42,7 +42,6 @@ compared as written, in one function.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.questions.machines import on_one_machine
@@ -51,9 +50,6 @@ from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.rule import Status
 
 from .collected import Collected, collected_files
-
-if TYPE_CHECKING:
-    from distlint.analysis.program.definitions import Module
 
 CODE = "DL310"
 NAME = "folder-of-one-machine"
@@ -70,11 +66,11 @@ def check(model: Model) -> Iterator[Finding]:
     for module in model.modules:
         if "range(" in module.source.text and model.is_distributed(module):
             for function in module.all_functions:
-                for files in collected_files(function):
-                    yield _collected(module, files)
+                for files in collected_files(model, function):
+                    yield _collected(files)
 
 
-def _collected(module: Module, files: Collected) -> Finding:
+def _collected(files: Collected) -> Finding:
     advice = "Send the results, with `gather_object` or `all_gather_object`"
     return Finding(
         CODE,
@@ -82,8 +78,8 @@ def _collected(module: Module, files: Collected) -> Finding:
         SEVERITY,
         f"each rank has written its results to a file, and the files of all ranks are read here: on machines that share "
         f"no disk those of the others are missing. {advice}.",
-        place_of(module, files.read),
-        (related(module, files.written, "the file of each rank"),),
+        place_of(files.module, files.read),
+        (related(files.module, files.written, "the file of each rank"),),
         Fix(Applicability.DISPLAY, advice),
     )
 

@@ -243,3 +243,42 @@ def written_where_it_is(args, model):
     dist.barrier()
     if os.path.isdir(args.out):
         torch.save(model(args), os.path.join(args.out, f"{dist.get_rank()}.pt"))
+
+
+# VideoMAE 14ef8d8 run_class_finetuning.py:546: named in one function, read in another
+
+
+def tested(args, model, loader, world_size):
+    global_rank = dist.get_rank()
+    own = os.path.join(args.out, str(global_rank) + ".txt")
+    results_to(own, model, loader)
+    dist.barrier()
+    if global_rank == 0:
+        return merged(args.out, world_size)  # expect: DL310
+    return None
+
+
+def results_to(path, model, loader):
+    with open(path, "w") as file:
+        file.write(str([model(batch) for batch in loader]))
+
+
+def merged(folder, num_tasks):
+    lines = []
+    for x in range(num_tasks):
+        lines += open(os.path.join(folder, str(x) + ".txt")).readlines()
+    return lines
+
+
+def tested_otherwise(args, model, loader, world_size):
+    global_rank = dist.get_rank()
+    results_to(os.path.join(args.out, str(global_rank) + ".json"), model, loader)
+    dist.barrier()
+    return merged(args.out, world_size)
+
+
+def read_alone(args, world_size):
+    rank = dist.get_rank()
+    lines = merged(args.out, world_size)
+    results_to(str(rank) + ".txt", None, lines)
+    return lines

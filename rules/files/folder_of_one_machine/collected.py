@@ -4,33 +4,42 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.handed import callers_by_name
 from distlint.analysis.program.syntax import own_nodes
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
-    from distlint.analysis.program.definitions import Function
+    from distlint.analysis.model import Model
+    from distlint.analysis.program.definitions import Function, Module
 
 _WORLD: Final = re.compile(r"world_size|num_(?:processes|tasks|gpus|replicas|ranks)|n_?gpus?\b")
 _RANK: Final = re.compile(r"(?:^|_)rank(?:_|$)|process_index")
 _READS: Final = frozenset({"open", "load", "read_json", "read_csv", "read_parquet", "read_text"})
 _PLACE: Final = "number of a rank"
+_WORD: Final = re.compile(r"[A-Za-z_]\w*")
+_QUOTED: Final = re.compile(r"f?'[^'{}]*'")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Collected:
-    """Where the name of a rank's own file is made, and where the files of all ranks are read."""
+    """Where the name of a rank's own file is made, and where the files of all ranks are read: in `module`."""
 
+    module: Module
     written: ast.expr
     read: ast.Call
 
 
-def collected_files(function: Function) -> Iterator[Collected]:
-    """The loops over all ranks of a function that read what each has written under its number."""
+def collected_files(model: Model, function: Function) -> Iterator[Collected]:
+    """The loops over all ranks of a function that read what each has written under its number.
+
+    The names are made in the function, or in one that calls it: VideoMAE 14ef8d8 run_class_finetuning.py:546, where
+    `merge(args.output_dir, num_tasks)` reads what went to `str(global_rank) + ".txt"`.
+    """
     nodes = own_nodes(function)
     for loop in nodes:
         if not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Name):
@@ -44,17 +53,33 @@ def collected_files(function: Function) -> Iterator[Collected]:
             for node in inside
             if _is_text(node) and _mentions(node, loop.target.id)
         }
-        for node in nodes:
-            if (
-                reads
-                and isinstance(node, ast.expr)
-                and _is_text(node)
-                and node.lineno < loop.lineno
-            ):
-                ranks = _ranks_in(node)
-                if ranks and _shape(node, ranks) in names:
-                    yield Collected(node, reads[0])
-                    break
+        if not reads or not names:
+            continue
+        own = _own_name(nodes, loop.lineno, names)
+        if own is not None:
+            yield Collected(function.module, own, reads[0])
+            continue
+        alone = {name for name in names if _stands_alone(name)}
+        for user, call in callers_by_name(model.program, function) if alone else ():
+            own = _own_name(own_nodes(user), call.lineno, alone)
+            if own is not None and model.resolve(user.module, call.func) is function:
+                yield Collected(user.module, own, call)
+
+
+def _own_name(nodes: Iterable[ast.AST], end: int, names: set[str]) -> ast.expr | None:
+    """Where the name of this rank's own file is made, above a line."""
+    for node in nodes:
+        if isinstance(node, ast.expr) and _is_text(node) and node.lineno < end:
+            ranks = _ranks_in(node)
+            if ranks and _shape(node, ranks) in names:
+                return node
+    return None
+
+
+def _stands_alone(shape: str) -> bool:
+    """Whether a name is made of the number of a rank and of constants, so that it means the same in another function."""
+    rest = shape.replace(f"{{{_PLACE}}}", "").replace(_PLACE, "")
+    return not _WORD.search(_QUOTED.sub("", rest).replace("str(", "("))
 
 
 def _is_text(node: ast.AST) -> bool:
@@ -63,6 +88,8 @@ def _is_text(node: ast.AST) -> bool:
         case ast.JoinedStr():
             return True
         case ast.BinOp(op=ast.Mod(), left=ast.Constant(value=str())):
+            return True
+        case ast.BinOp(op=ast.Add(), right=ast.Constant(value=str())):
             return True
         case ast.Call(func=ast.Attribute(attr="format", value=ast.Constant(value=str()))):
             return True
