@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import Guard
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function, Module
-    from distlint.launch.project import LaunchFiles
 
 _OWN_GPU: Final = re.compile(
     r"""environ\[["']CUDA_VISIBLE_DEVICES["']\]\s*=\s*[^\n]*rank""", re.IGNORECASE
@@ -101,14 +100,9 @@ def refuses_machines(function: Function) -> bool:
     )
 
 
-def starts_several(launch: LaunchFiles, module: Module) -> bool:
-    """Whether a file shows that it is started on several processes: by its words, or by a launch.
-
-    A Trainer alone runs on one process as well.
-    """
-    return any(word in module.source.text for word in _LAUNCHED) or launch.on_several(
-        module.source.path
-    )
+def expects_several(module: Module) -> bool:
+    """Whether a file shows by its words that it is started on several processes; a Trainer alone runs on one as well."""
+    return any(word in module.source.text for word in _LAUNCHED)
 
 
 def one_gpu_each(live: LiveProgram) -> bool:

@@ -48,7 +48,6 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, span_of
 from distlint.analysis.program.syntax import assignments, own_nodes
-from distlint.analysis.questions.launched import starts_several
 from distlint.analysis.questions.origins import origins
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
@@ -134,7 +133,7 @@ def _trains(model: Model, site: CallSite, module: Module) -> str:
         return "prepare" if fact.each_argument else "wrap"
     type_ = site.result.type if site.result is not None else None
     if type_ and _TRAINER in set(facts.with_bases([type_])):
-        return "train" if starts_several(model.launch, module) else ""
+        return "train" if model.starts_several(module) else ""
     return ""
 
 
