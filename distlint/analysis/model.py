@@ -18,10 +18,11 @@ from functools import cached_property
 from distlint.analysis.live.joint_entry import evidence
 from distlint.analysis.live.program import LiveProgram
 from distlint.analysis.live.summaries import CallGroup, Problem
-from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.definitions import Function, Module
 from distlint.analysis.program.places import place_of, related, source_of, span_of
 from distlint.analysis.program.program import Program
 from distlint.analysis.questions.filesystem import FileCall, file_calls
+from distlint.analysis.questions.launched import expects_several
 from distlint.analysis.questions.sections import first_blocks
 from distlint.analysis.traces.divergence import Divergence, divergences_of
 from distlint.analysis.traces.graph import Graphs
@@ -46,6 +47,10 @@ class Model(LiveProgram):
     def launch(self) -> LaunchFiles:
         """The scripts and configurations beside the code."""
         return self.read_launch()
+
+    def starts_several(self, module: Module) -> bool:
+        """Whether a file shows that it is started on several processes: by its words, or by a launch."""
+        return expects_several(module) or self.launch.on_several(module.source.path)
 
     @cached_property
     def _divergences(self) -> list[Divergence]:

@@ -100,8 +100,8 @@ def refuses_machines(function: Function) -> bool:
     )
 
 
-def names_a_launcher(module: Module) -> bool:
-    """Whether the words of a file show that it is started on several processes; a Trainer runs on one as well."""
+def expects_several(module: Module) -> bool:
+    """Whether a file shows by its words that it is started on several processes; a Trainer alone runs on one as well."""
     return any(word in module.source.text for word in _LAUNCHED)
 
 

@@ -165,8 +165,25 @@ def check(model: Model) -> Iterator[Finding]:
                 launched = [launch for each in started.values() for launch in each]
             if launched or (isinstance(node, ast.Call) and not elsewhere):
                 yield _misspelled(model, module, node, launched)
-        elif not own and not helpers and launched:
-            yield from _undeclared(module, launched[0])
+        elif (
+            not own
+            and not helpers
+            and (sure := [each for each in launched if _is_of_it(module, each)])
+        ):
+            yield from _undeclared(module, sure[0])
+
+
+def _is_of_it(module: Module, launch: Launch) -> bool:
+    """Whether a launch starts this very script: a page may tell how another project's of that name is started.
+
+    detectron2 (in EVA 5623d08, EVA-01/det/docs/notes/benchmarks.md:87) compares itself with maskrcnn-benchmark.
+    """
+    page = posixpath.basename(launch.place.path)
+    return (
+        not page.endswith(".md")
+        or page.startswith("README")
+        or _SPELLED.search(module.source.text) is not None
+    )
 
 
 def _started(model: Model, module: Module) -> list[Launch]:

@@ -48,7 +48,6 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, span_of
 from distlint.analysis.program.syntax import assignments, own_nodes
-from distlint.analysis.questions.launched import names_a_launcher
 from distlint.analysis.questions.origins import origins
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
@@ -134,11 +133,7 @@ def _trains(model: Model, site: CallSite, module: Module) -> str:
         return "prepare" if fact.each_argument else "wrap"
     type_ = site.result.type if site.result is not None else None
     if type_ and _TRAINER in set(facts.with_bases([type_])):
-        return (
-            "train"
-            if (names_a_launcher(module) or model.launch.on_several(module.source.path))
-            else ""
-        )
+        return "train" if model.starts_several(module) else ""
     return ""
 
 

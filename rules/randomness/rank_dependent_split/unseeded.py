@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.definitions import Class, last_name
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import mentions_rank, own_nodes
-from distlint.analysis.questions.launched import names_a_launcher
 from distlint.knowledge import facts
 from distlint.nodes import walk
 
@@ -186,7 +185,7 @@ def _has_ranks(model: Model, module: Module) -> bool:
         return True
     return (
         "rainer" in module.source.text
-        and (names_a_launcher(module) or model.launch.on_several(module.source.path))
+        and model.starts_several(module)
         and any(_trainers_in(model, function) for function in module.all_functions)
     )
 
