@@ -15,7 +15,7 @@ from programs import program
 from random_edits import Candidates, random_edit
 from reference import actual, expected
 
-from distlint.edits import Delete, Edit, Insert, Move, Replace, WrapInWith
+from distlint.edits import Delete, Edit, Insert, Move, Replace, Span, WrapInWith
 from distlint.fixing.engine import apply_fixes
 from distlint.fixing.requests import FixRequest, FixResult, SkipKind
 
@@ -99,6 +99,22 @@ def test_lines_outside_the_edits_stay(choose: random.Random) -> None:
         assert line in remaining, f"{line!r} is lost, changed or moved"
 
 
+def _parentheses_around(source: str, span: Span) -> tuple[int, ...]:
+    """The lines of the parentheses that hold a span and nothing else but comments."""
+    layout = (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT)
+    tokens = [
+        token
+        for token in tokenize.generate_tokens(io.StringIO(source).readline)
+        if token.type not in layout
+    ]
+    before = [t for t in tokens if t.end <= (span.line, span.column)][-1:]
+    behind = [t for t in tokens if t.start >= (span.end_line, span.end_column)][:1]
+    around = [*before, *behind]
+    if [token.string for token in around] != ["(", ")"]:
+        return ()
+    return tuple(token.start[0] for token in around)
+
+
 def untouched(source: str, edits: list[Edit]) -> list[str]:
     """The lines that carry no edited statement, without blank ones (they may follow a deletion)."""
     touched: set[int] = set()
@@ -116,6 +132,8 @@ def untouched(source: str, edits: list[Edit]) -> list[str]:
         match edit:
             case Replace(span=span) | Delete(span=span):
                 touch(span.line, span.end_line)
+                # Parentheses around a text that needs none go with it.
+                touched.update(_parentheses_around(source, span))
             case Insert(span=span):
                 touch(span.line, span.line)
                 touch(span.end_line, span.end_line)

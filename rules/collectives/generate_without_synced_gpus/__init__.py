@@ -104,7 +104,8 @@ def check(model: Model) -> Iterator[Finding]:
         else:
             continue
         yield _finding(site.module, site.node, related(module, made, "sharded here"), fix)
-    if _is_stage_3_by_hand(model):
+    generates = any(".generate(" in module.source.text for module in model.modules)
+    if generates and _is_stage_3_by_hand(model):
         yield from _of_engines(model, followed)
 
 

@@ -66,7 +66,7 @@ CODE = "DL513"
 NAME = "cuda-before-fork"
 SEVERITY = Severity.ERROR
 STATUS = Status.PREVIEW
-LITERALS = (b"notebook_launcher(", b"start_processes(", b"multiprocessing")
+LITERALS = (b"notebook_launcher(", b"start_processes(", b"Process(")
 
 _NOTEBOOK = ("accelerate.notebook_launcher", "accelerate.launchers.notebook_launcher")
 _METHOD = ("torch.multiprocessing.start_processes", "torch.multiprocessing.spawn")
