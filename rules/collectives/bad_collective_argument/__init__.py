@@ -61,9 +61,10 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.model import place_of, related, source_of, span_of
 from distlint.analysis.program.definitions import Function, dotted_name
-from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.program.syntax import assignments, own_nodes, target_names
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.nodes import walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -205,6 +206,19 @@ def _aliased(site: CallSite) -> Iterator[Finding]:
         case (at, ast.BinOp(op=ast.Mult(), left=ast.List(elts=[element]), right=count) as made):
             pass
         case (at, ast.BinOp(op=ast.Mult(), left=count, right=ast.List(elts=[element])) as made):
+            pass
+        case (
+            at,
+            ast.ListComp(
+                elt=ast.Name() | ast.Attribute() as element,
+                generators=[
+                    ast.comprehension(
+                        target=turn, iter=ast.Call(func=ast.Name(id="range"), args=[count]), ifs=[]
+                    )
+                ],
+            ) as made,
+        ) if not set(target_names(turn)) & {n.id for n in walk(element) if isinstance(n, ast.Name)}:
+            # contrastors 613ddfd src/contrastors/eval/imagenet/imagenet.py:164: an outside name, for each turn
             pass
         case _:
             return

@@ -23,6 +23,11 @@ def aliased_in_the_call(value, world_size):
     dist.all_gather([torch.empty_like(value) for _ in range(world_size)], value)  # expect: DL108
 
 
+def aliased_in_each_turn(value, world_size):
+    outputs = [value.clone() for _ in range(world_size)]  # expect: DL108
+    dist.all_gather(outputs, value)
+
+
 def aliased_variable(value, world_size):
     outputs = [value.clone() for _ in range(world_size)]  # expect: DL108
     dist.all_gather(outputs, value)
@@ -138,6 +143,13 @@ def own_group(correct, cpu_group):
 def with_a_comma():
     options = argparse.ArgumentParser().parse_args()
     mp.spawn(train, args=(options,), nprocs=2)
+
+
+def one_of_each_turn(values, value):
+    outputs = [made for made in range(len(values))]
+    dist.all_gather(outputs, value)
+    others = [values[rank] for rank in range(dist.get_world_size())]
+    dist.all_gather(others, value)
 
 
 def a_tuple_in_brackets(world_size):
