@@ -556,3 +556,35 @@ def test_a_model_that_is_handed_on_to_another_file(
     keeps: str, expected: list[str], tmp_path: Path
 ) -> None:
     assert severities(tmp_path, "DL201", EXPORTS, LAUNCHES.format(keeps=keeps)) == expected
+
+
+PREPARES = """
+from accelerate import Accelerator
+
+
+class Training:
+    def __init__(self, model, loader):
+        self.accelerator = Accelerator()
+        {assigned}
+
+    def generate(self):
+        return self.model.generate()
+
+    def train(self):
+        for batch in self.loader:
+            self.accelerator.backward(self.model(batch))
+"""
+
+
+@pytest.mark.parametrize(
+    "assigned",
+    [
+        "self.model, self.loader = self.accelerator.prepare(model, loader)",
+        "(self.model, self.loader) = self.accelerator.prepare(model, loader)",
+        "(\n            self.model,\n            self.loader,\n        ) = self.accelerator.prepare(model, loader)",
+        "self.model, self.loader = (\n            self.accelerator.prepare(model, loader)\n        )",
+    ],
+)
+def test_attributes_that_are_assigned_over_several_lines(assigned: str, tmp_path: Path) -> None:
+    text = PREPARES.format(assigned=assigned)
+    assert severities(tmp_path, "DL201", text) == ["error"]

@@ -237,11 +237,13 @@ def _names(text: str) -> Iterator[str]:
     return (word.rstrip("(") for word in words_in(text))
 
 
+_VALUE: Final = r"=(?!=)((?:[^\n]*[(\[,\\]\n)*[^\n]*)$"
+"""What is assigned, also over several lines: those that end in an opening bracket or a comma go on."""
 _ASSIGNMENT: Final = re.compile(
-    r"^(?:[ \t]+self\.)?(\w+)[ \t]*(?::[^=\n]+)?=([^=\n][^\n]*)$", re.MULTILINE
+    r"^(?:[ \t]+self\.)?(\w+)[ \t]*(?::[^=\n]+)?" + _VALUE, re.MULTILINE
 )
 _OWN_ASSIGNMENT: Final = re.compile(
-    r"^[ \t]+((?:self\.\w+[, \t]*(?::[^=\n]+)?)+)=([^=\n][^\n]*)$", re.MULTILINE
+    r"^[ \t]+[(\[]?\s*((?:self\.\w+[,\s]*(?::[^=\n]+)?)+)[)\]]?[ \t]*" + _VALUE, re.MULTILINE
 )
 _OWN_CLASS: Final = frozenset({"cls(", "__class__(", "type("})
 """What a method calls to make another object of its class."""
