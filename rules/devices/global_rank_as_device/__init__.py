@@ -32,7 +32,7 @@ device is computed from in another way.
 `rank % device_count()` is right while every machine has the same number of ranks and GPUs, and reported as
 information only. Parameters called `rank` are not reported: `mp.spawn` passes the local index first. But one that
 a constructor keeps is, where all who make such objects hand over the global rank. Nor
-are files that start a single machine (`MASTER_ADDR` set to localhost, `mp.spawn` where no machines are
+are files that start a single machine (`MASTER_ADDR` set to localhost, a `TCPStore` there, `mp.spawn` where no machines are
 counted).
 
 ## References
