@@ -69,6 +69,14 @@ def _folder(node: ast.expr, known: Mapping[str, str]) -> str | None:
             value=ast.Attribute(value=inner, attr="parents"), slice=ast.Constant(value=int() as up)
         ):
             return _above(_folder(inner, known), up + 1)
+        case ast.Subscript(
+            value=ast.Call(
+                func=ast.Attribute(value=inner, attr="rsplit"),
+                args=[ast.Constant(value="/"), ast.Constant(value=int() as up)],
+            ),
+            slice=ast.Constant(value=0),
+        ):
+            return _above(_folder(inner, known), up)
         case ast.BinOp(left=left, op=ast.Div() | ast.Add(), right=right):
             parts = [_folder(left, known), _folder(right, known)]
             return _joined([part.strip("/") if n else part for n, part in enumerate(parts) if part])

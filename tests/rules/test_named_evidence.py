@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from distlint.cli import main
 from tests.rules.checked import findings_in, offers_in
@@ -107,3 +108,19 @@ def test_an_argument_that_nothing_reads_gets_no_default(
 ) -> None:
     files = {"train.py": DECLARES.format(more=more, reads=reads)}
     assert offers_in("DL805", tmp_path, files, capsys) == [("train.py", 6, offered)]
+
+
+@pytest.mark.parametrize("reads", ["parser.parse_args()", "print(parser.parse_args().local_rank)"])
+@pytest.mark.parametrize("launched", ["", "python -m torch.distributed.launch train.py\n"])
+def test_an_argument_that_has_to_be_given_becomes_optional(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reads: str, launched: str
+) -> None:
+    text = DECLARES.format(more=", required=True", reads=reads).replace("default=0, ", "")
+    (tmp_path / "train.py").write_text(text)
+    (tmp_path / "run.sh").write_text(launched)
+    monkeypatch.chdir(tmp_path)
+    CliRunner().invoke(main, ["fix", "--no-cache", "--select", "DL805", "--apply", "train.py"])
+    assert (
+        'parser.add_argument("--local-rank", "--local_rank", type=int, '
+        'default=os.environ.get("LOCAL_RANK", "0"))\n'
+    ) in (tmp_path / "train.py").read_text()

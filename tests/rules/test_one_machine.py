@@ -61,8 +61,34 @@ def worker(index):
     torch.cuda.set_device(dist.get_rank())
 """
 
+AT_A_STORE = """
+def worker(port, rank, size):
+    store = dist.TCPStore("127.0.0.1", port, size, False)
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=size)
+    torch.cuda.set_device(dist.get_rank())
+"""
 
-@pytest.mark.parametrize("text", [LAUNCHED, SEVERAL, AT_HOME, BY_ADDRESS, BY_DEFAULT, SPAWNED])
+AT_A_NAMED_STORE = """
+def worker(port, rank, size):
+    store = dist.TCPStore(host_name="localhost", port=port, world_size=size)
+    dist.init_process_group("nccl", store=store, rank=rank, world_size=size)
+    torch.cuda.set_device(dist.get_rank())
+"""
+
+AT_A_DISTANT_STORE = """
+def worker(address, port, rank, size):
+    store = dist.TCPStore(address, port, size, rank == 0)
+    dist.init_process_group("nccl", store=store, rank=rank, world_size=size)
+    torch.cuda.set_device(dist.get_rank())  # here
+    print("127.0.0.1", rank)
+"""
+
+STORES = [AT_A_STORE, AT_A_NAMED_STORE, AT_A_DISTANT_STORE]
+
+
+@pytest.mark.parametrize(
+    "text", [LAUNCHED, SEVERAL, AT_HOME, BY_ADDRESS, BY_DEFAULT, SPAWNED, *STORES]
+)
 def test_only_files_that_start_one_machine_are_silent(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

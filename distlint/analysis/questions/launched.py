@@ -27,7 +27,7 @@ _INDICES: Final = frozenset({"gpu", "gpu_id", "device_id", "local_rank", "rank",
 _ADDRESS: Final = re.compile(r"(?:tcp://)?(?:localhost|127\.0\.0\.1)(?::\d*)?$")
 _MACHINES: Final = re.compile(r"machine_rank|node_rank|num_machines|nnodes|num_nodes|n_nodes")
 _SPAWNS: Final = ("mp.spawn", "multiprocessing.spawn", "notebook_launcher")
-_ADDRESSES: Final = ("MASTER_ADDR", "init_method", "dist_url")
+_ADDRESSES: Final = ("MASTER_ADDR", "init_method", "dist_url", "host_name")
 _LAUNCHED: Final = (
     "local_rank",
     "LOCAL_RANK",
@@ -178,6 +178,8 @@ def _meets_at_localhost(tree: ast.Module) -> bool:
                 name = _text(target)
             case ast.keyword(arg=str() as name, value=value):
                 pass
+            case ast.Call(func=made, args=[host, *_]) if last_name(made) == "TCPStore":
+                name, value = _ADDRESSES[0], host
             case ast.Call(args=[ast.Constant(value=str() as name), value]):
                 pass
             case ast.arguments(defaults=defaults) if any(map(_is_local, defaults)):

@@ -47,22 +47,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related
-from distlint.analysis.program.environment import (
-    Access,
-    Use,
-    accesses,
-    evaluated_here,
-    statements,
-)
-from distlint.analysis.program.syntax import target_names
-from distlint.analysis.questions.cuda_start import (
-    evaluated_before,
-    started_on_import,
-    starts_cuda,
-)
+from distlint.analysis.program.environment import Use, accesses
+from distlint.analysis.questions.devices_set_late import set_too_late
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.devices import VISIBLE_DEVICES
-from distlint.nodes import last_name
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -74,10 +62,6 @@ SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
 LITERALS = (b"CUDA_VISIBLE_DEVICES",)
 
-_STARTS_CHILD = frozenset(
-    {"Popen", "Process", "spawn", "start_processes", "system", "check_call", "check_output"}
-)
-
 
 def check(model: Model) -> Iterator[Finding]:
     """Each assignment that comes too late."""
@@ -85,29 +69,9 @@ def check(model: Model) -> Iterator[Finding]:
         if "CUDA_VISIBLE_DEVICES" not in module.source.text:
             continue
         for access in accesses(model.program, module):
-            if (
-                access.use is not Use.WRITE
-                or access.name not in VISIBLE_DEVICES
-                or _restores(access)
-                or _renames(access)
-                or _for_children(model, module, access)
-            ):
+            if access.use is not Use.WRITE or access.name not in VISIBLE_DEVICES:
                 continue
-            started_by = next(
-                (
-                    node
-                    for node in evaluated_before(
-                        module, access.function, access.above, access.statement
-                    )
-                    if node.lineno <= access.node.lineno and starts_cuda(model, module, node)
-                ),
-                None,
-            )
-            started = (
-                (module, started_by)
-                if started_by is not None
-                else started_on_import(model, module, access.statement, access.function)
-            )
+            started = set_too_late(model, module, access)
             if started is not None:
                 where, started_by = started
                 advice = "Set it before the process starts, or choose the device by `set_device`"
@@ -123,48 +87,5 @@ def check(model: Model) -> Iterator[Finding]:
                 )
 
 
-def _restores(access: Access) -> bool:
-    """Whether the value is put back in a clean-up."""
-    return any(isinstance(s, ast.Try) for s in access.above)
-
-
-def _renames(access: Access) -> bool:
-    """Whether the devices are those that another variable of the kind has named, before CUDA started.
-
-    verl 0.9.1 verl/single_controller/base/worker.py:253: what HIP_VISIBLE_DEVICES held.
-    """
-    function = access.function
-    values = [access.value] if access.value is not None else []
-    if isinstance(access.value, ast.Name) and function is not None:
-        values += [
-            statement.value
-            for statement, _ in statements(function.body)
-            if isinstance(statement, ast.Assign)
-            and any(access.value.id in target_names(target) for target in statement.targets)
-        ]
-    return any("VISIBLE_DEVICES" in ast.unparse(value) for value in values)
-
-
 def _line(module: Module, where: Module, node: ast.expr) -> str:
     return f"line {node.lineno}" + ("" if where is module else f" of `{where.name}`")
-
-
-def _for_children(model: Model, module: Module, access: Access) -> bool:
-    """Whether the function starts a process below the assignment, which inherits the variable."""
-    body = access.function.body if access.function is not None else module.source.tree.body
-    return any(
-        statement.lineno > access.node.lineno and _starts_child(model, module, node)
-        for statement, _ in statements(body)
-        for node in evaluated_here(statement)
-        if isinstance(node, ast.Call)
-    )
-
-
-def _starts_child(model: Model, module: Module, call: ast.Call) -> bool:
-    name = last_name(call.func)
-    meaning = model.resolve(module, call.func)
-    return (
-        name in _STARTS_CHILD
-        or "launch" in name
-        or (isinstance(meaning, str) and meaning.startswith("subprocess."))
-    )

@@ -25,14 +25,14 @@ torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
 or `rank_info().local_rank`, or what the framework gives: `accelerator.device`.
 
 ## Fix safety
-Safe: on one machine both numbers are the same. Shown only where the rank goes through a variable that the
-device is computed from in another way.
+Safe: on one machine both numbers are the same, and all devices of a function that one rank chooses change
+together. Shown only where the rank goes through a variable that the device is computed from in another way.
 
 ## Known limits
 `rank % device_count()` is right while every machine has the same number of ranks and GPUs, and reported as
 information only. Parameters called `rank` are not reported: `mp.spawn` passes the local index first. But one that
 a constructor keeps is, where all who make such objects hand over the global rank. Nor
-are files that start a single machine (`MASTER_ADDR` set to localhost, `mp.spawn` where no machines are
+are files that start a single machine (`MASTER_ADDR` set to localhost, a `TCPStore` there, `mp.spawn` where no machines are
 counted).
 
 ## References
@@ -58,7 +58,7 @@ from distlint.nodes import walk
 from distlint.repairs.guarding import source
 from distlint.rule import Status
 
-from .device_choice import Chosen, chosen_by
+from .device_choice import Chosen, chosen_by, same_choice
 from .handed import Kept, kept_ranks
 
 if TYPE_CHECKING:
@@ -94,11 +94,21 @@ def check(model: Model) -> Iterator[Finding]:
             places = found.setdefault((function, origin.node, chosen.modulo), [])
             if all(chosen.node is not other.node for other, _ in places):
                 places.append((chosen, origin))
+        seen = {n for places in found.values() for chosen, _ in places for n in walk(chosen.node)}
         for (function, _, _), places in found.items():
-            yield _finding(function, [chosen for chosen, _ in places], places[0][1])
+            of_rank = [chosen for chosen, _ in places]
+            for each in same_choice(function, of_rank[0]):
+                if seen.isdisjoint(inside := set(walk(each.node))):
+                    seen |= inside
+                    of_rank.append(each)
+            yield _finding(function, _in_order(of_rank), places[0][1])
         for kept in kept_ranks(model.program, module):
             if not refuses_machines(kept.function):
                 yield _handed(kept)
+
+
+def _in_order(places: list[Chosen]) -> list[Chosen]:
+    return sorted(places, key=lambda each: (each.node.lineno, each.node.col_offset))
 
 
 def _handed(kept: Kept) -> Finding:
@@ -150,7 +160,16 @@ def _global_rank(value: Value) -> Origin | None:
 
 
 def _asks_rank(index: ast.expr, origin: Origin) -> bool:
-    """Whether the number is the rank itself, and not something that was computed with it."""
+    """Whether the number is the rank itself, and not something that was computed with it.
+
+    Nor an entry of a list, one for each rank: LLaMA2-Accessory 3777c43 accessory/model/multi_gpu_wrapper.py:78.
+    """
+    if (
+        isinstance(index, ast.Subscript)
+        and index is not origin.node
+        and not isinstance(index.slice, ast.Constant)
+    ):
+        return False
     name = ast.unparse(index.func if isinstance(index, ast.Call) else index).lower()
     return any(n is origin.node for n in walk(index)) or (
         ("rank" in name or "process_index" in name) and "local" not in name
@@ -175,7 +194,11 @@ def _finding(function: Function, places: list[Chosen], origin: Origin) -> Findin
         place_of(module, places[0].node),
         (
             related(origin.module, origin.node, "the global rank"),
-            *(related(module, each.node, "here too") for each in places[1:]),
+            *(
+                related(module, each.node, "here too")
+                for each in places[1:]
+                if origin.node not in walk(each.node)
+            ),
         ),
         fix,
     )

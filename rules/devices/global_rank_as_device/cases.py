@@ -82,6 +82,32 @@ def in_both_arms(net):
     return net.to(device), local_rank
 
 
+def before_the_group(net):
+    # Emu 13c395e Emu1/mm_eval/__init__.py:58
+    if not dist.is_initialized():
+        dist.init_process_group("nccl")
+        torch.cuda.set_device(dist.get_rank())  # expect: DL504
+    print(dist.get_rank())
+    return net.to(torch.device(f"cuda:{dist.get_rank()}"))
+
+
+def with_or_without(net):
+    # contrastors 613ddfd src/contrastors/eval/imagenet/imagenet.py:134
+    local_rank = dist.get_rank()
+    torch.cuda.set_device(local_rank)  # expect: DL504
+    device = torch.device(f"cuda:{local_rank}" if torch.cuda.is_available() else "cpu")
+    return net.to(device)
+
+
+def of_a_device_before_the_group(net, other):
+    if not dist.is_initialized():
+        dist.init_process_group("nccl")
+        device = torch.device(f"cuda:{dist.get_rank()}")  # expect: DL504
+        net, other = net.to(device), other.to(device)
+    torch.cuda.set_device(dist.get_rank())
+    return net, other
+
+
 class Backend:
     def __init__(self):
         self.accelerator = Accelerator()
@@ -211,3 +237,17 @@ def local_in_both_arms(net):
     else:
         local_rank = 0
     return net.to(f"cuda:{local_rank}")
+
+
+def local_with_or_without(net):
+    rank = dist.get_rank()
+    local_rank = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(local_rank)
+    print(f"cuda of {rank}")
+    return net.to(torch.device(f"cuda:{local_rank}" if torch.cuda.is_available() else "cpu"))
+
+
+def of_a_list(gpu_ids):
+    # LLaMA2-Accessory 3777c43 accessory/model/multi_gpu_wrapper.py:78: one entry for each rank
+    rank = dist.get_rank()
+    torch.cuda.set_device(gpu_ids[rank - 1])

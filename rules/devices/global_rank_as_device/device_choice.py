@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from distlint.analysis.program.definitions import Function
-from distlint.analysis.program.syntax import assignments
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.knowledge.devices import DEVICE_TYPES
 from distlint.nodes import walk
 
@@ -52,6 +53,35 @@ def chosen_by(function: Function, node: ast.expr) -> Chosen | None:
             place = value
         node = value
     return None
+
+
+def same_choice(function: Function, chosen: Chosen) -> Iterator[Chosen]:
+    """The devices of a function that are chosen by the same number as `chosen`, as they are written.
+
+    Where no rank is seen to come by: Emu 13c395e Emu1/mm_eval/__init__.py:58, `set_device(dist.get_rank())` below
+    `if not dist.is_initialized()`; and in an expression that is not followed (contrastors 613ddfd
+    src/contrastors/eval/imagenet/imagenet.py:134).
+    """
+    if isinstance(chosen.index, ast.Name):  # it may hold another number there
+        return
+    written = ast.unparse(chosen.index)
+    for node in own_nodes(function):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="set_device" | "cuda" | "to"), args=[device, *_]):
+                pass
+            case ast.keyword(arg="device_ids" | "output_device" | "map_location", value=device):
+                pass
+            case ast.JoinedStr(values=[ast.Constant(value=str() as text), _]) if _is_type(text):
+                device = node
+            case _:
+                continue
+        other = chosen_by(function, device)
+        if (
+            other is not None
+            and other.modulo is chosen.modulo
+            and ast.unparse(other.index) == written
+        ):
+            yield other
 
 
 def _inside(node: ast.expr) -> ast.expr | None:

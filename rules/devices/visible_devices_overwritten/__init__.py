@@ -29,8 +29,8 @@ or, where each process shall see one device, the entry of its own:
 Shown only: what else reads the number of the device is not known.
 
 ## Known limits
-Silent where the variable is tested or read further up, where a list that somebody gave is indexed, and for
-the environment of a child process.
+Silent where the variable is tested or read further up, where a list that somebody gave is indexed, for the
+environment of a child process, and where CUDA has started before: then it changes nothing (DL502).
 
 ## References
 - openai/guided-diffusion 22e0df8 guided_diffusion/dist_util.py:27
@@ -47,6 +47,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.model import Model, place_of
 from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.environment import Access, Use, accesses
+from distlint.analysis.questions.devices_set_late import set_too_late
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.devices import VISIBLE_DEVICES
 from distlint.knowledge.ranks import ENVIRONMENT
@@ -83,6 +84,7 @@ def check(model: Model) -> Iterator[Finding]:
                 and access.value is not None
                 and _is_number(model, module, access)
                 and not any(_looks(other, access) for other in found)
+                and set_too_late(model, module, access) is None
             ):
                 yield _finding(module, access)
 

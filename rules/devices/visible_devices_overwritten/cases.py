@@ -31,7 +31,18 @@ def by_the_options(args):
     os.environ["CUDA_VISIBLE_DEVICES"] = "%d" % args.local_rank  # expect: DL512
 
 
+def by_slurm_and_placed_after():
+    os.environ["CUDA_VISIBLE_DEVICES"] = os.environ["SLURM_LOCALID"]  # expect: DL512
+    torch.cuda.set_device(0)
+
+
 # Correct
+
+
+def without_effect():
+    # mPLUG-Owl 0f3068f mPLUG-Owl2/mplug_owl2/evaluate/evaluate_mmbench.py:189: CUDA has started (DL502)
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    os.environ["CUDA_VISIBLE_DEVICES"] = os.environ["LOCAL_RANK"]
 
 
 def by_a_list(rank, devices):
