@@ -36,7 +36,7 @@ _MAY_BE_ALONE: Final = tuple(
 )
 """Each begins with letters, which are found ten times as fast as one of several beginnings."""
 SAYS_RANKS: Final = re.compile(
-    r"torch\.distributed|process_group|torchrun|launch|spawn|Accelerator|world_size|dist\.|rank\b"
+    r"torch\.distributed|process_group|torchrun|launch|spawn|Accelerator|world_size|dist\.|rank\b|RANK\b"
 )
 """What a file has that is made for several ranks."""
 _SHARES: Final = re.compile(r"DistributedSampler|split_between_processes|num_replicas")
