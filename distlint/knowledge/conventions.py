@@ -22,6 +22,9 @@ NAMED_RANKS: Final[dict[str, str]] = {
 }
 """Kind by the name of a parameter or an undefined global."""
 
+DECOMPOSITIONS: Final = re.compile(r"(?i)svd|pca|eigh?$|low_?rank")
+"""Last names of functions that decompose a matrix: beside them `rank` is that of the matrix."""
+
 NAMED_TYPES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "accelerator": (
         "accelerate.Accelerator",

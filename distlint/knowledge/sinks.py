@@ -1,5 +1,6 @@
 """What touches files and the network: writes, reads, deletions, directories, downloads, prompts."""
 
+import re
 from typing import NamedTuple
 
 from distlint.knowledge.schema import CallRow, Effect
@@ -51,6 +52,12 @@ OPENS: dict[str, Open] = {
 
 WRITING_MODES = frozenset("wax+")
 """A mode with one of these letters writes; "w", "x" and "a" create the file."""
+READING_METHODS = frozenset({"read", "readline", "readlines", "seek", "tell", "fileno", "close"})
+"""Methods of an open file that leave it as it is; `fileno` is for locks and `mmap`."""
+READERS = re.compile(
+    r"(?i)reader$|^read|^(?:safe_|full_)?load(?:_all|s)?$|^(?:enumerate|list|len|print)$"
+)
+"""Functions, by their last name, that read the file they are handed."""
 APPENDING = "a"
 """What several processes append stands there mixed, but none of it is lost."""
 

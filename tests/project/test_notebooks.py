@@ -168,3 +168,40 @@ def test_launches_in_cells(folder: Path) -> None:
     result = run("check", "--select", "DL8,DL901", "--output-format", "concise", "-q")
     places = [line.split(": ")[0] for line in result.stdout.splitlines()]
     assert places == ["nb.ipynb:cell 1:1:2", "nb.ipynb:cell 2:2:8"]
+
+
+LIBRARY = """
+from accelerate import Accelerator
+
+
+class Learner:
+    def __init__(self, model):
+        self.accelerator = Accelerator()
+        self.model = self.accelerator.prepare(model)
+"""
+LEARNS = """
+import torch
+from learning import Learner
+
+learner = Learner(torch.nn.Linear(2, 2))
+torch.save(learner.model, "out.pt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("cell", "several"),
+    [
+        ("print(learner)\n", False),
+        ("!nvidia-smi\n", False),
+        ("!accelerate launch run.py\n", True),
+        ("!torchrun --nproc-per-node=2 run.py\n", True),
+        ("import accelerate\naccelerate.notebook_launcher(print, (), num_processes=2)\n", True),
+    ],
+)
+def test_a_notebook_is_one_process_unless_it_starts_more(
+    folder: Path, cell: str, several: bool
+) -> None:
+    (folder / "learning.py").write_text(LIBRARY)
+    (folder / "nb.ipynb").write_text(notebook(code_cell(LEARNS), code_cell(cell)))
+    result = run("check", "--select", "DL301", "--output-format", "concise", "-q")
+    assert ("nb.ipynb" in result.stdout) is several, result.output

@@ -18,8 +18,15 @@ from distlint.analysis.interpreter.values import (
     constant,
     variance_of,
 )
-from distlint.analysis.program.definitions import Class, Module, dotted_name
-from distlint.analysis.program.syntax import assignments, spawned_index
+from distlint.analysis.program.definitions import (
+    Class,
+    Function,
+    Module,
+    dotted_name,
+    last_name,
+)
+from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.syntax import assignments, default_of, own_nodes, spawned_index
 from distlint.knowledge import conventions, facts, ranks
 from distlint.knowledge.failures import BAR, TENSOR, TENSOR_SIZE
 from distlint.knowledge.libraries import canonical_name
@@ -80,10 +87,48 @@ def convention(frame: Frame, name: str, node: ast.AST) -> Value | None:
     kind = conventions.NAMED_RANKS.get(name)
     if kind is None and isinstance(node, ast.arg) and name == spawned_index(frame.function):
         kind = "local_rank"
+    if kind == "rank" and isinstance(node, ast.arg) and _is_of_matrix(frame.function, name):
+        return None
     if kind is not None and not _is_annotated_float(node):
         return frame.rank_value(kind, node, f"`{name}`")
     type_ = facts.named_type(name, frame.module.source.text)
     return Value(("named", frame.module.name, name), type=type_) if type_ else None
+
+
+@remembered
+def _is_of_matrix(function: Function, name: str) -> bool:
+    """Whether a parameter `rank` is that of a matrix: by its default, or as the bound of a decomposition.
+
+    FastVideo scripts/lora_extraction/extract_lora.py:324: `rank: int = 32`, which no process has for its own, and in
+    line 257 `min(rank, S.numel())` beside `svd()`. A function that knows how many processes there are is not meant: an
+    optimizer that decomposes on each rank.
+    """
+    match default_of(function, name):
+        case ast.Constant(value=int(default)) if default > 1:
+            return True
+    nodes = own_nodes(function)
+    return (
+        not any("world_size" in parameter for parameter in function.parameters)
+        and any(
+            isinstance(node, ast.Call) and conventions.DECOMPOSITIONS.search(last_name(node.func))
+            for node in nodes
+        )
+        and any(
+            isinstance(bound, ast.Name) and bound.id == name
+            for node in nodes
+            for bound in _bounds(node)
+        )
+    )
+
+
+def _bounds(node: ast.AST) -> list[ast.expr]:
+    """What something is cut off at: `min(a, b)`, `x[:, :a]`."""
+    match node:
+        case ast.Call(func=ast.Name(id="min"), args=args):
+            return args
+        case ast.Slice(upper=ast.expr() as upper):
+            return [upper]
+    return []
 
 
 def _is_annotated_float(node: ast.AST) -> bool:

@@ -25,6 +25,7 @@ from distlint.analysis.program.memory import Memory, remembered
 from distlint.analysis.program.places import related
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import (
+    asks_if_missing,
     assignments,
     decided,
     default_of,
@@ -59,6 +60,13 @@ _ONE_PROCESS: Final = frozenset({"jax", "flax"})
 _MAKES_RANKS: Final = re.compile(
     r"torch\.distributed|init_process_group|Accelerator\(|Trainer\(|torchrun"
 )
+_NOTEBOOK: Final = ".ipynb"
+_STARTED_IN_NOTEBOOK: Final = re.compile(
+    r"torch\.distributed|notebook_launcher|debug_launcher|spawn\(|start_processes|torchrun|accelerate[ -]launch|deepspeed[ \t]+[\w./-]+\.py"
+    r"|elastic_launch|mpirun|srun|horovodrun|%%?(?:auto)?px\b"
+    r"|Distributor\(|TorchTrainer\(|\bProcess\(|\.launch\(|\bdevices=|\bstrategy=|#\|?[ \t]*export\b"
+)
+"""What starts several processes from a notebook, names them in it, or makes a module of it (nbdev)."""
 _LEVELS: Final = frozenset({"DEBUG", "INFO", "WARN", "WARNING", "ERROR", "CRITICAL", "FATAL"})
 _ASKS_FOR_GROUP: Final = frozenset(
     {"is_initialized", "is_available", "is_dist_avail_and_initialized"}
@@ -119,7 +127,7 @@ def joint_entries(
     groups = {
         (f, family): summaries
         for f, all_ in live.items()
-        if f not in alone and not runs_alone(f)
+        if f not in alone and not runs_alone(f) and not _is_one_kernel(f.module)
         for family, summaries in groups_of(all_)
     }
     found: dict[Group, JointEntry] = {}
@@ -578,18 +586,28 @@ def _has_no_ranks(module: Module) -> bool:
     )
 
 
+@remembered
+def _is_one_kernel(module: Module) -> bool:
+    """Whether a file is a notebook that starts no processes beside its own, whatever the libraries can do that it uses.
+
+    audiolm-pytorch audiolm_pytorch_demo.ipynb: its trainers call `prepare()`, in the one kernel.
+    """
+    return module.path.endswith(_NOTEBOOK) and not _STARTED_IN_NOTEBOOK.search(module.source.text)
+
+
 def _asks_for_launcher(test: ast.expr) -> bool:
     """Whether a test asks if the process has a number at all, which is so on all ranks or on none.
 
-    wenet 0154699 wenet/bin/alignment.py: `args.gpu != -1`, in a script of one process.
+    wenet 0154699 wenet/bin/alignment.py: `args.gpu != -1`, in a script of one process. OpenNMT-py
+    tools/LM_scoring.py:57: `opt.gpu > -1`; FastVideo benchmark_pipeline.py:318: `args.gpu is not None`.
     """
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return _asks_for_launcher(operand)
-        case ast.Compare(ops=[ast.Eq() | ast.NotEq()], comparators=[right]):
-            return ast.unparse(right) == "-1"
         case ast.Compare(left=ast.Constant(value=str()), ops=[ast.In() | ast.NotIn()]):
             return True  # `"cuda" in device`
+        case ast.Compare(ops=[op], comparators=[right]):
+            return asks_if_missing(op, right) is not None
     return False
 
 

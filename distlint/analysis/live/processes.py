@@ -35,9 +35,10 @@ _MAY_BE_ALONE: Final = tuple(
     )
 )
 """Each begins with letters, which are found ten times as fast as one of several beginnings."""
-_SAYS_RANKS: Final = re.compile(
-    r"torch\.distributed|process_group|torchrun|launch|spawn|Accelerator|world_size|dist\.|rank\b"
+SAYS_RANKS: Final = re.compile(
+    r"torch\.distributed|process_group|torchrun|launch|spawn|Accelerator|world_size|dist\.|rank\b|RANK\b"
 )
+"""What a file has that is made for several ranks."""
 _SHARES: Final = re.compile(r"DistributedSampler|split_between_processes|num_replicas")
 """What gives each rank its part of the data: a script made for several, whatever its example starts
 (F5-TTS src/f5_tts/runtime/triton_trtllm/benchmark.py)."""
@@ -120,7 +121,7 @@ def runs_alone(function: Function) -> bool:
 
     open_lm 9bb92ef tests/test_training_simple.py calls `main()`, which meets other ranks where there are some.
     """
-    return is_pytests(function) and not _SAYS_RANKS.search(function.module.source.text)
+    return is_pytests(function) and not SAYS_RANKS.search(function.module.source.text)
 
 
 def _drives(function: Function) -> bool:

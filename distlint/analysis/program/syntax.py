@@ -423,6 +423,25 @@ def mentions_rank(node: ast.expr) -> bool:
     return False
 
 
+def asks_if_missing(op: ast.cmpop, right: ast.expr) -> bool | None:
+    """Whether a comparison asks for a number that is missing (True) or there (False); None for others."""
+    text = ast.unparse(right)
+    match op:
+        case ast.Eq() | ast.Is() if text in ("-1", "None"):
+            return True
+        case ast.NotEq() | ast.IsNot() if text in ("-1", "None"):
+            return False
+        case ast.Lt() if text == "0":
+            return True
+        case ast.GtE() if text == "0":
+            return False
+        case ast.Gt() if text == "-1":
+            return False
+        case ast.LtE() if text == "-1":
+            return True
+    return None
+
+
 def literals(test: ast.expr, taken: bool) -> Iterator[tuple[ast.expr, bool]]:
     """What a condition that came out one way says of its parts: each, and whether it holds."""
     match test:

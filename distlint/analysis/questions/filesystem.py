@@ -194,7 +194,9 @@ def effects_of(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
         if isinstance(text, str) and sinks.APPENDING not in text:
             # Logs of all ranks in one file: fairseq 0.12.2 (fairseq_cli/train.py), mosaicml 0.32.1
             # (composer/callbacks/mlperf.py), where the other ranks have nothing to log.
-            writes = bool(set(text) & sinks.WRITING_MODES)
+            writes = set(text) & sinks.WRITING_MODES
+            if writes == {"+"} and _only_read(site):
+                writes = set()
             effect = Effect.WRITE if writes else Effect.READ
             yield effect, Row(site.name, effect), _path_node(site, opens.path, opens.path_keyword)
         return
@@ -209,6 +211,52 @@ def effects_of(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
                     yield Effect.WRITE, row, target
         elif Effect.WRITE in row.also and Effect.GUARDED_WRITE not in row.also:
             yield Effect.WRITE, row, _path_node(site, row.path, row.path_keyword)
+
+
+def _only_read(site: CallSite) -> bool:
+    """Whether a file opened with "r+", which truncates nothing, is only read through its name.
+
+    LLaMA2-Accessory light-eval/src/eval_gsm8k.py:157: `jsonlines.Reader(f)`. Handed to anything but a reader, it
+    may be written.
+    """
+    handle = _handle_of(site)
+    uses = [
+        node
+        for node in own_nodes(site.function)
+        if isinstance(node, ast.Name) and node.id == handle and isinstance(node.ctx, ast.Load)
+    ]
+    reads = {
+        id(used)
+        for node in own_nodes(site.function)
+        for used in _read_in(node)
+        if isinstance(used, ast.Name) and used.id == handle
+    }
+    return bool(uses) and all(id(node) in reads for node in uses)
+
+
+def _handle_of(site: CallSite) -> str | None:
+    """The name that an opened file is given: `with open(path) as f`, `f = open(path)`."""
+    for node in own_nodes(site.function):
+        match node:
+            case ast.withitem(context_expr=opened, optional_vars=ast.Name(id=name)) if (
+                opened is site.node
+            ):
+                return name
+            case ast.Assign(targets=[ast.Name(id=name)], value=opened) if opened is site.node:
+                return name
+    return None
+
+
+def _read_in(node: ast.AST) -> list[ast.expr]:
+    """What is read, and not written, by an expression or a statement."""
+    match node:
+        case ast.Attribute(value=owner, attr=attr) if attr in sinks.READING_METHODS:
+            return [owner]
+        case ast.Call(func=called, args=args) if sinks.READERS.search(last_name(called)):
+            return args
+        case ast.For(iter=read) | ast.comprehension(iter=read):
+            return [read]
+    return []
 
 
 def written_by_one(site: CallSite) -> ast.expr | None:

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.linked import roots_of
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import assignments, literals, own_nodes
+from distlint.analysis.program.syntax import (
+    asks_if_missing,
+    assignments,
+    literals,
+    own_nodes,
+)
 from distlint.analysis.questions.lightning import TRAINER
 from distlint.nodes import walk
 
@@ -61,25 +66,10 @@ def says_no_launcher(test: ast.expr, taken: bool, function: Function) -> bool:
                 if len(given) == len(flags) == 1 and says_no_launcher(flags[0], holds, function):
                     return True
             case ast.Compare(left=left, ops=[op], comparators=[right]) if (
-                last_name(left) in _INDICES and _is_missing(op, right) is holds
+                last_name(left) in _INDICES and asks_if_missing(op, right) is holds
             ):
                 return True
     return False
-
-
-def _is_missing(op: ast.cmpop, right: ast.expr) -> bool | None:
-    """Whether a comparison asks for a number that is missing (True) or there (False); None for others."""
-    text = ast.unparse(right)
-    match op:
-        case ast.Eq() | ast.Is() if text in ("-1", "None"):
-            return True
-        case ast.NotEq() | ast.IsNot() if text in ("-1", "None"):
-            return False
-        case ast.Lt() if text == "0":
-            return True
-        case ast.GtE() if text == "0":
-            return False
-    return None
 
 
 @remembered

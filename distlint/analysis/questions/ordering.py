@@ -14,6 +14,7 @@ from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.joint_entry import called, groups_of, maybe_guarded
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.syntax import assignments, mentions_rank, statement_with_test
+from distlint.analysis.questions.carried import left_to_main
 from distlint.analysis.questions.filesystem import (
     asks_existence,
     effects_of,
@@ -325,7 +326,7 @@ def _unordered(
                 waiting.append(step)
             continue
         for prepared in waiting:
-            if _conflict(prepared, step):
+            if _conflict(prepared, step) and not any(map(left_to_main, step.sites)):
                 yield prepared, theirs[id(step.site.node)]
                 waiting.remove(prepared)
                 break

@@ -13,7 +13,9 @@ from distlint.analysis.interpreter.ir import CallSite, Summary
 from distlint.analysis.interpreter.ranks import MAIN, OTHER
 from distlint.analysis.interpreter.values import Value, Variance
 from distlint.analysis.live.joint_entry import called, groups_of
+from distlint.analysis.live.processes import SAYS_RANKS
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import (
     assignments,
     element_names,
@@ -59,6 +61,8 @@ _DIVIDES: Final = frozenset(
     }
 )
 """Calls that give each rank its part of what is looped over."""
+_POOLS: Final = ("concurrent.futures", "multiprocessing", "threading", "joblib")
+"""Libraries whose workers one process starts, and waits for."""
 _MAX_ACTS: Final = 400
 _MAX_DEPTH: Final = 5
 
@@ -129,13 +133,24 @@ def _early(acts: list[Act], theirs: dict[int, Act]) -> Iterator[Early]:
         if act.does is Does.WAIT:
             waiting = []
         elif act.does is Does.WRITE:
-            if act.own and id(act.node) in theirs:
+            if act.own and id(act.node) in theirs and not _by_workers(act.module):
                 waiting.append(act)
         else:
             for written in waiting:
                 if _in(act, written) and not _exclude(act, written):
                     yield Early(written, act)
                     break
+
+
+@remembered
+def _by_workers(module: Module) -> bool:
+    """Whether what is numbered in a file are the workers of a pool: it starts one, and says nothing of ranks.
+
+    contrastors scripts/text/multilingual/process_mc4.py:58: `executor.submit(process_shard, ds, i, …)`.
+    """
+    return any(name.startswith(_POOLS) for name in module.imports.values()) and not (
+        SAYS_RANKS.search(module.source.text)
+    )
 
 
 def _in(used: Act, written: Act) -> bool:

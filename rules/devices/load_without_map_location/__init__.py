@@ -32,7 +32,7 @@ elsewhere, since the program then holds tensors on the CPU.
 ## Known limits
 Only what is a checkpoint by the names around it, and only where the program shows that several ranks come
 there. Silent where the program itself saves files of that name from the CPU, or lists of samples, or the state
-of a sampler or scheduler; where a data set loads a sample; and in files for TPUs. Who has written a file that the
+of a sampler or scheduler; where a data set loads a sample; in what is handed to fairseq, which saves from the CPU; and in files for TPUs. Who has written a file that the
 user names is not known: it counts as a checkpoint of a GPU. A loader that sets `torch.set_default_device` or patches `torch.load` is not known.
 
 ## References
@@ -96,6 +96,7 @@ def check(model: Model) -> Iterator[Finding]:
             in model.answer(saved_on_host)
             or _no_cuda(site)
             or _reads_samples(site)
+            or _is_fairseqs(model, site)
             or model.answer(one_gpu_each)
         ):
             continue
@@ -132,6 +133,31 @@ def _reads_samples(site: CallSite) -> bool:
     """
     cls = site.function.cls
     return cls is not None and "__getitem__" in cls.methods and site.function.name != "__init__"
+
+
+def _is_fairseqs(model: Model, site: CallSite) -> bool:
+    """Whether the result goes to fairseq, whose trainer moves everything to the CPU before it saves.
+
+    audiolm-pytorch audiolm_pytorch/hubert_kmeans.py:63 (fairseq 0.12.2 fairseq/trainer.py: `save_checkpoint`).
+    """
+    names = set(_names(site))
+    for node in own_nodes(site.function):
+        if isinstance(node, ast.Call) and str(model.resolve(site.module, node.func)).startswith(
+            "fairseq.checkpoint_utils."
+        ):
+            given = [*node.args, *(keyword.value for keyword in node.keywords)]
+            named = {
+                part.id for value in given for part in walk(value) if isinstance(part, ast.Name)
+            }
+            given += [v for name in named for v in assignments(site.function).get(name, [])]
+            if any(
+                ast.unparse(part) in names
+                for v in given
+                for part in walk(v)
+                if isinstance(part, ast.Name)
+            ):
+                return True
+    return False
 
 
 def _own_file(site: CallSite) -> bool:

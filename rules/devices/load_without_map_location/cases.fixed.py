@@ -1,5 +1,6 @@
 """Checkpoints that all ranks load, and other loads."""
 
+import fairseq
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
@@ -33,6 +34,14 @@ def kept(args):
     dist.barrier()
     state = torch.load(args.resume, map_location="cpu")  # expect: DL505
     return state["model"], state["step"]
+
+
+def beside_fairseq(model, path, other):
+    # What goes to fairseq is another file.
+    dist.barrier()
+    checkpoint = torch.load(path, map_location="cpu")  # expect: DL505
+    model.load_state_dict(checkpoint["model"])
+    return fairseq.checkpoint_utils.load_model_ensemble_and_task([other])
 
 
 # Correct
@@ -145,3 +154,12 @@ def resume_order(self, path):
 def tokenized(folder):
     dist.barrier()
     return torch.load(folder / "train.pt")
+
+
+def hubert(checkpoint_path):
+    # audiolm-pytorch audiolm_pytorch/hubert_kmeans.py:63
+    dist.barrier()
+    checkpoint = torch.load(checkpoint_path)
+    given = {checkpoint_path: checkpoint}
+    model, *_ = fairseq.checkpoint_utils.load_model_ensemble_and_task(given)
+    return model[0]

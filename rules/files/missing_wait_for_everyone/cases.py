@@ -105,6 +105,18 @@ def refuses_by_an_error(state, path):
     return torch.load(path)  # expect: DL302
 
 
+def flag_of_all(folder, cached, samples):
+    rank = dist.get_rank()
+    if rank == 0:
+        os.makedirs(folder, exist_ok=True)
+    if not cached:
+        collect = True
+    else:
+        collect = os.cpu_count() > 8
+    if collect:
+        torch.save(samples, os.path.join(folder, "samples.pt"))  # expect: DL302
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -238,4 +250,28 @@ def resumed_from_an_earlier_run(accelerator, folder, step):
         os.makedirs(checkpoints, exist_ok=True)
     if step > 0:
         return torch.load(f"{folder}/checkpoints/{step}.pt", map_location="cpu")
+    return None
+
+
+def flag_of_rank_0(folder, cached, samples):
+    # LLaMA2-Accessory accessory/data/alpaca.py:137: with a cache the others have no samples to collect
+    rank = dist.get_rank()
+    if cached:
+        if rank == 0:
+            os.makedirs(folder, exist_ok=True)
+    if not cached:
+        collect = True
+    else:
+        if rank != 0:
+            collect = False
+        else:
+            if os.path.exists(os.path.join(folder, "ready")):
+                collect = False
+            else:
+                collect = True
+    if collect:
+        if not cached:
+            return samples
+        else:
+            torch.save(samples, os.path.join(folder, "samples.pt"))
     return None

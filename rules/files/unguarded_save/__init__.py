@@ -8,6 +8,8 @@ rank elsewhere, is a method that a trainer calls on every rank, or is called by 
 of the rank. Also a write that the other ranks make of the same path on the other arm of a test of the rank.
 `main_process_first()` of training arguments, and reading a distributed checkpoint, work on one process as
 well: they show nothing of who calls the function, nor of a script that makes no ranks.
+A notebook is one process unless it starts more (`notebook_launcher`, `!torchrun`), and `args.gpu is None` tells
+no ranks apart. A file opened with "r+" that is only read is not written.
 
 Silent where the rank, a temporary name or an element of this rank's batch goes into the path, where one rank goes first
 (`main_process_first`, `if rank != 0: barrier()` … `if rank == 0: barrier()`, a context manager of the

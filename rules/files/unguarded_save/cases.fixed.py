@@ -8,6 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import jsonlines
 import numpy as np
 import torch
 import torch.distributed as dist
@@ -308,6 +309,34 @@ def saves_tokens(model, tokenizer: PreTrainedTokenizer, folder):
     accelerator = Accelerator()
     model = accelerator.prepare(model)
     run_on_main(tokenizer.save_pretrained, folder)  # expect: DL301
+
+
+def updated_in_place(path, scores):
+    # "r+" truncates nothing, but this writes.
+    dist.barrier()
+    if rank_info().rank == 0:
+        with open(path, "r+") as f:  # expect: DL301
+            known = json.load(f)
+            f.seek(0)
+            json.dump({**known, **scores}, f)
+
+
+def by_the_number_of_the_process(opt, model, scores):
+    bare = model.module if isinstance(model, DistributedDataParallel) else model
+    if opt.rank == 0:
+        print("saving", bare)
+    if opt.rank == 0:
+        with open(opt.output, "w") as f:  # expect: DL301
+            json.dump(scores, f)
+
+
+def compressed_by_each(rank, world_size, model, path):
+    # Who knows how many processes there are means its own number, whatever it decomposes.
+    if rank == 0:
+        print(world_size)
+    bare = model.module if isinstance(model, DistributedDataParallel) else model
+    u, s, v = torch.linalg.svd(bare.weight)
+    torch.save(u[:, :rank], path)  # expect: DL301
 
 
 # --- right ----------------------------------------------------------------------------------------
@@ -704,3 +733,43 @@ def logs_less(training_args, scores, out):
     # tevatron dd06310 src/tevatron/retriever/driver/jax_encode.py:45: the line came from an example
     logging.basicConfig(level=logging.INFO if training_args.local_rank in [-1, 0] else logging.WARN)
     np.save(out, scores)
+
+
+def read_in_place(path):
+    # LLaMA2-Accessory light-eval/src/eval_gsm8k.py:157: opened for more than is done with it
+    dist.barrier()
+    with open(path, "r+", encoding="utf8") as f:
+        return [item["question"] for item in jsonlines.Reader(f)]
+
+
+def scores_on_one_device(opt, model, scores):
+    # OpenNMT-py tools/LM_scoring.py:57: the device that the user names, in a script of one process
+    device = torch.device("cuda", opt.gpu) if opt.gpu > -1 else torch.device("cpu")
+    bare = model.module if isinstance(model, DistributedDataParallel) else model
+    bare.to(device)
+    with open(opt.output, "w") as f:
+        json.dump(scores, f)
+
+
+def times_on_one_device(args, model, time):
+    # FastVideo apps/dreamverse/dreamverse/benchmarks/benchmark_pipeline.py:318
+    if args.gpu is not None:
+        os.environ["CUDA_VISIBLE_DEVICES"] = str(args.gpu)
+    bare = model.module if isinstance(model, DistributedDataParallel) else model
+    with open(args.output_json, "w") as f:
+        json.dump(time(bare), f)
+
+
+def low_rank(model, rank, path):
+    # FastVideo scripts/lora_extraction/extract_lora.py:257: the rank of a matrix
+    bare = model.module if isinstance(model, DistributedDataParallel) else model
+    u, s, v = torch.linalg.svd(bare.weight)
+    kept = s.numel() if rank <= 0 else min(rank, s.numel())
+    torch.save(u[:, :kept], path)
+
+
+def extract(model, path, rank: int = 32):
+    bare = model.module if isinstance(model, DistributedDataParallel) else model
+    if rank == 0:
+        print("nothing is left")
+    torch.save([weight[:, :rank] for weight in bare.parameters()], path)
