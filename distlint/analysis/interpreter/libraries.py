@@ -103,6 +103,8 @@ def external(
                 result = unknown_result(frame, node, inputs, pure=False)
             else:
                 result = unknown_result(frame, node, [*inputs, *([receiver] if receiver else [])])
+            if last in conventions.SAME_LENGTH and receiver is not None:
+                result.tags = result.tags | (receiver.tags & {MULTIPLE})
             if last in conventions.PARTS and _counts_ranks(name, args, keywords):
                 result.tags = result.tags | {conventions.PARTS[last]}
             if name.startswith("numpy.") and result.variance is Variance.UNIFORM:

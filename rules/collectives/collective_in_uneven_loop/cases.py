@@ -258,7 +258,7 @@ def whole_turns_of_a_loader(accelerator: Accelerator, table, score):
     # EasyAnimate c2a70d1 easyanimate/video_caption/compute_video_quality.py:199
     state = PartialState()
     table = table.iloc[: len(table) // state.num_processes * state.num_processes]
-    with state.split_between_processes(table) as part:
+    with state.split_between_processes(table.to_dict(orient="list")) as part:
         loader = DataLoader(part, batch_size=4)
         for batch in loader:
             accelerator.gather(score(batch))
