@@ -151,6 +151,9 @@ PARTS: Final[dict[str, str]] = {
 """Functions and methods that cut something into parts which may differ by an element, where the number of ranks
 (and this rank's number) is among their arguments: the tag of the part, or of the list of parts."""
 
+SAME_LENGTH: Final = frozenset({"copy", "reset_index", "to_dict", "to_list", "tolist"})
+"""Methods of a list or table that give as many elements as it has."""
+
 LOADER: Final = "torch.utils.data.DataLoader"
 SHUFFLED: Final[dict[str, tuple[int, str]]] = {LOADER: (2, "shuffle")}
 """Classes of loaders and the argument, by position and keyword, by which they draw the order of each epoch."""

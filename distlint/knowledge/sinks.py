@@ -1,7 +1,7 @@
 """What touches files and the network: writes, reads, deletions, directories, downloads, prompts."""
 
 import re
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from distlint.knowledge.schema import CallRow, Effect
 
@@ -1070,3 +1070,6 @@ EXISTENCE_TESTS: frozenset[str] = frozenset(
 
 EXISTENCE_METHODS: frozenset[str] = frozenset({"exists", "is_file", "is_dir", "is_symlink"})
 """The same by method name alone."""
+
+KEEPS_WHAT_IS_THERE: Final = frozenset({"torchvision.datasets.utils.download_url"})
+"""Downloads that do nothing where the file is there and whole (torchvision 0.29.2 torchvision/datasets/utils.py:104)."""

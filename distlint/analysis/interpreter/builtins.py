@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from distlint.analysis.interpreter.frame import Frame
-from distlint.analysis.interpreter.iteration import iterated
+from distlint.analysis.interpreter.iteration import EVEN, iterated
 from distlint.analysis.interpreter.libraries import external, unknown_result
 from distlint.analysis.interpreter.members import attribute_of, class_of_instance
 from distlint.analysis.interpreter.values import (
@@ -83,6 +83,8 @@ def builtin(
         )
     if name == "len" and args and args[0].items is not None:
         return constant(len(args[0].items), variance, origin)
+    if name == "len" and len(args) == 1 and EVEN in args[0].tags:
+        return Value((name, args[0].key))
     if name == "len" and len(args) == 1 and _are_sizes(node.args[0]):
         return Value((name, args[0].key))
     if name in ("isinstance", "issubclass", "hasattr", "callable", "type", "id"):

@@ -14,7 +14,14 @@ from distlint.analysis.interpreter.calls import evaluate_call
 from distlint.analysis.interpreter.conditions import boolean, compare, conditional, negate
 from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.ir import InlineBody, Summary, Yield
-from distlint.analysis.interpreter.iteration import element_of, iterated, loop_over
+from distlint.analysis.interpreter.iteration import (
+    MULTIPLE,
+    REMAINDER,
+    element_of,
+    iterated,
+    loop_over,
+    of_another_length,
+)
 from distlint.analysis.interpreter.members import attribute, name_value, subscript
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
@@ -117,6 +124,7 @@ def binary(left: Value, right: Value, op: ast.operator) -> Value:
         items = left.items * right.const
     key = ("binary", type(op).__name__, left.key, right.key)
     joined = isinstance(op, ast.Div) and _PATH in (left.type, right.type)
+    tags = of_another_length(tags) | _of_the_world(left, right, op)
     return Value(
         key,
         UNKNOWN,
@@ -126,6 +134,21 @@ def binary(left: Value, right: Value, op: ast.operator) -> Value:
         tags=tags - {"world_size"} if not left.known or not right.known else tags,
         items=items,
     )
+
+
+def _of_the_world(left: Value, right: Value, op: ast.operator) -> frozenset[str]:
+    """What arithmetic with the number of ranks gives: `n % ranks`, `n - n % ranks`, `n // ranks * ranks`."""
+    world = "world_size" in right.tags and "rank" not in right.tags
+    match op:
+        case ast.Mod() if world:
+            return frozenset({REMAINDER})
+        case ast.Sub() if REMAINDER in right.tags:
+            return frozenset({MULTIPLE})
+        case ast.Mult() if world:
+            match left.key:
+                case ("binary", "FloorDiv", _, ranks) if ranks == right.key:
+                    return frozenset({MULTIPLE})
+    return frozenset()
 
 
 def _small(value: object) -> bool:
@@ -251,6 +274,8 @@ def _comprehension(
     variance, origin, tags = variance_of([*iterables, element])
     if chosen:
         tags = tags | {"local-length"}
+    if len(iterables) > 1:
+        tags = of_another_length(tags)
     return Value(
         ("comprehension", id(node)), UNKNOWN, variance, origin, tags=tags, wraps=element.wraps
     )

@@ -27,6 +27,13 @@ from distlint.nodes import walk
 UNEVEN: Final = frozenset({"ragged", "set-order", "local-length", "rank-part"})
 """Tags of values over which ranks iterate a different number of times, or in another order."""
 
+REMAINDER: Final = "world-remainder"
+"""The tag of what is left over of a number divided by the number of ranks."""
+MULTIPLE: Final = "world-multiple"
+"""The tag of a multiple of the number of ranks, and of a list that was cut to such a length."""
+EVEN: Final = "even-part"
+"""The tag of this rank's part of such a list: it is as long on every rank."""
+
 _MAX_NAMES: Final = 16
 
 
@@ -37,6 +44,13 @@ def with_own_length(iterable: Value) -> Value | None:
     if iterable.variance is Variance.RANK_DEPENDENT and "local-length" in iterable.tags:
         return iterable.replace(variance=Variance.RANK_LOCAL)
     return iterable
+
+
+def of_another_length(tags: frozenset[str]) -> frozenset[str]:
+    """The tags of what is made of a value and need not be as long as it."""
+    if not tags & {REMAINDER, MULTIPLE, EVEN}:
+        return tags
+    return (tags - {REMAINDER, MULTIPLE, EVEN}) | ({"rank-part"} if EVEN in tags else frozenset())
 
 
 def rounded_up(function: Function, part: ast.expr) -> bool:
@@ -95,7 +109,8 @@ def element_of(iterable: Value, target: ast.AST) -> Value:
         UNKNOWN,
         variance,
         origin,
-        tags=iterable.tags - {"world_size", "bool-mask", "local-length", conventions.DRAWN_BY_RANK},
+        tags=of_another_length(iterable.tags)
+        - {"world_size", "bool-mask", "local-length", conventions.DRAWN_BY_RANK},
         # A list of wrapped models: any other iterable that `prepare()` gave back is a loader.
         wraps=iterable.wraps if is_comprehension(iterable) else (),
     )

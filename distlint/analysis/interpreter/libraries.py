@@ -21,7 +21,7 @@ from distlint.analysis.interpreter.ir import (
     MayRaise,
     UnknownCall,
 )
-from distlint.analysis.interpreter.iteration import UNEVEN
+from distlint.analysis.interpreter.iteration import EVEN, MULTIPLE, UNEVEN, of_another_length
 from distlint.analysis.interpreter.members import environment
 from distlint.analysis.interpreter.signature import bind, with_bound
 from distlint.analysis.interpreter.values import (
@@ -103,6 +103,8 @@ def external(
                 result = unknown_result(frame, node, inputs, pure=False)
             else:
                 result = unknown_result(frame, node, [*inputs, *([receiver] if receiver else [])])
+            if last in conventions.SAME_LENGTH and receiver is not None:
+                result.tags = result.tags | (receiver.tags & {MULTIPLE})
             if last in conventions.PARTS and _counts_ranks(name, args, keywords):
                 result.tags = result.tags | {conventions.PARTS[last]}
             if name.startswith("numpy.") and result.variance is Variance.UNIFORM:
@@ -182,7 +184,11 @@ def unknown_result(frame: Frame, node: ast.AST, inputs: list[Value], *, pure: bo
             v for v in inputs if v.variance is Variance.RANK_DEPENDENT
         )
     return Value(
-        ("call", id(node)), UNKNOWN, variance, origin, tags=tags - {"world_size", "bool-mask"}
+        ("call", id(node)),
+        UNKNOWN,
+        variance,
+        origin,
+        tags=of_another_length(tags) - {"world_size", "bool-mask"},
     )
 
 
@@ -478,7 +484,9 @@ def _local(
         if variance is not Variance.RANK_LOCAL and not tags & {"masked"}:
             return None
     of_model = NO_TAGS.union(*(value.tags for value in args)) & {MODEL_OUTPUT}
-    tags = (receiver.tags if receiver is not None else NO_TAGS) | {fact.tag} | of_model
+    even = fact.tag == "rank-part" and bool(args) and MULTIPLE in args[0].tags
+    own = EVEN if even else fact.tag
+    tags = (receiver.tags if receiver is not None else NO_TAGS) | {own} | of_model
     return Value(
         ("call", id(node)),
         UNKNOWN,

@@ -7,7 +7,12 @@ from typing import Final
 
 from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.ir import UnboundSite
-from distlint.analysis.interpreter.iteration import is_comprehension, rounded_up
+from distlint.analysis.interpreter.iteration import (
+    MULTIPLE,
+    is_comprehension,
+    of_another_length,
+    rounded_up,
+)
 from distlint.analysis.interpreter.values import (
     AGREED,
     UNKNOWN,
@@ -322,6 +327,9 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
     elif index.variance is Variance.RANK_DEPENDENT and "parts" in tags:
         # `np.array_split(names, world_size)[rank]`
         tags = (tags - {"parts"}) | {"local-length"}
+    tags = of_another_length(tags)
+    if isinstance(node.slice, ast.Slice) and not (node.slice.lower or node.slice.step):
+        tags = tags | (index.tags & {MULTIPLE})  # `x[: len(x) - len(x) % ranks]`
     wraps = base.wraps if isinstance(index.const, int) or not index.known else ()
     type_ = (
         conventions.ITEM_TYPES.get(

@@ -43,6 +43,7 @@ def _parts(node: ast.expr, function: Function, depth: int) -> Parts:
         case ast.Constant(value=str() as text):
             return _split(text)
         case ast.Name(id=name) if depth:
+            function = _home(name, function)
             values = assignments(function).get(name, ())
             if name in function.parameters and not values:
                 return (("parameter", id(function), name),)
@@ -124,7 +125,20 @@ def _scope(node: ast.expr, function: Function) -> Hashable:
     name = dotted_name(node)
     if name.startswith("self.") and function.cls is not None:
         return function.cls.full_name
-    return id(function)
+    return id(_home(name.partition(".")[0], function) if name else function)
+
+
+def _home(name: str, function: Function) -> Function:
+    """The function that a variable belongs to: a nested one reads those of the functions around it.
+
+    EasyAnimate c2a70d1 scripts/train_reward_lora.py:1308: `save_model` makes `args.output_dir`, of `main`, itself.
+    """
+    inner = function
+    while name not in inner.parameters and not assignments(inner).get(name):
+        if inner.parent is None or inner.parent.is_module_body:
+            return function
+        inner = inner.parent
+    return inner
 
 
 def _split(text: str) -> Parts:

@@ -82,6 +82,49 @@ def _in_turn(live: LiveProgram, site: CallSite, depth: int) -> bool:
     )
 
 
+def after_main(live: LiveProgram, site: CallSite) -> bool:
+    """Whether rank 0 has called the function of a call alone, and all have waited, before the others call it.
+
+    EasyAnimate c2a70d1 easyanimate/video_caption/compute_text_score.py:21: a first section by hand. What is only done
+    where it is not done yet is then done.
+    """
+    callers = {caller.function for caller in live.callers.get(site.function, ())}
+    return bool(callers) and all(_main_goes_first(live, each, site.function) for each in callers)
+
+
+def _main_goes_first(live: LiveProgram, caller: Function, called: Function) -> bool:
+    summaries = live.summaries_of(caller)
+    groups = groups_of(summaries) if summaries is not None else []
+    for _, group in groups:
+        runs = dict(group)
+        if MAIN not in runs or OTHER not in runs:
+            return False
+        mains, others = runs[MAIN].calls, runs[OTHER].calls
+        shared = {id(s.node) for s in others}
+        alone = [s for s in mains if s.callee is called and id(s.node) not in shared]
+        waits = {s.node.lineno for s in mains if _is_wait(s) and id(s.node) in shared}
+        for later in (s for s in others if s.callee is called):
+            if not any(
+                first.node.lineno < line < later.node.lineno and _same_arguments(first, later)
+                for first in alone
+                for line in waits
+            ):
+                return False
+    return True
+
+
+def _same_arguments(one: CallSite, other: CallSite) -> bool:
+    """Whether two calls give the same, but for the device."""
+    first, second = (
+        (
+            [ast.unparse(argument) for argument in site.node.args],
+            {k.arg: ast.unparse(k.value) for k in site.node.keywords if k.arg != "device"},
+        )
+        for site in (one, other)
+    )
+    return first == second
+
+
 def _block_of(site: CallSite) -> ast.With | ast.AsyncWith | None:
     """The `with` statement that enters what a call gives."""
     match site.statement:

@@ -100,6 +100,23 @@ def by_a_helper(prompts, score):
         dist.all_reduce(score(prompt))  # expect: DL104
 
 
+def part_of_what_was_filtered(accelerator: Accelerator, prompts, score):
+    state = PartialState()
+    prompts = prompts[: len(prompts) - len(prompts) % state.num_processes]
+    with state.split_between_processes(prompts) as part:
+        for prompt in [prompt for prompt in part if prompt.strip()]:
+            accelerator.gather(score(prompt))  # expect: DL104
+
+
+def filtered_after_the_cut(accelerator: Accelerator, prompts, score):
+    state = PartialState()
+    prompts = prompts[: len(prompts) - len(prompts) % state.num_processes]
+    prompts = [prompt for prompt in prompts if prompt.strip()]
+    with state.split_between_processes(prompts) as part:
+        for prompt in part:
+            accelerator.gather(score(prompt))  # expect: DL104
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -224,3 +241,26 @@ def page_of(items, start, step):
 def same_part_on_all(prompts, score, fold):
     for prompt in page_of(prompts, fold, 4):
         dist.all_reduce(score(prompt))
+
+
+def cut_to_equal_parts(accelerator: Accelerator, prompts, score):
+    # EasyAnimate c2a70d1 easyanimate/video_caption/compute_text_score.py:223
+    state = PartialState()
+    index = len(prompts) - len(prompts) % state.num_processes
+    prompts = prompts[:index]
+    with state.split_between_processes(prompts) as part:
+        for number, prompt in enumerate(part):
+            if number % 10 == 0 or number == len(part) - 1:
+                accelerator.gather(score(prompt))
+
+
+def whole_turns_of_a_loader(accelerator: Accelerator, table, score):
+    # EasyAnimate c2a70d1 easyanimate/video_caption/compute_video_quality.py:199
+    state = PartialState()
+    table = table.iloc[: len(table) // state.num_processes * state.num_processes]
+    with state.split_between_processes(table.to_dict(orient="list")) as part:
+        loader = DataLoader(part, batch_size=4)
+        for batch in loader:
+            accelerator.gather(score(batch))
+        if len(loader) > 3:
+            accelerator.wait_for_everyone()

@@ -76,6 +76,8 @@ from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.repairs.agreeing import agreed
 from distlint.rule import Status
 
+from .repeating import fails_again
+
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
     from distlint.analysis.traces.divergence import Divergence
@@ -95,6 +97,8 @@ def check(model: Model) -> Iterator[Finding]:
         if divergence.kind != "failure" or node is None or id(node) in seen:
             continue
         seen.add(id(node))
+        if fails_again(model.program, divergence.function, node):
+            continue
         event = divergence.event
         place = where(event.module, event.node, divergence.module)
         if divergence.guards:

@@ -48,6 +48,17 @@ def removed_or_not(path):
     dist.barrier()
 
 
+def another_folder_in_the_handler(args):
+    try:
+        if args.folder:
+            names = shutil.rmtree(args.folder)  # expect: DL105
+        dist.barrier()
+    except OSError:
+        if not args.folder:
+            names = shutil.rmtree(args.folder)
+    return names
+
+
 def half_written(path):
     try:
         state = torch.load(path)  # expect: DL105
@@ -312,3 +323,16 @@ def out_of_memory_on_one_process(model, batches):
             torch.cuda.empty_cache()
     dist.barrier()
     return found
+
+
+def fails_once_more(args):
+    # EasyAnimate c2a70d1 scripts/train.py:1570: the rank ends in the handler
+    try:
+        if args.folder:
+            shutil.rmtree(args.folder)
+        dist.barrier()
+    except OSError:
+        if args.folder:
+            shutil.rmtree(args.folder)
+        print("not at once")
+    return args

@@ -62,7 +62,7 @@ from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.repairs.hoisting import hoist
 from distlint.rule import Status
 
-from .modes import cannot_be_sharded, launched_whole, not_wrapped_yet
+from .modes import cannot_be_sharded, launched_whole, not_wrapped_yet, waits_before
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import Guard
@@ -96,7 +96,10 @@ def check(model: Model) -> Iterator[Finding]:
         site = divergence.event.site
         if site is not None and is_engine(site) and never_sharded(site):
             continue
-        if _depends_on_launch(divergence) and cannot_be_sharded(model, divergence.function):
+        if _depends_on_launch(divergence) and (
+            cannot_be_sharded(model, divergence.function)
+            or waits_before(divergence.function, divergence.anchor)
+        ):
             continue
         if not_wrapped_yet(model, site):
             continue

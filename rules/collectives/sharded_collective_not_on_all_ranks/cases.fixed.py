@@ -56,6 +56,17 @@ def state_every_so_often(model, path, step):
         save(model, path)  # expect: DL106
 
 
+def prints_the_unwrapped(model, path, loader):
+    accelerator = Accelerator()
+    model = accelerator.prepare(model)
+    for batch in loader:
+        accelerator.backward(model(batch).mean())
+        bare = accelerator.unwrap_model(model)
+        if accelerator.is_main_process:
+            print(bare.device)
+        accelerator.save_state(path)  # expect: DL106
+
+
 def forward_in_ddp(model, batch):
     model = DistributedDataParallel(model)
     output = model(batch)  # expect: DL106
@@ -250,3 +261,16 @@ def reference_of_the_bare_model(model, batch, loader):
     model = DistributedDataParallel(model)
     for each in loader:
         model(each).mean().backward()
+
+
+def validates_the_unwrapped(model, path, loader):
+    # audiolm-pytorch d65fd15 audiolm_pytorch/trainer.py:990: sharded, rank 0 does not come to the save
+    accelerator = Accelerator()
+    model = accelerator.prepare(model)
+    for batch in loader:
+        accelerator.backward(model(batch).mean())
+        if accelerator.is_main_process:
+            bare = accelerator.unwrap_model(model)
+            print(bare(batch))
+        if accelerator.is_main_process:
+            accelerator.save_state(path)

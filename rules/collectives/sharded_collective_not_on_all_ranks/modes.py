@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.linked import imported
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes
 from distlint.knowledge import facts
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.launch.project import Format
+from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -51,6 +52,29 @@ def cannot_be_sharded(live: LiveProgram, function: Function) -> bool:
         _bound_before(function)
         or _prepares_container(function)
         or _averages_whole(function, live.program)
+    )
+
+
+def waits_before(function: Function, anchor: ast.AST) -> bool:
+    """Whether one rank runs the unwrapped model alone further up, which waits or fails where its weights are shards.
+
+    audiolm-pytorch d65fd15 audiolm_pytorch/trainer.py:990: the validation above the save.
+    """
+    bare = {
+        name
+        for name, values in assignments(function).items()
+        if len(values) == 1 and last_name(values[0]) == "unwrap_model"
+    }
+    line = getattr(anchor, "lineno", 0)
+    return any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in bare
+        and node.lineno < line
+        for test in (own_nodes(function) if bare else ())
+        if isinstance(test, ast.If) and mentions_rank(test.test)
+        for statement in test.body
+        for node in walk(statement)
     )
 
 

@@ -33,7 +33,7 @@ visible, and where the program keeps the value.
 
 ## Known limits
 Copies (`env = os.environ.copy()`) are not reported: they are meant for child processes. Nor are deletions
-that `finally` takes back, variables that the file sets again at once, and files that use Ray, which writes
+that `finally` takes back, variables that the file sets again at once, also from a dict that has it, and files that use Ray, which writes
 the variable into each actor itself, also where the actor starts processes that need other GPUs.
 
 ## References
@@ -57,12 +57,14 @@ from distlint.rule import Status
 
 from .restoring import (
     Restored,
+    put_anew,
     restored_later,
     saved_in,
 )
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Module
+    from distlint.analysis.program.program import Program
 
 CODE = "DL501"
 NAME = "cuda-visible-devices-deleted"
@@ -86,7 +88,7 @@ def check(model: Model) -> Iterator[Finding]:
         uses = [a for a in accesses(model.program, module) if a.name == _VARIABLE]
         for access in uses:
             if access.use in (Use.REMOVE, Use.READ_AND_REMOVE) and not _in_finally(access):
-                yield from _findings(module, access, uses)
+                yield from _findings(model.program, module, access, uses)
 
 
 def _uses_ray(module: Module) -> bool:
@@ -104,11 +106,13 @@ def _in_finally(access: Access) -> bool:
     return False
 
 
-def _findings(module: Module, access: Access, uses: list[Access]) -> Iterator[Finding]:
+def _findings(
+    program: Program, module: Module, access: Access, uses: list[Access]
+) -> Iterator[Finding]:
     back = restored_later(module, access, uses)
     if back is not None and back.always:
         return
-    if back is None and _set_again(access, uses):
+    if back is None and (_set_again(access, uses) or put_anew(program, module, access)):
         return
     places: tuple[Related, ...] = ()
     if back is None:

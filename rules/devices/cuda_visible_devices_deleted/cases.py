@@ -71,6 +71,17 @@ def saved_too_late(command):
     os.environ["CUDA_VISIBLE_DEVICES"] = saved
 
 
+def only_where_the_settings_have_it(settings):
+    if "CUDA_VISIBLE_DEVICES" in settings:
+        del os.environ["CUDA_VISIBLE_DEVICES"]  # expect: DL501
+    print_all(settings)
+
+
+def print_all(settings):
+    for name, value in settings.items():
+        print(name, value)
+
+
 # Correct
 
 
@@ -133,3 +144,24 @@ def only_where_nothing_is_set(index):
 
 def key_of_the_settings(settings):
     return settings.pop("CUDA_VISIBLE_DEVICES", None)
+
+
+def write_all(settings):
+    for name, value in settings.items():
+        if os.environ.get(name, value) != value:
+            print("another value", name)
+        os.environ[name] = value
+
+
+def replaced_by_the_settings(settings):
+    # FastVideo 2f3d407 fastvideo/worker/worker_base.py:57
+    key = "CUDA_VISIBLE_DEVICES"
+    if key in settings and key in os.environ:
+        del os.environ[key]  # write_all() would warn
+    write_all(settings)
+
+
+def replaced_at_once(settings):
+    if VARIABLE in settings:
+        os.environ.pop(VARIABLE, None)
+    os.environ.update(settings)

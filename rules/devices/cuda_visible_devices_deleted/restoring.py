@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from distlint.analysis.program.definitions import Module
+from distlint.analysis.program.definitions import Function, Module, dotted_name
 from distlint.analysis.program.environment import Access, Use, blocks_of, statements
-from distlint.nodes import walk
+from distlint.analysis.program.program import Program
+from distlint.nodes import last_name, walk
+
+_SETS: Final = re.compile(r"(?:set|update|export|apply|write|put|load).*env", re.IGNORECASE)
+"""Names of functions that write a dict into the environment."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +54,73 @@ def restored_later(module: Module, removal: Access, uses: Sequence[Access]) -> R
         if isinstance(use.value, ast.Name) and use.value.id in saved:
             return _restored(module, removal, saved[use.value.id], use.value.id, use)
     return None
+
+
+def put_anew(program: Program, module: Module, removal: Access) -> bool:
+    """Whether a variable goes only where a dict has it, all of which is then written into the environment.
+
+    FastVideo 2f3d407 fastvideo/worker/worker_base.py:57: `if key in envs and key in os.environ: del …`.
+    """
+    function = removal.function
+    if function is None:
+        return False
+    asked = {
+        name
+        for outer in removal.above
+        if isinstance(outer, ast.If)
+        for name in _dicts_asked(outer.test)
+    }
+    return any(
+        isinstance(node, ast.Call)
+        and node.lineno > removal.node.lineno
+        and _writes_all(program, module, node, asked)
+        for node in walk(function)
+    )
+
+
+def _dicts_asked(test: ast.expr) -> Iterator[str]:
+    """The variables of which all of a condition asks whether they have a key."""
+    match test:
+        case ast.BoolOp(op=ast.And(), values=values):
+            for value in values:
+                yield from _dicts_asked(value)
+        case ast.Compare(ops=[ast.In()], comparators=[ast.Name(id=name)]):
+            yield name
+
+
+def _writes_all(program: Program, module: Module, call: ast.Call, names: set[str]) -> bool:
+    """Whether a call writes every entry of a dict into the environment, or hands it to a function that does."""
+    match call:
+        case ast.Call(func=func, args=[ast.Name(id=given), *_]) if given in names:
+            meaning = program.resolve_dotted(module, dotted_name(func))
+        case _:
+            return False
+    if not isinstance(meaning, Function):
+        # A file of the project that says nothing of ranks is not read: it is told by its name.
+        return meaning == "os.environ.update" or _SETS.search(last_name(func)) is not None
+    return bool(meaning.parameters) and _sets_each(meaning, meaning.parameters[0])
+
+
+def _sets_each(function: Function, given: str) -> bool:
+    """Whether a function goes over a dict's items and sets each in the environment."""
+    for node in walk(function.node):
+        match node:
+            case ast.For(
+                target=ast.Tuple(elts=[ast.Name(id=key), _]),
+                iter=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="items")),
+                body=body,
+            ) if name == given:
+                for statement in body:
+                    match statement:
+                        case ast.Assign(
+                            targets=[ast.Subscript(value=owner, slice=ast.Name(id=set_))]
+                        ) if set_ == key and dotted_name(owner) in ("os.environ", "environ"):
+                            return True
+            case ast.Call(
+                func=ast.Attribute(attr="update", value=owner), args=[ast.Name(id=name)]
+            ) if name == given and dotted_name(owner) in ("os.environ", "environ"):
+                return True
+    return False
 
 
 def saved_in(use: Access) -> list[str]:

@@ -15,6 +15,20 @@ from transformers import TrainerCallback
 # --- bugs -----------------------------------------------------------------------------------------
 
 
+def cache_of(name):
+    folder = os.path.join("cache", name)
+    if not os.path.exists(folder):
+        os.makedirs(folder)  # expect: DL305
+    return folder
+
+
+def another_cache_first(accelerator: Accelerator):
+    if accelerator.is_main_process:
+        cache_of("first")
+    accelerator.wait_for_everyone()
+    return cache_of("second")
+
+
 def directory(out):
     dist.barrier()
     if not os.path.exists(out):
@@ -205,3 +219,18 @@ def set_inside(folder, is_main=True):
 
 def sets_inside(folder):
     set_inside(folder)
+
+
+def reader_of(name, device="cuda"):
+    folder = os.path.join("readers", name)
+    if not os.path.exists(folder):
+        os.makedirs(folder)
+    return folder, device
+
+
+def rank_zero_first_by_hand(accelerator: Accelerator):
+    # EasyAnimate c2a70d1 easyanimate/video_caption/compute_text_score.py:21
+    if accelerator.is_main_process:
+        reader_of("text", device="cpu")
+    accelerator.wait_for_everyone()
+    return reader_of("text", device=accelerator.device)

@@ -35,6 +35,17 @@ def parts(args, rows):
     write_part(rows, args.folder)
 
 
+def trained(args, model):
+    if dist.get_rank() == 0:
+        os.makedirs(args.out, exist_ok=True)  # expect: DL310
+    dist.barrier()
+
+    def save(name):
+        torch.save(model, os.path.join(args.out, f"{name}-{dist.get_rank()}.pt"))
+
+    save("last")
+
+
 def collected(results, folder, name):
     path = os.path.join(folder, "%s_rank%d.json" % (name, dist.get_rank()))
     with open(path, "w") as file:
@@ -282,3 +293,16 @@ def read_alone(args, world_size):
     lines = merged(args.out, world_size)
     results_to(str(rank) + ".txt", None, lines)
     return lines
+
+
+def saved_by_what_makes_the_folder(args, model):
+    # EasyAnimate c2a70d1 scripts/train_reward_lora.py:961
+    if dist.get_rank() == 0:
+        os.makedirs(args.out, exist_ok=True)
+    dist.barrier()
+
+    def save(path):
+        os.makedirs(args.out, exist_ok=True)
+        torch.save(model, path)
+
+    save(os.path.join(args.out, f"{dist.get_rank()}.pt"))

@@ -79,12 +79,13 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.questions import filesystem as files
-from distlint.analysis.questions.sections import in_turn
+from distlint.analysis.questions.sections import after_main, in_turn
 from distlint.analysis.questions.shares.program import shares
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts
 from distlint.knowledge.schema import Effect
+from distlint.knowledge.sinks import KEEPS_WHAT_IS_THERE
 from distlint.nodes import last_name, walk
 from distlint.repairs import downloads, guarding
 from distlint.repairs.premises import (
@@ -132,6 +133,7 @@ def check(model: Model) -> Iterator[Finding]:
             joint_entry is None
             or files.check_before(found) is not None
             or in_turn(model, found.site)
+            or (found.site.name in KEEPS_WHAT_IS_THERE and after_main(model, found.site))
             or not files.same_path(model, found)
         ):
             continue

@@ -19,10 +19,22 @@ from safetensors.torch import save_file
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler
 from torchvision import datasets
+from torchvision.datasets.utils import download_url
 from transformers import PreTrainedTokenizer, Trainer, TrainerCallback
 
 
 # --- bugs -----------------------------------------------------------------------------------------
+
+
+def weights_in(root):
+    with main_process_first():
+        download_url("https://example.org/weights.pth", root, "weights.pth")  # expect: DL301
+
+
+def waits_and_fetches(accelerator: Accelerator, root):
+    accelerator.wait_for_everyone()
+    weights_in(root)
+
 
 
 def train(model, loader, output_dir):
@@ -773,3 +785,15 @@ def extract(model, path, rank: int = 32):
     if rank == 0:
         print("nothing is left")
     torch.save([weight[:, :rank] for weight in bare.parameters()], path)
+
+
+def reader_in(root):
+    download_url("https://example.org/reader.pth", root, "reader.pth")
+
+
+def rank_zero_first_by_hand(accelerator: Accelerator, root):
+    # EasyAnimate c2a70d1 easyanimate/video_caption/compute_text_score.py:22
+    if accelerator.is_main_process:
+        reader_in(root)
+    accelerator.wait_for_everyone()
+    reader_in(root)

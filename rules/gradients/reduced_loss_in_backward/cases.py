@@ -27,6 +27,15 @@ def averaged_in_place(model, optimizer, data):
         optimizer.step()
 
 
+def gathered_whatever_its_weight(model, optimizer, data, weight):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(data))
+    for batch in loader:
+        losses = {"total": accelerator.gather(model(batch).loss).mean() * weight}
+        accelerator.backward(losses["total"])  # expect: DL619
+        optimizer.step()
+
+
 # Correct
 
 
@@ -85,3 +94,28 @@ def weights_by_a_number_of_all(model, optimizer, data):
         loss.backward()
         optimizer.step()
         torch.cuda.synchronize()
+
+
+class Policy:
+    """FastVideo 2f3d407 fastvideo/train/methods/rl/diffusion_nft.py:591: what was gathered is a weight."""
+
+    def advantages(self, rewards):
+        gathered = [torch.zeros_like(rewards) for _ in range(dist.get_world_size())]
+        dist.all_gather(gathered, rewards)
+        rewards = torch.cat(gathered, dim=0)
+        return rewards - rewards.mean()
+
+    def losses(self, sample, advantages):
+        advantages = torch.clamp(advantages, -1, 1)
+        prediction = self.student.predict(sample)
+        squared = ((prediction - sample) ** 2).mean()
+        policy = (advantages * squared).mean()
+        divergence = (prediction - self.reference.predict(sample)).square().mean()
+        return {"total": policy + 0.1 * divergence}, prediction
+
+    def step(self, sample, data):
+        loader = DataLoader(data, sampler=DistributedSampler(data))
+        for batch in loader:
+            advantages = self.advantages(self.reward(batch))
+            losses, _ = self.losses(sample, advantages)
+            losses["total"].backward()

@@ -11,6 +11,7 @@ from distlint.analysis.program.definitions import Class, Function, last_name
 from distlint.analysis.questions.shares.reading import element_of, path_of
 from distlint.analysis.questions.shares.values import (
     ALIKE,
+    LEARNED,
     PLAIN,
     UNKNOWN,
     WORLD,
@@ -316,7 +317,7 @@ def _of_unknown(
         return made.but(kind=Kind.PLAIN, element=element)
     held = combined(given)
     if held.part is Part.ALIKE:
-        return ALIKE
+        return LEARNED if meaning is None or held.learned else ALIKE
     if isinstance(meaning, str) and (
         meaning.startswith(tables.LOCAL_LIBRARIES) or facts.is_builtin(meaning)
     ):

@@ -18,6 +18,7 @@ from distlint.analysis.questions.shares.reading import asked, path_of
 from distlint.analysis.questions.shares.slicing import slicing_classes, slicing_parameters
 from distlint.analysis.questions.shares.values import (
     ALIKE,
+    LEARNED,
     UNKNOWN,
     Held,
     Kind,
@@ -187,7 +188,7 @@ class Shares:
         given = _bound(function, node, args, keywords, receiver)
         interesting = any(h.part is not Part.ALIKE for h in given.values())
         if not interesting and around is None and function not in self._sources:
-            return ALIKE
+            return LEARNED
         if self.is_local(function):
             made = combined(given.values())
             if receiver is not None and isinstance(node.func, ast.Attribute) and made.is_share:

@@ -77,6 +77,8 @@ class Held:
     ended: ast.AST | None = None
     const: object = None
     """A number or flag that is written out, None where there is none."""
+    learned: bool = False
+    """Whether code that is not seen made it, or a part of it, of what is alike: a model, with a gradient."""
 
     def but(self, **changes: object) -> Held:
         """A copy with some fields changed."""
@@ -98,10 +100,20 @@ class Held:
         inner = tuple(i.key(depth - 1) for i in self.items) if self.items and depth else None
         each = self.element.key(depth - 1) if self.element and depth else None
         padded = self.source is not None and self.source.padded
-        return self.part, self.kind, id(self.made), inner, each, padded, repr(self.const)
+        return (
+            self.part,
+            self.kind,
+            id(self.made),
+            inner,
+            each,
+            padded,
+            repr(self.const),
+            self.learned,
+        )
 
 
 ALIKE: Final = Held()
+LEARNED: Final = Held(learned=True)
 UNKNOWN: Final = Held(Part.UNKNOWN)
 PLAIN: Final = Held(kind=Kind.PLAIN)
 WORLD: Final = Held(kind=Kind.WORLD)
@@ -120,8 +132,9 @@ def plain(value: Held) -> Held:
             Kind.MIXED if value.kind is Kind.MIXED else Kind.OTHER,
             made=value.made,
             ended=value.ended,
+            learned=value.learned,
         )
-    return Held(value.part, value.source, ended=value.ended)
+    return Held(value.part, value.source, ended=value.ended, learned=value.learned)
 
 
 def join(a: Held, b: Held) -> Held:
@@ -151,6 +164,7 @@ def join(a: Held, b: Held) -> Held:
         a.made if a.made is b.made or b.made is None else b.made if a.made is None else None,
         known.ended or a.ended or b.ended,
         a.const if a.const == b.const else None,
+        a.learned or b.learned,
     )
 
 
@@ -196,13 +210,15 @@ def combined(values: Iterable[Held]) -> Held:
 
 
 def _mixed(values: Iterable[Held]) -> Held:
-    part, source, ended, kind = Part.ALIKE, None, None, Kind.OTHER
+    part, source, ended, kind, learned = Part.ALIKE, None, None, Kind.OTHER, False
     for value in values:
         part = _made(part, value.part)
         source = source or value.source
         ended = ended or value.ended
         kind = Kind.MIXED if value.kind is Kind.MIXED else kind
-    return Held(part, source if part is not Part.ALIKE else None, kind, ended=ended)
+        learned = learned or value.learned
+    known = source if part is not Part.ALIKE else None
+    return Held(part, known, kind, ended=ended, learned=learned)
 
 
 def _made(a: Part, b: Part) -> Part:
@@ -240,4 +256,9 @@ def computed(left: Held, operator: ast.operator, right: Held) -> Held:
         and left.kind is not right.kind
     ):
         return _mixed((left, right)).but(kind=Kind.OTHER)
-    return _mixed((left, right))
+    made = _mixed((left, right))
+    if made.learned and (division or isinstance(operator, ast.Mult)):
+        # What was gathered is a weight of something that has a gradient (FastVideo 2f3d407
+        # fastvideo/train/methods/rl/diffusion_nft.py:591).
+        return made.but(ended=None)
+    return made
