@@ -194,9 +194,9 @@ def effects_of(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
         if isinstance(text, str) and sinks.APPENDING not in text:
             # Logs of all ranks in one file: fairseq 0.12.2 (fairseq_cli/train.py), mosaicml 0.32.1
             # (composer/callbacks/mlperf.py), where the other ranks have nothing to log.
-            writes = set(text) & sinks.WRITING_MODES
-            if writes == {"+"} and _only_read(site):
-                writes = set()
+            writes = bool(set(text) & sinks.WRITING_MODES)
+            if writes and "r" in text:
+                writes = not _only_read(site)
             effect = Effect.WRITE if writes else Effect.READ
             yield effect, Row(site.name, effect), _path_node(site, opens.path, opens.path_keyword)
         return

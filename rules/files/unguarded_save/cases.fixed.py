@@ -772,7 +772,7 @@ def times_on_one_device(args, model, time):
         json.dump(time(bare), f)
 
 
-def low_rank(model, rank, path):
+def cut_off(model, rank, path):
     # FastVideo scripts/lora_extraction/extract_lora.py:257: the rank of a matrix
     bare = model.module if isinstance(model, DistributedDataParallel) else model
     u, s, v = torch.linalg.svd(bare.weight)
