@@ -48,21 +48,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.model import place_of
 from distlint.analysis.traces.witness import event_text, related_places, text_of, where, witness
 from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.knowledge import facts
 from distlint.rule import Status
 
 from .evened import is_joined, is_made_even
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
+    from distlint.analysis.traces.divergence import Divergence
 
 CODE = "DL104"
 NAME = "collective-in-uneven-loop"
 SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
 LITERALS = ()
+
+_WHOLE = frozenset({"compile", "peft"})
+"""Layers that leave a model whole on each rank."""
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -72,7 +78,7 @@ def check(model: Model) -> Iterator[Finding]:
         node = divergence.node
         if divergence.kind != "loop" or node is None or id(node) in seen:
             continue
-        if divergence.event.first_only:
+        if divergence.event.first_only or _of_a_placed_model(model, divergence):
             continue
         seen.add(id(node))
         if is_made_even(model, divergence.function, node) or is_joined(divergence.function, node):
@@ -96,3 +102,20 @@ def check(model: Model) -> Iterator[Finding]:
             fix,
             witness(divergence),
         )
+
+
+def _of_a_placed_model(model: Model, divergence: Divergence) -> bool:
+    """Whether what waits where a model is sharded is of a model that its loader places whole, in a file without a wrapper.
+
+    mosaicml/diffusion 49282fd scripts/batched-llava-caption.py:311: `load_pretrained_model(…, device_map=device)`.
+    """
+    module = divergence.event.module
+    return (
+        divergence.layer is Layer.SHARDED
+        and "device_map=" in module.source.text
+        and not any(
+            fact is not None and not _WHOLE.issuperset(fact.kinds)
+            for call in model.calls(module=module)
+            for fact in (facts.wrapper(call.site.name),)
+        )
+    )
