@@ -63,7 +63,6 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
-from distlint.analysis.program.memory import remembered
 from distlint.analysis.questions.launched import is_started_in_engine
 from distlint.analysis.questions.wrapped import (
     BY_LAUNCH,
