@@ -195,7 +195,7 @@ def _common_method(
         return None
     if first.decorators:
         return None
-    receiver = base.replace(type=first.cls.full_name, target=None)
+    receiver = base.replace(type=classes[0].full_name, target=None)  # a run that may be
     return Value(("method", id(first), base.key), target=Closure(first, {}, receiver))
 
 

@@ -17,7 +17,6 @@ from distlint.nodes import walk
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import Guard
     from distlint.analysis.live.program import LiveProgram
-    from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Function, Module
 
 _OWN_GPU: Final = re.compile(
@@ -203,11 +202,3 @@ def _text(target: ast.expr) -> str:
         case ast.Subscript(slice=ast.Constant(value=str() as key)):
             return key
     return dotted_name(target)
-
-
-@remembered
-def is_started_in_engine(model: Model, module: Module) -> bool:
-    """Whether every launch that leads to a file asks for FSDP or DeepSpeed."""
-    known = {each.source.path for each in model.program.modules.values()}
-    folder = module.path.rpartition("/")[0]
-    return model.launch.in_engine(started_by(model, module), known, folder)

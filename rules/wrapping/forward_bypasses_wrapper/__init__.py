@@ -53,7 +53,6 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of
 from distlint.analysis.questions.idle import Idle, idle_wrappers, inner_of, thrown_away
-from distlint.analysis.questions.launched import is_started_in_engine
 from distlint.analysis.questions.training import Backward
 from distlint.analysis.questions.wrapped import without_layers
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -94,7 +93,7 @@ def check(model: Model) -> Iterator[Finding]:
         yield from _bypassing(model, function, found, calls, backward)
     for idle in idle_wrappers(model):
         # EasyAnimate c2a70d1 scripts/train_reward_lora.sh: DeepSpeed reduces by hooks of the parameters.
-        if not is_started_in_engine(model, idle.module):
+        if not model.starts_in_engine(idle.module):
             yield _idle(idle)
     for site, bare in thrown_away(model):
         yield _thrown_away(site, bare)

@@ -63,7 +63,6 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
-from distlint.analysis.questions.launched import is_started_in_engine
 from distlint.analysis.questions.wrapped import (
     BY_LAUNCH,
     asked_by_callers,
@@ -171,7 +170,7 @@ def _severity(model: Model, wrap: CallSite | None, site: AttributeSite) -> Sever
         doubts = under_condition(wrap, site) + elsewhere
         least = SEVERITY if wrap.module is site.module else Severity.WARNING
     by_launch = site.receiver.wraps[-1].kind in BY_LAUNCH
-    if not doubts and by_launch and is_started_in_engine(model, site.module):
+    if not doubts and by_launch and model.starts_in_engine(site.module):
         doubts = 1
     return (least, Severity.WARNING, Severity.INFO)[doubts]
 
