@@ -22,7 +22,7 @@ from distlint.analysis.program.definitions import Function, Module
 from distlint.analysis.program.places import place_of, related, source_of, span_of
 from distlint.analysis.program.program import Program
 from distlint.analysis.questions.filesystem import FileCall, file_calls
-from distlint.analysis.questions.launched import expects_several
+from distlint.analysis.questions.launched import expects_several, started_by
 from distlint.analysis.questions.sections import first_blocks
 from distlint.analysis.traces.divergence import Divergence, divergences_of
 from distlint.analysis.traces.graph import Graphs
@@ -51,6 +51,12 @@ class Model(LiveProgram):
     def starts_several(self, module: Module) -> bool:
         """Whether a file shows that it is started on several processes: by its words, or by a launch."""
         return expects_several(module) or self.launch.on_several(module.source.path)
+
+    def starts_in_engine(self, module: Module) -> bool:
+        """Whether every launch that leads to a file asks for FSDP or DeepSpeed."""
+        known = {each.source.path for each in self.program.modules.values()}
+        folder = module.path.rpartition("/")[0]
+        return self.launch.in_engine(started_by(self, module), known, folder)
 
     @cached_property
     def _divergences(self) -> list[Divergence]:

@@ -312,3 +312,65 @@ def main(config):
     TASKS[config["task"]]().fit()
 """
     assert findings_in("DL101", tmp_path, {"train.py": text}, capsys) == [("train.py", 7)]
+
+
+BASE = """\
+import torch
+
+
+class Base:
+    def __init__(self, config):
+        self.config = config
+
+    def train(self):
+        for step in range(self.config.steps):
+            self.step(step)
+            self.save(self.config.out)
+
+    def step(self, step):
+        raise NotImplementedError
+
+    def save(self, folder):
+        torch.save(self.config.state, f"{folder}/state.pt")
+"""
+TRAINERS = {
+    "trainers/base.py": BASE,
+    "trainers/small.py": (
+        "import torch.distributed as dist\n\nfrom .base import Base\n\n\nclass Small(Base):\n"
+        "    def step(self, step):\n        return step * dist.get_world_size()\n"
+    ),
+    "trainers/large.py": (
+        "import torch.distributed as dist\n\nfrom .base import Base\n\n\nclass Large(Base):\n"
+        "    def step(self, step):\n        return step / dist.get_world_size()\n{own}"
+    ),
+    "trainers/__init__.py": (
+        "from .small import *\nfrom .large import *\n\n"
+        'TRAINERS = {"small": Small, "large": Large}\n'
+    ),
+    "train.py": (
+        "import torch.distributed as dist\n\nfrom trainers import TRAINERS\n\n\n"
+        "def main(config):\n    made = TRAINERS[config.kind]\n    trainer = made(config)\n    trainer.train()\n    dist.barrier()\n\n\n"
+        'if __name__ == "__main__":\n    dist.init_process_group("nccl")\n    main(options())\n'
+    ),
+}
+OWN_TRAIN = "\n    def train(self):\n        print(self.config)\n"
+
+
+def _trainers(folder: Path, own: str) -> dict[str, str]:
+    (folder / "trainers").mkdir()
+    return {name: text.replace("{own}", own) for name, text in TRAINERS.items()}
+
+
+def test_what_all_classes_of_a_table_inherit_is_called(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = next(n for n, text in enumerate(BASE.splitlines(), 1) if "torch.save" in text)
+    found = findings_in("DL301", tmp_path, _trainers(tmp_path, ""), capsys)
+    assert found == [("base.py", line)]
+
+
+def test_what_one_class_of_a_table_overrides_may_be_another(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = _trainers(tmp_path, OWN_TRAIN)
+    assert findings_in("DL301", tmp_path, files, capsys) == []

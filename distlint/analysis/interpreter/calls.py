@@ -36,6 +36,7 @@ from distlint.analysis.interpreter.values import (
     UNKNOWN,
     Closure,
     Entries,
+    OneOf,
     Partial,
     Value,
     Variance,
@@ -139,23 +140,24 @@ def dispatch(
                 else None
             )
         return _method(frame, node, receiver, args, keywords)
-    only = _only_choice(frame, node)
-    if only is not None:
-        return dispatch(frame, node, definition(only), args, keywords, known_arguments)
+    choices = _choices(frame, node)
+    if len(choices) == 1:
+        return dispatch(frame, node, definition(choices[0]), args, keywords, known_arguments)
     hand_over(frame, node, [*args, *keywords.values()])
     backward(frame, node, args, None)
-    return unknown_result(frame, node, [function, *args, *keywords.values()], pure=False)
+    result = unknown_result(frame, node, [function, *args, *keywords.values()], pure=False)
+    classes = tuple(each for each in choices if isinstance(each, Class))
+    return result.replace(target=OneOf(classes)) if choices == classes != () else result
 
 
-def _only_choice(frame: Frame, node: ast.Call) -> Candidate | None:
-    """What a call calls by a name that is known at run time, where one thing alone may be meant.
+def _choices(frame: Frame, node: ast.Call) -> tuple[Candidate, ...]:
+    """What a call may call by a name that is known at run time.
 
     RT-DETR 068dfde rtdetr_pytorch/tools/train.py:36: `TASKS[cfg.yaml_cfg["task"]](cfg)`, a table of one solver.
     """
     if not isinstance(node.func, (ast.Subscript, ast.Call, ast.Name)):
-        return None
-    candidates = chosen(frame.summaries.program, frame.function, node).candidates
-    return candidates[0] if len(candidates) == 1 else None
+        return ()
+    return chosen(frame.summaries.program, frame.function, node).candidates
 
 
 def _named_by_user(frame: Frame, function: Function) -> str | None:

@@ -17,6 +17,7 @@ from distlint.analysis.interpreter.values import (
     AGREED,
     UNKNOWN,
     Closure,
+    OneOf,
     Origin,
     Value,
     Variance,
@@ -192,6 +193,10 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
             return frame.summaries.class_attribute(base.target, attr) or Value(
                 ("attr", base.key, attr)
             )
+        case OneOf(classes=classes):
+            common = _common_method(frame, base, classes, attr)
+            if common is not None:
+                return common
         case str() if base.target != SUPER:
             dotted = canonical_name(f"{base.target}.{attr}")
             known = _listed(frame, dotted, node, dotted_name(node) or attr)
@@ -226,6 +231,22 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
         receiver=base,
         tags=base.tags - {"local-length"},
     )
+
+
+def _common_method(
+    frame: Frame, base: Value, classes: tuple[Class, ...], attr: str
+) -> Value | None:
+    """The method that all classes inherit of which an object may be: it runs whichever is chosen.
+
+    contrastors 613ddfd src/contrastors/train.py:96: `TRAINER_REGISTRY[model_type](config, dtype).train()`.
+    """
+    first, *others = (frame.summaries.program.find_method(cls, attr) for cls in classes)
+    if first is None or first.cls is None or any(other is not first for other in others):
+        return None
+    if first.decorators:
+        return None
+    receiver = base.replace(type=classes[0].full_name, target=None)  # a run that may be
+    return Value(("method", id(first), base.key), target=Closure(first, {}, receiver))
 
 
 def class_of_instance(frame: Frame, value: Value) -> Value | None:

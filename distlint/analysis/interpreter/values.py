@@ -88,6 +88,13 @@ class Partial:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class OneOf:
+    """An object of one of several classes of the project, which a name chooses at run time."""
+
+    classes: tuple[Class, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Entries:
     """What a dict holds under the text keys that code writes out: `opt["rank"] = get_rank()`.
 
@@ -136,7 +143,7 @@ class _Fields(TypedDict, total=False):
     origin: Origin | None
     truth: bool | None
     type: str | None
-    target: Closure | Partial | Class | Module | str | None
+    target: Closure | Partial | OneOf | Class | Module | str | None
     receiver: Value | None
     items: tuple[Value, ...] | None
     wraps: tuple[Wrap, ...]
@@ -146,7 +153,7 @@ class _Fields(TypedDict, total=False):
     entries: Entries | None
 
 
-Target = "Closure | Partial | Class | Module | str"
+Target = "Closure | Partial | OneOf | Class | Module | str"
 """What a callable value is: a project function, class or module, or an external qualified name."""
 
 AGREED: Final = "agreed"
@@ -203,7 +210,7 @@ class Value:
         *,
         truth: bool | None = None,
         type: str | None = None,
-        target: Closure | Partial | Class | Module | str | None = None,
+        target: Closure | Partial | OneOf | Class | Module | str | None = None,
         receiver: Value | None = None,
         items: tuple[Value, ...] | None = None,
         wraps: tuple[Wrap, ...] = (),

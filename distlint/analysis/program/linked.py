@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def imported(program: Program, module: Module) -> Iterator[Module]:
-    """The files of the program that a file imports from."""
+    """The files of the program that a file imports from, be it a variable alone: a table of classes."""
     names = (dotted for name, dotted in module.imports.items() if name not in module.installed)
     for dotted in (*names, *module.star_imports, *module.source.chosen):
-        meaning = program.lookup(dotted)
+        meaning = program.lookup(dotted) or program.modules.get(dotted.rpartition(".")[0])
         other = meaning.module if isinstance(meaning, (Function, Class)) else meaning
         if isinstance(other, Module) and other is not module:
             yield other

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.training import Backward
 from distlint.knowledge import facts, wrappers
 from distlint.nodes import children, last_name, walk
@@ -15,7 +17,7 @@ from distlint.nodes import children, last_name, walk
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.program import LiveProgram
-    from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.program.definitions import Module
 
 _PREPARE: Final = "accelerate.Accelerator.prepare"
 _GIVES_WRAPPER: Final = (
@@ -32,9 +34,13 @@ _OF_MODULE: Final = frozenset(
     }
 )  # fmt: skip
 """What is asked of a module without its forward."""
+_PARAMETERS: Final = re.compile(r"(?:^|_)param(?:eter)?s(?:_|$)")
+"""Methods that give what an optimizer steps: `parameters()`, `prepare_optimizer_params(rate)`."""
 _TAKE_MODULE: Final = frozenset(
     {"accumulate", "prepare", "get_state_dict", "wait_for_everyone", "save_model", "print", "no_sync", "isinstance"}
 )  # fmt: skip
+_DEPTH: Final = 2
+"""Calls that a wrapped model is followed into."""
 _REDUCE: Final = frozenset({"reduce", "all_reduce", "reduce_gradients", "average_gradients"})
 
 
@@ -85,7 +91,7 @@ def idle_wrappers(live: LiveProgram) -> Iterator[Idle]:
         for given in call.site.node.args:
             if isinstance(given, ast.Name) and (function, given.id) not in done:
                 done.add((function, given.id))
-                if _is_trained(function, given.id) and not _is_used(function, given.id):
+                if _is_trained(function, given.id) and not _is_used(live, function, given.id):
                     forward = _forward(function, given.id)
                     if forward is not None and not _reduces(function):
                         yield Idle(function.module, given, call.site.node, forward)
@@ -130,16 +136,34 @@ def _is_read_later(site: CallSite, given: ast.expr) -> bool:
 
 
 def _is_trained(function: Function, name: str) -> bool:
-    """Whether an optimizer of the function steps the parameters of a variable."""
+    """Whether an optimizer of the function steps the parameters of a variable, which may stand in another.
+
+    EasyAnimate c2a70d1 scripts/train_lora.py:1186: `network.prepare_optimizer_params(…)`, the network's own method.
+    """
     return any(
         isinstance(node, ast.Call)
         and ("optim" in ast.unparse(node.func).lower() or last_name(node.func).startswith("Adam"))
-        and any(ast.unparse(n) == f"{name}.parameters()" for a in node.args for n in walk(a))
+        and any(_gives_parameters(function, name, given) for given in node.args)
         for node in own_nodes(function)
     )
 
 
-def _is_used(function: Function, name: str) -> bool:
+def _gives_parameters(function: Function, name: str, given: ast.expr) -> bool:
+    """Whether an argument, or all that is assigned to it, is made by methods of a variable for its parameters."""
+    assigned = assignments(function).get(given.id, ()) if isinstance(given, ast.Name) else ()
+    return any(_asks_for_parameters(name, given)) or (
+        bool(assigned) and all(any(_asks_for_parameters(name, value)) for value in assigned)
+    )
+
+
+def _asks_for_parameters(name: str, value: ast.AST) -> Iterator[bool]:
+    for node in walk(value):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=method)):
+                yield owner == name and _PARAMETERS.search(method) is not None
+
+
+def _is_used(live: LiveProgram, function: Function, name: str, depth: int = _DEPTH) -> bool:
     """Whether a function may run the forward of a variable, or hand it to what may."""
     parents = {id(child): node for node in walk(function.node) for child in children(node)}
     prepared = _prepared_at(function, name)
@@ -148,17 +172,42 @@ def _is_used(function: Function, name: str) -> bool:
             continue
         above = parents.get(id(node))
         match above:
-            case ast.Attribute(attr=attr) if attr in _OF_MODULE:
+            case ast.Attribute(attr=attr) if attr in _OF_MODULE or "save" in attr:
                 continue
             case ast.Call(func=func) if func is not node and last_name(func) in _TAKE_MODULE:
                 continue
             case ast.Call(func=func) if func is not node and _unwraps(func):
-                if _is_saved(parents, above):
+                if _is_saved(parents, above) or _is_kept_idle(
+                    live, function, parents, above, depth
+                ):
                     continue
+            case ast.Call() if _is_kept_idle(live, function, parents, node, depth):
+                continue
             case ast.Attribute() if node.lineno <= prepared:
                 continue  # set up before it is wrapped: `network.apply_to()`
         return True
     return False
+
+
+def _is_kept_idle(
+    live: LiveProgram, function: Function, parents: dict[int, ast.AST], given: ast.AST, depth: int
+) -> bool:
+    """Whether a call hands a model to a function of the project that does not run its forward either."""
+    call = parents.get(id(given))
+    if not depth or not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        return False
+    place = next((n for n, argument in enumerate(call.args) if argument is given), None)
+    inner = (f for f in function.module.all_functions if f.parent is function)
+    callee = next((f for f in inner if f.name == call.func.id), None)
+    meaning = callee or live.program.resolve_dotted(function.module, call.func.id)
+    if (
+        place is None
+        or not isinstance(meaning, Function)
+        or place >= len(meaning.parameters)
+        or any(isinstance(argument, ast.Starred) for argument in call.args)
+    ):
+        return False
+    return not _is_used(live, meaning, meaning.parameters[place], depth - 1)
 
 
 def _prepared_at(function: Function, name: str) -> int:
@@ -181,10 +230,10 @@ def _unwraps(func: ast.expr) -> bool:
 
 
 def _is_saved(parents: dict[int, ast.AST], call: ast.AST) -> bool:
-    """Whether what is unwrapped is only saved: it is assigned, or a method of it saves."""
+    """Whether what is unwrapped is only saved or loaded: it is assigned, or a method of it saves."""
     above = parents.get(id(call))
     return isinstance(above, ast.Attribute) and (
-        "save" in above.attr or above.attr in ("state_dict", "config")
+        "save" in above.attr or above.attr in ("state_dict", "load_state_dict", "config")
     )
 
 

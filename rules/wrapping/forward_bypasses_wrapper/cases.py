@@ -53,6 +53,22 @@ def wrapper_thrown_away(net, batches):
         net(batch).mean().backward()
 
 
+def network_of_layers(unet, network, loader, rate):
+    accelerator = Accelerator()
+    unet.requires_grad_(False)
+    parameters = network.prepare_optimizer_params(rate)
+    optimizer = torch.optim.AdamW(parameters, lr=rate)
+    network, optimizer, loader = accelerator.prepare(network, optimizer, loader)
+
+    def keep(path, layers):
+        layers.save_weights(path)
+
+    for batch in loader:
+        accelerator.backward(unet(batch).mean())  # expect: DL206
+        optimizer.step()
+    keep("layers.pt", accelerator.unwrap_model(network))
+
+
 def prepared_and_thrown_away(net, optimizer, batches):
     accelerator = Accelerator()
     accelerator.prepare(net, optimizer)  # expect: DL206
@@ -180,4 +196,29 @@ def averaged_by_hand(unet, layers, loader, device):
         accelerator.backward(unet(batch).mean())
         for parameter in layers.parameters():
             parameter.grad = accelerator.reduce(parameter.grad, reduction="mean")
+        optimizer.step()
+
+
+def parameters_of_the_net(unet, network, loader, rate):
+    accelerator = Accelerator()
+    unet.requires_grad_(False)
+    parameters = unet.prepare_optimizer_params(rate)
+    optimizer = torch.optim.AdamW(parameters, lr=rate)
+    network, optimizer, loader = accelerator.prepare(network, optimizer, loader)
+    for batch in loader:
+        accelerator.backward(unet(batch).mean())
+        optimizer.step()
+
+
+def network_that_a_helper_calls(unet, network, loader, rate):
+    accelerator = Accelerator()
+    unet.requires_grad_(False)
+    optimizer = torch.optim.AdamW(network.prepare_optimizer_params(rate))
+    network, optimizer, loader = accelerator.prepare(network, optimizer, loader)
+
+    def conditions(batch, layers):
+        return layers(batch)
+
+    for batch in loader:
+        accelerator.backward(unet(conditions(batch, network)).mean())
         optimizer.step()

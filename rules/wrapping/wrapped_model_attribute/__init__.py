@@ -63,8 +63,6 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
-from distlint.analysis.program.memory import remembered
-from distlint.analysis.questions.launched import started_by
 from distlint.analysis.questions.wrapped import (
     BY_LAUNCH,
     asked_by_callers,
@@ -92,7 +90,7 @@ if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import AttributeSite, CallSite
     from distlint.analysis.interpreter.ranks import RankClass
     from distlint.analysis.interpreter.values import Wrap
-    from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.program.definitions import Function
     from distlint.knowledge.wrappers import Wrapper
 
 CODE = "DL201"
@@ -172,7 +170,7 @@ def _severity(model: Model, wrap: CallSite | None, site: AttributeSite) -> Sever
         doubts = under_condition(wrap, site) + elsewhere
         least = SEVERITY if wrap.module is site.module else Severity.WARNING
     by_launch = site.receiver.wraps[-1].kind in BY_LAUNCH
-    if not doubts and by_launch and _is_started_in_engine(model, site.module):
+    if not doubts and by_launch and model.starts_in_engine(site.module):
         doubts = 1
     return (least, Severity.WARNING, Severity.INFO)[doubts]
 
@@ -202,13 +200,6 @@ def _handed_on(model: Model, wrap: CallSite, site: AttributeSite) -> bool:
                 seen.add(call.callee)
                 work.append(call.callee)
     return False
-
-
-@remembered
-def _is_started_in_engine(model: Model, module: Module) -> bool:
-    known = {each.source.path for each in model.program.modules.values()}
-    folder = module.path.rpartition("/")[0]
-    return model.launch.in_engine(started_by(model, module), known, folder)
 
 
 def _lost(site: AttributeSite) -> Finding:
