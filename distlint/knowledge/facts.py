@@ -53,6 +53,8 @@ WRAPPER_CLASS_NAMES: Final = frozenset(
 ) | {"DDP", "FSDP", "DistributedDataParallel", "FullyShardedDataParallel", "DataParallel"}
 
 _BUILTINS: Final = frozenset(dir(builtins))
+_OPTIMIZER_NAMES: Final = frozenset({"opt", "opts"})
+"""Parts of the names of optimizers: `g_opt` (gigagan-pytorch 0806433 gigagan_pytorch.py:1987); `option` is another word."""
 _DATA_WORDS: Final = (
     "loader",
     "optim",
@@ -282,7 +284,9 @@ def is_data_or_optimizer(type_: str | None, expression: str) -> bool:
     if type_ is not None and type_.rpartition(".")[2].endswith(_DATA_TYPES):
         return True
     last = expression.rpartition(".")[2].lower()
-    return any(word in last for word in _DATA_WORDS)
+    if any(word in last for word in _DATA_WORDS):
+        return True
+    return "model" not in last and not _OPTIMIZER_NAMES.isdisjoint(last.split("_"))
 
 
 def parameter_type(bases: Iterable[str], name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""What a call that wraps its arguments gives back as it came: a mapping, list or record, which is no model.
+"""What a call that wraps its arguments gives back without a wrapper: a mapping, list, record or optimizer.
 
 Source: accelerate 1.15.0, accelerator.py:1398, `_prepare_one`: loaders, modules, optimizers and schedulers are
 wrapped, and everything else is returned. What a value is, its class says, or what the same function does with it.
@@ -18,15 +18,17 @@ from distlint.nodes import walk
 
 
 def is_container(program: Program, function: Function, value: Value, expression: ast.expr) -> bool:
-    """Whether an argument of `prepare()`, as written in `function`, holds models and is none itself."""
+    """Whether an argument of `prepare()`, as written in `function`, holds models or parameters and is no model."""
     if value.wraps or value.known:
         return False
     if value.items is not None or value.entries is not None:
         return True
     if value.type is not None:
         return _is_plain(program, value.type)
+    paths = _paths(function, expression)
     return any(
-        _used_as_mapping(function, path, expression.lineno) for path in _paths(function, expression)
+        _used_as_mapping(function, path, expression.lineno) or _is_given_parameters(function, path)
+        for path in paths
     )
 
 
@@ -43,6 +45,25 @@ def _paths(function: Function, argument: ast.expr) -> frozenset[str]:
                 elif isinstance(target, ast.Tuple) and len(target.elts) == len(given):
                     found.add(dotted_name(target.elts[index]))
     return frozenset(found)
+
+
+@remembered
+def _is_given_parameters(function: Function, path: str) -> bool:
+    """Whether a path is what a call makes of a model's parameters: an optimizer, whatever it is called."""
+    return bool(path) and any(
+        isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and any(dotted_name(target) == path for target in node.targets)
+        and any(_are_parameters(argument) for argument in node.value.args)
+        for node in walk(function.node)
+    )
+
+
+def _are_parameters(argument: ast.expr) -> bool:
+    match argument:
+        case ast.Call(func=ast.Attribute(attr="parameters")):
+            return True
+    return False
 
 
 def _is_plain(program: Program, type_: str) -> bool:

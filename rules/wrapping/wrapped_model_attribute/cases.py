@@ -496,6 +496,23 @@ def networks_by_key(config, optimizer, batches):
         print(networks.encoder(batch), networks.decoder)
 
 
+class TwoOptimizers:
+    # gigagan-pytorch 0806433 gigagan_pytorch.py:1987: accelerate's optimizers have a `scaler`
+    def __init__(self, net, make):
+        self.accelerator = Accelerator()
+        self.net = net
+        self.g_opt = make(self.net.trainable())
+        self.steps = make(self.net.parameters(), lr=0.1)
+        (
+            self.net,
+            self.g_opt,
+            self.steps,
+        ) = self.accelerator.prepare(self.net, self.g_opt, self.steps)
+
+    def scalers(self):
+        return self.g_opt.scaler, self.steps.scaler
+
+
 def networks_by_name(optimizer):
     networks = Munch(encoder=nn.Linear(2, 2))
     networks, optimizer = Accelerator().prepare(networks, optimizer)
