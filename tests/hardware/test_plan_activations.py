@@ -52,8 +52,7 @@ def cases() -> Iterator[Any]:
     )
     for name, attention, checkpointing in product(names, ("sdpa", "eager"), (False, True)):
         quick = name in names[:2] and not checkpointing
-        mark = pytest.mark.long if attention == "eager" else pytest.mark.slow
-        marks = () if quick and attention == "sdpa" else mark
+        marks = () if quick and attention == "sdpa" else pytest.mark.long
         yield pytest.param(name, attention, checkpointing, marks=marks)
 
 
