@@ -65,6 +65,7 @@ from distlint.rule import Status
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.joint_entry import JointEntry
+    from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function, Module
 
 CODE = "DL503"
@@ -117,7 +118,7 @@ def _by_option(
     model: Model, module: Module, reasons: dict[Function, JointEntry]
 ) -> Iterator[Finding]:
     """Devices of ranks that an option names: all processes are given the same options."""
-    options = _device_options(model) if "set_device" in module.source.text else {}
+    options = model.answer(_device_options) if "set_device" in module.source.text else {}
     for call in model.calls(_SETS, module=module) if options else ():
         site = call.site
         reason = reasons.get(site.function)
@@ -146,11 +147,11 @@ def _by_option(
             )
 
 
-def _device_options(model: Model) -> dict[str, tuple[Module, ast.expr]]:
+def _device_options(live: LiveProgram) -> dict[str, tuple[Module, ast.expr]]:
     """The options whose default is one device, by name: of programs that assign them nothing and take no rank."""
     found: dict[str, tuple[Module, ast.expr]] = {}
     written: set[str] = set()
-    for module in model.program.modules.values():
+    for module in live.program.modules.values():
         for node in walk(module.source.tree) if "add_argument" in module.source.text else ():
             match node:
                 case ast.Call(
@@ -164,7 +165,7 @@ def _device_options(model: Model) -> dict[str, tuple[Module, ast.expr]]:
                         return {}
                     if isinstance(default, ast.Constant) and not dest and _is_one(default):
                         found[name] = (module, default)
-    for module in model.program.modules.values() if found else ():
+    for module in live.program.modules.values() if found else ():
         for node in walk(module.source.tree):
             match node:
                 case (
