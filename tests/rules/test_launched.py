@@ -112,6 +112,53 @@ def test_an_engine_is_only_listed_where_nothing_asks_for_zero(
     assert [(finding["line"], finding["severity"]) for finding in found] == [(12, severity)]
 
 
+_SAVES = """\
+import torch
+from accelerate import Accelerator
+
+accelerator = Accelerator()
+model = accelerator.prepare(torch.nn.Linear(2, 2))
+if accelerator.is_main_process:
+    {call}
+accelerator.wait_for_everyone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "beside", "text", "severity"),
+    [
+        ("accelerator.get_state_dict(model)", "notes.sh", "python script.py", "info"),
+        (
+            "accelerator.get_state_dict(model)",
+            "train.sh",
+            "accelerate launch --use_fsdp script.py",
+            "warning",
+        ),
+        (
+            "accelerator.get_state_dict(model)",
+            "config.yaml",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\n",
+            "warning",
+        ),
+        ('accelerator.save_state("out")', "notes.sh", "python script.py", "warning"),
+    ],
+)
+def test_a_gather_on_one_rank_is_only_listed_where_nothing_speaks_of_shards(
+    call: str,
+    beside: str,
+    text: str,
+    severity: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "script.py").write_text(_SAVES.format(call=call), encoding="utf-8")
+    (tmp_path / beside).write_text(text, encoding="utf-8")
+    with pytest.raises(SystemExit):
+        main(["check", "--no-cache", "--select", "DL106", "--output-format", "json", str(tmp_path)])
+    found = json.loads(capsys.readouterr().out)["findings"]
+    assert [(finding["line"], finding["severity"]) for finding in found] == [(7, severity)]
+
+
 _TOKENS = """\
 import transformers
 from transformers import Trainer, TrainingArguments

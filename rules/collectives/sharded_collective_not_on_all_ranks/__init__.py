@@ -36,7 +36,8 @@ person has to decide, as for DL101.
 
 ## Known limits
 Whether a model will be sharded is often decided by the launcher's configuration. Where every launch of the program
-that stands beside the code keeps it whole (accelerate with MULTI_GPU, one process), the finding is information.
+that stands beside the code keeps it whole (accelerate with MULTI_GPU, one process), the finding is information, as it
+is where neither the code nor a script or configuration beside it has a word of FSDP, DeepSpeed or tensor parallelism.
 Silent where hooks stand on the parameters before `prepare`, only LoRA's layers are prepared, or an average
 of the whole model is made before: no sharded mode runs with these. Silent on calls of a model that the same
 function wraps below.
@@ -52,11 +53,11 @@ where the branch asks for the mode.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.model import place_of
-from distlint.analysis.questions.sharding import is_engine, never_sharded, shown
+from distlint.analysis.questions.sharding import is_engine, meant, never_sharded, shown
 from distlint.analysis.traces.witness import absence, event_text, related_places, waiting, witness
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.repairs.hoisting import hoist
@@ -80,6 +81,8 @@ _SHARDED = frozenset({"fsdp1", "fsdp2", "colossalai"})
 """Wrappers of a sharded model. A DeepSpeed engine is sharded in ZeRO-3, which its configuration asks for."""
 _BARE_MODEL = frozenset({"save_pretrained", "from_pretrained", "resize_token_embeddings"})
 """Of a model of which only the class is known: nearly always one that is not sharded."""
+_OF_ALL_RANKS: Final = frozenset({"save_state", "save_checkpoint"})
+"""Their libraries want them on all ranks in every mode: each rank leaves a file of its own."""
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -138,7 +141,10 @@ def _depends_on_launch(divergence: Divergence) -> bool:
 def _severity(model: Model, divergence: Divergence) -> Severity:
     if _is_sharded(divergence):
         return Severity.ERROR
-    if _depends_on_launch(divergence) and launched_whole(model, divergence.module):
+    if _depends_on_launch(divergence) and (
+        launched_whole(model, divergence.module)
+        or (divergence.event.op not in _OF_ALL_RANKS and not meant(model, model.launch))
+    ):
         return Severity.INFO
     # What accelerate wraps is sharded as the launch says; an engine only where its program asks for it.
     engine = is_engine(divergence.event.site) and divergence.layer is not Layer.WRAPPED
