@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 CODE = "DL104"
 NAME = "collective-in-uneven-loop"
 SEVERITY = Severity.WARNING
-STATUS = Status.STABLE
+STATUS = Status.PREVIEW
 LITERALS = ()
 
 _WHOLE = frozenset({"compile", "peft"})

@@ -85,7 +85,7 @@ if TYPE_CHECKING:
 CODE = "DL105"
 NAME = "collective-skipped-by-exception"
 SEVERITY = Severity.WARNING
-STATUS = Status.PREVIEW
+STATUS = Status.STABLE
 LITERALS = ()
 
 

@@ -54,7 +54,7 @@ from .collected import Collected, collected_files
 CODE = "DL310"
 NAME = "folder-of-one-machine"
 SEVERITY = Severity.WARNING
-STATUS = Status.PREVIEW
+STATUS = Status.STABLE
 LITERALS = ()
 
 

@@ -76,7 +76,7 @@ if TYPE_CHECKING:
 CODE = "DL307"
 NAME = "partial-checkpoint"
 SEVERITY = Severity.WARNING
-STATUS = Status.STABLE
+STATUS = Status.PREVIEW
 LITERALS = (b'startswith("module', b"startswith('module")
 
 _PREFIX = {"ddp": "module.", "dp": "module.", "compile": "_orig_mod."}

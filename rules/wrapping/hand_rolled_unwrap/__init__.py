@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 CODE = "DL205"
 NAME = "hand-rolled-unwrap"
 SEVERITY = Severity.WARNING
-STATUS = Status.STABLE
+STATUS = Status.PREVIEW
 LITERALS = (b', "module"', b", 'module'")
 
 _WEIGHTS = frozenset({"parameters", "buffers"})

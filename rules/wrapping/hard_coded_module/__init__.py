@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 CODE = "DL204"
 NAME = "hard-coded-module"
 SEVERITY = Severity.WARNING
-STATUS = Status.STABLE
+STATUS = Status.PREVIEW
 LITERALS = ()
 
 

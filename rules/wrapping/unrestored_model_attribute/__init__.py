@@ -82,7 +82,7 @@ if TYPE_CHECKING:
 CODE = "DL202"
 NAME = "unrestored-model-attribute"
 SEVERITY = Severity.ERROR
-STATUS = Status.STABLE
+STATUS = Status.PREVIEW
 LITERALS = (b".output_hidden_states =", b".output_attentions =")
 
 
