@@ -29,6 +29,11 @@ _USES_RANKS: Final = re.compile(
     r"|detectron2|colossalai|megatron|mpu\b|parallel_state|composer|paddle|importlib|sys\.path|fairscale"
 )
 """What a file has that meets other processes, numbers them or gives each its device or part; or may, elsewhere."""
+_MEETS: Final = re.compile(
+    r"DistributedDataParallel|\bDDP\b|[fF]sdp|FSDP|FullyShard|fully_shard|[dD]eepspeed|Accelerator|accelerate|Trainer"
+    r"|reduce|gather|broadcast|barrier|horovod|hvd|[lL]ightning|fairscale|apex|mmcv|mmengine|[sS]ync|\bwrap"
+)
+"""What a file has in which ranks exchange anything: gradients, results, or that they are there."""
 _ONE_PROCESS: Final = frozenset({"jax", "flax"})
 _MAKES_RANKS: Final = re.compile(
     r"torch\.distributed|init_process_group|Accelerator\(|Trainer\(|torchrun"
@@ -134,6 +139,16 @@ def uses_ranks(program: Program, module: Module) -> bool:
     return any(_USES_RANKS.search(each.source.text) for each in below) and any(
         _USES_RANKS.search(text) for text in _reached(program, above, below)
     )
+
+
+@remembered
+def ranks_meet(program: Program, module: Module) -> bool:
+    """Whether ranks exchange anything in the files that are imported with one: without, each trains a model of its own.
+
+    CodeT5 7de7f69 CodeT5/run_defect.py makes a process group for `--local_rank` and has DataParallel for the rest: what
+    is started on one process, and what it does on several is no run that anybody waits for.
+    """
+    return any(_MEETS.search(each.source.text) for each in linked(program, module))
 
 
 def _reached(program: Program, above: set[Module], below: set[Module]) -> Iterator[str]:
