@@ -22,6 +22,35 @@ from accelerate import Accelerator
 """
 
 FIRST = {
+    "a turnstile by the device": """\
+def is_first_here():
+    return torch.cuda.current_device() == 0
+
+def prepare(data, path):
+    if dist.is_initialized() and not is_first_here():
+        dist.barrier()
+    if not os.path.exists(path):
+        torch.save(data, path)
+    if dist.is_initialized() and is_first_here():
+        dist.barrier()
+    return torch.load(path)
+""",
+    "a turnstile by an unknown number, in the caller": """\
+def write(data, path):
+    if not os.path.exists(path):
+        torch.save(data, path)
+
+def prepare(data, path, slot):
+    if slot.number > 0:
+        dist.barrier()
+    write(data, path)
+    if slot.number == 0:
+        dist.barrier()
+    return torch.load(path)
+
+def by_hand(data):
+    write(data, "data.pt")
+""",
     "a turnstile": """\
 def prepare(data, path, rank):
     if rank != 0:
@@ -320,6 +349,45 @@ def prepare(data, path):
 }
 
 UNORDERED = {
+    "two waits by one device": """\
+def prepare(data, path):
+    if torch.cuda.current_device() == 0:
+        dist.barrier()
+    if not os.path.exists(path):
+        torch.save(data, path)  # here
+    if torch.cuda.current_device() == 0:
+        dist.barrier()
+    dist.barrier()
+    return torch.load(path)
+""",
+    "waits by two unknown numbers": """\
+def prepare(data, path, slot, other):
+    if slot.number > 0:
+        dist.barrier()
+    if not os.path.exists(path):
+        torch.save(data, path)  # here
+    if other.number == 0:
+        dist.barrier()
+    dist.barrier()
+    return torch.load(path)
+""",
+    "a caller that takes no turn": """\
+def write(data, path):
+    if not os.path.exists(path):
+        torch.save(data, path)  # here
+
+def prepare(data, path, slot):
+    if slot.number > 0:
+        dist.barrier()
+    write(data, path)
+    if slot.number == 0:
+        dist.barrier()
+    return torch.load(path)
+
+def at_once(data, path):
+    write(data, path)
+    dist.barrier()
+""",
     "no turnstile at all": """\
 def prepare(data, path):
     if not os.path.exists(path):

@@ -588,3 +588,41 @@ class Training:
 def test_attributes_that_are_assigned_over_several_lines(assigned: str, tmp_path: Path) -> None:
     text = PREPARES.format(assigned=assigned)
     assert severities(tmp_path, "DL201", text) == ["error"]
+
+
+GROUP = """
+import argparse
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(data):
+    options = argparse.ArgumentParser().parse_args()
+    if options.local_rank == -1:
+        gpus = torch.cuda.device_count()
+    else:
+        dist.init_process_group("nccl")
+        gpus = 1
+    model = torch.nn.Linear(2, 2)
+    {wrapped}
+    sampler = DistributedSampler(data)
+    for epoch in range(3):
+        for batch in DataLoader(data, sampler=sampler):
+            model(batch).mean().backward()
+    torch.save(model.state_dict(), "last.pt")
+"""
+
+
+@pytest.mark.parametrize("code", ["DL301", "DL403"])
+@pytest.mark.parametrize(
+    ("wrapped", "expected"),
+    [
+        ("model = torch.nn.DataParallel(model) if gpus > 1 else model", "warning"),
+        ("model = torch.nn.parallel.DistributedDataParallel(model)", "error"),
+        ("dist.barrier()", "error"),
+    ],
+)
+def test_ranks_that_never_exchange_anything(
+    code: str, wrapped: str, expected: str, tmp_path: Path
+) -> None:
+    assert severities(tmp_path, code, GROUP.format(wrapped=wrapped)) == [expected]

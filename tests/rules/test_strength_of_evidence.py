@@ -161,6 +161,69 @@ if __name__ == "__main__":
 """
 
 
+LEFT_OVER = """\
+import argparse
+
+import torch
+import rows{more}
+
+options = argparse.ArgumentParser().parse_args()
+
+
+def report(scores):
+    if options.local_rank in (-1, 0):
+        print(scores)
+    with open("scores.txt", "w") as file:
+        file.write(str(scores))
+
+
+if __name__ == "__main__":
+    report(rows.read(torch.nn.Linear(2, 2){place}))
+"""
+
+ROWS = """\
+from torch.utils.data import DistributedSampler
+
+
+{decorator}def divided(data):
+    return DistributedSampler(data)
+
+
+def read(model):
+    return model({read})
+"""
+
+ONE_TRAINER = """\
+import os
+
+{before}from transformers import AutoModelForCausalLM, Trainer, TrainerCallback
+
+
+class Notes(TrainerCallback):
+    def on_evaluate(self, args, state, control, **kwargs):
+        with open("notes.txt", "w") as file:
+            file.write(str(state.epoch))
+
+
+model = AutoModelForCausalLM.from_pretrained("some/model"{how})
+{behind}trainer = Trainer(model=model, callbacks=[Notes()])
+trainer.train()
+model.save_pretrained("out")
+"""
+
+FLAG = """\
+import torch
+import torch.distributed as dist
+
+
+class Net(torch.nn.Module):
+    def save(self, path, is_main_process{default}):
+        if is_main_process:
+            print(path)
+        torch.save(self.state_dict(), path)
+"""
+
+
 @pytest.mark.parametrize(
     ("files", "found"),
     [
@@ -219,3 +282,64 @@ def test_what_rank_0_alone_makes_is_handed_on_by_all(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert findings_in("DL301", tmp_path, {"script.py": WRITER}, capsys) == [("script.py", 12)]
+
+
+@pytest.mark.parametrize(
+    ("more", "place", "read", "decorator", "found"),
+    [
+        ("", "", "range(4)", "", []),
+        ("", ".to('cuda')", "range(4)", "", []),
+        ("", "", "divided(range(4))", "", [("script.py", 12)]),
+        ("", "", "range(4)", "@reader\n", [("script.py", 12)]),
+        ("", ".cuda(options.local_rank)", "range(4)", "", [("script.py", 12)]),
+        (", torch.distributed as dist", "", "range(4)", "", [("script.py", 12)]),
+    ],
+    ids=["left over", "one device", "divided data", "in a table", "a device each", "a group"],
+)
+def test_an_option_for_the_rank_that_nothing_is_done_with(
+    more: str,
+    place: str,
+    read: str,
+    decorator: str,
+    found: list[tuple[str, int]],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    files = {
+        "script.py": LEFT_OVER.format(more=more, place=place),
+        "rows.py": ROWS.format(read=read, decorator=decorator),
+    }
+    assert findings_in("DL301", tmp_path, files, capsys) == found
+
+
+@pytest.mark.parametrize(
+    ("before", "how", "behind", "lines"),
+    [
+        ("", "", "", [8, 15]),
+        ('os.environ["CUDA_VISIBLE_DEVICES"] = "0"\n', "", "", []),
+        ('os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"\n', "", "", [9, 16]),
+        ("", ', device_map="auto"', "", []),
+        ("", "", "model.parallelize()\n", []),
+        ("", "", 'model.parallelize()\nprint(os.environ.get("LOCAL_RANK"))\n', [8, 17]),
+    ],
+    ids=["any launch", "one GPU", "two GPUs", "on all devices", "in parts", "launched"],
+)
+def test_a_trainer_of_one_process(
+    before: str,
+    how: str,
+    behind: str,
+    lines: list[int],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    files = {"tune.py": ONE_TRAINER.format(before=before, how=how, behind=behind)}
+    found = findings_in("DL301", tmp_path, files, capsys)
+    assert found == [("tune.py", line) for line in lines]
+
+
+@pytest.mark.parametrize(("default", "lines"), [("=True", []), ("=None", [9]), ("", [9])])
+def test_a_flag_that_says_main_of_everybody(
+    default: str, lines: list[int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = findings_in("DL301", tmp_path, {"net.py": FLAG.format(default=default)}, capsys)
+    assert found == [("net.py", line) for line in lines]

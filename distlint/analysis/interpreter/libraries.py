@@ -508,12 +508,14 @@ def forward(
         first_only = layer is Layer.WRAPPED and frame.scope.without_gradients
         event = Event("forward", layer, node, frame.module, site=site, first_only=first_only)
         frame.steps.append(event)
+    # One process alone takes what DataParallel gave backward (CodeT5 7de7f69 CodeT5/run_defect.py:152).
+    others = [wrap.instead.kind for wrap in model.wraps if wrap.instead is not None]
     result = Value(
         ("call", id(node)),
         UNKNOWN,
         Variance.RANK_LOCAL,
         frame.origin(node, "the output of this rank's batch", "tensor"),
-        tags=frozenset({MODEL_OUTPUT}),
+        tags=frozenset({MODEL_OUTPUT}) if facts.forward_waits((*kinds, *others)) else NO_TAGS,
     )
     site.result = result
     return result

@@ -18,16 +18,22 @@ from distlint.analysis.interpreter.ir import CallSite, Guard, Summary
 from distlint.analysis.interpreter.ranks import MAIN, RankClass
 from distlint.analysis.interpreter.values import Closure, Variance
 from distlint.analysis.live.processes import runs_alone
+from distlint.analysis.live.several import (
+    is_one_kernel,
+    never_launched,
+    says_nothing,
+    trains_alone,
+    trains_on_one,
+    works_alone,
+)
 from distlint.analysis.live.summaries import FunctionSummaries
 from distlint.analysis.program.definitions import Class, Function, Module, last_name
-from distlint.analysis.program.linked import imported
 from distlint.analysis.program.memory import Memory, remembered
 from distlint.analysis.program.places import related
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import (
     asks_if_missing,
     assignments,
-    decided,
     default_of,
     literals,
     mentions_rank,
@@ -48,26 +54,8 @@ _MAKES_GROUP: Final = re.compile(
     re.IGNORECASE,
 )
 """Names of what makes a process group, or may."""
-_FIRST: Final = frozenset({"main_process_first", "local_main_process_first"})
-_SAYS_RANKS: Final = re.compile(
-    r"init_process_group|init_distributed|init_device_mesh|Accelerator\(|PartialState\(|Trainer\(|deepspeed\.initialize"
-    r"|Fabric\(|torchrun|torch\.distributed\.(?:run|launch)\b|accelerate launch|spawn\(|\brank\b|world_size"
-)
-"""What a script has that makes ranks, is started on several, or asks for its own."""
 _ENGINES: Final = re.compile(r"fsdp|deepspeed|zero_?[123]")
 """Names of engines that keep a part of the model on every rank."""
-_ONE_PROCESS: Final = frozenset({"jax", "flax"})
-_MAKES_RANKS: Final = re.compile(
-    r"torch\.distributed|init_process_group|Accelerator\(|Trainer\(|torchrun"
-)
-_NOTEBOOK: Final = ".ipynb"
-_STARTED_IN_NOTEBOOK: Final = re.compile(
-    r"torch\.distributed|notebook_launcher|debug_launcher|spawn\(|start_processes|torchrun|accelerate[ -]launch|deepspeed[ \t]+[\w./-]+\.py"
-    r"|elastic_launch|mpirun|srun|horovodrun|%%?(?:auto)?px\b"
-    r"|Distributor\(|TorchTrainer\(|\bProcess\(|\.launch\(|\bdevices=|\bstrategy=|#\|?[ \t]*export\b"
-)
-"""What starts several processes from a notebook, names them in it, or makes a module of it (nbdev)."""
-_LEVELS: Final = frozenset({"DEBUG", "INFO", "WARN", "WARNING", "ERROR", "CRITICAL", "FATAL"})
 _ASKS_FOR_GROUP: Final = frozenset(
     {"is_initialized", "is_available", "is_dist_avail_and_initialized"}
 )
@@ -127,7 +115,7 @@ def joint_entries(
     groups = {
         (f, family): summaries
         for f, all_ in live.items()
-        if f not in alone and not runs_alone(f) and not _is_one_kernel(f.module)
+        if f not in alone and not runs_alone(f) and not is_one_kernel(f.module)
         for family, summaries in groups_of(all_)
     }
     found: dict[Group, JointEntry] = {}
@@ -289,28 +277,6 @@ def _always_collective(site: CallSite) -> bool:
     return _is_collective(site) and not _open(site)
 
 
-def _works_alone(site: CallSite) -> bool:
-    """Whether a collective does its work on one process that has no process group, too.
-
-    LLaMA-Factory ff6d4d1 scripts/dcp2hf.py:61, scripts/stat_utils/cal_ppl.py:91: a converter and an evaluation of
-    one process; the second calls a library function that has `training_args.main_process_first()`.
-    """
-    if site.method in _FIRST:
-        return not site.name.startswith("accelerate.")
-    return site.name.startswith("torch.distributed.checkpoint.")
-
-
-def _never_launched(program: Program, module: Module) -> bool:
-    """Whether a file is a script that neither makes ranks nor asks for them, nor do those that import it."""
-    return module.is_script and not any(
-        _SAYS_RANKS.search(each.source.text)
-        for each in (
-            module,
-            *(m for m in program.modules.values() if module in imported(program, m)),
-        )
-    )
-
-
 def _open(site: CallSite) -> dict[int, bool]:
     """The conditions that decide whether the call is made, other than those of the rank, with the arm."""
     return {
@@ -335,7 +301,8 @@ def beside_a_collective(site: CallSite, group: Together) -> JointEntry | None:
     for other in together(group):
         if (
             _is_collective(other)
-            and not _works_alone(other)
+            and not works_alone(other)
+            and not trains_alone(other)
             and _open(other).items() <= conditions.items()
             and _has_group(other.function, group)
         ):
@@ -460,8 +427,8 @@ def _reasons(
         yield function, JointEntry(text, function.module, function.node, True)
     for site in together(summaries):
         if _always_collective(site) and _has_group(function, summaries):
-            alone = _works_alone(site)
-            if alone and _never_launched(program, function.module):
+            alone = works_alone(site)
+            if trains_alone(site) or (alone and never_launched(program, function.module)):
                 continue
             text = f"every rank calls `{site.method}()`"
             yield function, JointEntry(text, site.module, site.node, True, not alone)
@@ -475,7 +442,7 @@ def _reasons(
         text = f"every rank runs {place} to `{start.method}()`"
         yield function, JointEntry(text, start.module, start.node, True)
     for _, summary in summaries:
-        reason = _test(summary)
+        reason = _test(program, summary)
         if reason is not None:
             yield function, reason
             return
@@ -548,7 +515,7 @@ def _calls_below(root: Summary, method: str) -> bool:
     return False
 
 
-def _test(summary: Summary) -> JointEntry | None:
+def _test(program: Program, summary: Summary) -> JointEntry | None:
     """A test of the rank in the function itself: it would not ask if one rank alone came here."""
     for guard in summary.rank_conditions:
         # A flag that the caller passes says nothing of where the caller calls, and one process
@@ -558,41 +525,11 @@ def _test(summary: Summary) -> JointEntry | None:
             and guard.value.origin is not None
             and not _holds_on_one_process(guard.node)
             and not _asks_for_launcher(guard.node)
-            and not _chooses_log_level(guard)
-            and not _has_no_ranks(guard.module)
+            and not says_nothing(program, summary.function, guard)
         ):
             text = f"`{ast.unparse(guard.node)}` tells the ranks apart"
             return JointEntry(text, guard.module, guard.node, False)
     return None
-
-
-def _chooses_log_level(guard: Guard) -> bool:
-    """Whether a test decides only how much is logged: a line that scripts of one process were copied with.
-
-    tevatron dd06310 src/tevatron/retriever/driver/jax_encode.py:45: `level=logging.INFO if training_args.local_rank
-    in [-1, 0] else logging.WARN`.
-    """
-    match decided(guard.module).get(id(guard.node)):
-        case ast.IfExp(body=body, orelse=orelse):
-            return all(last_name(level) in _LEVELS for level in (body, orelse))
-    return False
-
-
-@remembered
-def _has_no_ranks(module: Module) -> bool:
-    """Whether a file is written for JAX, where one process drives all devices of a machine, and for nothing else."""
-    return any(target.partition(".")[0] in _ONE_PROCESS for target in module.imports.values()) and (
-        not _MAKES_RANKS.search(module.source.text)
-    )
-
-
-@remembered
-def _is_one_kernel(module: Module) -> bool:
-    """Whether a file is a notebook that starts no processes beside its own, whatever the libraries can do that it uses.
-
-    audiolm-pytorch audiolm_pytorch_demo.ipynb: its trainers call `prepare()`, in the one kernel.
-    """
-    return module.path.endswith(_NOTEBOOK) and not _STARTED_IN_NOTEBOOK.search(module.source.text)
 
 
 def _asks_for_launcher(test: ast.expr) -> bool:
@@ -640,6 +577,7 @@ def _hook(program: Program, function: Function) -> str | None:
             and function.name in (*row.methods, "__init__")
             and function.name not in _NOT_ON_ALL
             and f"{base}.{function.name}" not in hooks.MAIN_ONLY_METHODS
+            and not (base.startswith("transformers.") and trains_on_one(program, function.module))
             and not (base == _LIGHTNING_MODULE and _is_never_run(program, function.name))
         ):
             return f"{function.cls.name}.{function.name}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from distlint.analysis.program.definitions import Class, Function, Module
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
 
 if TYPE_CHECKING:
@@ -26,41 +27,42 @@ def linked(program: Program, module: Module) -> set[Module]:
 
     What a value of the file may be passed to without a resolved call is in one of these.
     """
-    imports = {m: set(imported(program, m)) for m in program.modules.values()}
-    importers: dict[Module, set[Module]] = {}
-    for importer, others in imports.items():
-        for other in others:
-            importers.setdefault(other, set()).add(importer)
-    found = {module}
-    work = [module]
-    while work:  # those that import it, at any depth
-        for other in importers.get(work.pop(), set()) - found:
-            found.add(other)
-            work.append(other)
+    return _closed(importers(program, module), _imports(program))
+
+
+def importers(program: Program, module: Module) -> set[Module]:
+    """A file, and the files that import it, at any depth."""
+    return _closed({module}, _importers(program))
+
+
+def _closed(start: set[Module], steps: dict[Module, set[Module]]) -> set[Module]:
+    found = set(start)
     work = list(found)
-    while work:  # and all that these import
-        for other in imports.get(work.pop(), set()) - found:
-            found.add(other)
-            work.append(other)
+    while work:
+        more = steps[work.pop()] - found
+        found |= more
+        work += more
+    return found
+
+
+@remembered
+def _imports(program: Program) -> dict[Module, set[Module]]:
+    return {m: set(imported(program, m)) for m in program.modules.values()}
+
+
+@remembered
+def _importers(program: Program) -> dict[Module, set[Module]]:
+    found: dict[Module, set[Module]] = {m: set() for m in program.modules.values()}
+    for importer, others in _imports(program).items():
+        for other in others:
+            found[other].add(importer)
     return found
 
 
 def roots_of(program: Program) -> dict[Module, set[Module]]:
     """The files that nothing imports and from which a file is imported, at any depth; itself where it is one."""
-    importers: dict[Module, set[Module]] = {m: set() for m in program.modules.values()}
-    for importer in importers:
-        for other in imported(program, importer):
-            importers[other].add(importer)
-    found: dict[Module, set[Module]] = {}
-    for module in importers:
-        above = {module}
-        work = [module]
-        while work:
-            more = importers[work.pop()] - above
-            above |= more
-            work += more
-        found[module] = {m for m in above if not importers[m]}
-    return found
+    direct = _importers(program)
+    return {m: {each for each in importers(program, m) if not direct[each]} for m in direct}
 
 
 def components(program: Program) -> list[set[Module]]:

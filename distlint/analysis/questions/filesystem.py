@@ -26,6 +26,7 @@ from distlint.analysis.program.syntax import (
     assignments,
     default_of,
     element_names,
+    literals,
     mentions_rank,
     only_adds_a_bar,
     own_nodes,
@@ -682,18 +683,29 @@ def asks_existence(site: CallSite) -> bool:
 
 
 def check_before(found: FileCall) -> Guard | None:
-    """The test in force that asks whether the path, or one above or below it, exists."""
-    if found.path is None:
+    """The test in force that asks whether the path, or one above or below it, exists.
+
+    A download answers to what is missing alone, and not to a test of the address that it comes from: VideoMamba f3427e4
+    videomamba/image_sm/main.py:433, `load_state_dict_from_url(args.resume)` under `os.path.exists(args.resume)`.
+    """
+    fetched = found.effect is Effect.DOWNLOAD
+    if found.path is None or (fetched and found.row.path_keyword == "url"):
         return None
     path = parts_of(found.path, found.function)
     for guard in found.site.guards:
-        if guard.exits and _raises(found.function, guard):
+        if (guard.exits and _raises(found.function, guard)) or (fetched and _finds_it(guard)):
             continue
         for test in _tests(guard.node):
             asked = parts_of(test, found.function)
             if holds(asked, path) or holds(path, asked):
                 return guard
     return None
+
+
+def _finds_it(guard: Guard) -> bool:
+    """Whether a condition holds where all is there that it asks the file system for."""
+    answers = [holds for part, holds in literals(guard.node, guard.taken) if _tests(part)]
+    return bool(answers) and all(answers)
 
 
 def _refuses(function: Function, guard: Guard) -> bool:

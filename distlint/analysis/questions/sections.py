@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ir import CallSite
 from distlint.analysis.interpreter.ranks import MAIN, OTHER
 from distlint.analysis.live.joint_entry import BARRIERS, groups_of
-from distlint.analysis.program.definitions import Class, Function
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.definitions import Class, Function, last_name
+from distlint.analysis.program.syntax import literals, own_nodes
 from distlint.knowledge import facts
 
 if TYPE_CHECKING:
@@ -76,9 +76,19 @@ def _in_turn(live: LiveProgram, site: CallSite, depth: int) -> bool:
     if any(section.holds(site) for section in live.answer(first_sections)):
         return True
     callers = live.callers.get(site.function, ())
+    # Who is not seen to run on several ranks shows nothing: imaginaire c6f7480 scripts/download_dataset.py:39 calls, by
+    # hand, what the evaluation calls in turn.
+    callers = [caller for caller in callers if _by_several(live, caller.function)] or callers
     return bool(depth and callers) and all(
         caller.function is not site.function and _in_turn(live, caller, depth - 1)
         for caller in callers
+    )
+
+
+def _by_several(live: LiveProgram, function: Function) -> bool:
+    summaries = live.summaries_of(function)
+    return summaries is not None and any(
+        (function, family) in live.joint_entries for family, _ in groups_of(summaries)
     )
 
 
@@ -172,6 +182,48 @@ def _turnstiles(live: LiveProgram, function: Function) -> Iterator[Section]:
         behind = [main for main in mains if main > other and (again is None or main < again)]
         if behind:
             yield Section(function, other + 1, max(behind) - 1)
+    if not (mains or others):
+        yield from _turnstiles_by_one_test(function)
+
+
+def _turnstiles_by_one_test(function: Function) -> Iterator[Section]:
+    """The same by a test that is not known to be one of the rank: where it fails the ranks wait above, where it holds below.
+
+    imaginaire c6f7480 imaginaire/evaluation/common.py:270: `is_local_master()` is `torch.cuda.current_device() == 0`.
+    """
+    if not any(word in function.module.source.text for word in BARRIERS):
+        return
+    waiting = [
+        (node, frozenset(_alike(part, holds) for part, holds in literals(node.test, True)))
+        for node in own_nodes(function)
+        if isinstance(node, ast.If) and not node.orelse and _only_waits(node)
+    ]
+    for last, held in waiting:
+        for first, failed in waiting:
+            (text, holds), *more = held - failed or {("", True)}
+            if (
+                first.lineno < last.lineno
+                and not more
+                and failed - held == {(text, not holds)}
+                and not isinstance(last.test, ast.Constant)
+            ):
+                yield Section(function, (first.end_lineno or first.lineno) + 1, last.lineno - 1)
+
+
+def _alike(part: ast.expr, holds: bool) -> tuple[str, bool]:
+    """A condition as written and how it came out; `rank != 0` that holds is `rank == 0` that does not."""
+    match part:
+        case ast.Compare(left=left, ops=[ast.NotEq() | ast.Gt()], comparators=[right]):
+            return f"{ast.unparse(left)} == {ast.unparse(right)}", not holds
+    return ast.unparse(part), holds
+
+
+def _only_waits(node: ast.If) -> bool:
+    """Whether all that stands under a test is a call that waits for the other ranks."""
+    match node.body:
+        case [ast.Expr(value=ast.Call(func=called))]:
+            return last_name(called) in BARRIERS
+    return False
 
 
 def _waits(live: LiveProgram, function: Function) -> tuple[list[int], list[int]]:

@@ -75,7 +75,7 @@ def lost(
         .get((function, ast.unparse(subject)), frozenset())
         .union(wraps for _, call, argument in given for wraps in _around(live, call, argument))
     )
-    if any(_owns_part(live, cls) for cls in _classes(live, function, subject, given, seen)):
+    if any(owns_module(live, cls) for cls in _classes(live, function, subject, given, seen)):
         return Lost.PART
     left = any(_left(wraps, again=again) for wraps in seen) or _compiled_elsewhere(
         live, function, subject, given
@@ -122,7 +122,7 @@ def _classes(
             yield from wrapped_classes(live, call.site)
 
 
-def _owns_part(live: LiveProgram, cls: Class | None) -> bool:
+def owns_module(live: LiveProgram, cls: Class | None) -> bool:
     """Whether a network keeps a part of its own as `module`."""
     return cls is not None and any(
         "module" in each.self_assigned for each in live.program.mro(cls)[0]

@@ -39,7 +39,8 @@ unsafe: ranks take other devices than before. In a shell script, `torchrun` take
 ## Known limits
 Launches of one script that no edit repairs are one finding, at the first of them; the others are counted. A launch
 that Markdown tells (README.md, docs/TRAIN.md) counts as well. Without a known launch, silent where the program reads
-`LOCAL_RANK` from the environment, and where it knows DeepSpeed, whose launcher passes `--local_rank`.
+`LOCAL_RANK` from the environment, where it knows DeepSpeed, whose launcher passes `--local_rank`, and where nothing
+meets other processes or divides devices or data among them: the argument is left over.
 `parse_known_args` passes over what it does not know.
 
 Not proven: the launcher's spelling is that of the torch that is installed.
@@ -58,7 +59,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from distlint.analysis.live.several import uses_ranks
 from distlint.analysis.model import Model, place_of
+from distlint.analysis.program.linked import importers
 from distlint.analysis.program.syntax import own_nodes
 from distlint.columns import split_lines
 from distlint.edits import AddImport, Replace, Span
@@ -164,7 +167,9 @@ def check(model: Model) -> Iterator[Finding]:
             node = own[0][0]
             if not isinstance(node, ast.Call):  # an alias, of which the script's parser is made
                 launched = [launch for each in started.values() for launch in each]
-            if launched or (isinstance(node, ast.Call) and not elsewhere):
+            if launched or (
+                isinstance(node, ast.Call) and not elsewhere and _is_for_several(model, module)
+            ):
                 yield _misspelled(model, module, node, launched)
         elif (
             not own
@@ -172,6 +177,16 @@ def check(model: Model) -> Iterator[Finding]:
             and (sure := [each for each in launched if _is_of_it(module, each)])
         ):
             yield from _undeclared(module, sure[0])
+
+
+def _is_for_several(model: Model, module: Module) -> bool:
+    """Whether something shows that several processes run a script, or one that imports it: else nobody misses the rank.
+
+    ColBERT colbert/utils/parser.py:21 is left over from command lines that are no more: nothing imports it.
+    """
+    return uses_ranks(model.program, module) or any(
+        model.launch.starting(each.path) for each in importers(model.program, module)
+    )
 
 
 def _is_of_it(module: Module, launch: Launch) -> bool:

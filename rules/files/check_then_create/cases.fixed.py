@@ -7,6 +7,7 @@ import shutil
 import urllib.request
 from pathlib import Path
 
+import torch
 import torch.distributed as dist
 from accelerate import Accelerator
 from distlint.runtime import main_process_first
@@ -47,6 +48,14 @@ def fetch(url, path):
             # Large.
             urllib.request.urlretrieve(url, path)  # expect: DL305
     return path
+
+
+def fetch_into(url, folder, name):
+    dist.barrier()
+    path = os.path.join(folder, name)
+    with main_process_first():
+        if os.path.isdir(folder) and not os.path.exists(path):
+            urllib.request.urlretrieve(url, path)  # expect: DL305
 
 
 class Log(TrainerCallback):
@@ -121,6 +130,28 @@ def indexes(names, folder):
 
 
 # --- right ----------------------------------------------------------------------------------------
+
+
+def weights(source):
+    dist.barrier()
+    if os.path.exists(source):
+        return torch.load(source)
+    # Under another name first, in torch's cache, where it is moved into place.
+    return torch.hub.load_state_dict_from_url(source)
+
+
+def newest(url, path):
+    dist.barrier()
+    if os.path.isfile(path):
+        print("once more")
+        urllib.request.urlretrieve(url, f"{path}.{os.getpid()}")
+
+
+def again(url, path):
+    dist.barrier()
+    if os.path.exists(path):
+        # What is there is taken for stale: DL301 names it.
+        urllib.request.urlretrieve(url, path)
 
 
 def any_number_of_times(out):

@@ -77,6 +77,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Variance
+from distlint.analysis.live.several import ranks_meet
 from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.sections import after_main, in_turn
@@ -109,7 +110,7 @@ CODE = "DL301"
 NAME = "unguarded-save"
 SEVERITY = Severity.ERROR
 STATUS = Status.STABLE
-LITERALS = ()
+LITERALS = (b"DistributedSampler",)  # what divides data shows several ranks in another file, too
 
 _STATE = frozenset(
     {
@@ -152,7 +153,10 @@ def check(model: Model) -> Iterator[Finding]:
             # megatron-core 0.19.2, inference/text_generation_server/endpoints/completions.py:143). A test of the
             # rank is no proof that all come (13 of 15 such errors were false at first sight, docs/precision.md).
             Severity.ERROR
-            if _is_state(found) and joint_entry.module is module and joint_entry.all_ranks
+            if _is_state(found)
+            and joint_entry.module is module
+            and joint_entry.all_ranks
+            and ranks_meet(model.program, module)
             else Severity.WARNING,
             f"all ranks {does} at the same time: {joint_entry.text}, and what is left of "
             f"the file is whatever the ranks happened to write last. {_advice(fix)}",

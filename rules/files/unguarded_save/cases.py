@@ -35,6 +35,13 @@ def waits_and_fetches(accelerator: Accelerator, root):
 
 
 
+def fetch_again(url, path):
+    dist.barrier()
+    if os.path.exists(path):
+        # What is there is taken for stale.
+        download_url(url, path, "weights.pth")  # expect: DL301
+
+
 def train(model, loader, output_dir):
     accelerator = Accelerator()
     model, loader = accelerator.prepare(model, loader)

@@ -50,7 +50,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
+from distlint.analysis.live.several import ranks_meet
 from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.definitions import Class, Function, Module, last_name
 from distlint.analysis.program.handed import argument_of
@@ -105,7 +107,9 @@ def check(model: Model) -> Iterator[Finding]:
         loops = known.get(around) or known.setdefault(around, Loops(model, _ordered(around)))
         for function, call, (given, position) in made:
             if _shuffles(loops, function, call, given, position):
-                yield from _untold(loops, module, function, call, done)
+                for finding in _untold(loops, module, function, call, done):
+                    meet = ranks_meet(model.program, module)
+                    yield finding if meet else replace(finding, severity=Severity.WARNING)
 
 
 def _behind_prepare(model: Model, module: Module) -> Iterator[Finding]:

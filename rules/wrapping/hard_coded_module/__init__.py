@@ -28,8 +28,9 @@ Safe: `unwrap` gives what `.module` gives where there is a wrapper, without `tor
 the model itself where there is none.
 
 ## Known limits
-Silent where the wrap is known to take place always, under a condition on the launch or the class, and on
-values of unknown origin, since a network may own a part called `module`.
+Silent where the wrap is known to take place always, under a condition on the launch or the class, where the other
+arm makes something else that has a `module` (DataParallel, a class of the project), and on values of unknown origin,
+since a network may own a part called `module`.
 
 ## References
 - accelerate 1.15.0, `accelerate/accelerator.py`, `prepare_model`
@@ -42,6 +43,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.questions.stand_ins import module_on_every_path
 from distlint.analysis.questions.wrapped import BY_LAUNCH, call_of_wrap, is_guarded, under_condition
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -72,7 +74,11 @@ def check(model: Model) -> Iterator[Finding]:
         sometimes = wrap.kind in BY_LAUNCH or under_condition(
             call_of_wrap(model, site), site, of_launch=True
         )
-        if sometimes and not _asks_for_launch(model, site, ranks):
+        if (
+            sometimes
+            and not _asks_for_launch(model, site, ranks)
+            and not module_on_every_path(model, call_of_wrap(model, site))
+        ):
             yield _finding(site)
 
 

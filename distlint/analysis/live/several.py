@@ -1,0 +1,224 @@
+"""What of a file says that several processes run it, and what only looks like it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from distlint.analysis.interpreter.ir import CallSite, Guard
+from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
+from distlint.analysis.program.linked import imported, importers, linked
+from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.program import Program
+from distlint.analysis.program.syntax import decided, default_of
+from distlint.nodes import walk
+
+_FIRST: Final = frozenset({"main_process_first", "local_main_process_first"})
+_SAYS_RANKS: Final = re.compile(
+    r"init_process_group|init_distributed|init_device_mesh|Accelerator\(|PartialState\(|Trainer\(|deepspeed\.initialize"
+    r"|Fabric\(|torchrun|torch\.distributed\.(?:run|launch)\b|accelerate launch|spawn\(|\brank\b|world_size"
+)
+"""What a script has that makes ranks, is started on several, or asks for its own."""
+_USES_RANKS: Final = re.compile(
+    r"torch\.distributed|\bdist\b|_dist\b|[dD]istributed\w*[.(]|\w_distributed|distributed_\w|\bDDP\b|[fF]sdp|FSDP|nccl|gloo"
+    r"|process_group|device_mesh|world_?size|WORLD_SIZE|num_replicas|[\"']\w*RANK[\"']|get_\w*rank|process_index|set_device"
+    r"|(?:device|cuda|gpu)[^\n]{0,30}rank|Accelerator|accelerate|PartialState|[dD]eepspeed|DeepSpeed|Trainer|TrainingArguments"
+    r"|Fabric|[lL]ightning|horovod|hvd|mpi4py|SLURM|OMPI_|torch_xla|\bxm\.|torchrun|spawn|Process\(|\bray\b|mmcv|mmengine"
+    r"|detectron2|colossalai|megatron|mpu\b|parallel_state|composer|paddle|importlib|sys\.path|fairscale"
+)
+"""What a file has that meets other processes, numbers them or gives each its device or part; or may, elsewhere."""
+_MEETS: Final = re.compile(
+    r"DistributedDataParallel|\bDDP\b|[fF]sdp|FSDP|FullyShard|fully_shard|[dD]eepspeed|Accelerator|accelerate|Trainer"
+    r"|reduce|gather|broadcast|barrier|horovod|hvd|[lL]ightning|fairscale|apex|mmcv|mmengine|[sS]ync|\bwrap"
+)
+"""What a file has in which ranks exchange anything: gradients, results, or that they are there."""
+_ONE_PROCESS: Final = frozenset({"jax", "flax"})
+_MAKES_RANKS: Final = re.compile(
+    r"torch\.distributed|init_process_group|Accelerator\(|Trainer\(|torchrun"
+)
+_NOTEBOOK: Final = ".ipynb"
+_STARTED_IN_NOTEBOOK: Final = re.compile(
+    r"torch\.distributed|notebook_launcher|debug_launcher|spawn\(|start_processes|torchrun|accelerate[ -]launch|deepspeed[ \t]+[\w./-]+\.py"
+    r"|elastic_launch|mpirun|srun|horovodrun|%%?(?:auto)?px\b"
+    r"|Distributor\(|TorchTrainer\(|\bProcess\(|\.launch\(|\bdevices=|\bstrategy=|#\|?[ \t]*export\b"
+)
+"""What starts several processes from a notebook, names them in it, or makes a module of it (nbdev)."""
+_LEVELS: Final = frozenset({"DEBUG", "INFO", "WARN", "WARNING", "ERROR", "CRITICAL", "FATAL"})
+_PLAIN: Final = frozenset({"int", "str", "getattr", "vars", "get"})
+"""Calls that give back what they are given, or an option of it."""
+_ON_ALL_DEVICES: Final = re.compile(
+    r"""\.parallelize\(|device_map["']?\s*[=:]\s*["']auto|CUDA_VISIBLE_DEVICES["']\]\s*=\s*["']\d["']"""
+)
+"""What one process does that has all devices for its model, or sees one: the trainer of a second would be refused."""
+_TRAINS: Final = frozenset({"transformers.Trainer.train", "transformers.Seq2SeqTrainer.train"})
+_MAKES_TRAINER: Final = re.compile(r"(?<!\w)(?:Seq2Seq)?Trainer\(")
+_LAUNCHED: Final = re.compile(
+    r"local_rank|LOCAL_RANK|world_size|WORLD_SIZE|torchrun|accelerate|distributed|ddp\b|deepspeed|fsdp"
+)
+
+
+def trains_alone(site: CallSite) -> bool:
+    """Whether a trainer of transformers, which trains on one process as well, is all that speaks of several."""
+    return site.name in _TRAINS and keeps_to_one(site.function.module)
+
+
+def works_alone(site: CallSite) -> bool:
+    """Whether a collective does its work on one process that has no process group, too.
+
+    LLaMA-Factory ff6d4d1 scripts/dcp2hf.py:61, scripts/stat_utils/cal_ppl.py:91: a converter and an evaluation of
+    one process; the second calls a library function that has `training_args.main_process_first()`.
+    """
+    if site.method in _FIRST:
+        return not site.name.startswith("accelerate.")
+    return site.name.startswith("torch.distributed.checkpoint.")
+
+
+def never_launched(program: Program, module: Module) -> bool:
+    """Whether a file is a script that neither makes ranks nor asks for them, nor do those that import it."""
+    return module.is_script and not any(
+        _SAYS_RANKS.search(each.source.text)
+        for each in (
+            module,
+            *(m for m in program.modules.values() if module in imported(program, m)),
+        )
+    )
+
+
+@remembered
+def trains_on_one(program: Program, module: Module) -> bool:
+    """Whether each file that makes a trainer with the callbacks of a file keeps to one process."""
+    makers = [
+        each for each in importers(program, module) if _MAKES_TRAINER.search(each.source.text)
+    ]
+    return bool(makers) and all(map(keeps_to_one, makers))
+
+
+@remembered
+def keeps_to_one(module: Module) -> bool:
+    """Whether a file hands a trainer a model that one process has on all devices, or makes one GPU visible.
+
+    RL4LMs 97df0bd rl4lms/envs/text_generation/training_utils.py:277: `self._model.parallelize()`. OpenChatKit
+    a7094aa training/lora/example/redpajama-incite-chat-3b.py:3: `os.environ["CUDA_VISIBLE_DEVICES"] = "0"`.
+    """
+    text = module.source.text
+    return _ON_ALL_DEVICES.search(text) is not None and not _LAUNCHED.search(text)
+
+
+@remembered
+def is_one_kernel(module: Module) -> bool:
+    """Whether a file is a notebook that starts no processes beside its own, whatever the libraries can do that it uses.
+
+    audiolm-pytorch audiolm_pytorch_demo.ipynb: its trainers call `prepare()`, in the one kernel.
+    """
+    return module.path.endswith(_NOTEBOOK) and not _STARTED_IN_NOTEBOOK.search(module.source.text)
+
+
+def says_nothing(program: Program, function: Function, guard: Guard) -> bool:
+    """Whether a test of the rank shows nothing of who runs the function: a line that one process has as well."""
+    return (
+        _chooses_log_level(guard)
+        or _has_no_ranks(guard.module)
+        or _is_left_at_true(function, guard.node)
+        or (_asks_for_option(guard.node) and not uses_ranks(program, guard.module))
+    )
+
+
+@remembered
+def uses_ranks(program: Program, module: Module) -> bool:
+    """Whether what a file runs, or is run by, meets other processes, numbers them, or divides devices or data.
+
+    CodeT5 7de7f69 CodeT5+/code_retrieval/eval_match_retrieval.py:162: `args.local_rank in [0, -1]` is left over around
+    a print; nothing makes a process group, and its scripts start it with `python`.
+    """
+    above = importers(program, module)
+    if any(_USES_RANKS.search(each.source.text) for each in above):
+        return True
+    below = linked(program, module) - above
+    return any(_USES_RANKS.search(each.source.text) for each in below) and any(
+        _USES_RANKS.search(text) for text in _reached(program, above, below)
+    )
+
+
+@remembered
+def ranks_meet(program: Program, module: Module) -> bool:
+    """Whether ranks exchange anything in the files that are imported with one: without, each trains a model of its own.
+
+    CodeT5 7de7f69 CodeT5/run_defect.py makes a process group for `--local_rank` and has DataParallel for the rest: what
+    is started on one process, and what it does on several is no run that anybody waits for.
+    """
+    return any(_MEETS.search(each.source.text) for each in linked(program, module))
+
+
+def _reached(program: Program, above: set[Module], below: set[Module]) -> Iterator[str]:
+    """The parts of the files `below` that `above` run, as far as names lead: what an import itself runs, and what is named.
+
+    CodeT5+/code_retrieval/data_utils.py has a function for a DistributedSampler that nobody calls.
+    """
+    work: list[tuple[Module, ast.AST]] = [(each, each.source.tree) for each in above]
+    for each in below:
+        work += [(each, statement) for statement in each.source.tree.body if _is_run(statement)]
+    seen: set[int] = set()
+    while work:
+        module, part = work.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        if module in below:
+            yield ast.get_source_segment(module.source.text, part) or ""
+        for node in walk(part):
+            if isinstance(node, ast.Name | ast.Attribute):
+                meaning = program.resolve_dotted(module, dotted_name(node))
+                if isinstance(meaning, Function | Class):
+                    work.append((meaning.module, meaning.node))
+
+
+def _is_run(statement: ast.stmt) -> bool:
+    """Whether an import of a file runs a statement at its top; a decorator may keep what it stands on in a table."""
+    match statement:
+        case ast.Import() | ast.ImportFrom():
+            return False
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return bool(statement.decorator_list)
+        case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))):
+            return False
+    return True
+
+
+def _asks_for_option(test: ast.expr) -> bool:
+    """Whether a test asks for a number that somebody hands in, not the process group or the environment."""
+    return all(last_name(node.func) in _PLAIN for node in walk(test) if isinstance(node, ast.Call))
+
+
+def _is_left_at_true(function: Function, test: ast.expr) -> bool:
+    """Whether a test asks for a flag that says "main" of everybody who hands over nothing.
+
+    Show-o 45a5a2d models/modeling_utils.py:341: `def save_pretrained(…, is_main_process: bool = True)`, a copy of
+    diffusers' method; its callers stand under a test of the rank themselves.
+    """
+    match test:
+        case ast.Name(id=name):
+            default = default_of(function, name)
+            return isinstance(default, ast.Constant) and default.value is True
+    return False
+
+
+def _chooses_log_level(guard: Guard) -> bool:
+    """Whether a test decides only how much is logged: a line that scripts of one process were copied with.
+
+    tevatron dd06310 src/tevatron/retriever/driver/jax_encode.py:45: `level=logging.INFO if training_args.local_rank
+    in [-1, 0] else logging.WARN`.
+    """
+    match decided(guard.module).get(id(guard.node)):
+        case ast.IfExp(body=body, orelse=orelse):
+            return all(last_name(level) in _LEVELS for level in (body, orelse))
+    return False
+
+
+@remembered
+def _has_no_ranks(module: Module) -> bool:
+    """Whether a file is written for JAX, where one process drives all devices of a machine, and for nothing else."""
+    return any(target.partition(".")[0] in _ONE_PROCESS for target in module.imports.values()) and (
+        not _MAKES_RANKS.search(module.source.text)
+    )

@@ -1,0 +1,126 @@
+"""What takes the place of a wrapper where the launch puts none on: a project's own class that keeps the model as `module`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.questions.built import classes_of
+from distlint.analysis.questions.unwrapped import owns_module
+from distlint.knowledge.conventions import SAME_MODEL_METHODS
+from distlint.knowledge.wrappers import WRAPPERS
+from distlint.nodes import children, walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.program.definitions import Function
+
+_WITH_MODULE: Final = frozenset((*WRAPPERS["ddp"].classes, *WRAPPERS["dp"].classes))
+_RETURNED: Final = "return"
+
+
+def module_on_every_path(live: LiveProgram, wrap: CallSite | None) -> bool:
+    """Whether a wrap stands under a condition on whose other side something else with a `module` takes its place.
+
+    imaginaire c6f7480 imaginaire/utils/trainer.py:198: DDP where there is a process group, else the project's
+    `WrappedModel(model)`, for `.module` to hold on one process, too.
+    """
+    if wrap is None:
+        return False
+    function = wrap.function
+    parents = {id(child): node for node in walk(function.node) for child in children(node)}
+    node: ast.AST = wrap.node
+    sinks: set[str] = set()
+    found = False
+    while node is not function.node:
+        above = parents.get(id(node))
+        if above is None:
+            return False
+        match above:
+            case ast.IfExp(body=body, orelse=orelse) if node in (body, orelse):
+                if not _has_module(live, function, orelse if node is body else body):
+                    return False
+                found = True
+            case ast.Return():
+                sinks = {_RETURNED}
+            case ast.Assign(targets=targets):
+                sinks = {ast.unparse(target) for target in targets}
+            case ast.If(test=test, body=body, orelse=orelse) if node is not test:
+                block = _block_with(parents, above)
+                other = orelse if node in body else body
+                at = block.index(above)
+                # What stands in front holds where no arm does, what stands behind is come to where nothing was returned.
+                before, behind = block[:at], (block[at + 1 :] if sinks == {_RETURNED} else [])
+                if not _gives(live, function, (*other, *behind), sinks) and not (
+                    sinks != {_RETURNED}
+                    and not _changes(other, sinks)
+                    and _gives(live, function, before, sinks)
+                ):
+                    return False
+                found = True
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+                return found
+        node = above
+    return found
+
+
+def _block_with(parents: dict[int, ast.AST], statement: ast.stmt) -> list[ast.stmt]:
+    above = parents[id(statement)]
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(above, name, None)
+        if isinstance(block, list) and statement in block:
+            return block
+    return [statement]
+
+
+def _gives(
+    live: LiveProgram, function: Function, block: Iterable[ast.stmt], sinks: set[str]
+) -> bool:
+    """Whether every way through a block that goes on gives what has a `module`."""
+    gives = False
+    for statement in block:
+        match statement:
+            case ast.Raise():
+                return True
+            case ast.Return(value=ast.expr() as value) if sinks == {_RETURNED}:
+                return gives or _has_module(live, function, value)
+            case ast.Return():
+                return False
+            case ast.Assign(targets=targets, value=value):
+                if {ast.unparse(target) for target in targets} & sinks:
+                    gives = _has_module(live, function, value)
+            case ast.If(body=body, orelse=orelse):
+                one, other = (_gives(live, function, each, sinks) for each in (body, orelse))
+                if one and other:
+                    gives = True
+                elif (_changes(body, sinks) and not one) or (_changes(orelse, sinks) and not other):
+                    gives = False
+    return gives
+
+
+def _changes(block: Iterable[ast.stmt], sinks: set[str]) -> bool:
+    return any(
+        isinstance(node, ast.Return)
+        or (
+            isinstance(node, ast.Name | ast.Attribute)
+            and isinstance(node.ctx, ast.Store)
+            and ast.unparse(node) in sinks
+        )
+        for statement in block
+        for node in walk(statement)
+    )
+
+
+def _has_module(live: LiveProgram, function: Function, value: ast.expr) -> bool:
+    """Whether a value surely has a `module`: a wrapper, or an object of a class that keeps one."""
+    match value:
+        case ast.Call(func=ast.Attribute(attr=attr, value=inner)) if (
+            attr in SAME_MODEL_METHODS and live.resolve(function.module, value.func) is None
+        ):
+            return _has_module(live, function, inner)
+        case ast.Call() if live.resolve(function.module, value.func) in _WITH_MODULE:
+            return True
+    classes = classes_of(live, function, value)
+    return None not in classes and all(owns_module(live, cls) for cls in classes)

@@ -1,0 +1,5 @@
+import torch
+
+
+def read():
+    return torch.zeros(4, 2)
