@@ -20,6 +20,7 @@ from distlint.analysis.interpreter.values import Closure, Variance
 from distlint.analysis.live.processes import runs_alone
 from distlint.analysis.live.summaries import FunctionSummaries
 from distlint.analysis.program.definitions import Class, Function, Module, last_name
+from distlint.analysis.program.handed import is_told_rank
 from distlint.analysis.program.linked import imported
 from distlint.analysis.program.memory import Memory, remembered
 from distlint.analysis.program.places import related
@@ -475,7 +476,7 @@ def _reasons(
         text = f"every rank runs {place} to `{start.method}()`"
         yield function, JointEntry(text, start.module, start.node, True)
     for _, summary in summaries:
-        reason = _test(summary)
+        reason = _test(program, summary)
         if reason is not None:
             yield function, reason
             return
@@ -548,7 +549,7 @@ def _calls_below(root: Summary, method: str) -> bool:
     return False
 
 
-def _test(summary: Summary) -> JointEntry | None:
+def _test(program: Program, summary: Summary) -> JointEntry | None:
     """A test of the rank in the function itself: it would not ask if one rank alone came here."""
     for guard in summary.rank_conditions:
         # A flag that the caller passes says nothing of where the caller calls, and one process
@@ -560,10 +561,27 @@ def _test(summary: Summary) -> JointEntry | None:
             and not _asks_for_launcher(guard.node)
             and not _chooses_log_level(guard)
             and not _has_no_ranks(guard.module)
+            and not _is_left_true(program, summary.function, guard.value.origin.node)
         ):
             text = f"`{ast.unparse(guard.node)}` tells the ranks apart"
             return JointEntry(text, guard.module, guard.node, False)
     return None
+
+
+def _is_left_true(program: Program, function: Function, told: ast.AST) -> bool:
+    """Whether what tells the ranks apart is a parameter that is true by its default, and that nobody gives.
+
+    A copy of diffusers' `save_pretrained(…, is_main_process=True)` is called under `if accelerator.is_main_process`
+    (Show-o 45a5a2d models/modeling_utils.py:341).
+    """
+    if not isinstance(told, ast.arg):
+        return False
+    default = default_of(function, told.arg)
+    return (
+        isinstance(default, ast.Constant)
+        and default.value is True
+        and not is_told_rank(program, function, told.arg)
+    )
 
 
 def _chooses_log_level(guard: Guard) -> bool:
