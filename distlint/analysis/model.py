@@ -60,7 +60,7 @@ class Model(LiveProgram):
 
     @cached_property
     def _divergences(self) -> list[Divergence]:
-        found, problems = divergences_of(self._summaries, self.graphs)
+        found, problems = divergences_of(self.of_several, self.graphs)
         for function, reason in problems:
             text = f"{function.qualname}: not compared to its end, {reason}"
             self.problems.append(Problem(function.module.path, text, function.qualname, reason))
@@ -71,9 +71,7 @@ class Model(LiveProgram):
         return (
             d
             for d in self._divergences
-            if d.module.source.reported
-            and d.function not in self.alone
-            and not self._takes_leave(d.function)
+            if d.module.source.reported and not self._takes_leave(d.function)
         )
 
     def _takes_leave(self, function: Function) -> bool:

@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-NAMED_RANKS: Final[dict[str, str]] = {
+from distlint.knowledge.schema import Kind
+
+NAMED_RANKS: Final[dict[str, Kind]] = {
     # Parameters of worker functions: mp.spawn(worker, args=(world_size,)) passes the rank first.
     "rank": "rank",
     "global_rank": "rank",

@@ -736,6 +736,11 @@ ANY_UNWRAPS: frozenset[str] = frozenset(
 )
 """Names of functions and methods that give the model inside, where they do not resolve."""
 
+FROZEN_COPIES: dict[str, str] = {"ema_pytorch.EMA": "include_online_model"}
+"""Modules that keep a copy of a model with detached parameters, and the model itself unless this argument is False
+(ema-pytorch 03e75ca ema_pytorch/ema_pytorch.py: `detach_()` on each parameter of the copy). `prepare()` wraps no module
+without a parameter that requires grad (accelerate 1.15.0 accelerate/accelerator.py:1888)."""
+
 PREPARED_ATTRIBUTES: frozenset[str] = _names(
     """
     add_param_group base_lrs batch_sampler batch_size collate_fn dataset defaults drop_last

@@ -36,7 +36,8 @@ class Imports:
     """The modules that some files make, and which of them an import in one of the files means.
 
     The name of a module is the one that its package gives it. Where several files have one name
-    (`examples/*/train.py`), all but one carry a number after the first part: `train~2`, `models~3.unet`.
+    (`examples/*/train.py`), all but one carry a number after the first part: `train~2`, `models~3.unet`; `train.py`
+    beside a package `train` is `train~script`.
     `configured` are the dotted names of the classes that configurations have a program import.
     """
 
@@ -99,6 +100,8 @@ class Imports:
             top, dot, rest = (".".join(parts) or os.path.basename(folder)).partition(".")
             number = self._numbers.get(top, {}).get(root, 1)
             name = f"{top}~{number}{dot}{rest}" if number > 1 else f"{top}{dot}{rest}"
+            if stem != "__init__" and os.path.join(folder, stem, "__init__.py") in self._files:
+                name += "~script"  # what imports mean is the package beside it
             self._names[path] = name
         return name
 

@@ -32,6 +32,7 @@ from distlint.project.modules import (
     View,
     forget_packages,
     is_package,
+    is_shadowed,
     neighbourhood,
     project_root,
 )
@@ -235,10 +236,16 @@ def _loaded(
     found: Survey, literals: Sequence[bytes], progress: Progress | None
 ) -> dict[str, Entry]:
     loaded: dict[str, Entry] = {}
-    large = _relevant_bytes(found.entries) > SHARED_BYTES
-    for number, entry in enumerate(found.entries):
+    entries: list[Entry] = []
+    for entry in found.entries:
+        if not _is_dead(entry):
+            entries.append(entry)
+        elif not entry.parses():
+            loaded[entry.file.path] = entry
+    large = _relevant_bytes(entries) > SHARED_BYTES
+    for number, entry in enumerate(entries):
         if progress and number % 64 == 0:
-            progress("parsing", number, len(found.entries))
+            progress("parsing", number, len(entries))
         if entry.facts is not None and entry.facts.needed:
             if entry.facts.relevant:
                 _take(entry)
@@ -247,27 +254,35 @@ def _loaded(
             elif not entry.facts.readable:
                 entry.read()
             loaded[entry.file.path] = entry
-    for entry in _without_literals(found.entries):
+    for entry in _without_literals(entries):
         if not entry.parses():
             loaded[entry.file.path] = entry
         entry.tree = None
-    for entry in _second_wave(found.entries, literals):
+    for entry in _second_wave(entries, literals):
         loaded[entry.file.path] = entry
     imports = Imports(
-        (entry.file.path for entry in found.entries),
+        (entry.file.path for entry in entries),
         (name for entry in found.launch for name in entry.ask(classes_of_configuration)),
     )
-    for entry in _bases(found.entries, imports):
+    for entry in _bases(entries, imports):
         loaded[entry.file.path] = entry
-    for entry in _reexports(found.entries, imports):
+    for entry in _reexports(entries, imports):
         loaded[entry.file.path] = entry
-    for entry in _helpers(found.entries, imports):
+    for entry in _helpers(entries, imports):
         loaded[entry.file.path] = entry
     for entry in loaded.values():
         if entry.analysed:
             entry.module = imports.name(entry.file.path)
             _imported_names(entry, imports)
     return loaded
+
+
+def _is_dead(entry: Entry) -> bool:
+    """Whether neither an import nor a launch gets to a file: `policy.py` beside `policy/`, and no script.
+
+    RL4LMs 97df0bd rl4lms/envs/text_generation/policy.py: what the package was made of was left behind.
+    """
+    return is_shadowed(entry.file.path) and "__main__" not in entry.read()
 
 
 def open_all(entries: Iterable[Entry]) -> None:

@@ -41,6 +41,12 @@ def is_package(directory: str) -> bool:
     return init in _view.overlays or (os.path.isfile(init) and not _view.hides(init))
 
 
+def is_shadowed(path: str) -> bool:
+    """Whether a module of a package cannot be imported: Python takes the package of the same name beside it."""
+    name, extension = os.path.splitext(path)
+    return extension == ".py" and is_package(name) and is_package(os.path.dirname(path))
+
+
 @cache
 def package_root(directory: str) -> str:
     """The directory that imports of what lies in `directory` start from.

@@ -180,3 +180,30 @@ def test_a_hook_that_no_script_of_the_program_leads_to(script: str, run: set[str
     if script:
         text = dedent(text) + f'\nif __name__ == "__main__":\n    {script}\n'
     assert entered(text) - {"<module>"} == {f"Net.{name}" for name in run}
+
+
+@pytest.mark.parametrize(
+    ("default", "caller", "several"),
+    [
+        ("=True", "", False),
+        ("=True", "model.save(path)", False),
+        ("=True", "model.save(path, is_main_process=accelerator.is_main_process)", True),
+        ("=True", "Model().save(path, rank == 0)", True),
+        ("", "", True),  # whoever calls it knows which rank it is
+    ],
+)
+def test_a_flag_that_is_true_by_default_shows_no_ranks(
+    default: str, caller: str, several: bool
+) -> None:
+    """Copies of diffusers' `save_pretrained()` are called on one rank, which passes nothing."""
+    text = f"""
+        class Model:
+            def save(self, path, is_main_process{default}):
+                if is_main_process:
+                    os.makedirs(path)
+                torch.save(self.state, path)
+
+        def finish(model, path, rank):
+            {caller or "pass"}
+        """
+    assert ("Model.save" in entered(text)) is several

@@ -276,3 +276,77 @@ def test_a_number_of_gpus_that_makes_no_processes_says_nothing() -> None:
             convert(args)
         """
     assert "convert" in entered(text)
+
+
+ONE_DEVICE = """
+    import lightning as L
+
+    def save(fabric, path):
+        if fabric.global_rank == 0:
+            fabric.barrier()
+
+    def main(path):
+        fabric = L.Fabric({devices})
+        save(fabric, path)
+
+    {more}
+    """
+
+
+@pytest.mark.parametrize(
+    ("devices", "more", "several"),
+    [
+        ("devices=1", "", False),
+        ("accelerator='cuda', devices=[0], num_nodes=1", "", False),
+        ("devices=1, num_nodes=2", "", True),
+        ("devices=2", "", True),
+        ("devices=count", "", True),
+        ("", "", True),
+        ("devices=1", "other = L.Fabric(devices=4)", True),
+        ("devices=1", "save(L, 'here')", True),
+    ],
+)
+def test_what_lightning_runs_on_one_device(devices: str, more: str, several: bool) -> None:
+    text = dedent(ONE_DEVICE).format(devices=devices, more=more)
+    model = build_model([Source("m.py", "m", text, ast.parse(text))])
+    assert bool(list(model.divergences())) is several
+
+
+def test_runs_of_one_process_say_nothing_of_a_function_that_several_call_too() -> None:
+    """lit-llama generate.py:88: the script of one device passes `eos_id`, FSDP's does not."""
+    text = """
+        import lightning as L
+
+        class Writer:
+            def write(self, fabric, stop):
+                if stop and fabric.global_rank == 0:
+                    fabric.barrier()
+
+        def generate(fabric, stop=None):
+            Writer().write(fabric, stop)
+    """
+    one = """
+        import lightning as L
+        from m import generate
+
+        def main():
+            generate(L.Fabric(devices=1), True)
+            fabric = L.Fabric(devices=1)
+            generate(fabric, stop=True)
+    """
+    several = """
+        import lightning as L
+        from m import generate
+
+        def train():
+            generate(L.Fabric(devices=4){given})
+    """
+    for given, diverges in (("", False), (", stop=True", True)):
+        texts = {"m": text, "one": one, "several": several.format(given=given)}
+        model = build_model(
+            [
+                Source(f"{name}.py", name, code, ast.parse(code))
+                for name, code in ((name, dedent(code)) for name, code in texts.items())
+            ]
+        )
+        assert bool(list(model.divergences())) is diverges

@@ -247,6 +247,47 @@ def test_a_download_in_a_helper_that_knows_of_no_ranks(
     assert found(Path()) == [("DL301", "tools/fetch.py", 4)]
 
 
+RANK_ALONE = """import os
+import torch.distributed as dist
+
+
+def stop(rank):
+    if dist.get_rank() == 0:
+        dist.barrier()
+"""
+
+
+def test_a_module_that_a_package_of_its_name_shadows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python imports `app/sync/`: nothing in `app/sync.py` runs, and callers mean the package's functions."""
+    written(
+        tmp_path,
+        {
+            "train.py": DIVERGES.format("app.sync.group"),
+            "app/__init__.py": "",
+            "app/sync.py": RANK_ALONE,
+            "app/sync/__init__.py": "",
+            "app/sync/group.py": WAITS,
+        },
+    )
+    monkeypatch.chdir(tmp_path)
+    assert found(Path()) == [("DL101", "train.py", 6)]
+    (tmp_path / "app" / "sync" / "__init__.py").unlink()
+    assert ("DL101", "app/sync.py", 7) in found(Path())  # a folder without it comes after a module
+
+
+@pytest.mark.parametrize("script", ["app/jobs.py", "jobs.py"], ids=["in one", "at the top"])
+def test_a_script_beside_a_package_of_its_name_runs(
+    script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = f'{RANK_ALONE}\nif __name__ == "__main__":\n    stop(int(os.environ["RANK"]))\n'
+    package = f"{script.removesuffix('.py')}/__init__.py"
+    written(tmp_path, {script: text, "app/__init__.py": "", package: RANK_ALONE})
+    monkeypatch.chdir(tmp_path)
+    assert sorted(found(Path())) == sorted([("DL101", package, 7), ("DL101", script, 7)])
+
+
 def test_a_write_in_a_helper_of_a_helper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """CosyVoice ace7c47 cosyvoice/cli/model.py:85: neither file names a rank, all ranks come to both."""
     files = {

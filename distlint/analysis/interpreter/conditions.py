@@ -191,6 +191,8 @@ def _argument_rank(frame: Frame, node: ast.Compare) -> Value | None:
 
 
 def _compare_pair(left: Value, op: ast.cmpop, right: Value) -> Value:
+    if isinstance(op, ast.Eq | ast.NotEq) and right.known and right.const is None:
+        op = ast.Is() if isinstance(op, ast.Eq) else ast.IsNot()  # no tensor equals None
     if left.logic is not None and left.logic[0] == "choice" and right.known:
         test, *choices = left.logic[1]
         a, b = (_compare_pair(choice, op, right) for choice in choices)

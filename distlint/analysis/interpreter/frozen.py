@@ -10,9 +10,11 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from distlint.analysis.program.definitions import Function, dotted_name
+from distlint.analysis.program.definitions import Class, Function, dotted_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
+from distlint.analysis.program.syntax import assignments
+from distlint.knowledge import wrappers
 from distlint.nodes import children, walk
 
 _NEUTRAL: Final = frozenset({
@@ -80,6 +82,7 @@ def _freezes(statement: ast.stmt, path: str) -> bool:
             return ast.unparse(inner) in (
                 f"{name}.requires_grad = False",
                 f"{name}.requires_grad_(False)",
+                f"{name}.detach_()",
             )
     return False
 
@@ -115,10 +118,19 @@ def _same_object(value: ast.expr, path: str) -> bool:
 def _returns_frozen(
     program: Program, function: Function, value: ast.expr, index: int | None, depth: int
 ) -> bool:
-    """Whether a value is what a function of the project froze and returns."""
+    """Whether a value is what a function of the project froze and returns, or a copy that its class froze."""
     if not isinstance(value, ast.Call):
         return False
     maker = program.resolve_dotted(function.module, dotted_name(value.func))
+    match maker:
+        case Class():
+            return index is None and _keeps_frozen(program, maker, depth)
+        case str():
+            flag = wrappers.FROZEN_COPIES.get(maker)
+            return flag is not None and any(
+                k.arg == flag and isinstance(k.value, ast.Constant) and k.value.value is False
+                for k in value.keywords
+            )
     if not isinstance(maker, Function):
         return False
     returns = [n.value for n in walk(maker.node) if isinstance(n, ast.Return)]
@@ -132,6 +144,29 @@ def _returns_frozen(
     path = dotted_name(given)
     return _ends_frozen(given) or (
         bool(path) and _is_frozen(program, maker, path, given.lineno, depth)
+    )
+
+
+def _keeps_frozen(program: Program, cls: Class, depth: int) -> bool:
+    """Whether all that the objects of a module class keep of a model is a copy that the constructor froze: an average
+    of the weights."""
+    init = cls.methods.get("__init__")
+    own, outside = program.mro(cls)
+    if init is None or len(own) > 1 or any(base != "torch.nn.Module" for base in outside):
+        return False
+    end = (init.body[-1].end_lineno or 0) + 1
+    kept = {name: values for name, values in assignments(init).items() if name.startswith("self.")}
+    frozen = {name for name in kept if _is_frozen(program, init, name, end, depth)}
+    others = [value for name in kept.keys() - frozen for value in kept[name]]
+    models = {
+        node.id
+        for name in frozen
+        for value in kept[name]
+        for node in walk(value)
+        if isinstance(node, ast.Name)
+    }
+    return bool(frozen) and not any(
+        isinstance(value, ast.Call) or dotted_name(value) in models for value in others
     )
 
 

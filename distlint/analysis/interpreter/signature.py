@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 
+from distlint.analysis.interpreter.admission import own_admission
 from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.values import (
     Closure,
     Value,
     constant,
 )
-from distlint.analysis.program.definitions import Function, dotted_name
+from distlint.analysis.program.definitions import Class, Definition, Function, dotted_name
 from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.program import Program
 from distlint.knowledge import ranks
 from distlint.nodes import walk
 
@@ -31,7 +33,7 @@ def deciding_decorator(frame: Frame, function: Function) -> tuple[ast.expr, Valu
         dotted = dotted_name(decorator.func if isinstance(decorator, ast.Call) else decorator)
         if not dotted:
             continue
-        meaning = frame.summaries.program.resolve_dotted(function.module, dotted)
+        meaning = _meant(frame.summaries.program, function, dotted)
         last = dotted.rpartition(".")[2]
         if isinstance(meaning, str) and meaning in ranks.DECORATORS:
             return _admits(frame, decorator, ranks.DECORATORS[meaning], meaning)
@@ -40,7 +42,19 @@ def deciding_decorator(frame: Frame, function: Function) -> tuple[ast.expr, Valu
             return None
         if (meaning is None or isinstance(meaning, Function)) and last in ranks.ANY_DECORATORS:
             return _admits(frame, decorator, ranks.ANY_DECORATORS[last], last)
+        if isinstance(meaning, Function) and (own := own_admission(meaning, decorator)) is not None:
+            return _admits(frame, decorator, *own)
     return None
+
+
+def _meant(program: Program, function: Function, dotted: str) -> Definition | None:
+    """What a decorator is: a name of the file, or of the class that the function stands in."""
+    meaning = program.resolve_dotted(function.module, dotted)
+    head, _, last = dotted.rpartition(".")
+    cls = program.resolve_dotted(function.module, head) if head else function.cls
+    if meaning is None and isinstance(cls, Class):
+        return program.find_method(cls, last)
+    return meaning
 
 
 def _admits(

@@ -28,6 +28,7 @@ from distlint.analysis.live.several import (
 )
 from distlint.analysis.live.summaries import FunctionSummaries
 from distlint.analysis.program.definitions import Class, Function, Module, last_name
+from distlint.analysis.program.handed import is_told_rank
 from distlint.analysis.program.memory import Memory, remembered
 from distlint.analysis.program.places import related
 from distlint.analysis.program.program import Program
@@ -526,10 +527,27 @@ def _test(program: Program, summary: Summary) -> JointEntry | None:
             and not _holds_on_one_process(guard.node)
             and not _asks_for_launcher(guard.node)
             and not says_nothing(program, summary.function, guard)
+            and not _is_left_true(program, summary.function, guard.value.origin.node)
         ):
             text = f"`{ast.unparse(guard.node)}` tells the ranks apart"
             return JointEntry(text, guard.module, guard.node, False)
     return None
+
+
+def _is_left_true(program: Program, function: Function, told: ast.AST) -> bool:
+    """Whether what tells the ranks apart is a parameter that is true by its default, and that nobody gives.
+
+    A copy of diffusers' `save_pretrained(…, is_main_process=True)` is called under `if accelerator.is_main_process`
+    (Show-o 45a5a2d models/modeling_utils.py:341).
+    """
+    if not isinstance(told, ast.arg):
+        return False
+    default = default_of(function, told.arg)
+    return (
+        isinstance(default, ast.Constant)
+        and default.value is True
+        and not is_told_rank(program, function, told.arg)
+    )
 
 
 def _asks_for_launcher(test: ast.expr) -> bool:

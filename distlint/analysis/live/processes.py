@@ -1,6 +1,6 @@
 """Which functions run in a program of one process, whatever they call: literal sizes that multiply to 1.
 
-A parallel layout of sizes 1, a spawn of one process, a script whose docstring starts it with
+A parallel layout of sizes 1, a spawn of one process, `Fabric(devices=1)`, a script whose docstring starts it with
 `torchrun --nproc_per_node=1`, an assertion at the start that there is one process: what runs there is alone,
 collectives included. So is what calls a function that sets up such a layout. A function that is named outside such places too may run elsewhere, and is not
 among them.
@@ -15,6 +15,7 @@ from math import prod
 from typing import Final
 
 from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments, default_of, ends_process
 from distlint.nodes import children, walk
@@ -32,6 +33,7 @@ _MAY_BE_ALONE: Final = tuple(
         r"assert [^\n]{1,60} == 1\b",
         r"world_size\W{0,4} (?:!=|>) 1:\s*(?:raise|sys|exit|print)\b",
         r"WORLD_SIZE\W{0,4} (?:!=|>) 1:\s*(?:raise|sys|exit|print)\b",
+        r"devices\s*=\s*(?:1\b|\[\w+\])",
     )
 )
 """Each begins with letters, which are found ten times as fast as one of several beginnings."""
@@ -53,6 +55,8 @@ _REPLICAS: Final = frozenset({"dp", "data_parallel_size"})
 """Without their number, what decides how many processes there are is the launcher."""
 _SPAWNS: Final = frozenset({"spawn", "start_processes", "notebook_launcher"})
 _STARTS: Final = frozenset({"init_process_group", "init_distributed"})
+_LIGHTNING: Final = frozenset({"Fabric", "Trainer"})
+"""What starts as many processes as it has `devices`, and refuses another number that a launcher has started."""
 _GPUS: Final = re.compile(r"(?:n|num)_?(?:gpus?|devices|procs?|processes)|gpus|devices")
 """What is the size of the program only where the program makes it that: `WORLD_SIZE` is set from it."""
 
@@ -256,6 +260,8 @@ def _makes_group_of_one(program: Program, function: Function, statement: ast.stm
     name = last_name(value.func)
     if name in _STARTS:
         return _is_one(value, {})
+    if name in _LIGHTNING:
+        return _has_one_device(value) and _all_have_one_device(function.module)
     if not isinstance(value.func, ast.Call):
         sizes = [k for k in value.keywords if k.arg is not None and _SIZE.fullmatch(k.arg)]
         layout = len(sizes) > 1 and any(k.arg in _REPLICAS for k in sizes)
@@ -266,6 +272,26 @@ def _makes_group_of_one(program: Program, function: Function, statement: ast.stm
     given = [a.value for a in value.args if isinstance(a, ast.Constant)]
     plain = len(given) > 1 and len(given) == len(value.args) and set(given) == {1}
     return _is_one(value, {}) or (plain and not value.keywords)
+
+
+def _has_one_device(call: ast.Call) -> bool:
+    """Whether Lightning drives one device: `Fabric(devices=1)`, `Trainer(devices=[0])`."""
+    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    match given.get("devices"):
+        case ast.Constant(value=1) | ast.List(elts=[_]):
+            nodes = given.get("num_nodes")
+            return nodes is None or (isinstance(nodes, ast.Constant) and nodes.value == 1)
+    return False
+
+
+@remembered
+def _all_have_one_device(module: Module) -> bool:
+    """Whether a file makes no other: a script that tests on one device may have trained on several before."""
+    return all(
+        _has_one_device(node)
+        for node in walk(module.source.tree)
+        if isinstance(node, ast.Call) and last_name(node.func) in _LIGHTNING
+    )
 
 
 def _defaults(program: Program, function: Function, sizes: list[ast.keyword]) -> dict[str, object]:

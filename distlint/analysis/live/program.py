@@ -55,6 +55,7 @@ class LiveProgram:
         self.problems: list[Problem] = []
         self.memory: Memory = {}
         self._summaries: dict[Function, FunctionSummaries] = {}
+        self._entries: list[tuple[Summary, RankClass]] = []
         self._answers: dict[object, object] = {}
         self._solve()
 
@@ -118,6 +119,7 @@ class LiveProgram:
         for rank in ranks:
             summary = self._safely(function, rank)
             if summary is not None:
+                self._entries.append((summary, rank))
                 self._mark_live(summary, rank)
 
     def _mark_live(self, root: Summary, rank: RankClass) -> None:
@@ -238,6 +240,26 @@ class LiveProgram:
     def alone(self) -> frozenset[Function]:
         """The functions that only programs of one process run."""
         return alone(self.program)
+
+    @cached_property
+    def of_several(self) -> dict[Function, FunctionSummaries]:
+        """The live runs without those that only programs of one process lead to."""
+        if not self.alone:
+            return self._summaries
+        found: dict[Function, FunctionSummaries] = {}
+        stack = list(self._entries)
+        while stack:
+            entry, rank = stack.pop()
+            summary = self.summaries.final(entry)
+            function = summary.function
+            if function in self.alone:
+                continue
+            runs = found.setdefault(function, FunctionSummaries(function))
+            by_rank = runs.contexts.setdefault(summary.context, {})
+            if rank not in by_rank:
+                by_rank[rank] = summary
+                stack.extend((child, rank) for child in summary.children)
+        return {f: found[f] for f in self._summaries if f in found}
 
     @cached_property
     def joint_entries(self) -> dict[Group, JointEntry]:

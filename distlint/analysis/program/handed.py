@@ -42,7 +42,7 @@ def _holds_rank_test(program: Program, cls: Class, attr: str) -> bool:
     """Whether somebody who makes an object of a class hands it a test of the rank for an attribute."""
     owners, _ = program.mro(cls)
     return any(
-        _is_told(program, method, name, _MAX_CALLERS)
+        is_told_rank(program, method, name)
         for owner in owners
         for method in owner.self_assigned.get(attr, ())
         for value in assignments(method).get(f"self.{attr}", ())
@@ -56,7 +56,9 @@ def _parameters_in(node: ast.expr, function: Function) -> list[str]:
 
 
 @remembered
-def _is_told(program: Program, function: Function, parameter: str, depth: int) -> bool:
+def is_told_rank(
+    program: Program, function: Function, parameter: str, depth: int = _MAX_CALLERS
+) -> bool:
     """Whether a call of something of a function's name passes a test of the rank for a parameter.
 
     Files that say nothing of ranks are not read: of a function that nobody calls in the others, the calls
@@ -121,7 +123,7 @@ def _is_test(program: Program, argument: ast.expr, user: Function, depth: int) -
     if any(mentions_rank(value) for name in names for value in assigned.get(name, ())):
         return True
     return depth > 0 and any(
-        _is_told(program, user, name, depth) for name in _parameters_in(argument, user)
+        is_told_rank(program, user, name, depth) for name in _parameters_in(argument, user)
     )
 
 

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import ast
+from itertools import pairwise
+from typing import Final
 
 from distlint.analysis.program.definitions import Class, Function, Module
 from distlint.analysis.program.source import Source
-from distlint.nodes import children
+from distlint.nodes import children, last_name, walk
+
+_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DEFINITIONS: Final = (*_FUNCTIONS, ast.ClassDef)
+_PLAIN_DECORATORS: Final = frozenset(
+    {"classmethod", "dataclass", "inference_mode", "no_grad", "property", "staticmethod", "wraps"}
+)
+"""Decorators that hand on what they are given, and keep it nowhere else."""
 
 
 def scan(name: str, source: Source) -> Module:
@@ -32,7 +41,10 @@ class _Scanner:
     def _statements(
         self, body: list[ast.stmt], owner: Function, cls: Class | None, prefix: str
     ) -> None:
+        replaced = _replaced(body)
         for statement in body:
+            if statement in replaced:
+                continue
             match statement:
                 case ast.FunctionDef() | ast.AsyncFunctionDef():
                     self._function(statement, owner, cls, prefix)
@@ -167,6 +179,49 @@ class _Scanner:
             module.installed.add(local)
         else:
             module.installed.discard(local)
+
+
+def _replaced(body: list[ast.stmt]) -> set[ast.stmt]:
+    """The functions and classes of a block that a later one of the same name replaces before anybody uses them.
+
+    Otter 1e7eb9a pipeline/train/train_utils.py:190, `save_checkpoint()`: what runs is the one of line 224.
+    """
+    places: dict[str, list[int]] = {}
+    for place, statement in enumerate(body):
+        if isinstance(statement, _DEFINITIONS):
+            places.setdefault(statement.name, []).append(place)
+    return {
+        body[first]
+        for name, found in places.items()
+        for first, second in pairwise(found)
+        if _only_wrapped(body[first]) and not _used_between(body, name, first, second)
+    }
+
+
+def _only_wrapped(statement: ast.stmt) -> bool:
+    """Whether no decorator may have kept a definition elsewhere."""
+    return isinstance(statement, _DEFINITIONS) and all(
+        last_name(each.func if isinstance(each, ast.Call) else each) in _PLAIN_DECORATORS
+        for each in statement.decorator_list
+    )
+
+
+def _used_between(body: list[ast.stmt], name: str, first: int, second: int) -> bool:
+    """Whether a definition is named by what runs until the next of its name is there, or by that one's head."""
+    local = {each.name for each in body[:second] if isinstance(each, _DEFINITIONS)}
+    for place in range(first + 1, second + 1):
+        statement = body[place]
+        runs: list[ast.AST] = [statement]
+        if isinstance(statement, _DEFINITIONS):
+            inside = statement.body if place == second or isinstance(statement, _FUNCTIONS) else []
+            runs = [child for child in children(statement) if child not in inside]
+        for node in (n for root in runs for n in walk(root)):
+            match node:
+                case ast.Name(id=used) if used == name:
+                    return True
+                case ast.Call(func=ast.Name(id=called)) if called in local:
+                    return True  # which may call it
+    return False
 
 
 def _is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: list[str]) -> bool:

@@ -31,6 +31,19 @@ def logged_where_there_is_something(accelerator: Accelerator, ratios, mask, metr
         metrics.append(accelerator.gather(kept.max()))
 
 
+def until_the_end_token(model, tokens, end):
+    for _ in range(100):
+        token = sampled_from(model, tokens)
+        dist.all_reduce(token)
+        drawn = torch.multinomial(model(tokens).softmax(-1), 1)
+        if drawn == end:  # expect: DL103
+            break
+
+
+def generating_to_the_end(net, tokens):
+    until_the_end_token(DistributedDataParallel(net), tokens, 2)
+
+
 def not_a_number(model, batch):
     model = DistributedDataParallel(model)
     loss = model(batch)
@@ -234,6 +247,19 @@ def timed(x):
     dist.barrier()
     if time.time() - start > 1:
         print("slow")
+
+
+def until_a_token(model, tokens, end=None):
+    for _ in range(100):
+        token = sampled_from(model, tokens)
+        dist.all_reduce(token)
+        drawn = torch.multinomial(model(tokens).softmax(-1), 1)
+        if drawn == end:  # no tensor equals None
+            break
+
+
+def generating_as_many_on_each(net, tokens):
+    until_a_token(DistributedDataParallel(net), tokens)
 
 
 def is_given(x, y=None):

@@ -7,7 +7,8 @@ The program itself must show that several ranks come there: the function perform
 rank elsewhere, is a method that a trainer calls on every rank, or is called by such code under no test
 of the rank. Also a write that the other ranks make of the same path on the other arm of a test of the rank.
 `main_process_first()` of training arguments, and reading a distributed checkpoint, work on one process as
-well: they show nothing of who calls the function, nor of a script that makes no ranks.
+well: they show nothing of who calls the function, nor of a script that makes no ranks. Nor does a parameter
+`is_main_process=True` for which nobody passes anything.
 A notebook is one process unless it starts more (`notebook_launcher`, `!torchrun`), and `args.gpu is None` tells
 no ranks apart. A file opened with "r+" that is only read is not written.
 

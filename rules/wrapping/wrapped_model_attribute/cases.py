@@ -1,5 +1,6 @@
 """Attributes read through wrappers, and reads that look like it."""
 
+import copy
 from dataclasses import dataclass
 
 import deepspeed
@@ -7,6 +8,7 @@ import torch
 import torch.distributed as dist
 from accelerate import Accelerator
 from diffusers import StableDiffusionPipeline
+from ema_pytorch import EMA
 from munch import Munch
 from mmcv.parallel import MMDataParallel, MMDistributedDataParallel
 from torch import nn
@@ -208,6 +210,28 @@ def adapters(transformer, config, optimizer):
     transformer.add_adapter(config)
     transformer, optimizer = accelerator.prepare(transformer, optimizer)
     return transformer.config  # the adapter requires grad  # expect: DL201
+
+
+def averaged_beside_the_model(net, optimizer):
+    accelerator = Accelerator()
+    averaged = EMA(net, beta=0.99)
+    averaged, optimizer = accelerator.prepare(averaged, optimizer)
+    return averaged.initted  # its `online_model` requires grad  # expect: DL201
+
+
+class Pairing(nn.Module):
+    def __init__(self, net, decay):
+        super().__init__()
+        self.net = net
+        self.copied = copy.deepcopy(net).requires_grad_(False)
+        self.decay = decay
+
+
+def kept_with_its_model(net, optimizer):
+    accelerator = Accelerator()
+    pair = Pairing(net, 0.9)
+    pair, optimizer = accelerator.prepare(pair, optimizer)
+    return pair.decay  # expect: DL201
 
 
 def frozen_by_an_option(encoder, args, optimizer):
@@ -732,6 +756,45 @@ def frozen_one_by_one(reference):
         parameter.requires_grad = False
     reference = accelerator.prepare(reference)
     return reference.config
+
+
+class Averaged(nn.Module):
+    def __init__(self, net, decay=0.999, device=None):
+        super().__init__()
+        self.copied = copy.deepcopy(net)
+        self.copied.eval()
+        for weight in self.copied.parameters():
+            weight.detach_()
+        self.decay = decay
+        self.device = device
+
+    def update(self, net):
+        pass
+
+
+class Distilling:
+    def __init__(self, net, optimizer, **settings):
+        self.accelerator = Accelerator()
+        self.net = net
+        self.average = EMA(net, include_online_model=False, **settings)
+        self.teacher = Averaged(net)
+        self.average, self.teacher, self.net, self.optimizer = self.accelerator.prepare(
+            self.average, self.teacher, self.net, optimizer
+        )
+
+    def step(self):
+        if self.average.initted and self.teacher.decay < 1:
+            self.average.update_model_with_ema()
+            self.teacher.update(self.net)
+
+
+def copied_and_detached(net, optimizer):
+    accelerator = Accelerator()
+    average = copy.deepcopy(net)
+    for weight in average.parameters():
+        weight.detach_()
+    net, average, optimizer = accelerator.prepare(net, average, optimizer)
+    return average.config
 
 
 def unwrapped(model, optimizer):
