@@ -33,6 +33,64 @@ def may_run(program: Program, cls: Class, method: Function) -> bool:
     return method in _running(program, cls)
 
 
+def run_together(program: Program, method: Function) -> frozenset[Function]:
+    """The methods that may run on an object on which a method does; none where no object runs it."""
+    return frozenset(each for cls in objects_of(program, method) for each in _running(program, cls))
+
+
+@remembered
+def objects_of(program: Program, method: Function) -> tuple[Class, ...]:
+    """The classes of the objects on which a method may run: a base is none of them that only others derive from.
+
+    Amphion d3de90f models/vc/Noro/noro_base_trainer.py:73: the one class that derives from it has a constructor of its
+    own, which does not call the base's.
+    """
+    if method.cls is None:
+        return ()
+    below = program.subclasses(method.cls)
+    made = [cls for cls in (method.cls, *below) if cls in below or not below or _made(program, cls)]
+    return tuple(cls for cls in made if may_run(program, cls, method))
+
+
+def _made(program: Program, cls: Class) -> bool:
+    """Whether code names a class for another reason than to derive from it or to ask for it."""
+    if cls.node.decorator_list:
+        return True
+    for module in program.modules.values():
+        if cls.name not in module.source.text:
+            continue
+        if any(program.lookup(name) is cls for name in module.source.chosen):
+            return True
+        others = {id(node) for root in _not_making(module.source.tree) for node in walk(root)}
+        for node in walk(module.source.tree):
+            match node:
+                case ast.Name(ctx=ast.Load()) | ast.Attribute(ctx=ast.Load()):
+                    named = last_name(node) == cls.name and id(node) not in others
+                    if named and program.resolve_dotted(module, dotted_name(node)) is cls:
+                        return True
+                case ast.Constant(value=str(text)) if text.rpartition(".")[2] == cls.name:
+                    return True
+    return False
+
+
+def _not_making(tree: ast.Module) -> Iterator[ast.expr]:
+    """The places of a file where a class that is named is not made."""
+    for node in walk(tree):
+        match node:
+            case ast.ClassDef(bases=bases):
+                yield from bases
+            case ast.Call(func=ast.Name(id="isinstance" | "issubclass" | "super"), args=args):
+                yield from args
+            case ast.Call(func=ast.Attribute(value=base, attr=attr)) if attr.startswith("__"):
+                yield base
+            case ast.arg(annotation=ast.expr() as annotation):
+                yield annotation
+            case ast.AnnAssign(annotation=annotation):
+                yield annotation
+            case ast.FunctionDef(returns=ast.expr() as returned):
+                yield returned
+
+
 @remembered
 def _running(program: Program, cls: Class) -> frozenset[Function]:
     """The methods that run: what anybody may call, and what these call.
