@@ -11,6 +11,7 @@ from distlint.analysis.interpreter.signals import SignalWrites, set_by_signal
 from distlint.analysis.interpreter.underway import AttributeKey, UnderWay
 from distlint.analysis.interpreter.values import UNKNOWN, Closure, Value, Variance, join
 from distlint.analysis.program.definitions import Class, Definition, Function, Module
+from distlint.analysis.program.inherited import may_run
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments
 from distlint.knowledge.facts import Knowledge
@@ -156,20 +157,26 @@ class Outside:
         result: Value | None = None
         missing: list[int] = []
         depends_on: set[str] = set()
-        for owner in self._program.mro(cls)[0]:
-            for method in owner.self_assigned.get(attr, ()):
-                under_way = self._runs.under_way.depths_of(method)
-                if under_way:
-                    missing += under_way
-                    continue
-                summary = self._runs.summary(method, rank)
-                value = summary.self_attributes.get(attr)
-                if value is None:
-                    continue
-                if value.variance is not Variance.UNIFORM:
-                    depends_on |= summary.depends_on
-                result = value if result is None else join(result, value, ("attr", ("self",), attr))
+        for method in self._assigning(cls, attr):
+            under_way = self._runs.under_way.depths_of(method)
+            if under_way:
+                missing += under_way
+                continue
+            summary = self._runs.summary(method, rank)
+            value = summary.self_attributes.get(attr)
+            if value is None:
+                continue
+            if value.variance is not Variance.UNIFORM:
+                depends_on |= summary.depends_on
+            result = value if result is None else join(result, value, ("attr", ("self",), attr))
         return result, missing, frozenset(depends_on)
+
+    def _assigning(self, cls: Class, attr: str) -> list[Function]:
+        """The methods that assign an attribute and run on objects of a class."""
+        methods = [m for o in self._program.mro(cls)[0] for m in o.self_assigned.get(attr, ())]
+        if all(method.cls is cls for method in methods):
+            return methods
+        return [m for m in methods if may_run(self._program, cls, m)] or methods
 
     def _of_any_instance(
         self, cls: Class, attr: str, value: Value | None, incomplete: bool
@@ -177,7 +184,7 @@ class Outside:
         """What is known of an attribute at any time: a constant only where one method alone assigns it."""
         if value is None or (value.known and value.variance is not Variance.UNIFORM):
             return value
-        times = sum(len(o.self_assigned.get(attr, ())) for o in self._program.mro(cls)[0])
+        times = len(self._assigning(cls, attr))
         if value.known and (times != 1 or incomplete):
             value = value.replace(const=UNKNOWN)
         once = times == 1

@@ -110,12 +110,17 @@ def check(model: Model) -> Iterator[Finding]:
             if isinstance(node, ast.ExceptHandler)
             else f"where `{text_of(node)}` fails on one rank, the exception is caught there"
         )
+        waits = (
+            ": where the model is sharded (FSDP, DeepSpeed ZeRO-3) they wait there, and else the ranks go on apart"
+            if divergence.layer is Layer.SHARDED
+            else " and wait"
+        )
         yield Finding(
             CODE,
             NAME,
             SEVERITY,
             f"{what}, and the rank goes another way than those that come to `{event_text(event)}` "
-            f"({place}) and wait. {fix.message}.",
+            f"({place}){waits}. {fix.message}.",
             place_of(divergence.module, node),
             related_places(divergence),
             fix,

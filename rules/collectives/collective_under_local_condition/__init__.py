@@ -64,6 +64,7 @@ from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:
+    from distlint.analysis.interpreter.values import Origin, Value
     from distlint.analysis.model import Model
     from distlint.analysis.traces.divergence import Divergence
 
@@ -95,7 +96,7 @@ def check(model: Model) -> Iterator[Finding]:
         condition = divergence.condition
         assert condition is not None
         origin = condition.origin
-        cause = f": it depends on {origin.text}" if origin is not None else ""
+        cause = f": it depends on {_cause(condition, origin)}" if origin is not None else ""
         fix = _fix(model, divergence, test)
         event = divergence.event
         place = where(event.module, event.node, divergence.module)
@@ -112,6 +113,13 @@ def check(model: Model) -> Iterator[Finding]:
             fix,
             witness(divergence),
         )
+
+
+def _cause(condition: Value, origin: Origin) -> str:
+    """What the ranks have of their own: of a part of the data not its length alone, where the test asks for more."""
+    if origin.kind == "rank-part" and "local-length" not in condition.tags:
+        return f"{origin.text.partition(', of which')[0]}, of which each rank has its own elements"
+    return origin.text
 
 
 def _test(divergence: Divergence) -> ast.expr:

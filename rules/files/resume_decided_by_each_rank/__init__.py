@@ -31,7 +31,7 @@ Shown only: which rank's answer counts is for people to say.
 
 ## Known limits
 Information only where rank 0 alone makes the folder: to list it fails on the other machines.
-Silent where a test that fails raises, where all machines get a file (the first rank of each writes), where several
+Silent where a test that fails raises, where an entry of the listing is taken and an empty one raises, where all machines get a file (the first rank of each writes), where several
 machines cannot meet (a group on `localhost`), where rank 0's answer is sent to the others, and where only weights are
 loaded, above the line that wraps the model in DDP, whose constructor sends rank 0's to all.
 
@@ -59,6 +59,7 @@ from distlint.nodes import walk
 from distlint.rule import Status
 
 from .looking import looked_for
+from .taking import fails_when_empty
 from .weights import PROGRESS, names_progress, sent_by_the_wrap
 
 if TYPE_CHECKING:
@@ -94,8 +95,10 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         argument = _path_of(call.site)
         asked = looked_for(model, call.site, argument)
-        save = _of_program(model, call.site.module, saves) if asked is not None else None
-        if asked is not None and save is not None and id(asked) not in seen:
+        if asked is None or fails_when_empty(model, call.site.function, asked):
+            continue
+        save = _of_program(model, call.site.module, saves)
+        if save is not None and id(asked) not in seen:
             seen.add(id(asked))
             yield _finding(
                 call.site.module, asked, call.site, save, _fails(model, asked, call.site)

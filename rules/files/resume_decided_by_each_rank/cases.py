@@ -122,8 +122,24 @@ def load_into(state, model, optimizer, path):
 
 def path_behind_the_objects(args, state, model, optimizer):
     model = DistributedDataParallel(model)
-    paths = glob.glob(args.out)  # expect: DL309
-    load_into(state, model, optimizer, paths[-1])
+    paths = glob.glob(args.out)
+    if paths:  # expect: DL309
+        load_into(state, model, optimizer, paths[-1])
+
+
+def the_newest_if_any(args, state, model, optimizer):
+    model = DistributedDataParallel(model)
+    path = max(Path(args.out).glob("*.pt"), default=args.resume)  # expect: DL309
+    load_into(state, model, optimizer, path)
+
+
+def without_one_it_begins(args, state, model, optimizer):
+    model = DistributedDataParallel(model)
+    try:
+        path = sorted(os.listdir(args.out))[-1]  # expect: DL309
+        load_into(state, model, optimizer, path)
+    except IndexError:
+        print("from the start")
 
 
 # Correct
@@ -233,3 +249,41 @@ def rank_0_looks(args, model):
         path = sorted(glob.glob(args.out))[-1]
     if path is not None:
         accelerator.load_state(path)
+
+
+def first_of_a_sorted_list(args, state, model, optimizer):
+    # Amphion d3de90f models/tts/base/tts_trainer.py:304: an empty list raises, nobody begins anew
+    model = DistributedDataParallel(model)
+    path = args.resume
+    if path is None:
+        paths = [str(path) for path in Path(args.out).glob("*")]
+        paths.sort(key=lambda name: int(name.split("-")[-1]), reverse=True)
+        path = paths[0]
+    load_into(state, model, optimizer, path)
+
+
+def greatest(args, state, model, optimizer):
+    model = DistributedDataParallel(model)
+    files = glob.glob(os.path.join(args.out, "epoch_*.pth"))
+    newest = max(files, key=os.path.getmtime)
+    load_into(state, model, optimizer, newest)
+
+
+def at_once(args, state, model, optimizer):
+    model = DistributedDataParallel(model)
+    load_into(state, model, optimizer, sorted(glob.glob(args.out))[-1])
+
+
+def newest_in(folder):
+    names = sorted(os.listdir(folder))
+    return os.path.join(folder, names[-1])
+
+
+def by_a_function(args, state, model, optimizer):
+    model = DistributedDataParallel(model)
+    load_into(state, model, optimizer, newest_in(args.out))
+
+
+def next_of_an_iterator(args, state, model, optimizer):
+    model = DistributedDataParallel(model)
+    load_into(state, model, optimizer, next(Path(args.out).iterdir()))

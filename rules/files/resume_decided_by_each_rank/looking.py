@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Function
 
-_LISTINGS: Final = frozenset({"glob", "iglob", "rglob", "listdir", "scandir", "iterdir"})
+LISTINGS: Final = frozenset({"glob", "iglob", "rglob", "listdir", "scandir", "iterdir"})
 _QUESTIONS: Final = (
     frozenset({name.rpartition(".")[2] for name in sinks.EXISTENCE_TESTS})
     | sinks.EXISTENCE_METHODS
-    | _LISTINGS
+    | LISTINGS
 ) - {"access", "stat"}
 _HANDS_ON: Final = frozenset(
     {"broadcast", "broadcast_object_list", "all_gather_object", "all_reduce", "gather_object"}
@@ -104,7 +104,7 @@ def _assigned(
     function: Function, names: set[str], load: ast.expr
 ) -> Iterator[tuple[ast.expr, list[ast.expr]]]:
     """What names are assigned above a call, each with the conditions and loops around it."""
-    for node, around in _statements(function.body, []):
+    for node, around in statements(function.body, []):
         if node.lineno >= load.lineno:
             continue
         match node:
@@ -120,9 +120,10 @@ def _assigned(
             yield value, around
 
 
-def _statements(
+def statements(
     body: list[ast.stmt], around: list[ast.expr]
 ) -> Iterator[tuple[ast.stmt, list[ast.expr]]]:
+    """The statements of a body and of those in it, each with the conditions and loops around it."""
     for node in body:
         yield node, around
         match node:
@@ -135,7 +136,7 @@ def _statements(
             case _:
                 continue
         for field in ("body", "orelse", "finalbody"):
-            yield from _statements(getattr(node, field, []), inside)
+            yield from statements(getattr(node, field, []), inside)
 
 
 def _question_in(node: ast.expr) -> ast.expr | None:

@@ -7,7 +7,8 @@ collective, or the removal of a path, that every rank performs.
 ## Why it is bad
 Such a section is for work that is cheap the second time: a download, a cached `map`. Every rank runs its
 body. A removal is repeated by all the others, after the first rank has put something new there. A
-collective hangs: the first rank waits in it for the others, and they wait for the first to leave.
+collective meets the barrier of the section: the first rank reduces while the others wait to enter, and the job
+hangs or fails.
 
 ## Example
 ```python
@@ -27,7 +28,9 @@ with accelerator.main_process_first():
 Shown, not applied: what has to come out of the section, and to which side, is a decision.
 
 ## Known limits
-Collectives are followed into functions of the project.
+Collectives are followed into functions of the project. Silent on barriers in the sections of accelerate and
+transformers and in copies of theirs: these are two barriers themselves, and barriers have no names, so that each rank
+comes to as many as the others.
 
 ## References
 - accelerate 1.15.0 accelerate/state.py: `PartialState._goes_first`
@@ -37,9 +40,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.live.joint_entry import called, ranked
+from distlint.analysis.live.joint_entry import BARRIERS, called, ranked
 from distlint.analysis.model import place_of, related
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.ordering import Traces
@@ -56,6 +59,7 @@ CODE = "DL306"
 NAME = "unsafe-first-section"
 SEVERITY = Severity.ERROR
 STATUS = Status.STABLE
+_OF_BARRIERS: Final = ("accelerate.", "transformers.")
 LITERALS = (b"process_first", b"rank_zero_first", b"master_first")
 
 
@@ -83,8 +87,8 @@ def check(model: Model) -> Iterator[Finding]:
             yield _finding(
                 site,
                 block,
-                f"the first rank waits in `{inner.method}()` for the others, which wait for it to "
-                "leave the section. Take the collective out of the section.",
+                f"the first rank comes to `{inner.method}()` while the others still wait in the barrier by which they "
+                "enter: they do not match. Take the collective out of the section.",
             )
 
 
@@ -101,6 +105,7 @@ def _collectives(
 ) -> Iterator[tuple[CallSite, CallSite]]:
     """Calls in the section that every rank makes and that lead to a collective, with that collective."""
     summaries = model.summaries_of(function)
+    anonymous = _is_of_barriers(model, block)
     seen: set[int] = set()
     for _, summary in summaries.summaries() if summaries is not None else ():
         children = {id(site): child for site, child in called(summary)}
@@ -112,22 +117,34 @@ def _collectives(
                 or any(row.first for row in site.rows)
             ):
                 continue
-            inner = _collective_of(site)
             child = children.get(id(site))
-            if inner is None and child is not None:
-                steps = traces.of(child)
-                inner = next((c for c in map(_collective_of, (s.site for s in steps)) if c), None)
+            steps = [s.site for s in traces.of(child)] if child is not None else []
+            inner = next((s for s in (site, *steps) if _waits(s, anonymous)), None)
             if inner is not None:
                 seen.add(id(site.node))
                 yield site, inner
 
 
-def _collective_of(site: CallSite) -> CallSite | None:
-    """The site where it is a collective of the default group in every mode, under no open condition."""
+def _is_of_barriers(model: Model, block: ast.With | ast.AsyncWith) -> bool:
+    """Whether a section is a barrier before its body for the others, and one behind it for the first.
+
+    Amphion d3de90f models/vc/Noro/noro_trainer.py:102: `wait_for_everyone()` in the section meets the entry of the
+    others. Lightning's section has a group of its own (`_InfiniteBarrier` in fabric/utilities/distributed.py).
+    """
+    call = model.call_at(block.items[0].context_expr)
+    name = call.site.name if call is not None else ""
+    return call is not None and (name.startswith(_OF_BARRIERS) or call.site.callee is not None)
+
+
+def _waits(site: CallSite, anonymous: bool) -> bool:
+    """Whether a call is a collective of the default group in every mode, under no open condition, and no barrier
+    that the barriers of the section match."""
+    if anonymous and site.method in BARRIERS:
+        return False
     for row in site.rows:
         if row.effect is Effect.COLLECTIVE and not row.first and not row.implicit_group:
             group = site.argument(row.group, row.group_keyword)
             open_ = any(guard.value.truthiness() is None for guard in site.guards)
             if (group is None or group.const is None) and not open_:
-                return site
-    return None
+                return True
+    return False

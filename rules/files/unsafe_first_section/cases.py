@@ -5,6 +5,7 @@ import shutil
 
 import torch.distributed as dist
 from accelerate import Accelerator
+from lightning.fabric import Fabric
 
 
 # --- bugs -----------------------------------------------------------------------------------------
@@ -17,11 +18,11 @@ def clears(accelerator: Accelerator, dataset, cache):
     return dataset
 
 
-def waits(accelerator: Accelerator, dataset):
+def counts(accelerator: Accelerator, dataset):
     with accelerator.local_main_process_first():
         dataset = dataset.map(len)
-        accelerator.wait_for_everyone()  # expect: DL306
-    return dataset
+        total = accelerator.gather(len(dataset))  # expect: DL306
+    return dataset, total
 
 
 def waits_inside(accelerator: Accelerator, dataset):
@@ -32,6 +33,14 @@ def waits_inside(accelerator: Accelerator, dataset):
 
 def prepared(dataset):
     dist.barrier()
+    dist.broadcast_object_list([dataset])
+    return dataset
+
+
+def waits_in_a_group_of_the_sections_own(fabric: Fabric, dataset):
+    with fabric.rank_zero_first():
+        dataset = dataset.map(len)
+        fabric.barrier()  # expect: DL306
     return dataset
 
 
@@ -42,6 +51,26 @@ def maps(accelerator: Accelerator, dataset):
     with accelerator.main_process_first():
         dataset = dataset.map(len)
     accelerator.wait_for_everyone()
+    return dataset
+
+
+def waits(accelerator: Accelerator, dataset):
+    # Amphion d3de90f models/vc/Noro/noro_trainer.py:102: each rank comes to two barriers; three ranks end
+    with accelerator.local_main_process_first():
+        dataset = dataset.map(len)
+        accelerator.wait_for_everyone()
+    return dataset
+
+
+def waits_below(accelerator: Accelerator, dataset):
+    with accelerator.main_process_first():
+        dataset = waited_for(dataset)
+    return dataset
+
+
+def waited_for(dataset):
+    dist.barrier()
+    dist.barrier()
     return dataset
 
 

@@ -4,7 +4,7 @@
 Finds `torch.nn.utils.clip_grad_norm_` and `clip_grad_value_` beside `accelerator.backward`, and
 `accelerator.clip_grad_norm_` inside `accelerator.accumulate(...)` without a test of
 `accelerator.sync_gradients`. Of a model that the code itself wraps in FSDP (version 1), torch's
-`clip_grad_norm_` alone.
+`clip_grad_norm_` alone. Says of a clipping behind `step()` and `zero_grad()` that nothing is left to clip.
 
 ## Why it is bad
 torch's function sees gradients as they lie in memory: scaled by some 65,536 under fp16, so that every step is
@@ -62,6 +62,8 @@ from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
+from .cleared import clears
+
 if TYPE_CHECKING:
     from distlint.analysis.live.summaries import CallGroup
 
@@ -84,7 +86,8 @@ def check(model: Model) -> Iterator[Finding]:
     for call in model.calls(*_TORCH):
         found = training(model, call.site.function)
         if found is not None and found.of("backward") and not _chosen(call) and not _in_hook(call):
-            yield _past(found, call)
+            cleared = clears(call.site)
+            yield _past(found, call) if cleared is None else _nothing_left(call, cleared)
     yield from _of_shards(model)
     for call in model.calls("accelerate.Accelerator.clip_grad_norm_"):
         block = _accumulates(model, call)
@@ -162,6 +165,20 @@ def _past(found: Training, call: CallGroup) -> Finding:
         if other is not None and other.site.module is site.module
         else (),
         fix,
+    )
+
+
+def _nothing_left(call: CallGroup, cleared: ast.Call) -> Finding:
+    site = call.site
+    advice = "Clip between `backward()` and `step()`, by the Accelerator"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"`zero_grad()` has cleared the gradients before they are clipped here: each step takes them whole. {advice}.",
+        place_of(site.module, site.node),
+        (related(site.module, cleared, "cleared here"),),
+        Fix(Applicability.DISPLAY, advice),
     )
 
 

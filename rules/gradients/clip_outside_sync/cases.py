@@ -61,6 +61,28 @@ def under_a_test_of_its_own(model, optimizer, loader, limit):
             optimizer.step()
 
 
+def behind_the_step(model, optimizer, loader, limit):
+    # Amphion d3de90f models/tts/valle/valle_trainer.py:159: there is nothing left to clip
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        accelerator.backward(model(batch).loss)
+        optimizer.step()
+        optimizer.zero_grad()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), limit)  # expect: DL604
+
+
+def behind_the_step_of_another(model, judge, first, second, loader, limit):
+    accelerator = Accelerator()
+    model, judge, optimizer, judging_optimizer = accelerator.prepare(model, judge, first, second)
+    for batch in loader:
+        accelerator.backward(model(batch).loss + judge(batch).loss)
+        optimizer.step()
+        optimizer.zero_grad()
+        torch.nn.utils.clip_grad_norm_(judge.parameters(), limit)  # expect: DL604
+        judging_optimizer.step()
+
+
 # Correct
 
 

@@ -8,12 +8,13 @@ that `__init__` alone begins.
 
 ## Why it is bad
 The loss is the end of its step's graph, and the sum holds on to all of them. `backward()` frees the
-activations, the nodes stay: memory grows with every step until the device is full, on whichever rank first.
+activations, the nodes stay: the host's memory grows with every step, on all ranks of a machine together. After
+`backward(retain_graph=True)` the activations stay as well, on the device.
 Where the total is reduced over the ranks, the graph goes with it. A total that is begun anew every few steps holds
 the graphs of those steps only: that is information.
 
 ## Errors you may see
-- `torch.OutOfMemoryError: CUDA out of memory`
+- `torch.OutOfMemoryError: CUDA out of memory`, where the graph was retained
 
 ## Example
 ```python
@@ -173,17 +174,23 @@ def _kept(
             (Replace(span_of(loss), f"{text}.detach()"),),
         )
         again = _begun_anew(inner, total)
-        until = "it is begun anew" if again else "the device is full"
+        until = " until it is begun anew" if again else " with each of them"
         yield Finding(
             CODE,
             NAME,
             Severity.INFO if again else SEVERITY,
-            f"`{ast.unparse(total)}` holds on to the graph of every step, and memory grows until {until}. "
+            f"`{ast.unparse(total)}` holds on to the graph of every step, and {_memory(backward)} grows{until}. "
             f"{fix.message}.",
             place_of(module, node),
             (related(module, backward, f"`{text}` has a graph"),),
             fix,
         )
+
+
+def _memory(backward: ast.Call) -> str:
+    """Which memory the graphs fill: `backward()` frees what they keep on the device, unless it is told to retain it."""
+    retains = any(keyword.arg in ("retain_graph", None) for keyword in backward.keywords)
+    return "the device's memory" if retains else "the host's memory"
 
 
 def _backward_of(loop: ast.AST, name: str) -> ast.Call | None:

@@ -38,8 +38,9 @@ Where the common streams have to stay in step, draw the noise with
 `generator=generator(args.seed, batch.device, step=step)`.
 
 ## Fix safety
-Unsafe: the numbers change. Shown only where by a number of the same seed the ranks choose what they train, or how
-often they call the model.
+Unsafe: the numbers change. Shown only, and another one, where by a number of the same seed the ranks choose what they
+train, how often they call the model, or in which order a sampler of the program gives the data of which each rank takes
+its part.
 
 ## Known limits
 Of the classes that a name may choose, those count that a configuration or a default names; where none does, all of
@@ -72,7 +73,7 @@ from distlint.rule import Status
 
 from .object_draws import drawn_by_objects
 from .sampling_draws import drawn_in_sampling
-from .shared_draws import chooses_for_all, counts_for_all
+from .shared_draws import chooses_for_all, counts_for_all, shuffles_for_all
 from .training_draws import (
     depends_on_rank,
     drawn_in_training,
@@ -108,17 +109,19 @@ def check(model: Model) -> Iterator[Finding]:
                 continue
             sampled = drawn_in_sampling(model, function, seed)
             if sampled is not None:
-                yield _repeated(module, seed, *sampled)
+                yield _repeated(model, module, seed, *sampled)
 
 
-def _repeated(module: Module, seed: Seed, where: Module, draw: ast.Call, kept: CallSite) -> Finding:
+def _repeated(
+    model: Model, module: Module, seed: Seed, where: Module, draw: ast.Call, kept: CallSite
+) -> Finding:
     advice = "Add the rank to the seed"
     return Finding(
         CODE,
         NAME,
         SEVERITY,
         f"all ranks seed alike here, and `{source_of(where, draw.func)}()` at line {draw.lineno}"
-        f"{_of_file(where, module)} then draws the same samples on every rank, of which each keeps its own. "
+        f"{_of_file(model, where, module)} then draws the same samples on every rank, of which each keeps its own. "
         f"{advice}.",
         place_of(module, seed.site.node),
         (
@@ -129,8 +132,11 @@ def _repeated(module: Module, seed: Seed, where: Module, draw: ast.Call, kept: C
     )
 
 
-def _of_file(where: Module, module: Module) -> str:
-    return "" if where is module else f" of {where.path.rpartition('/')[2]}"
+def _of_file(model: Model, where: Module, module: Module) -> str:
+    """Which file a line is of, where it is another one: by its name, or by its path where several have the name."""
+    name = where.path.rpartition("/")[2]
+    several = sum(each.path.rpartition("/")[2] == name for each in model.program.modules.values())
+    return "" if where is module else f" of {name if several < 2 else where.path}"
 
 
 def _finding(
@@ -139,7 +145,7 @@ def _finding(
     fix = _fix(model, module, seed)
     text = source_of(where, draw.func)
     transform = model.resolve(where, draw.func) in randomness.RANDOM_TRANSFORMS
-    file = _of_file(where, module)
+    file = _of_file(model, where, module)
     same = (
         "crops, flips and colours alike on every rank"
         if transform
@@ -191,6 +197,13 @@ def _may_be_none(seed: Seed) -> bool:
 
 def _fix(model: Model, module: Module, seed: Seed) -> Fix:
     function = seed.site.function
+    if (ordered := shuffles_for_all(model, function, seed)) is not None:
+        where, drawn = ordered
+        advice = (
+            f"Draw with `generator=generator(seed, device, step=step)`: by `{source_of(where, drawn.func)}()` at line "
+            f"{drawn.lineno}{_of_file(model, where, module)} all ranks put the data into one order, and its stream has to stay in step"
+        )
+        return Fix(Applicability.DISPLAY, advice)
     after = [s for s in sites_of(model, function) if s.node.lineno > seed.site.node.lineno]
     for shared, what in (
         (chooses_for_all(model, function, seed), "what is trained"),

@@ -244,6 +244,55 @@ def one_of_its_own_where_none_is_given(args, model, loader):
         pictures_between(model, args.path)
 
 
+class Noisy(torch.nn.Module):
+    def forward(self, batch, infer=False):
+        if infer:
+            return torch.randn(4)
+        return batch + torch.randn_like(batch)
+
+
+class Runner:
+    def __init__(self, args):
+        self.accelerator = Accelerator()
+        set_seed(args.seed)  # expect: DL401
+        self.net = self.accelerator.prepare(self.build())
+        decorrelate(args.seed)
+
+    def build(self):
+        raise NotImplementedError
+
+    def fit(self, loader):
+        for batch in loader:
+            self.accelerator.backward(self.net(batch))
+
+
+class NoisyRunner(Runner):
+    def build(self):
+        return Noisy()
+
+
+class InOneOrder(torch.utils.data.Sampler):
+    def __iter__(self):
+        rows = list(range(100))
+        random.shuffle(rows)
+        return iter(rows)
+
+
+def make_sampler():
+    return InOneOrder()
+
+
+def ordered_by_the_common_stream(args, model, optimizer, data):
+    # Amphion d3de90f models/base/base_sampler.py:118: no decorrelate() here, the ranks' orders would differ
+    accelerator = Accelerator()
+    set_seed(args.seed)  # expect: DL401
+    loader = DataLoader(data, sampler=make_sampler())
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        accelerator.backward(model(batch + torch.randn_like(batch)).sum())
+        optimizer.step()
+
+
 # Correct
 
 
@@ -551,3 +600,46 @@ class SamplingTrainer:
         for batch in DataLoader(self.data, sampler=self.sampler()):
             self.accelerator.backward(self.model(batch).mean())
             optimizer.step()
+
+
+class Quiet(torch.nn.Module):
+    def forward(self, batch, infer=False):
+        if not infer:
+            return self.head(batch)
+        return self.head(torch.randn_like(batch))
+
+
+class QuietRunner(Runner):
+    """Amphion d3de90f models/vocoders/vocos/vocos_trainer.py:180: its own networks draw nothing, another runner's do."""
+
+    def __init__(self, args):
+        self.accelerator = Accelerator()
+        set_seed(args.seed)
+        self.net = self.accelerator.prepare(self.build())
+
+    def build(self):
+        return Quiet()
+
+
+class NeverRun:
+    def __init__(self, args):
+        self.accelerator = Accelerator()
+        set_seed(args.seed)
+        self.net = self.accelerator.prepare(Noisy())
+
+    def fit(self, loader):
+        for batch in loader:
+            self.accelerator.backward(self.net(batch))
+
+
+class RunInstead(NeverRun):
+    """Amphion d3de90f models/vc/Noro/noro_base_trainer.py:73: nothing makes the base, nor runs its constructor."""
+
+    def __init__(self, args):
+        self.accelerator = Accelerator()
+        self.net = self.accelerator.prepare(Noisy())
+
+
+def start(args, loader):
+    for runner in (NoisyRunner(args), QuietRunner(args), RunInstead(args)):
+        runner.fit(loader)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.chosen import Candidate, chosen
 from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.syntax import literals
 from distlint.analysis.questions.lightning import fits
 from distlint.analysis.questions.seeding import (
     Seed,
@@ -18,9 +19,18 @@ from distlint.analysis.questions.seeding import (
     makes_ranks_differ,
 )
 from distlint.knowledge import randomness
-from distlint.nodes import walk
+from distlint.nodes import last_name, walk
 
-from .training_draws import NOT_TRAINING, SHARED_DRAWS, reached, starts_others, trains, wraps_in
+from .training_draws import (
+    NOT_TRAINING,
+    SHARED_DRAWS,
+    nearest,
+    never_runs,
+    reached,
+    starts_others,
+    trains,
+    wraps_in,
+)
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -36,23 +46,25 @@ def drawn_by_objects(
     model: Model, function: Function, seed: Seed
 ) -> tuple[Module, ast.Call, CallSite] | None:
     """The first draw of what a function makes for the training that it starts, and what wraps the model."""
+    if never_runs(model, function):
+        return None
     below = reached(model, function)
     fitted = [site for f in below for site in model.answer(fits).get(f, ())]
     wraps = wraps_in(model, below) if any(trains(model, f) for f in below) else []
     if not (wraps or fitted) or starts_others(model, function):
         return None
-    made = _made(model, below)
+    made = made_below(model, below)
     if any(makes_ranks_differ(model, m) for m in {f.module for f in made}):
         return None
     # What a training runs comes first: vits 2e561ba models.py:240, and not line 520 of `infer()`, which its evaluation
     # calls on one rank.
     for each in sorted(made, key=_is_apart):
         for node in _drawn(model, each, seed):
-            return each.module, node, (wraps or fitted)[-1]
+            return each.module, node, nearest(wraps or fitted, each.module, function.module)
     return None
 
 
-def _made(model: Model, below: list[Function]) -> list[Function]:
+def made_below(model: Model, below: list[Function]) -> list[Function]:
     """The functions that are reached, those that they call by name, and the methods of what they make.
 
     Of methods, those that run of themselves and those whose name is read in a function that is found: what
@@ -66,7 +78,7 @@ def _made(model: Model, below: list[Function]) -> list[Function]:
         read = _attributes_read(function) - named
         named |= read
         fresh = [method for name in sorted(read) for method in waiting.pop(name, ())]
-        for meaning in _named(model, function):
+        for meaning in named_in(model, function):
             if isinstance(meaning, Function):
                 fresh.append(meaning)
                 continue
@@ -88,7 +100,7 @@ def _attributes_read(function: Function) -> frozenset[str]:
 
 
 @remembered
-def _named(model: Model, function: Function) -> tuple[Function | Class, ...]:
+def named_in(model: Model, function: Function) -> tuple[Function | Class, ...]:
     """The functions of the program that a function calls, and the classes of what it makes, in order."""
     found: dict[Function | Class, None] = {}
     for node in walk(function.node):
@@ -147,8 +159,39 @@ def _drawn(model: Model, function: Function, seed: Seed) -> Iterator[ast.Call]:
             (of_samples or (draw.stream == "torch" and draws_from(draw, seed)))
             and not any(word in draw.name for word in SHARED_DRAWS)
             and not differs_for_no_rank(function, node)
+            and not _in_an_arm_apart(function, node)
         ):
             yield node
+
+
+def _in_an_arm_apart(function: Function, draw: ast.Call) -> bool:
+    """Whether a draw stands where a flag says that this is no training: `if infer:`, `if not self.training:`.
+
+    Amphion d3de90f models/svc/comosvc/comosvc.py:298: `if not infer: return loss`, and noise for samples below.
+    """
+    return any(
+        holds is (word != "training") and (word == "training" or _serves_else(word))
+        for test, holds in _tests_around(function.body, draw)
+        for word in (last_name(test),)
+    )
+
+
+def _tests_around(body: list[ast.stmt], draw: ast.Call) -> Iterator[tuple[ast.expr, bool]]:
+    """What holds where a draw stands: the parts of the tests around it, and of those that leave above it."""
+    left: list[tuple[ast.expr, bool]] = []
+    for statement in body:
+        if any(node is draw for node in walk(statement)):
+            yield from left
+            for field, taken in (("body", True), ("orelse", False), ("finalbody", True)):
+                inner = getattr(statement, field, [])
+                if any(node is draw for each in inner for node in walk(each)):
+                    if isinstance(statement, ast.If):
+                        yield from literals(statement.test, taken)
+                    yield from _tests_around(inner, draw)
+            return
+        match statement:
+            case ast.If(test=test, body=[*_, ast.Return() | ast.Raise()], orelse=[]):
+                left += literals(test, False)
 
 
 def _is_given(site: CallSite, keyword: str, position: int) -> bool:

@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.syntax import target_names
 from distlint.analysis.questions.seeding import Seed, draws_by_syntax, draws_from
 from distlint.nodes import last_name, walk
 
+from .object_draws import made_below, named_in
 from .training_draws import reached, sites_of, trains, wraps_in
 
 if TYPE_CHECKING:
@@ -63,6 +64,44 @@ def counts_for_all(model: Model, function: Function, seed: Seed) -> tuple[Module
             if any(_is_counted_by(loop, node, names) for loop in loops):
                 return current.module, node
     return None
+
+
+def shuffles_for_all(
+    model: Model, function: Function, seed: Seed
+) -> tuple[Module, ast.Call] | None:
+    """A draw by which a sampler of the program orders the data on all ranks, of which each then takes its part.
+
+    Amphion d3de90f models/base/base_sampler.py:118: `random.shuffle(batches)`. accelerate deals the batches by their
+    position: of ranks whose orders differ, two get the same samples, and others nobody gets.
+    """
+    work = made_below(model, reached(model, function))
+    found = set(work)
+    for current in work:
+        for meaning in named_in(model, current):
+            if isinstance(meaning, Class):
+                drawn = _orders(model, meaning, seed) if _is_sampler(model, meaning) else None
+                if drawn is not None:
+                    return meaning.module, drawn
+            elif "sampler" in meaning.name.lower() and meaning not in found:
+                found.add(meaning)
+                work.append(meaning)
+    return None
+
+
+def _orders(model: Model, sampler: Class, seed: Seed) -> ast.Call | None:
+    """What a sampler draws from the common stream in use; not where it seeds for each epoch itself."""
+    for name, method in sampler.methods.items():
+        calls = [node for node in walk(method.node) if isinstance(node, ast.Call)]
+        if name == "__init__" or any("seed" in last_name(call.func) for call in calls):
+            continue
+        for node, draw in draws_by_syntax(model, method):
+            if draws_from(draw, seed):
+                return node
+    return None
+
+
+def _is_sampler(model: Model, cls: Class) -> bool:
+    return any(base.endswith("Sampler") for base in model.program.mro(cls)[1])
 
 
 def _calls(loop: ast.AST, trained: set[str]) -> bool:

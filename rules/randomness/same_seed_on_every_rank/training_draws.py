@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.program.inherited import objects_of, run_together
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.built import classes_of
@@ -54,6 +55,8 @@ def drawn_in_training(
     model: Model, function: Function, seed: Seed
 ) -> tuple[Module, ast.Call, CallSite] | None:
     """The first draw of a training loop that the seed reaches, and what wraps the model."""
+    if never_runs(model, function):
+        return None
     below = reached(model, function)
     wraps = wraps_in(model, below)
     if not wraps or starts_others(model, function):
@@ -75,8 +78,13 @@ def drawn_in_training(
                     and not any(word in draw.name for word in SHARED_DRAWS)
                     and not differs_for_no_rank(drawing, node)
                 ):
-                    return drawing.module, node, wraps[-1]
+                    return drawing.module, node, nearest(wraps, drawing.module, function.module)
     return None
+
+
+def never_runs(model: Model, function: Function) -> bool:
+    """Whether a method is a base's that every class which is made overrides, without calling it."""
+    return function.cls is not None and not objects_of(model.program, function)
 
 
 def _overriding(model: Model, method: Function) -> list[Function]:
@@ -108,31 +116,45 @@ def reached(model: Model, function: Function) -> list[Function]:
     draws. demucs e976d93 demucs/train.py:151: `get_solver()` seeds and gives the solver to the one who has it train.
     """
     work = [function]
+    beside = list(dict.fromkeys(_methods_beside(model, function)))
     if not _is_a_phase(function):
-        methods = dict.fromkeys(_methods_beside(model, function))
-        work += [m for m in methods if m is not function and not _is_a_phase(m)]
+        work += [m for m in beside if m is not function and not _is_a_phase(m)]
     found = set(work)
+    others = _of_relatives(model, function) - set(beside)
     for current in work:
         summaries = model.summaries_of(current)
         for _, summary in summaries.summaries() if summaries is not None else ():
             for child in summary.children:
-                if child.function not in found:
+                if child.function not in found and child.function not in others:
                     found.add(child.function)
                     work.append(child.function)
     return work
 
 
 def _methods_beside(model: Model, function: Function) -> Iterator[Function]:
-    """The methods of a method's class, of those above and below it; of what a function makes and gives back."""
+    """The methods that run on the objects of a method; those of what a function makes and gives back."""
     if function.cls is not None:
         family = (*model.program.mro(function.cls)[0], *model.program.subclasses(function.cls))
-        yield from (method for cls in family for method in cls.methods.values())
+        run = run_together(model.program, function)
+        yield from (each for cls in family for each in cls.methods.values() if each in run)
         return
     for node in own_nodes(function):
         if isinstance(node, ast.Return) and node.value is not None:
             for cls in classes_of(model, function, node.value):
                 owners = model.program.mro(cls)[0] if cls is not None else ()
                 yield from {n: m for c in reversed(owners) for n, m in c.methods.items()}.values()
+
+
+def _of_relatives(model: Model, function: Function) -> frozenset[Function]:
+    """The methods of the classes that share a base with a method's class: a run of the base is one of theirs, too."""
+    if function.cls is None:
+        return frozenset()
+    return frozenset(
+        method
+        for base in model.program.mro(function.cls)[0]
+        for cls in (base, *model.program.subclasses(base))
+        for method in cls.methods.values()
+    )
 
 
 @remembered
@@ -163,6 +185,15 @@ def starts_others(model: Model, function: Function) -> bool:
 def wraps_in(model: Model, functions: list[Function]) -> list[CallSite]:
     """The calls that make several ranks train one model."""
     return [s for f in functions for s in sites_of(model, f) if _distributes(s)]
+
+
+def nearest(wraps: list[CallSite], *modules: Module) -> CallSite:
+    """Of several calls that wrap the last one of the first of some files that has one, else the last."""
+    for module in modules:
+        for site in reversed(wraps):
+            if site.module is module:
+                return site
+    return wraps[-1]
 
 
 def _distributes(site: CallSite) -> bool:

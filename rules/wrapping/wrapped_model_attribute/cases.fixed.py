@@ -472,6 +472,54 @@ def refused_for_some(args):
     return accelerator.unwrap_model(encoder).stride  # expect: DL201
 
 
+class PreparesInItsConstructor:
+    def __init__(self, accelerator, net):
+        self.accelerator = accelerator
+        self.net = net
+        self._prepare()
+
+    def _prepare(self):
+        self.net = self.accelerator.prepare(self.net)
+
+
+class PreparedByTheBase(PreparesInItsConstructor):
+    def __init__(self, accelerator, net):
+        super().__init__(accelerator, net)
+        self.steps = 0
+
+    def speak(self, text):
+        return self.net.speak(text)  # expect: DL201
+
+
+class PreparedByName(PreparesInItsConstructor):
+    def __init__(self, accelerator, net):
+        PreparesInItsConstructor.__init__(self, accelerator, net)
+
+    def speak(self, text):
+        return self.net.speak(text)  # expect: DL201
+
+
+class PreparedTwice(PreparesInItsConstructor):
+    def _prepare(self):
+        super(PreparedTwice, self)._prepare()
+        self.ready = True
+
+    def speak(self, text):
+        return self.net.speak(text)  # expect: DL201
+
+
+class PreparedLater(PreparesInItsConstructor):
+    def __init__(self, accelerator, net):
+        self.accelerator = accelerator
+        self.net = net
+
+    def fit(self):
+        getattr(self, "_prepare")()
+
+    def speak(self, text):
+        return self.net.speak(text)  # expect: DL201
+
+
 # Correct
 
 
@@ -1005,3 +1053,44 @@ def by_name(networks, data):
 def into_a_pipeline_unwrapped(unet, optimizer, accelerator, path):
     unet, optimizer = accelerator.prepare(unet, optimizer)
     return StableDiffusionPipeline.from_pretrained(path, unet=accelerator.unwrap_model(unet))
+
+
+class PreparesAlone(PreparesInItsConstructor):
+    """Amphion d3de90f models/tts/naturalspeech2/ns2_trainer.py: the base's constructor is not run."""
+
+    def __init__(self, accelerator, net, optimizer):
+        self.net, self.optimizer = accelerator.prepare(net, optimizer)
+
+    def speak(self, text):
+        return self.net.module.speak(text)
+
+
+class PreparesNothing(PreparesInItsConstructor):
+    def __init__(self, net):
+        self.net = net
+
+    def speak(self, text):
+        return self.net.speak(text)
+
+
+class PreparesOtherwise(PreparesInItsConstructor):
+    def _prepare(self):
+        self.loader = self.accelerator.prepare(self.loader)
+
+    def speak(self, text):
+        return self.net.speak(text)
+
+
+class BuildsBeforeItPrepares:
+    def __init__(self, accelerator, net):
+        self.net = net
+        self.optimizer = self.make_optimizer()
+        self.net = accelerator.prepare(self.net)
+
+    def make_optimizer(self):
+        return None
+
+
+class BuildsBeforeTheBasePrepares(BuildsBeforeItPrepares):
+    def make_optimizer(self):
+        return torch.optim.AdamW(self.net.groups_of_layers())

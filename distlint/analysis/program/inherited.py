@@ -1,0 +1,177 @@
+"""Which methods run on an object of a class: those of a base that is overridden only where something calls them.
+
+A constructor that does not call `super().__init__()` leaves the one of the base undone, and with it what that alone
+calls.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.program.definitions import Class, dotted_name
+from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.syntax import own_nodes
+from distlint.nodes import last_name, walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.program.definitions import Function
+    from distlint.analysis.program.program import Program
+
+
+def may_run(program: Program, cls: Class, method: Function) -> bool:
+    """Whether a method of a class, or of a base, may run on an object whose class is `cls` itself.
+
+    A setter is run by an assignment, and a name with two underscores means the one of its own class.
+    """
+    owner = method.cls
+    if owner is None or owner is cls or owner.methods.get(method.name) is not method:
+        return True
+    if method.name.startswith("__") and not method.name.endswith("__"):
+        return True
+    return method in _running(program, cls)
+
+
+def run_together(program: Program, method: Function) -> frozenset[Function]:
+    """The methods that may run on an object on which a method does; none where no object runs it."""
+    return frozenset(each for cls in objects_of(program, method) for each in _running(program, cls))
+
+
+@remembered
+def objects_of(program: Program, method: Function) -> tuple[Class, ...]:
+    """The classes of the objects on which a method may run: a base is none of them that only others derive from.
+
+    Amphion d3de90f models/vc/Noro/noro_base_trainer.py:73: the one class that derives from it has a constructor of its
+    own, which does not call the base's.
+    """
+    if method.cls is None:
+        return ()
+    below = program.subclasses(method.cls)
+    made = [cls for cls in (method.cls, *below) if cls in below or not below or _made(program, cls)]
+    return tuple(cls for cls in made if may_run(program, cls, method))
+
+
+def _made(program: Program, cls: Class) -> bool:
+    """Whether code names a class for another reason than to derive from it or to ask for it."""
+    if cls.node.decorator_list:
+        return True
+    for module in program.modules.values():
+        if cls.name not in module.source.text:
+            continue
+        if any(program.lookup(name) is cls for name in module.source.chosen):
+            return True
+        others = {id(node) for root in _not_making(module.source.tree) for node in walk(root)}
+        for node in walk(module.source.tree):
+            match node:
+                case ast.Name(ctx=ast.Load()) | ast.Attribute(ctx=ast.Load()):
+                    named = last_name(node) == cls.name and id(node) not in others
+                    if named and program.resolve_dotted(module, dotted_name(node)) is cls:
+                        return True
+                case ast.Constant(value=str(text)) if text.rpartition(".")[2] == cls.name:
+                    return True
+    return False
+
+
+def _not_making(tree: ast.Module) -> Iterator[ast.expr]:
+    """The places of a file where a class that is named is not made."""
+    for node in walk(tree):
+        match node:
+            case ast.ClassDef(bases=bases):
+                yield from bases
+            case ast.Call(func=ast.Name(id="isinstance" | "issubclass" | "super"), args=args):
+                yield from args
+            case ast.Call(func=ast.Attribute(value=base, attr=attr)) if attr.startswith("__"):
+                yield base
+            case ast.arg(annotation=ast.expr() as annotation):
+                yield annotation
+            case ast.AnnAssign(annotation=annotation):
+                yield annotation
+            case ast.FunctionDef(returns=ast.expr() as returned):
+                yield returned
+
+
+@remembered
+def _running(program: Program, cls: Class) -> frozenset[Function]:
+    """The methods that run: what anybody may call, and what these call.
+
+    Amphion e9c08a1 models/tts/naturalspeech2/ns2_trainer.py: the constructor calls no other, and the base's
+    `_accelerator_prepare()`, which wraps, is called by the base's constructor alone.
+    """
+    family = program.mro(cls)[0]
+    effective = {name: m for owner in reversed(family) for name, m in owner.methods.items()}
+    work = [m for m in effective.values() if not _is_private(m) or m.cls is cls]
+    work += [m for m in effective.values() if m not in work and _named_outside(program, cls, m)]
+    found = set(work)
+    while work:
+        for method in _called_on_self(program, cls, effective, work.pop()):
+            if method not in found:
+                found.add(method)
+                work.append(method)
+    return frozenset(found)
+
+
+def _is_private(method: Function) -> bool:
+    return method.name.startswith("_") and not method.name.endswith("__")
+
+
+def _named_outside(program: Program, cls: Class, method: Function) -> bool:
+    """Whether code beside the class and its bases names a method, on an object that is not its own `self`."""
+    family = set(program.mro(cls)[0])
+    return any(
+        method.name in module.source.text
+        and any(
+            isinstance(node, ast.Attribute) and node.attr == method.name and not _is_own(node.value)
+            for function in module.all_functions
+            if _owner(function) not in family
+            for node in own_nodes(function)
+        )
+        for module in program.modules.values()
+    )
+
+
+def _is_own(receiver: ast.expr) -> bool:
+    """Whether an object is that of the method: `self`, `super()`."""
+    match receiver:
+        case ast.Name(id="self" | "cls") | ast.Call(func=ast.Name(id="super")):
+            return True
+    return False
+
+
+def _owner(function: Function) -> Class | None:
+    return next((each.cls for each in function.outward() if each.cls is not None), None)
+
+
+def _called_on_self(
+    program: Program, cls: Class, effective: dict[str, Function], method: Function
+) -> Iterator[Function]:
+    """The methods that a method names: the object's own, and those of its bases that it names as such."""
+    family = program.mro(cls)[0]
+    for node in walk(method.node):
+        match node:
+            case ast.Call(func=ast.Name(id="getattr"), args=[_, name, *_]) if not isinstance(
+                name, ast.Constant
+            ):
+                yield from effective.values()
+            case ast.Constant(value=str(name)) if name in effective:
+                yield effective[name]
+            case ast.Attribute(value=ast.Call(func=ast.Name(id="super"), args=given), attr=attr):
+                after = method.cls
+                if given:
+                    named = program.resolve_dotted(method.module, dotted_name(given[0]))
+                    after = named if isinstance(named, Class) else after
+                found = program.find_method(cls, attr, after=after)
+                if found is not None:
+                    yield found
+            case ast.Attribute(value=base, attr=attr):
+                named = (
+                    program.resolve_dotted(method.module, dotted_name(base))
+                    if last_name(base) in {each.name for each in family}
+                    else None
+                )
+                if isinstance(named, Class) and named in family:
+                    found = program.find_method(named, attr)
+                    if found is not None:
+                        yield found
+                elif attr in effective:
+                    yield effective[attr]

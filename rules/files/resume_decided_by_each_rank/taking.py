@@ -1,0 +1,123 @@
+"""Whether a rank whose listing is empty fails, since it takes an entry of it."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.syntax import own_nodes
+from distlint.nodes import children, walk
+
+from .looking import LISTINGS, statements
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from distlint.analysis.model import Model
+    from distlint.analysis.program.definitions import Function
+
+_REORDER: Final = frozenset({"list", "reversed", "set", "sorted", "tuple", "natsorted"})
+
+
+def fails_when_empty(model: Model, function: Function, asked: ast.expr) -> bool:
+    """Whether a rank that finds nothing fails, for it takes an entry of the empty list: `paths[-1]`, `max(paths)`.
+
+    Amphion d3de90f models/tts/base/tts_trainer.py:304: `ls = [str(i) for i in Path(folder).glob("*")]`, `ls[0]`.
+    """
+    call = model.call_at(asked)
+    if call is not None and call.site.callee is not None:
+        function = call.site.callee
+        found = (n for n in own_nodes(function) if isinstance(n, ast.Call) and _lists(n))
+        return any(_takes_unasked(function, listing) for listing in found)
+    return _lists(asked) and _takes_unasked(function, asked)
+
+
+def _lists(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and last_name(node.func) in LISTINGS
+
+
+def _takes_unasked(function: Function, listing: ast.expr) -> bool:
+    """Whether an entry is taken wherever the folder is listed, and nobody asks whether there is one."""
+    lists: set[str] = set()
+    inside = list(statements(function.body, []))
+    home = next(
+        (around for node, around in inside if any(n is listing for n in _own_parts(node))), None
+    )
+    if home is None or any(isinstance(node, ast.Try) for node in own_nodes(function)):
+        return False
+    for node, _ in inside:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_list(
+                value, listing, lists
+            ):
+                lists.add(name)
+    taken = min(
+        (
+            node.lineno
+            for node, around in inside
+            if node.lineno >= listing.lineno
+            and all(any(test is each for each in home) for test in around)
+            and any(_takes_one(part, listing, lists) for part in _own_parts(node))
+        ),
+        default=None,
+    )
+    return taken is not None and not any(
+        getattr(node, "lineno", 0) <= taken and _asks_for(node, lists)
+        for node in own_nodes(function)
+    )
+
+
+def _own_parts(statement: ast.stmt) -> Iterator[ast.AST]:
+    """The expressions of a statement, without the statements in it."""
+    for child in children(statement):
+        if isinstance(child, ast.expr | ast.keyword):
+            yield from walk(child)
+
+
+def _is_list(value: ast.expr, listing: ast.expr, lists: set[str]) -> bool:
+    """Whether a value is the list, or one of the same length or less."""
+    match value:
+        case ast.Name(id=name):
+            return name in lists
+        case ast.ListComp(generators=[first, *_]) | ast.GeneratorExp(generators=[first, *_]):
+            return _is_list(first.iter, listing, lists)
+        case ast.Call(func=ast.Name(id=name), args=[first, *_]) if value is not listing:
+            of = first if name in _REORDER else None if name != "filter" else value.args[-1]
+            return of is not None and _is_list(of, listing, lists)
+        case ast.Subscript(value=inner, slice=ast.Slice()):
+            return _is_list(inner, listing, lists)
+    return value is listing
+
+
+def _takes_one(node: ast.AST, listing: ast.expr, lists: set[str]) -> bool:
+    """Whether an expression raises where the list is empty."""
+    match node:
+        case ast.Subscript(value=taken, slice=ast.Constant() | ast.UnaryOp()):
+            return _is_list(taken, listing, lists)
+        case ast.Call(func=ast.Name(id="max" | "min"), args=[taken], keywords=keywords):
+            given = any(keyword.arg == "default" for keyword in keywords)
+            return not given and _is_list(taken, listing, lists)
+        case ast.Call(func=ast.Name(id="next"), args=[taken]):
+            return _is_list(taken, listing, lists) or (
+                isinstance(taken, ast.Call)
+                and bool(taken.args)
+                and _is_list(taken.args[0], listing, lists)
+            )
+        case ast.Call(func=ast.Attribute(value=taken, attr="pop")):
+            return _is_list(taken, listing, lists)
+    return False
+
+
+def _asks_for(node: ast.AST, lists: set[str]) -> bool:
+    """Whether something hangs on what is in the list."""
+    match node:
+        case (
+            ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test) | ast.Assert(test=test)
+        ):
+            asked: list[ast.expr] = [test]
+        case ast.BoolOp(values=values):
+            asked = values
+        case _:
+            return False
+    return any(isinstance(n, ast.Name) and n.id in lists for each in asked for n in walk(each))

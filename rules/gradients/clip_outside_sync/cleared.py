@@ -1,0 +1,71 @@
+"""Clipping behind `step()` and `zero_grad()`: there are no gradients left."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.syntax import own_nodes
+from distlint.nodes import walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
+
+_ENDS = ("backward", "step", "zero_grad")
+
+
+def clears(site: CallSite) -> ast.Call | None:
+    """The `zero_grad()` that has cleared what a call clips; None where gradients may be there.
+
+    Amphion d3de90f models/tts/valle/valle_trainer.py:159: `backward()`, `step()` and `zero_grad()`, then the clipping.
+    One of another optimizer clears other gradients, and one under a condition perhaps none.
+    """
+    calls = sorted(
+        (
+            node
+            for node in own_nodes(site.function)
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in _ENDS
+        ),
+        key=lambda node: (node.lineno, node.col_offset),
+    )
+    before = [node for node in calls if node.lineno < site.node.lineno]
+    last = max((i for i, node in enumerate(before) if _method(node) == "backward"), default=None)
+    if last is None:
+        return None
+    stepped = {_owner(node) for node in before[last:] if _method(node) == "step"}
+    cleared = [
+        node
+        for node in before[last:]
+        if _method(node) == "zero_grad"
+        and _owner(node) in stepped
+        and not _may_be_skipped(site, node)
+    ]
+    if not cleared or any(
+        _method(node) == "step" and _owner(node) != _owner(cleared[-1]) and "opt" in _owner(node)
+        for node in calls
+        if node.lineno > site.node.lineno
+    ):
+        return None
+    return cleared[-1]
+
+
+def _method(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else ""
+
+
+def _owner(call: ast.Call) -> str:
+    return dotted_name(call.func).rpartition(".")[0].lower()
+
+
+def _may_be_skipped(site: CallSite, clearing: ast.Call) -> bool:
+    """Whether a condition holds a call back that lets the clipping through."""
+    held = {id(guard.node) for guard in site.guards}
+    return any(
+        isinstance(node, ast.If)
+        and id(node.test) not in held
+        and any(part is clearing for each in (*node.body, *node.orelse) for part in walk(each))
+        for node in own_nodes(site.function)
+    )
