@@ -345,7 +345,7 @@ def maybe_guarded(site: CallSite) -> bool:
     By its words, or because it is a position in a subgroup: then one rank or many may get through.
     """
     if any(
-        _may_be_about_rank(guard) and not _left_at_default(guard, site.function)
+        may_be_about_rank(guard) and not _left_at_default(guard, site.function)
         for guard in site.guards
     ):
         return True
@@ -358,7 +358,8 @@ def maybe_guarded(site: CallSite) -> bool:
     )
 
 
-def _may_be_about_rank(guard: Guard) -> bool:
+def may_be_about_rank(guard: Guard) -> bool:
+    """Whether a condition sounds like one of the rank, and was not followed as one."""
     if guard.value.variance is Variance.RANK_DEPENDENT and guard.value.truthiness() is not None:
         return False  # followed already: this rank got through
     if guard.taken and lets_engine_in(guard.node):

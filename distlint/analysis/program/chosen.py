@@ -167,6 +167,19 @@ def _texts(program: Program, function: Function, name: ast.expr, depth: int) -> 
 
 
 @remembered
+def options(program: Program) -> frozenset[str]:
+    """The names of the command line's options that no code sets anew: all ranks are started with the same."""
+    nodes = [node for module in program.modules.values() for node in walk(module.source.tree)]
+    declared = {
+        name for node in nodes if isinstance(node, ast.Call) for name, _ in _default_values(node)
+    }
+    changed = {
+        n.attr for n in nodes if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)
+    }
+    return frozenset(declared - changed)
+
+
+@remembered
 def option_defaults(program: Program) -> dict[str, list[str]]:
     """The texts that options and fields are where nobody says otherwise, by name."""
     found: dict[str, list[str]] = {}

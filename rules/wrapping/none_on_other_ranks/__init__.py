@@ -83,7 +83,7 @@ def check(model: Model) -> Iterator[Finding]:
         yield from (_processed(module, each) for each in processed_by_rank(model, module))
     for summaries in model.functions():
         done: set[str] = set()
-        for read, assigned in unbound_by_rank(summaries):
+        for read, assigned in unbound_by_rank(model.program, summaries):
             if read.id not in done:
                 done.add(read.id)
                 yield _unbound(summaries.function, read, assigned)

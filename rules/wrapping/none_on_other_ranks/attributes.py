@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from distlint.analysis.interpreter.ir import Guard
 from distlint.analysis.interpreter.ranks import MAIN, RankClass
 from distlint.analysis.live.joint_entry import maybe_guarded
 from distlint.analysis.live.program import LiveProgram
@@ -17,6 +16,8 @@ from distlint.analysis.program.environment import statements
 from distlint.analysis.questions.wrapped import catches_attribute_error
 from distlint.nodes import walk
 
+from .settings import is_decided, tests_around
+
 _ASKS: Final = frozenset({"hasattr", "getattr"})
 
 
@@ -25,6 +26,8 @@ class Attribute(NamedTuple):
 
     name: str
     made: ast.Assign
+    maker: Function
+    """The constructor."""
     absent: frozenset[RankClass]
     """The ranks whose objects lack it, or hold None."""
 
@@ -68,16 +71,14 @@ def _lacks(model: Model, call: CallGroup, attribute: Attribute) -> bool:
     if _asks_for(function, attribute.name) or any(map(catches_attribute_error, call.site.tries)):
         return False
     lacking = [site for rank, site in call.sites if rank in attribute.absent]
+    made = tests_around(attribute.maker, attribute.made)
     reached = MAIN in call.entered_by and any(
-        not any(map(_is_open, site.guards)) and not maybe_guarded(site) for site in lacking
+        not maybe_guarded(site) and all(is_decided(model.program, g, made) for g in site.guards)
+        for site in lacking
     )
     return reached and (
         model.joint_entry_at(call) is not None or not _may_be_called(model, function)
     )
-
-
-def _is_open(guard: Guard) -> bool:
-    return guard.value.truthiness() is None
 
 
 def _may_be_called(model: Model, function: Function) -> bool:
@@ -150,7 +151,7 @@ def _made(live: LiveProgram, cls: Class, name: str) -> Attribute | None:
     absent = frozenset(rank for rank, lacks in lacking.items() if lacks)
     if not absent or MAIN in absent or not _made_here_alone(live, cls, name):
         return None
-    return Attribute(name, made[0], absent)
+    return Attribute(name, made[0], method, absent)
 
 
 def _is_none(node: ast.expr) -> bool:

@@ -1,5 +1,6 @@
 """Cases of DL208: objects that only some ranks have, used by all, and by those that have them."""
 
+import argparse
 import os
 
 import torch.distributed as dist
@@ -96,6 +97,68 @@ class MadeByTheConstructor:
         # the setting may hold on rank 0 alone
         if self.steps.keeps_average:
             self.ema.update()
+
+
+class UsedBehindAnAssertion:
+    def __init__(self, make, model, share, rows):
+        self.accelerator = Accelerator()
+        if self.is_main:
+            self.average = make(model)
+        assert 0 <= share < 1
+        if share > 0:
+            rows = rows[: int(len(rows) * share)]
+        self.rows = rows
+        self.model = self.accelerator.prepare(model)
+        self.average.to(self.accelerator.device)  # expect: DL208
+
+    @property
+    def is_main(self):
+        return self.accelerator.is_main_process
+
+    def log_often(self, step):
+        self.accelerator.wait_for_everyone()
+        if step % 100 == 0:
+            self.average.log(step)  # expect: DL208
+
+    def left_on_the_others(self, step):
+        if not self.is_main:
+            return
+        if step % 100 == 0:
+            self.average.log(step)
+
+
+def read_where_an_option_says_so(make, batches):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--data-rows", type=int, default=-1)
+    parser.add_argument("--do-eval", action="store_true")
+    args = parser.parse_args()
+    if dist.get_rank() == 0 and args.data_rows == -1:
+        writer = make("logs")
+    for number, batch in enumerate(batches):
+        dist.barrier()
+        if args.do_eval:
+            loss = batch.sum()
+            if args.data_rows == -1:
+                writer.add_scalar("loss", loss, number)  # expect: DL208
+
+
+def made_under_the_same_flag(make, tracks, batches):
+    if tracks:
+        if dist.get_rank() == 0:
+            table = make("logs")
+    for batch in batches:
+        dist.all_reduce(batch)
+    if tracks:
+        table.finish()  # expect: DL208
+
+
+def in_every_tenth_step(make, batches):
+    if dist.get_rank() == 0:
+        writer = make("logs")
+    for step, batch in enumerate(batches):
+        dist.all_reduce(batch)
+        if step % 10 == 0:
+            writer.add_scalar("sum", batch.sum(), step)  # expect: DL208
 
 
 class NoneOnTheOthers:
@@ -215,6 +278,42 @@ def assigned_where_a_setting_says_so(make, settings):
         table = make()
     if settings.keeps_a_table:
         table.finish()
+
+
+def read_where_an_option_of_this_rank_says_so(make, batches):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows-logged", type=int, default=-1)
+    args = parser.parse_args()
+    # set anew, by a function that knows the rank
+    settle(args)
+    if dist.get_rank() == 0:
+        table = make("logs")
+    for batch in batches:
+        dist.all_reduce(batch)
+    if args.rows_logged:
+        table.finish()
+
+
+def settle(args):
+    args.rows_logged = args.rows_logged if dist.get_rank() == 0 else 0
+
+
+def in_every_tenth_step_of_one_rank(make, batches):
+    if dist.get_rank() == 0:
+        writer = make("logs")
+    for step, batch in enumerate(batches):
+        dist.all_reduce(batch)
+        if step % 10 == 0 and dist.get_rank() == 0:
+            writer.add_scalar("sum", batch.sum(), step)
+
+
+def in_a_step_of_what_sounds_like_one_rank(make, batches, on_leader):
+    if dist.get_rank() == 0:
+        writer = make("logs")
+    for step, batch in enumerate(batches):
+        dist.all_reduce(batch)
+        if on_leader(step) == 0:
+            writer.add_scalar("sum", batch.sum(), step)
 
 
 def left_before(make):

@@ -11,15 +11,19 @@ from distlint.analysis.program.environment import statements
 from distlint.analysis.program.syntax import own_nodes, target_names
 from distlint.nodes import last_name
 
+from .settings import is_decided, tests_around
+
 if TYPE_CHECKING:
-    from distlint.analysis.interpreter.ir import UnboundSite
     from distlint.analysis.live.summaries import FunctionSummaries
     from distlint.analysis.program.definitions import Function
+    from distlint.analysis.program.program import Program
 
 _ERRORS: Final = frozenset({"NameError", "UnboundLocalError", "Exception", "BaseException"})
 
 
-def unbound_by_rank(summaries: FunctionSummaries) -> Iterator[tuple[ast.Name, ast.stmt]]:
+def unbound_by_rank(
+    program: Program, summaries: FunctionSummaries
+) -> Iterator[tuple[ast.Name, ast.stmt]]:
     """The reads that raise on other ranks than rank 0, in source order, with what assigns on some alone."""
     function = summaries.function
     on_main = {
@@ -34,13 +38,11 @@ def unbound_by_rank(summaries: FunctionSummaries) -> Iterator[tuple[ast.Name, as
     }
     for node, site in sorted(reads.items(), key=lambda r: (r[0].lineno, r[0].col_offset)):
         assigned = _assigned(function, node.id)
-        if assigned is not None and assigned.lineno < node.lineno and _is_decided(site):
+        if assigned is None or assigned.lineno >= node.lineno:
+            continue
+        made = tests_around(function, assigned)
+        if all(is_decided(program, guard, made) for guard in site.guards):
             yield node, assigned
-
-
-def _is_decided(site: UnboundSite) -> bool:
-    """Whether nothing but the rank decides who reads: another condition may hold where the name is bound."""
-    return all(g.value.truthiness() is not None for g in site.guards if not g.exits)
 
 
 def _catches(attempt: ast.Try) -> bool:

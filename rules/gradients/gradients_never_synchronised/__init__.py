@@ -1,0 +1,168 @@
+"""Each rank trains a model of its own: nothing wraps it, and nothing else adds the gradients up.
+
+## What it does
+Finds `loss.backward()` in the training loop of a program that makes a process group and gives each rank its part of
+the data with `DistributedSampler`, in which no model is wrapped and no gradient or parameter is sent to other ranks.
+
+## Why it is bad
+Every rank steps with the gradient of its own part of the data. The replicas drift apart from the first step on, and
+what rank 0 saves is a model that has seen one part in eight of the data: eight GPUs do the work of one, without an
+error.
+
+## Example
+```python
+sampler = DistributedSampler(data)
+model = Network().to(local_rank)
+for batch in DataLoader(data, sampler=sampler):
+    model(batch).sum().backward()
+    optimizer.step()
+```
+
+## Use instead
+```python
+sampler = DistributedSampler(data)
+model = DistributedDataParallel(Network().to(local_rank))
+for batch in DataLoader(data, sampler=sampler):
+    model(batch).sum().backward()
+    optimizer.step()
+```
+
+## Fix safety
+Shown only: what reads attributes of the model or saves it needs `unwrap` from then on.
+
+## Known limits
+Silent where any file of the program names a wrapper or a framework that wraps, and where code that is not seen is
+handed the model or the optimizer. DataParallel does not count: it joins the GPUs of one process.
+
+## References
+- torch 2.13.0 torch/nn/parallel/distributed.py: DDP averages the gradients, the process group alone does nothing
+- CodeT5 a2a8dfb CodeT5/run_gen.py:246
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.model import Model, place_of, related
+from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.accelerating import steps_optimizer
+from distlint.analysis.questions.training import Backward, sent_backward, training_loops
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.nodes import walk
+from distlint.rule import Status
+
+from .synchronised import hands_model_on, synchronises
+
+if TYPE_CHECKING:
+    from distlint.analysis.live.summaries import CallGroup
+    from distlint.analysis.program.definitions import Function
+
+CODE = "DL621"
+NAME = "gradients-never-synchronised"
+SEVERITY = Severity.ERROR
+STATUS = Status.PREVIEW
+LITERALS = ()
+
+_SAMPLER = "torch.utils.data.DistributedSampler"
+_GROUP = "torch.distributed.init_process_group"
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """The way back of each training loop whose ranks share the data out and nothing else."""
+    samplers = [c for c in model.calls(_SAMPLER) if _shares(c)]
+    if not samplers or not any(True for _ in model.calls(_GROUP)) or model.answer(synchronises):
+        return
+    for module in model.modules:
+        for function in module.all_functions:
+            call = _way_back(model, function)
+            drawn = next((c for c in samplers if _feeds(model, c, function)), None)
+            if call is not None and drawn is not None:
+                yield _finding(model, function, call, drawn)
+
+
+def _shares(call: CallGroup) -> bool:
+    """Whether a sampler gives each rank its part of what is trained on: one for evaluation does not shuffle."""
+    shuffle = call.site.keywords.get("shuffle")
+    return call.by_all and not (shuffle is not None and shuffle.const is False)
+
+
+def _feeds(model: Model, sampler: CallGroup, function: Function) -> bool:
+    """Whether a sampler belongs to what a function trains on: made there, near it, or by one that calls both."""
+    maker = sampler.site.function
+    return (
+        maker is function
+        or (maker.cls is not None and maker.cls is function.cls)
+        or maker in _called(model, function)
+        or function in _called(model, maker)
+        or any(
+            {maker, function} <= _called(model, caller) for caller in function.module.all_functions
+        )
+    )
+
+
+def _called(model: Model, function: Function) -> frozenset[Function]:
+    """The functions of the project that a function calls."""
+    summaries = model.summaries_of(function)
+    runs = summaries.summaries() if summaries is not None else ()
+    return frozenset(s.callee for _, run in runs for s in run.calls if s.callee is not None)
+
+
+def _way_back(model: Model, function: Function) -> ast.Call | None:
+    """The `backward()` of a training loop into which several ranks come together."""
+    if not any(True for _ in training_loops(function)) or not steps_optimizer(function):
+        return None
+    if hands_model_on(model, function, _trained(function)):
+        return None
+    for loop in training_loops(function):
+        for node in walk(loop):
+            if isinstance(node, ast.Call) and sent_backward(node) is not None:
+                return node if _together(model, function, node) else None
+    return None
+
+
+def _together(model: Model, function: Function, node: ast.Call) -> bool:
+    """Whether all ranks come to a call: where the function is not followed, to a call of it."""
+    group = model.call_at(node)
+    groups = (
+        [group]
+        if group is not None
+        else [c for c in model.calls(module=function.module) if c.site.callee is function]
+    )
+    return any(g.by_all and model.joint_entry_at(g) is not None for g in groups)
+
+
+def _trained(function: Function) -> frozenset[str]:
+    """What the function calls to compute its loss, models and loss functions, and what it steps."""
+    backward = Backward(function)
+    calls = [n for n in own_nodes(function) if isinstance(n, ast.Call)]
+    forwards = {
+        ast.unparse(c.func)
+        for c in calls
+        if isinstance(c.func, ast.Name | ast.Attribute) and backward.reaches(c)
+    }
+    stepped = {
+        ast.unparse(c.func.value)
+        for c in calls
+        if isinstance(c.func, ast.Attribute) and c.func.attr == "step"
+    }
+    return frozenset(forwards | stepped)
+
+
+def _finding(model: Model, function: Function, call: ast.Call, sampler: CallGroup) -> Finding:
+    fix = Fix(Applicability.DISPLAY, "Wrap the model: `DistributedDataParallel(model)`")
+    (group, *_) = model.calls(_GROUP)
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        "each rank steps with the gradient of its own part of the data, as nothing wraps the model: the replicas "
+        f"drift apart, and what is saved has seen one rank's part. {fix.message}.",
+        place_of(function.module, call),
+        (
+            related(sampler.site.module, sampler.site.node, "each rank gets its part of the data"),
+            related(group.site.module, group.site.node, "the process group"),
+        ),
+        fix,
+    )
