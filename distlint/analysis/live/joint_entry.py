@@ -162,7 +162,9 @@ def _lead_further(
         for _, summary in summaries:
             for site, child in called(summary):
                 callee = (child.function, family_of(child.context))
-                if id(site.node) in calls and callee not in found:
+                known = found.get(callee)
+                # A test of the rank in the callee says less than a caller from which all come.
+                if id(site.node) in calls and (known is None or not known.all_ranks):
                     reason = found[group]
                     if reason.inside and any(
                         g.value.truthiness() is None and not _asks_for_script(g.node)
