@@ -180,3 +180,28 @@ def test_a_hook_that_no_script_of_the_program_leads_to(script: str, run: set[str
     if script:
         text = dedent(text) + f'\nif __name__ == "__main__":\n    {script}\n'
     assert entered(text) - {"<module>"} == {f"Net.{name}" for name in run}
+
+
+def test_a_caller_from_which_all_come_says_more_than_a_test_inside() -> None:
+    text = HEAD + dedent(
+        """
+        class Trainer:
+            def train(self):
+                dist.barrier()
+                self.resume()
+
+            def resume(self):
+                state = torch.load(self.path)
+                if dist.get_rank() == 0:
+                    self.ema.load_state_dict(state)
+
+        def sample(path):
+            if dist.get_rank() == 0:
+                torch.load(path)
+        """
+    )
+    model = build_model([Source("m.py", "m", text, ast.parse(text))])
+    found = {function.qualname: entry for (function, _), entry in model.joint_entries.items()}
+    assert found["Trainer.resume"].all_ranks
+    assert found["Trainer.resume"].call is not None
+    assert not found["sample"].all_ranks

@@ -19,7 +19,7 @@ from distlint.analysis.interpreter.ranks import MAIN, RankClass
 from distlint.analysis.interpreter.values import Closure, Variance
 from distlint.analysis.live.processes import runs_alone
 from distlint.analysis.live.summaries import FunctionSummaries
-from distlint.analysis.program.definitions import Class, Function, Module, last_name
+from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
 from distlint.analysis.program.linked import imported
 from distlint.analysis.program.memory import Memory, remembered
 from distlint.analysis.program.places import related
@@ -101,6 +101,8 @@ class JointEntry:
     """Whether the collective is in a function that is called, not in the function itself."""
     call: CallSite | None = None
     """The call by which a function that shows it leads here; None where the function itself shows it."""
+    on_import: bool = False
+    """Whether the ranks come here while they import the script that spawned them: who they are, they learn later."""
 
 
 class Together(tuple[tuple[RankClass, Summary], ...]):
@@ -328,6 +330,40 @@ def _asks_for_script(test: ast.expr) -> bool:
         isinstance(test, ast.Compare)
         and isinstance(test.left, ast.Name)
         and test.left.id == "__name__"
+    )
+
+
+def imported_again(site: CallSite) -> JointEntry | None:
+    """What makes every rank run a call at the top of a script: the processes that it spawns import it again.
+
+    MedSAM 2b7c64c train_multi_gpus.py:199: `wandb.init()` above `mp.spawn(main_worker, …)`. A block for
+    `__name__ == "__main__"` is the parent's alone.
+    """
+    if not site.function.is_module_body or any(_asks_for_script(g.node) for g in site.guards):
+        return None
+    spawn = _spawn_of(site.module)
+    if spawn is None:
+        return None
+    text = f"every process that `{last_name(spawn.func)}()` starts imports this file again"
+    return JointEntry(text, site.module, spawn, True, on_import=True)
+
+
+@remembered
+def _spawn_of(module: Module) -> ast.Call | None:
+    """The call of a script that starts its ranks in new interpreters: `mp.spawn(main_worker, nprocs=8)`."""
+    if not module.is_script:
+        return None
+    return next(
+        (
+            node
+            for node in walk(module.source.tree)
+            if isinstance(node, ast.Call)
+            and module.imports.get(dotted_name(node.func).partition(".")[0], "").startswith(
+                "torch.multiprocessing"
+            )
+            and last_name(node.func) == "spawn"
+        ),
+        None,
     )
 
 
