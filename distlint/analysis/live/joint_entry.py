@@ -101,6 +101,8 @@ class JointEntry:
     """Whether the collective is in a function that is called, not in the function itself."""
     call: CallSite | None = None
     """The call by which a function that shows it leads here; None where the function itself shows it."""
+    starts: bool = False
+    """Whether the function makes the process group, or calls what does: where there are ranks, all of them come."""
     on_import: bool = False
     """Whether the ranks come here while they import the script that spawned them: who they are, they learn later."""
 
@@ -197,7 +199,11 @@ def _performed_inside(groups: dict[Group, Together], found: dict[Group, JointEnt
                 if id(site.node) in calls:
                     callee = (child.function, family_of(child.context))
                     callers.setdefault(callee, []).append(group)
-    work = [group for group, why in found.items() if why.by_collective and why.call is None]
+    work = [
+        group
+        for group, why in found.items()
+        if (why.by_collective or why.starts) and why.call is None
+    ]
     added: list[Group] = []
     while work:
         group = work.pop()
@@ -205,7 +211,8 @@ def _performed_inside(groups: dict[Group, Together], found: dict[Group, JointEnt
             if _answers_requests(caller[0]):
                 continue
             if caller not in found or not found[caller].all_ranks:
-                found[caller] = replace(found[group], call=None, inside=True)
+                inside = not found[group].starts
+                found[caller] = replace(found[group], call=None, inside=inside)
                 work.append(caller)
                 added.append(caller)
     return added
@@ -336,7 +343,7 @@ def _asks_for_script(test: ast.expr) -> bool:
 def imported_again(site: CallSite) -> JointEntry | None:
     """What makes every rank run a call at the top of a script: the processes that it spawns import it again.
 
-    MedSAM 2b7c64c train_multi_gpus.py:199: `wandb.init()` above `mp.spawn(main_worker, …)`. A block for
+    MedSAM d71e8a1 train_multi_gpus.py:199: `wandb.init()` above `mp.spawn(main_worker, …)`. A block for
     `__name__ == "__main__"` is the parent's alone.
     """
     if not site.function.is_module_body or any(_asks_for_script(g.node) for g in site.guards):
@@ -511,7 +518,7 @@ def _reasons(
         # `if distributed: init_process_group()`: where there are ranks, all of them come here.
         place = "this script" if function.is_module_body else f"`{function.name}()`"
         text = f"every rank runs {place} to `{start.method}()`"
-        yield function, JointEntry(text, start.module, start.node, True)
+        yield function, JointEntry(text, start.module, start.node, True, starts=True)
     for _, summary in summaries:
         reason = _test(summary)
         if reason is not None:

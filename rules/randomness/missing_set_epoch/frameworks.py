@@ -29,7 +29,7 @@ _LOADER: Final = re.compile(r"data|load|\bdl|dl\b|iter|batch|set\b")
 def tells_epochs(module: Module) -> bool:
     """Whether a file hands its loaders to such a library, or may: what accelerate prepares it tells the epoch.
 
-    Show-o e4e5b6b training/train.py:449: `accelerator.prepare(model, optimizer, lr_scheduler)`, and the loaders over
+    Show-o 45a5a2d training/train.py:449: `accelerator.prepare(model, optimizer, lr_scheduler)`, and the loaders over
     samplers made by hand stay as they are.
     """
     imported = {
