@@ -10,6 +10,7 @@ from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.traces.graph import steps_below
+from distlint.findings import Applicability, Fix
 from distlint.repairs.group import Group, callers_by_function, conditions_of, group_at
 
 
@@ -20,6 +21,16 @@ def everyone_comes(model: Model, site: CallSite, joint_entry: JointEntry) -> boo
     function on rank 0 alone, is no place for a collective (wenet wenet/utils/checkpoint.py:50).
     """
     return joint_entry.all_ranks and not ranked_callers(model, site.function)
+
+
+def on_import(joint_entry: JointEntry) -> Fix | None:
+    """The advice for what spawned ranks run when they import their script, where no rank is known; None elsewhere."""
+    if not joint_entry.on_import:
+        return None
+    advice = (
+        'Move it below `if __name__ == "__main__":`, or to rank 0 in the function that is spawned'
+    )
+    return Fix(Applicability.DISPLAY, advice)
 
 
 def ranked_callers(model: Model, function: Function) -> list[CallSite]:

@@ -207,3 +207,28 @@ def test_a_flag_that_is_true_by_default_shows_no_ranks(
             {caller or "pass"}
         """
     assert ("Model.save" in entered(text)) is several
+
+
+def test_a_caller_from_which_all_come_says_more_than_a_test_inside() -> None:
+    text = HEAD + dedent(
+        """
+        class Trainer:
+            def train(self):
+                dist.barrier()
+                self.resume()
+
+            def resume(self):
+                state = torch.load(self.path)
+                if dist.get_rank() == 0:
+                    self.ema.load_state_dict(state)
+
+        def sample(path):
+            if dist.get_rank() == 0:
+                torch.load(path)
+        """
+    )
+    model = build_model([Source("m.py", "m", text, ast.parse(text))])
+    found = {function.qualname: entry for (function, _), entry in model.joint_entries.items()}
+    assert found["Trainer.resume"].all_ranks
+    assert found["Trainer.resume"].call is not None
+    assert not found["sample"].all_ranks

@@ -560,3 +560,75 @@ def test_epochs_that_are_counted_beside_steps(
     assert findings_in("DL403", tmp_path, {"told.py": STEPS}, capsys) == []
     untold = STEPS.replace("        sampler.set_epoch(epoch)\n", "")
     assert findings_in("DL403", tmp_path, {"untold.py": untold}, capsys) == [("untold.py", 6)]
+
+
+BY_HAND = """
+from accelerate import Accelerator
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def main(model, optimizer, data, epochs):
+    accelerator = Accelerator()
+    sampler = DistributedSampler(data, accelerator.num_processes, accelerator.process_index)
+    loader = DataLoader(data, sampler=sampler)
+    model, optimizer = accelerator.prepare(model, optimizer)
+    for epoch in range(epochs):
+        for batch in loader:
+            accelerator.backward(model(batch))
+"""
+
+
+@pytest.mark.parametrize(
+    ("prepared", "found"),
+    [
+        ("model, optimizer", 1),
+        ("model, optimizer, loader", 0),
+        ("*everything", 0),
+        ("model, make_loader(data)", 0),
+    ],
+)
+def test_accelerate_tells_what_it_prepares(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], prepared: str, found: int
+) -> None:
+    text = BY_HAND.replace("prepare(model, optimizer)", f"prepare({prepared})")
+    assert len(findings_in("DL403", tmp_path, {"train.py": text}, capsys)) == found
+
+
+@pytest.mark.parametrize(
+    ("imported", "found"),
+    [
+        ("from lightning.pytorch.utilities import CombinedLoader", 1),
+        ("from pytorch_lightning.utilities.combined_loader import CombinedLoader", 1),
+        ("import pytorch_lightning as pl", 0),
+        ("from lightning.fabric import Fabric", 0),
+    ],
+)
+def test_a_tool_of_lightning_is_no_trainer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], imported: str, found: int
+) -> None:
+    text = f"{imported}\n{BY_HAND}"
+    assert len(findings_in("DL403", tmp_path, {"train.py": text}, capsys)) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "found"), [("train_sampler", 1), ("sampler", 0), ("val_sampler", 0)]
+)
+def test_a_setting_shuffles_what_is_trained_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, found: int
+) -> None:
+    text = """
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def main(model, data, options):
+    if options["dist"]:
+        sampler = DistributedSampler(data, shuffle=options["shuffle"])
+        loader = DataLoader(data, sampler=sampler)
+    else:
+        loader = DataLoader(data, shuffle=options["shuffle"])
+    for epoch in range(options["epochs"]):
+        for batch in loader:
+            model(batch).sum().backward()
+"""
+    text = text.replace("sampler =", f"{name} =").replace("=sampler", f"={name}")
+    assert len(findings_in("DL403", tmp_path, {"train.py": text}, capsys)) == found

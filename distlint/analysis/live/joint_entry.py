@@ -27,7 +27,7 @@ from distlint.analysis.live.several import (
     works_alone,
 )
 from distlint.analysis.live.summaries import FunctionSummaries
-from distlint.analysis.program.definitions import Class, Function, Module, last_name
+from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
 from distlint.analysis.program.handed import is_told_rank
 from distlint.analysis.program.memory import Memory, remembered
 from distlint.analysis.program.places import related
@@ -90,6 +90,10 @@ class JointEntry:
     """Whether the collective is in a function that is called, not in the function itself."""
     call: CallSite | None = None
     """The call by which a function that shows it leads here; None where the function itself shows it."""
+    starts: bool = False
+    """Whether the function makes the process group, or calls what does: where there are ranks, all of them come."""
+    on_import: bool = False
+    """Whether the ranks come here while they import the script that spawned them: who they are, they learn later."""
 
 
 class Together(tuple[tuple[RankClass, Summary], ...]):
@@ -151,7 +155,9 @@ def _lead_further(
         for _, summary in summaries:
             for site, child in called(summary):
                 callee = (child.function, family_of(child.context))
-                if id(site.node) in calls and callee not in found:
+                known = found.get(callee)
+                # A test of the rank in the callee says less than a caller from which all come.
+                if id(site.node) in calls and (known is None or not known.all_ranks):
                     reason = found[group]
                     if reason.inside and any(
                         g.value.truthiness() is None and not _asks_for_script(g.node)
@@ -182,7 +188,11 @@ def _performed_inside(groups: dict[Group, Together], found: dict[Group, JointEnt
                 if id(site.node) in calls:
                     callee = (child.function, family_of(child.context))
                     callers.setdefault(callee, []).append(group)
-    work = [group for group, why in found.items() if why.by_collective and why.call is None]
+    work = [
+        group
+        for group, why in found.items()
+        if (why.by_collective or why.starts) and why.call is None
+    ]
     added: list[Group] = []
     while work:
         group = work.pop()
@@ -190,7 +200,8 @@ def _performed_inside(groups: dict[Group, Together], found: dict[Group, JointEnt
             if _answers_requests(caller[0]):
                 continue
             if caller not in found or not found[caller].all_ranks:
-                found[caller] = replace(found[group], call=None, inside=True)
+                inside = not found[group].starts
+                found[caller] = replace(found[group], call=None, inside=inside)
                 work.append(caller)
                 added.append(caller)
     return added
@@ -293,6 +304,40 @@ def _asks_for_script(test: ast.expr) -> bool:
         isinstance(test, ast.Compare)
         and isinstance(test.left, ast.Name)
         and test.left.id == "__name__"
+    )
+
+
+def imported_again(site: CallSite) -> JointEntry | None:
+    """What makes every rank run a call at the top of a script: the processes that it spawns import it again.
+
+    MedSAM d71e8a1 train_multi_gpus.py:199: `wandb.init()` above `mp.spawn(main_worker, …)`. A block for
+    `__name__ == "__main__"` is the parent's alone.
+    """
+    if not site.function.is_module_body or any(_asks_for_script(g.node) for g in site.guards):
+        return None
+    spawn = _spawn_of(site.module)
+    if spawn is None:
+        return None
+    text = f"every process that `{last_name(spawn.func)}()` starts imports this file again"
+    return JointEntry(text, site.module, spawn, True, on_import=True)
+
+
+@remembered
+def _spawn_of(module: Module) -> ast.Call | None:
+    """The call of a script that starts its ranks in new interpreters: `mp.spawn(main_worker, nprocs=8)`."""
+    if not module.is_script:
+        return None
+    return next(
+        (
+            node
+            for node in walk(module.source.tree)
+            if isinstance(node, ast.Call)
+            and module.imports.get(dotted_name(node.func).partition(".")[0], "").startswith(
+                "torch.multiprocessing"
+            )
+            and last_name(node.func) == "spawn"
+        ),
+        None,
     )
 
 
@@ -442,7 +487,7 @@ def _reasons(
         # `if distributed: init_process_group()`: where there are ranks, all of them come here.
         place = "this script" if function.is_module_body else f"`{function.name}()`"
         text = f"every rank runs {place} to `{start.method}()`"
-        yield function, JointEntry(text, start.module, start.node, True)
+        yield function, JointEntry(text, start.module, start.node, True, starts=True)
     for _, summary in summaries:
         reason = _test(program, summary)
         if reason is not None:

@@ -20,6 +20,7 @@ from distlint.analysis.live.joint_entry import (
     JointEntry,
     callers_of,
     groups_of,
+    imported_again,
     joint_entries,
     together,
 )
@@ -275,7 +276,8 @@ class LiveProgram:
             self.joint_entries.get((summaries.function, family))
             for family, _ in groups_of(summaries)
         )
-        return next((joint_entry for joint_entry in found if joint_entry is not None), None)
+        known = next((joint_entry for joint_entry in found if joint_entry is not None), None)
+        return known or imported_again(call.site)
 
     @cached_property
     def callers(self) -> dict[Function, list[CallSite]]:

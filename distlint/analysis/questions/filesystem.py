@@ -17,6 +17,7 @@ from distlint.analysis.live.joint_entry import (
     Together,
     beside_a_collective,
     groups_of,
+    imported_again,
     maybe_guarded,
 )
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
@@ -182,7 +183,8 @@ def _of_group(
                 if not _left_to_others(program, site) and not never_entered(program, site)
             ]
             if made and not any(_is_handle(site, value, path, opened) for _, site, value in made):
-                reason = joint_entry or beside_a_collective(made[0][1], group)
+                site = made[0][1]
+                reason = joint_entry or beside_a_collective(site, group) or imported_again(site)
                 yield FileCall(effect, row, path, tuple(made), entered, reason)
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import CallSite
-from distlint.analysis.program.definitions import dotted_name
-from distlint.analysis.program.syntax import assignments
+from distlint.analysis.program.definitions import dotted_name, last_name
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.copies import DDP, left_apart
 from distlint.analysis.questions.lightning import SEED_EVERYTHING, SETUP_LOADERS, divided, fits
 from distlint.knowledge import facts
@@ -27,6 +27,10 @@ _APART: Final = "Seed all ranks alike here, and apart from each other with `torc
 _APART_IN_FIT: Final = (
     "Seed all ranks alike, and apart from each other in `on_train_start` of the module, "
     "`torch.manual_seed(seed + self.global_rank)`"
+)
+_SHUFFLED_APART: Final = (
+    "accelerate's seedable sampler takes its seed from that: the ranks shuffle differently, and "
+    "their shards repeat samples and leave others out"
 )
 _DDP_HANDLER: Final = "DistributedDataParallelKwargs"
 
@@ -62,6 +66,7 @@ def shared_after(live: LiveProgram, seed: Seed) -> Hazard | None:
     for hazard in (
         _sharded(function, ordered, after, seed),
         _seedable(ordered, after, seed),
+        _seedable_later(ordered, seed),
         _trainer(ordered, after, seed),
         _fitted(live, after, seed),
         _copied(live, function, after, seed),
@@ -183,24 +188,46 @@ def _constructor(call: ast.Call, seed: Seed) -> ast.expr | None:
 
 
 def _seedable(sites: list[CallSite], after: list[CallSite], seed: Seed) -> Hazard | None:
-    asked = [
-        s
-        for s in sites
-        if (given := s.keywords.get("use_seedable_sampler")) is not None
-        and given.truthiness() is True
-        and "data_seed" not in s.keywords
-    ]
     prepared = [s for s in after if s.name.startswith("accelerate.Accelerator.prepare")]
-    if not asked or not prepared:
+    if not _asks_for_seedable(sites) or not prepared:
         return None
     return Hazard(
-        "accelerate's seedable sampler takes its seed from that: the ranks shuffle differently, and "
-        "their shards repeat samples and leave others out",
+        _SHUFFLED_APART,
         "the loader is prepared here",
         prepared[0].node,
         last_wrap(seed.site.function, after, seed.site.statement),
         True,
     )
+
+
+def _asks_for_seedable(sites: list[CallSite]) -> bool:
+    return any(
+        (given := s.keywords.get("use_seedable_sampler")) is not None
+        and given.truthiness() is True
+        and "data_seed" not in s.keywords
+        for s in sites
+    )
+
+
+def _seedable_later(sites: list[CallSite], seed: Seed) -> Hazard | None:
+    """The same where a constructor seeds, and another method of its class has the loader prepared.
+
+    OpenLRM 3108b69 openlrm/runners/train/base_trainer.py:76 seeds, and `prepare_everything()` prepares.
+    """
+    function = seed.site.function
+    if function.cls is None or function.name != "__init__" or not _asks_for_seedable(sites):
+        return None
+    for method in function.cls.methods.values():
+        for node in own_nodes(method):
+            if (
+                isinstance(node, ast.Call)
+                and last_name(node.func) in ("prepare", "prepare_data_loader")
+                and dotted_name(node.func).startswith("self.")
+                and any("load" in last_name(given).lower() for given in node.args)
+            ):
+                place = "the loader is prepared here"
+                return Hazard(_SHUFFLED_APART, place, node, None, True)
+    return None
 
 
 def _trainer(sites: list[CallSite], after: list[CallSite], seed: Seed) -> Hazard | None:

@@ -48,6 +48,7 @@ from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import Model, place_of
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.debugging import TRACKERS
+from distlint.repairs.premises import on_import
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -68,18 +69,15 @@ def check(model: Model) -> Iterator[Finding]:
                 continue
             # composer 0.32.1 loggers/wandb_logger.py: the mapping holds a group where every rank logs.
             keywords = {keyword.arg for keyword in call.site.node.keywords}
-            if (
-                keywords & {*tracker.apart, None}
-                or _differs(call)
-                or model.joint_entry_at(call) is None
-            ):
+            joint_entry = model.joint_entry_at(call)
+            if keywords & {*tracker.apart, None} or _differs(call) or joint_entry is None:
                 continue
             site = call.site
             text = (
                 f"Every rank opens {tracker.what} of its own: one training shows up as many. Open it on "
                 f"rank 0 only, and log there."
             )
-            fix = Fix(
+            fix = on_import(joint_entry) or Fix(
                 Applicability.DISPLAY, "Open it, and log to it, under `if rank_info().rank == 0:`"
             )
             yield Finding(CODE, NAME, SEVERITY, text, place_of(site.module, site.node), (), fix)

@@ -58,7 +58,7 @@ from distlint.knowledge.schema import Effect
 from distlint.nodes import last_name, walk
 from distlint.repairs.arguments import with_keyword
 from distlint.repairs.guarding import comment_behind, dedented, source
-from distlint.repairs.premises import everyone_comes
+from distlint.repairs.premises import everyone_comes, on_import
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -169,6 +169,8 @@ def _fix(model: Model, found: FileCall, guard: Guard | None, joint_entry: JointE
             return Fix(Applicability.SAFE, f"Take what another rank did: `{flag}=True`", (edit,))
     if guard is None:
         return None
+    if (moved := on_import(joint_entry)) is not None:
+        return moved
     block = statement_with_test(found.function, guard.node)
     around = site.guards[: site.guards.index(guard)]
     if (

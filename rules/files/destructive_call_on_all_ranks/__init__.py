@@ -57,7 +57,7 @@ from distlint.edits import Insert
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
 from distlint.repairs import guarding
-from distlint.repairs.premises import everyone_comes
+from distlint.repairs.premises import everyone_comes, on_import
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -141,6 +141,8 @@ def _finding(
 
 
 def _fix(model: Model, site: CallSite, joint_entry: JointEntry, broadcast: bool) -> Fix | None:
+    if (moved := on_import(joint_entry)) is not None:
+        return moved
     statement = site.statement
     alone = isinstance(statement, ast.Expr) and statement.value is site.node
     if any(guard.value.variance is not Variance.UNIFORM for guard in site.guards):

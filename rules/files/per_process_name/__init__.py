@@ -173,6 +173,7 @@ def _fix(site: CallSite, value: Value, joint_entry: JointEntry | None) -> Fix | 
         or not joint_entry.all_ranks
         or joint_entry.node.lineno >= site.node.lineno  # type: ignore[attr-defined]
         or joint_entry.module is not site.module
+        or joint_entry.on_import
         or origin is None
         or origin.module is not site.module
         or not isinstance(origin.node, ast.Call)

@@ -95,6 +95,7 @@ from distlint.repairs.premises import (
     group_comes_later,
     joint_caller,
     may_come_alone,
+    on_import,
     ranked_callers,
 )
 from distlint.rule import Status
@@ -243,6 +244,8 @@ def _advice(fix: Fix | None) -> str:
 
 
 def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
+    if (moved := on_import(joint_entry)) is not None:
+        return moved
     site = found.site
     text, node = site.module.source.text, site.node
     # A test of the rank shows that several ranks come, not that all do: what needs all is for people to judge

@@ -35,7 +35,7 @@ Unsafe: the order of the samples changes. Shown only where the loop is in anothe
 
 ## Known limits
 Silent with `shuffle=False`, for samplers of evaluation by their name, where the loader goes to a framework
-that sets the epoch itself (accelerate, Lightning, Fabric, a Trainer's own methods), where a class of another
+that sets the epoch itself (accelerate's `prepare`, Lightning, Fabric, a Trainer's own methods), where a class of another
 library keeps the sampler (torchdata's `SamplerWrapper`), where the sampler is handed to a function of the project
 that calls `set_epoch` on it in a loop, and where the loop, or anything that it may call by name, calls `set_epoch`
 on whatever object. Of what accelerate prepares, only batch samplers of the project's own are looked at, which its
@@ -64,6 +64,7 @@ from distlint.nodes import walk
 from distlint.rule import Status
 
 from .epochs import EpochLoop, Loops, epoch_loops, told_epoch
+from .frameworks import tells_epochs
 from .prepared import hidden_samplers
 from .repair import holder_of, repaired
 
@@ -76,10 +77,6 @@ LITERALS = (b"DistributedSampler", b"set_epoch")
 _SAMPLER = "torch.utils.data.DistributedSampler"
 _EVALUATION = ("val", "test", "eval", "infer", "predict", "dev", "feature")
 _SHUFFLING = ("randperm", "shuffle", "permutation")
-_SETS_EPOCH = (
-    "accelerate", "lightning", "pytorch_lightning", "composer", "mmengine", "ignite", "ray", "catalyst",
-)  # fmt: skip
-"""Libraries that set the epoch of the samplers of loaders that they are given."""
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -101,7 +98,7 @@ def check(model: Model) -> Iterator[Finding]:
             and not _kept_elsewhere(model, function, call)
             and not _told_by_callee(model, function, call)
         ]
-        if not made or _imports_framework(module):
+        if not made or tells_epochs(module):
             continue
         around = frozenset(linked(model.program, module))
         loops = known.get(around) or known.setdefault(around, Loops(model, _ordered(around)))
@@ -141,7 +138,7 @@ def _untold(
 ) -> Iterator[Finding]:
     """At the sampler where nobody tells it the epoch, else at the loops that do not."""
     found, everywhere = loops.untold(function, call)
-    found = [(f, loop) for f, loop in found if not _imports_framework(f.module)]
+    found = [(f, loop) for f, loop in found if not tells_epochs(f.module)]
     if everywhere and found:
         user, loop = min(
             found, key=lambda u: (u[0].module is not module, u[0].module.path, u[1].lineno)
@@ -196,7 +193,20 @@ def _shuffles(
     if not given and position is not None:
         given = call.args[position : position + 1]
     # An argument (`shuffle=args.shuffle`) may be anything: silent unless some caller turns it on.
-    return not given or loops.may_be_true(function, given[0])
+    return (
+        not given
+        or loops.may_be_true(function, given[0])
+        or _trains_as_set(function, call, given[0])
+    )
+
+
+def _trains_as_set(function: Function, call: ast.Call, flag: ast.expr) -> bool:
+    """Whether a setting decides of the data that is trained on, by its name: nobody writes it to leave it off.
+
+    KAIR fc1732f main_train_psnr.py:123: `train_sampler = DistributedSampler(…, shuffle=dataset_opt[…])`.
+    """
+    names = [holder_of(function, call), *map(ast.unparse, call.args[:1])]
+    return isinstance(flag, ast.Attribute | ast.Subscript) and any("train" in n for n in names if n)
 
 
 def _for_evaluation(function: Function, call: ast.Call) -> bool:
@@ -263,10 +273,6 @@ def _told_parameters(function: Function) -> list[str]:
 
 def _by_framework(model: Model, function: Function) -> bool:
     return function.cls is not None and facts.is_training_class(model.program.mro(function.cls)[1])
-
-
-def _imports_framework(module: Module) -> bool:
-    return any(name.partition(".")[0] in _SETS_EPOCH for name in module.imports.values())
 
 
 def _finding(

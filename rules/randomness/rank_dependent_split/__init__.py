@@ -2,7 +2,7 @@
 
 ## What it does
 Finds splits and shuffles that all ranks have to make alike, seeded by the rank: the `seed` of a
-`DistributedSampler`, which may not come from the clock either, `random_split` and `train_test_split` with a seed or
+`DistributedSampler`, which may come neither from the clock nor from an unseeded `random.randint()` of each process, `random_split` and `train_test_split` with a seed or
 generator of the rank or after a seed of the rank, and `dataset.shuffle(seed=seed + rank)` in front of what gives
 each rank its part. Also `random.shuffle` in the constructor of a data set where nothing is seeded before a
 `Trainer` is made, or where nothing seeds `random` and a DistributedSampler divides the data, `train_test_split`,
@@ -58,6 +58,7 @@ from distlint.knowledge import randomness
 from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
+from .drawn import drawn_seed
 from .listed import Listed, listed_samples
 from .repair import repaired
 from .unordered import Unordered, unordered_lists
@@ -94,7 +95,7 @@ def check(model: Model) -> Iterator[Finding]:
         earlier = [s for s in seeds(model, module) if s.per_rank and "torch" in s.streams]
         for call in model.calls(module=module):
             if not call.guarded_by_rank:
-                finding = _sampler(module, call) or _split(module, call, earlier)
+                finding = _sampler(model, module, call) or _split(module, call, earlier)
                 finding = finding or _method(model, module, call)
                 if finding is not None:
                     yield finding
@@ -181,16 +182,29 @@ def _listed(listed: Listed) -> Finding:
     )
 
 
-def _sampler(module: Module, call: CallGroup) -> Finding | None:
+def _sampler(model: Model, module: Module, call: CallGroup) -> Finding | None:
     row = randomness.SAMPLERS.get(call.site.name)
     if row is None or not row.distributed or not row.seed_keyword:
         return None
     node = call.site.argument_node(None, row.seed_keyword)
     seed = call.site.keywords.get(row.seed_keyword)
     own = seed is not None and (_of_rank(seed) or "clock" in seed.tags)
-    if not own or _takes_rank_off(call.site, node):
+    if own and not _takes_rank_off(call.site, node):
+        return _finding(module, call.site, _OVERLAP, node)
+    drawn = drawn_seed(model, call.site.function, node) if node is not None else None
+    if own or drawn is None:
         return None
-    return _finding(module, call.site, _OVERLAP, node)
+    where, draw = drawn
+    return Finding(
+        CODE,
+        NAME,
+        Severity.WARNING,
+        f"the seed that `{source_of(where, draw)}` draws is another one in every process, and {_OVERLAP}. "
+        "Draw it on rank 0, and broadcast it.",
+        place_of(module, call.site.node),
+        (related(where, draw, "drawn by each process"),),
+        Fix(Applicability.DISPLAY, "Draw it on rank 0, and broadcast it"),
+    )
 
 
 def _takes_rank_off(site: CallSite, node: ast.expr | None) -> bool:

@@ -2,11 +2,14 @@
 
 import glob
 import os
+import random
 import time
 from pathlib import Path
 
+import numpy as np
 import torch
 import torch.distributed as dist
+import torch.multiprocessing as mp
 from torch.utils.data import DataLoader, Dataset, DistributedSampler, random_split
 
 # Bugs
@@ -14,6 +17,30 @@ from torch.utils.data import DataLoader, Dataset, DistributedSampler, random_spl
 
 def sampled(data, seed):
     return DistributedSampler(data, shuffle=True, seed=seed + dist.get_rank())  # expect: DL405
+
+
+def seed_left_out(args, data):
+    dist.init_process_group("nccl")
+    if args.seed is None:
+        args.seed = random.randint(1, 10000)
+    return DistributedSampler(data, seed=args.seed)  # expect: DL405
+
+
+def seed_of_numpy(data):
+    dist.init_process_group("nccl")
+    return DistributedSampler(data, seed=np.random.randint(2**31))  # expect: DL405
+
+
+def make_loader(data, seed=0):
+    return DataLoader(data, sampler=DistributedSampler(data, seed=seed))  # expect: DL405
+
+
+def seed_handed_on(args, data):
+    # imaginaire train.py:54
+    dist.init_process_group("nccl")
+    if args.randomized_seed:
+        args.seed = random.randint(0, 10000)
+    return make_loader(data, args.seed)
 
 
 def split(data, seed):
@@ -180,6 +207,51 @@ class Shards(Dataset):
 
 
 # Correct
+
+
+def drawn_from_a_seeded_stream(args, data):
+    dist.init_process_group("nccl")
+    random.seed(args.seed)
+    return DistributedSampler(data, seed=random.randint(0, 10000))
+
+
+def drawn_and_sent(args, data):
+    dist.init_process_group("nccl")
+    seed = [random.randint(0, 10000)]
+    dist.broadcast_object_list(seed)
+    return DistributedSampler(data, seed=seed[0])
+
+
+def drawn_by_torch(data):
+    # torch's generator begins with one constant in every process
+    dist.init_process_group("nccl")
+    return DistributedSampler(data, seed=int(torch.randint(0, 10000, (1,))))
+
+
+def drawn_in_the_parent(args, data):
+    if args.seed is None:
+        args.seed = random.randint(1, 10000)
+    mp.spawn(sampled_in_worker, nprocs=2, args=(args, data))
+
+
+def sampled_in_worker(index, args, data):
+    dist.init_process_group("nccl", rank=index)
+    return DistributedSampler(data, seed=args.seed)
+
+
+def drawn_by_rank_0(args, data):
+    dist.init_process_group("nccl")
+    seed = 0
+    if dist.get_rank() == 0:
+        seed = random.randint(0, 10000)
+    seed = agreed(seed)
+    return DistributedSampler(data, seed=seed)
+
+
+def agreed(number):
+    numbers = torch.tensor([number]).cuda()
+    dist.all_reduce(numbers)
+    return int(numbers)
 
 
 class SortedBelow(Dataset):

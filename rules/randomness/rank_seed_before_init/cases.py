@@ -94,6 +94,15 @@ def seedable(args, name, loader):
     return model, loader
 
 
+class PreparesLater:
+    def __init__(self, args):
+        self.accelerator = Accelerator(use_seedable_sampler=True)
+        set_seed(args.seed, device_specific=True)  # expect: DL402
+
+    def prepare_everything(self):
+        self.model, self.train_loader = self.accelerator.prepare(self.model, self.train_loader)
+
+
 def before_train(args, model, data):
     trainer = Trainer(model, args, train_dataset=data)
     set_seed(args.seed + args.process_index)  # expect: DL402
@@ -216,6 +225,25 @@ def loaded(seed, path):
 def other_streams(seed):
     random.seed(seed + dist.get_rank())
     return FSDP(Net())
+
+
+class PreparesModelsLater:
+    def __init__(self, args):
+        self.accelerator = Accelerator(use_seedable_sampler=True)
+        set_seed(args.seed, device_specific=True)
+
+    def prepare_everything(self):
+        self.model = self.accelerator.prepare(self.model)
+
+
+class KeepsItsDataSeed:
+    def __init__(self, args):
+        config = DataLoaderConfiguration(use_seedable_sampler=True, data_seed=args.seed)
+        self.accelerator = Accelerator(dataloader_config=config)
+        set_seed(args.seed, device_specific=True)
+
+    def prepare_everything(self):
+        self.model, self.train_loader = self.accelerator.prepare(self.model, self.train_loader)
 
 
 def with_data_seed(args, name, loader):

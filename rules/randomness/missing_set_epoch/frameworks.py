@@ -1,0 +1,56 @@
+"""Files whose loaders go to a library that tells their samplers the epoch."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.memory import remembered
+from distlint.nodes import last_name, walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.program.definitions import Module
+
+_SETS_EPOCH: Final = frozenset(
+    {"lightning", "pytorch_lightning", "composer", "mmengine", "ignite", "ray", "catalyst"}
+)
+"""Libraries that set the epoch of the samplers of loaders that they are given."""
+_TOOLS: Final = re.compile(r"(?:pytorch_)?lightning\.(?:\w+\.)?(?:utilities|loggers)\b")
+"""Parts of Lightning that train nothing: Show-o's `CombinedLoader` begins its loaders anew, and no more."""
+_PREPARES: Final = frozenset({"prepare", "prepare_data_loader"})
+_NO_LOADER: Final = re.compile(
+    r"model|net|optim|sched|ema|encoder|decoder|vae|transformer|disc|critic|actor|policy|adapter|module"
+)
+_LOADER: Final = re.compile(r"data|load|\bdl|dl\b|iter|batch|set\b")
+
+
+@remembered
+def tells_epochs(module: Module) -> bool:
+    """Whether a file hands its loaders to such a library, or may: what accelerate prepares it tells the epoch.
+
+    Show-o 45a5a2d training/train.py:449: `accelerator.prepare(model, optimizer, lr_scheduler)`, and the loaders over
+    samplers made by hand stay as they are.
+    """
+    imported = {
+        name.partition(".")[0] for name in module.imports.values() if not _TOOLS.match(name)
+    }
+    if not _SETS_EPOCH.isdisjoint(imported):
+        return True
+    return "accelerate" in imported and not _prepares_no_loader(module)
+
+
+def _prepares_no_loader(module: Module) -> bool:
+    """Whether all that a file has accelerate prepare are models, optimizers and schedulers."""
+    prepared = [
+        node
+        for node in walk(module.source.tree)
+        if isinstance(node, ast.Call) and last_name(node.func) in _PREPARES
+    ]
+    given = [argument for call in prepared for argument in call.args]
+    return bool(given) and all(
+        isinstance(argument, ast.Name | ast.Attribute)
+        and _NO_LOADER.search(last_name(argument).lower()) is not None
+        and _LOADER.search(last_name(argument).lower()) is None
+        for argument in given
+    )

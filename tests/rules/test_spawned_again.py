@@ -1,0 +1,83 @@
+"""What stands at the top of a script that spawns its ranks: each of them imports it, and runs it again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rules.checked import findings_in, offers_in
+
+SCRIPT = """
+import argparse
+import os
+import shutil
+from datetime import datetime
+
+import matplotlib.pyplot as plt
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+import wandb
+
+args = argparse.ArgumentParser().parse_args()
+HERE
+
+
+def main_worker(index, args):
+    dist.init_process_group("nccl", rank=index)
+    train(index)
+
+
+def main():
+    STARTED
+
+
+if __name__ == "__main__":
+    BELOW
+    main()
+"""
+SPAWN = "mp.spawn(main_worker, nprocs=4, args=(args,))"
+TOP = [
+    ("DL301", 'plt.savefig("check.png")'),
+    ("DL301", 'torch.save(args, "args.pt")'),
+    ("DL303", 'shutil.rmtree("out")'),
+    ("DL304", 'os.makedirs(f"runs/{datetime.now():%H%M%S}", exist_ok=True)'),
+    ("DL305", 'if not os.path.exists("out"): os.makedirs("out")'),
+    ("DL704", 'wandb.init(project="sam")'),
+]
+
+
+def script(here: str = "", below: str = "pass", started: str = SPAWN) -> dict[str, str]:
+    text = SCRIPT.replace("HERE", here).replace("BELOW", below).replace("STARTED", started)
+    return {"train.py": text}
+
+
+@pytest.mark.parametrize(("code", "line"), TOP)
+def test_the_top_of_a_script_runs_in_each_spawned_process(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], code: str, line: str
+) -> None:
+    assert findings_in(code, tmp_path, script(line), capsys) == [("train.py", 14)]
+
+
+@pytest.mark.parametrize(("code", "line"), TOP)
+def test_the_block_of_the_script_runs_in_the_parent_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], code: str, line: str
+) -> None:
+    assert findings_in(code, tmp_path, script(below=line), capsys) == []
+
+
+@pytest.mark.parametrize("started", ["mp.Process(target=main_worker).start()", "pass"])
+@pytest.mark.parametrize(("code", "line"), [TOP[1], TOP[5]])
+def test_without_a_spawn_nothing_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], code: str, line: str, started: str
+) -> None:
+    assert findings_in(code, tmp_path, script(line, started=started), capsys) == []
+
+
+@pytest.mark.parametrize(("code", "line"), [TOP[0], TOP[1], TOP[2], TOP[5]])
+def test_nothing_that_asks_for_the_rank_is_written_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], code: str, line: str
+) -> None:
+    offers = offers_in(code, tmp_path, script(line), capsys)
+    assert [applicability for _, _, applicability in offers] == ["display"]
