@@ -22,6 +22,7 @@ from distlint.nodes import walk
 from distlint.repairs.blocks import block_with
 from distlint.repairs.group import Group, group_at
 from distlint.repairs.guarding import LEAVES, statement_on_main
+from distlint.repairs.meeting import NEED_ALL, hindrance
 from distlint.repairs.scope import Scope, conditions_at, scope_at
 
 RUNTIME, NATIVE = "runtime", "native"
@@ -134,7 +135,7 @@ def dressed(model: Model, finding: Finding, style: str) -> Finding:
 
     Returns:
         The same finding where its edits name none. Its fix is only shown where the group comes later than
-        the code that needs it, and where native code would have to do what it cannot.
+        the code that needs it, where not all ranks meet, and where native code would have to do what it cannot.
     """
     fix = finding.fix
     module = _module(model, finding.place.path)
@@ -142,6 +143,8 @@ def dressed(model: Model, finding: Finding, style: str) -> Finding:
         return finding
     if any(_is_too_early(model, module, edit) for edit in fix.edits):
         return _with_fix(finding, Fix(Applicability.DISPLAY, f"{fix.message}; {_TOO_EARLY}"))
+    if parted := _parted(model, module, fix):
+        return _with_fix(finding, Fix(Applicability.DISPLAY, f"{fix.message}; {parted}"))
     edits: list[Edit] = []
     message = fix.message
     for edit in fix.edits:
@@ -211,7 +214,25 @@ def _is_too_early(model: Model, module: Module, edit: Edit) -> bool:
     return group_at(model, function, line, conditions_at(model, function, line)) is Group.LATER
 
 
+def _parted(model: Model, module: Module, fix: Fix) -> str:
+    """Why the new collectives of a fix may not be reached by all ranks at once; empty where nothing shows it."""
+    for edit in fix.edits:
+        if _names(edit) & NEED_ALL:
+            function = _function_at(module, _first(edit))
+            if reason := hindrance(model, function, _whole(edit)):
+                return f"that needs all ranks at once, and {reason}"
+    return ""
+
+
 # Edits
+
+
+def _whole(edit: Edit) -> Span:
+    """The lines that an edit changes."""
+    first = _first(edit)
+    if isinstance(edit, WrapInWith):
+        return replace(first, end_line=edit.last.end_line)
+    return first
 
 
 def _first(edit: Edit) -> Span:
