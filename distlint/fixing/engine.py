@@ -30,6 +30,7 @@ from distlint.edits import (
     Span,
     WrapInWith,
 )
+from distlint.fixing.aligning import aligned
 from distlint.fixing.importing import plan_imports
 from distlint.fixing.locating import (
     Range,
@@ -258,7 +259,7 @@ class _File:
             return self._file.original.encode(self._file.encoding)
         try:
             module = rewrite(self._tree, self._plan(fixes))
-            text = self._parsed.code(module)
+            text = aligned(self._file.original, self._parsed.code(module))
         except (cst.CSTValidationError, cst.CSTLogicError, Refused) as error:
             if "at least one space" in str(error):
                 return _UNWALKABLE

@@ -22,7 +22,9 @@ from distlint.nodes import walk
 from distlint.repairs.blocks import block_with
 from distlint.repairs.group import Group, group_at
 from distlint.repairs.guarding import LEAVES, statement_on_main
+from distlint.repairs.meeting import NEED_ALL, hindrance
 from distlint.repairs.scope import Scope, conditions_at, scope_at
+from distlint.repairs.ways_inside import way_inside
 
 RUNTIME, NATIVE = "runtime", "native"
 
@@ -58,9 +60,11 @@ _MARK: Final = "distlint_runtime_"
 class _Place:
     """Where an edit goes, and what the code there can name."""
 
+    model: Model
     module: Module
     function: Function
     scope: Scope
+    line: int
 
     @property
     def text(self) -> str:
@@ -88,14 +92,26 @@ class _Form:
         return self.text.format(*arguments, **fields)
 
 
+@dataclass(frozen=True, slots=True)
+class _OwnWayInside:
+    """What the file itself unwraps with."""
+
+    def written(self, place: _Place, arguments: list[str]) -> str | None:
+        """The code; None where the file has none."""
+        if len(arguments) != 1:
+            return None
+        return way_inside(place.model, place.function, place.line, arguments[0]) or None
+
+
 def _has_torch(place: _Place) -> bool:
     return place.module.imports.get("torch") == "torch"
 
 
-_EXPRESSIONS: Final[dict[str, tuple[_Form, ...]]] = {
+_EXPRESSIONS: Final[dict[str, tuple[_Form | _OwnWayInside, ...]]] = {
     "unwrap": (
         # torch 2.13.0 nn/parallel/distributed.py: what DDP holds; nothing else is around it.
         _Form("{0}.module", fits=lambda place, given: given[0] in place.scope.only_ddp),
+        _OwnWayInside(),
         # accelerate 1.15.0 utils/other.py, extract_model_from_parallel.
         _Form("{accelerator}.unwrap_model({0})"),
     ),
@@ -134,7 +150,7 @@ def dressed(model: Model, finding: Finding, style: str) -> Finding:
 
     Returns:
         The same finding where its edits name none. Its fix is only shown where the group comes later than
-        the code that needs it, and where native code would have to do what it cannot.
+        the code that needs it, where not all ranks meet, and where native code would have to do what it cannot.
     """
     fix = finding.fix
     module = _module(model, finding.place.path)
@@ -142,6 +158,8 @@ def dressed(model: Model, finding: Finding, style: str) -> Finding:
         return finding
     if any(_is_too_early(model, module, edit) for edit in fix.edits):
         return _with_fix(finding, Fix(Applicability.DISPLAY, f"{fix.message}; {_TOO_EARLY}"))
+    if parted := _parted(model, module, fix):
+        return _with_fix(finding, Fix(Applicability.DISPLAY, f"{fix.message}; {parted}"))
     edits: list[Edit] = []
     message = fix.message
     for edit in fix.edits:
@@ -153,6 +171,12 @@ def dressed(model: Model, finding: Finding, style: str) -> Finding:
         if isinstance(made, Insert) and made.code == place.scope.barrier:
             message = message.replace("`barrier()`", f"`{made.code}`")
         made = _under_the_next_guard(made, place) or made
+        own = _of_accelerator(made, place)
+        if own is not None:
+            said, more = own
+            message = said
+            edits += more
+            continue
         if style == NATIVE and _names(made):
             native = _native(made, place)
             if native is None:
@@ -184,7 +208,7 @@ def _module(model: Model, path: str) -> Module | None:
 def _place(model: Model, module: Module, span: Span, style: str) -> _Place:
     function = _function_at(module, span)
     scope = scope_at(model, function, span.line, with_group=style == NATIVE)
-    return _Place(module, function, scope)
+    return _Place(model, module, function, scope, span.line)
 
 
 def _function_at(module: Module, span: Span) -> Function:
@@ -211,7 +235,25 @@ def _is_too_early(model: Model, module: Module, edit: Edit) -> bool:
     return group_at(model, function, line, conditions_at(model, function, line)) is Group.LATER
 
 
+def _parted(model: Model, module: Module, fix: Fix) -> str:
+    """Why the new collectives of a fix may not be reached by all ranks at once; empty where nothing shows it."""
+    for edit in fix.edits:
+        if _names(edit) & NEED_ALL:
+            function = _function_at(module, _first(edit))
+            if reason := hindrance(model, function, _whole(edit)):
+                return f"that needs all ranks at once, and {reason}"
+    return ""
+
+
 # Edits
+
+
+def _whole(edit: Edit) -> Span:
+    """The lines that an edit changes."""
+    first = _first(edit)
+    if isinstance(edit, WrapInWith):
+        return replace(first, end_line=edit.last.end_line)
+    return first
 
 
 def _first(edit: Edit) -> Span:
@@ -281,9 +323,7 @@ def _with_own_unwrap(edit: Edit, place: _Place) -> Edit:
     """The edit with the way into a wrapper that the code at the place has, where it shows which one it is."""
     if not isinstance(edit, Replace | Insert) or _names(edit) != {"unwrap"}:
         return edit
-    shown = _Place(
-        place.module, place.function, replace(place.scope, only_ddp=place.scope.known_ddp)
-    )
+    shown = replace(place, scope=replace(place.scope, only_ddp=place.scope.known_ddp))
     return replace(edit, code=_expression(edit.code, shown) or edit.code)
 
 
@@ -292,6 +332,21 @@ def _with_own_barrier(edit: Edit, place: _Place) -> Edit:
     if isinstance(edit, Insert) and edit.code == "$barrier()" and place.scope.barrier:
         return replace(edit, code=place.scope.barrier)
     return edit
+
+
+def _of_accelerator(edit: Edit, place: _Place) -> tuple[str, tuple[Edit, ...]] | None:
+    """What the edit becomes with the accelerator or trainer at the place, as its users write it, in every style.
+
+    Otter 1e7eb9a pipeline/train/train_utils.py:241: `is_main_process` is a variable of the function.
+    """
+    if not place.scope.barrier:
+        return None
+    match edit:
+        case Replace() if _names(edit) == {"run_on_main"}:
+            return _on_main(edit, place)
+        case WrapInWith() if _names(edit) == {"main_process_first"} and place.scope.accelerator:
+            return _in_turn(edit, place)
+    return None
 
 
 def _native(edit: Edit, place: _Place) -> tuple[str, tuple[Edit, ...]] | None:
@@ -358,10 +413,16 @@ def _on_main(edit: Replace, place: _Place) -> tuple[str, tuple[Edit, ...]] | Non
 
 
 def _is_followed_by(place: _Place, statement: ast.stmt, code: str) -> bool:
-    """Whether the next statement of the block is `code` already."""
+    """Whether `code` is the next statement that runs, here or behind the loops whose last statement this is."""
     block = block_with(place.function, statement) or [statement]
     following = block[block.index(statement) + 1 :]
-    return bool(following) and ast.unparse(following[0]) == code
+    if following:
+        return ast.unparse(following[0]) == code
+    around = next(
+        (s for s in _statements(place) if isinstance(s, ast.For | ast.While) and s.body is block),
+        None,
+    )
+    return around is not None and not around.orelse and _is_followed_by(place, around, code)
 
 
 def _is_in_pieces(edit: Replace, place: _Place, statement: ast.stmt) -> bool:

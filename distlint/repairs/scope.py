@@ -119,6 +119,7 @@ def scope_at(model: Model, function: Function, line: int, *, with_group: bool) -
         for fact in _facts_of(values, function.module):
             found.setdefault(fact, name)
     _add(found, _read_from_environment(function, line))
+    _add(found, {"accelerator": _accelerator_of_class(model, function)})
     accelerator, trainer = found.get("accelerator", ""), found.pop("trainer", "")
     _add(found, _of_framework(model, function))
     if accelerator:
@@ -441,6 +442,30 @@ def _is_known(site: AttributeSite, text: str) -> bool:
 
 
 # Frameworks and the group
+
+
+def _accelerator_of_class(model: Model, function: Function) -> str:
+    """The attribute in which the constructor of the class around a place keeps its accelerator, for other methods.
+
+    magvit2-pytorch a00519f magvit2_pytorch/trainer.py:339: `train_step()` has not named it yet.
+    """
+    method = next((each for each in function.outward() if each.cls is not None), None)
+    if method is None or method.cls is None or "self" not in method.parameters[:1]:
+        return ""
+    own, _ = model.program.mro(method.cls)
+    init = next((cls.methods["__init__"] for cls in own if "__init__" in cls.methods), None)
+    if init is None or init is method:
+        return ""
+    for statement in init.body:
+        match statement:
+            case ast.Assign(
+                targets=[ast.Attribute(attr=attr) as kept], value=ast.Call(func=made)
+            ) if model.resolve(init.module, made) == "accelerate.Accelerator":
+                writers = [f for cls in own for f in cls.self_assigned.get(attr, ())]
+                text = ast.unparse(kept)
+                if text == f"self.{attr}" and writers == [init]:
+                    return text if len(assignments(init).get(text, ())) == 1 else ""
+    return ""
 
 
 def _of_framework(model: Model, function: Function) -> dict[str, str]:

@@ -65,5 +65,5 @@ def test_code_from_the_file_is_not_indented_twice() -> None:
     source = "def f():\n        x = g(a,\n              b)\n"
     segment = "g(a,\n              b)"
     assert edited(source.encode(), Replace(find(source, segment), f"h({segment})")) == (
-        b"def f():\n        x = h(g(a,\n              b))\n"
+        b"def f():\n        x = h(g(a,\n                b))\n"
     )

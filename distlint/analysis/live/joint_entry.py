@@ -572,7 +572,7 @@ def _test(program: Program, summary: Summary) -> JointEntry | None:
             and guard.value.origin is not None
             and not _holds_on_one_process(guard.node)
             and not _asks_for_launcher(guard.node)
-            and not says_nothing(program, summary.function, guard)
+            and not says_nothing(program, guard)
             and not _is_left_true(program, summary.function, guard.value.origin.node)
         ):
             text = f"`{ast.unparse(guard.node)}` tells the ranks apart"

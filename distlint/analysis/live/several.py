@@ -12,7 +12,7 @@ from distlint.analysis.program.definitions import Class, Function, Module, dotte
 from distlint.analysis.program.linked import imported, importers, linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
-from distlint.analysis.program.syntax import decided, default_of
+from distlint.analysis.program.syntax import decided
 from distlint.nodes import walk
 
 _FIRST: Final = frozenset({"main_process_first", "local_main_process_first"})
@@ -115,12 +115,11 @@ def is_one_kernel(module: Module) -> bool:
     return module.path.endswith(_NOTEBOOK) and not _STARTED_IN_NOTEBOOK.search(module.source.text)
 
 
-def says_nothing(program: Program, function: Function, guard: Guard) -> bool:
+def says_nothing(program: Program, guard: Guard) -> bool:
     """Whether a test of the rank shows nothing of who runs the function: a line that one process has as well."""
     return (
         _chooses_log_level(guard)
         or _has_no_ranks(guard.module)
-        or _is_left_at_true(function, guard.node)
         or (_asks_for_option(guard.node) and not uses_ranks(program, guard.module))
     )
 
@@ -189,19 +188,6 @@ def _is_run(statement: ast.stmt) -> bool:
 def _asks_for_option(test: ast.expr) -> bool:
     """Whether a test asks for a number that somebody hands in, not the process group or the environment."""
     return all(last_name(node.func) in _PLAIN for node in walk(test) if isinstance(node, ast.Call))
-
-
-def _is_left_at_true(function: Function, test: ast.expr) -> bool:
-    """Whether a test asks for a flag that says "main" of everybody who hands over nothing.
-
-    Show-o 45a5a2d models/modeling_utils.py:341: `def save_pretrained(…, is_main_process: bool = True)`, a copy of
-    diffusers' method; its callers stand under a test of the rank themselves.
-    """
-    match test:
-        case ast.Name(id=name):
-            default = default_of(function, name)
-            return isinstance(default, ast.Constant) and default.value is True
-    return False
 
 
 def _chooses_log_level(guard: Guard) -> bool:

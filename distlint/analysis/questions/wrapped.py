@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.definitions import Class, last_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import place_of_any
-from distlint.analysis.program.syntax import assignments, literals
+from distlint.analysis.program.syntax import assignments, literals, own_nodes
 from distlint.analysis.questions.built import lacks, named_anywhere, wrapped_classes
 from distlint.knowledge import facts, settings, wrappers
 from distlint.knowledge.wrappers import Wrapper
@@ -609,3 +609,50 @@ def _nodes_without_gradients(function: Function) -> frozenset[int]:
 def _turns_off(expression: ast.expr) -> bool:
     text = ast.unparse(expression)
     return "no_grad" in text or "inference_mode" in text
+
+
+def has_own_wrapper(live: LiveProgram) -> bool:
+    """Whether a class of the program is handed the network that it keeps as `module`: a wrapper of its own.
+
+    DeepSpeedExamples 83757d9 training/DeepSpeed-Domino/megatron/model/module.py: Megatron's Float16Module, with
+    `self.add_module("module", module.half())`. imaginaire 3b4b3a0 imaginaire/utils/trainer.py: what one process has
+    in place of DDP, so that `.module` is always there.
+    """
+    return any(
+        _keeps_as_module(init)
+        for module in live.program.modules.values()
+        for cls in module.all_classes
+        if (init := cls.methods.get("__init__")) is not None
+    )
+
+
+def _keeps_as_module(init: Function) -> bool:
+    """Whether a constructor puts what it is handed under the name `module`, as it is or in another precision."""
+    for node in own_nodes(init):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="self"), attr="add_module"),
+                args=[ast.Constant(value="module"), kept],
+            ):
+                pass
+            case ast.Assign(
+                targets=[ast.Attribute(value=ast.Name(id="self"), attr="module")],
+                value=kept,
+            ):
+                pass
+            case _:
+                continue
+        if _handed(kept) in init.parameters[1:]:
+            return True
+        if "module" in init.parameters and any(
+            isinstance(part, ast.Name) and part.id == "module" for part in walk(kept)
+        ):
+            return True
+    return False
+
+
+def _handed(node: ast.expr) -> str:
+    """The name of which an expression is, with methods that are called on it: `model.half()`."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        node = node.func.value
+    return node.id if isinstance(node, ast.Name) else ""

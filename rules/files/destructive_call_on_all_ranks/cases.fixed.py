@@ -19,7 +19,8 @@ def rotate(accelerator: Accelerator, output_dir, limit):
     # accelerate 0.22.0 accelerator.py, save_state with total_limit.
     folders = [os.path.join(output_dir, folder) for folder in os.listdir(output_dir)]
     for folder in folders[:limit]:
-        run_on_main(shutil.rmtree, folder)  # expect: DL303
+        if accelerator.is_main_process:
+            shutil.rmtree(folder)  # expect: DL303
     accelerator.wait_for_everyone()
 
 
@@ -37,7 +38,9 @@ class Trainer:
         self.accelerator = Accelerator()
         self.model = self.accelerator.prepare(model)
         if confirmed("clear?"):
-            run_on_main(shutil.rmtree, str(folder))  # expect: DL303
+            if self.accelerator.is_main_process:
+                shutil.rmtree(str(folder))  # expect: DL303
+            self.accelerator.wait_for_everyone()
 
 
 def pauses(model, batch):

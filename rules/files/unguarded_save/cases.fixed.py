@@ -57,7 +57,9 @@ def train(model, loader, output_dir):
     save(model, os.path.join(output_dir, "last.pt"))  # expect: DL301
     unwrapped = accelerator.unwrap_model(model)
     save(unwrapped, f"{output_dir}/plain.pt")  # expect: DL301
-    run_on_main(unwrapped.save_pretrained, output_dir)  # expect: DL301
+    if accelerator.is_main_process:
+        unwrapped.save_pretrained(output_dir)  # expect: DL301
+    accelerator.wait_for_everyone()
 
 
 def evaluate(scores, out):
@@ -158,7 +160,9 @@ class SaveTokenizer(TrainerCallback):
 def with_a_hook(accelerator: Accelerator, model):
     def save_model_hook(models, weights, output_dir):
         for m in models:
-            run_on_main(m.save_pretrained, os.path.join(output_dir, "unet"))  # expect: DL301
+            if accelerator.is_main_process:
+                m.save_pretrained(os.path.join(output_dir, "unet"))  # expect: DL301
+            accelerator.wait_for_everyone()
 
     accelerator.register_save_state_pre_hook(save_model_hook)
 
@@ -229,7 +233,9 @@ def chosen_by_an_option(accelerator: Accelerator, model, out):
     args = parser.parse_args()
     accelerator.wait_for_everyone()
     if "tiny" in args.arch:
-        run_on_main(np.save, os.path.join(out, "tiny.npy"), model)  # expect: DL301
+        if accelerator.is_main_process:
+            np.save(os.path.join(out, "tiny.npy"), model)  # expect: DL301
+        accelerator.wait_for_everyone()
 
 
 def refused_then_chosen_anew(opt, model, path):
@@ -327,7 +333,9 @@ def of_a_grid(model, batches, folder):
 def saves_tokens(model, tokenizer: PreTrainedTokenizer, folder):
     accelerator = Accelerator()
     model = accelerator.prepare(model)
-    run_on_main(tokenizer.save_pretrained, folder)  # expect: DL301
+    if accelerator.is_main_process:
+        tokenizer.save_pretrained(folder)  # expect: DL301
+    accelerator.wait_for_everyone()
 
 
 def updated_in_place(path, scores):
@@ -715,7 +723,9 @@ def train_with_template(model, loader, dialogue_template, output_dir):
     model, loader = accelerator.prepare(model, loader)
     for batch in loader:
         accelerator.backward(model(batch))
-    run_on_main(dialogue_template.save_pretrained, output_dir)  # expect: DL301
+    if accelerator.is_main_process:
+        dialogue_template.save_pretrained(output_dir)  # expect: DL301
+    accelerator.wait_for_everyone()
 
 
 def after_training(args, model, data, output_dir):

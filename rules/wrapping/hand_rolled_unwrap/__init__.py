@@ -47,6 +47,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.model import Model, place_of, source_of, span_of
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.unwrapped import Lost, layers, lost
+from distlint.analysis.questions.wrapped import has_own_wrapper
 from distlint.edits import Delete, Edit, Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.wrappers import WRAPPERS
@@ -81,7 +82,7 @@ def check(model: Model) -> Iterator[Finding]:
     if not modules:
         return
     seen = model.answer(layers)
-    own = _has_own_wrapper(model)
+    own = model.answer(has_own_wrapper)
     for module in modules:
         digging = _loops_to_parts(module)
         for function in (module.body, *module.all_functions):
@@ -120,36 +121,6 @@ def _wrapped_here(function: Function, subject: ast.expr) -> bool:
     caller may hand over (open_clip 89fb801 tests/test_zero_shot_eval.py: plain objects with a `module`)."""
     made = assignments(function).get(ast.unparse(subject), ())
     return any(isinstance(value, ast.Call) for value in made)
-
-
-def _has_own_wrapper(model: Model) -> bool:
-    """Whether a class of the program is handed the network that it keeps as `module`: a wrapper of its own.
-
-    DeepSpeedExamples 83757d9 training/DeepSpeed-Domino/megatron/model/module.py: Megatron's Float16Module, with
-    `self.add_module("module", module.half())`.
-    """
-    for module in model.program.modules.values():
-        for cls in module.all_classes:
-            init = cls.methods.get("__init__")
-            if init is None or "module" not in init.parameters:
-                continue
-            for node in own_nodes(init):
-                match node:
-                    case ast.Call(
-                        func=ast.Attribute(value=ast.Name(id="self"), attr="add_module"),
-                        args=[ast.Constant(value="module"), kept],
-                    ):
-                        pass
-                    case ast.Assign(
-                        targets=[ast.Attribute(value=ast.Name(id="self"), attr="module")],
-                        value=kept,
-                    ):
-                        pass
-                    case _:
-                        continue
-                if any(isinstance(part, ast.Name) and part.id == "module" for part in walk(kept)):
-                    return True
-    return False
 
 
 def _has_own_wrappers(module: Module) -> bool:

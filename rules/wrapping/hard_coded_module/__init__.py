@@ -25,7 +25,8 @@ unwrap(model).save_pretrained(path)
 
 ## Fix safety
 Safe: `unwrap` gives what `.module` gives where there is a wrapper, without `torch.compile` around it too, and
-the model itself where there is none.
+the model itself where there is none. Shown only where the project has a class of its own that keeps the model it
+is handed as `module`: `unwrap` goes by the class, and would leave that one on.
 
 ## Known limits
 Silent where the wrap is known to take place always, under a condition on the launch or the class, where the other
@@ -44,7 +45,13 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.questions.stand_ins import module_on_every_path
-from distlint.analysis.questions.wrapped import BY_LAUNCH, call_of_wrap, is_guarded, under_condition
+from distlint.analysis.questions.wrapped import (
+    BY_LAUNCH,
+    call_of_wrap,
+    has_own_wrapper,
+    is_guarded,
+    under_condition,
+)
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.repairs.unwrapping import asked_for_its_class
@@ -79,7 +86,7 @@ def check(model: Model) -> Iterator[Finding]:
             and not _asks_for_launch(model, site, ranks)
             and not module_on_every_path(model, call_of_wrap(model, site))
         ):
-            yield _finding(site)
+            yield _finding(site, _fix(model, site, source_of(site.module, site.node.value)))
 
 
 def _asks_for_launch(model: Model, site: AttributeSite, ranks: frozenset[RankClass]) -> bool:
@@ -91,7 +98,7 @@ def _asks_for_launch(model: Model, site: AttributeSite, ranks: frozenset[RankCla
     )
 
 
-def _finding(site: AttributeSite) -> Finding:
+def _finding(site: AttributeSite, fix: Fix) -> Finding:
     receiver = source_of(site.module, site.node.value)
     wrap = site.receiver.wraps[-1]
     return Finding(
@@ -102,12 +109,14 @@ def _finding(site: AttributeSite) -> Finding:
         f"process. Use `unwrap({receiver})`.",
         place_of(site.module, site.node),
         () if wrap.node is site.node.value else (related(wrap.module, wrap.node, "wrapped here"),),
-        _fix(site, receiver),
+        fix,
     )
 
 
-def _fix(site: AttributeSite, receiver: str) -> Fix:
+def _fix(model: Model, site: AttributeSite, receiver: str) -> Fix:
     advice = f"Unwrap `{receiver}` whatever is around it"
+    if model.answer(has_own_wrapper):
+        return Fix(Applicability.DISPLAY, advice)  # `unwrap` goes by the class, and leaves it on
     if asked_for_its_class(site.statement, site.node):
         # `isinstance(model.module, DDP)` asks for a layer that `unwrap` would take off, too
         # (nanotron examples/doremi/doremi/trainer.py:100).

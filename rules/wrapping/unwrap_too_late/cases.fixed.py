@@ -1,7 +1,6 @@
 """Unwrapping after and before the attribute."""
 
 from accelerate import Accelerator
-from distlint.runtime import unwrap
 from torch.nn.parallel import DistributedDataParallel
 from transformers import Trainer
 from trl.models.utils import unwrap_model_for_generation
@@ -15,15 +14,15 @@ class PolicyTrainer(Trainer):
         self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
 
     def reference(self):
-        policy = unwrap(self.model).policy  # expect: DL203
+        policy = unwrap_model(self.model).policy  # expect: DL203
         return policy
 
     def adapted(self):
-        with unwrap(self.model).policy.disable_adapter():  # expect: DL203
+        with unwrap_model(self.model).policy.disable_adapter():  # expect: DL203
             return self.model
 
     def sample(self, batch):
-        with unwrap_model_for_generation(unwrap(self.model).policy, self.accelerator) as net:  # expect: DL203
+        with unwrap_model_for_generation(unwrap_model(self.model).policy, self.accelerator) as net:  # expect: DL203
             return net.generate(**batch)
 
 

@@ -144,15 +144,15 @@ class Loop:
         self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
 
     def card(self):
-        return {"name": unwrap(self.model).config._name_or_path}  # expect: DL201
+        return {"name": self.accelerator.unwrap_model(self.model).config._name_or_path}  # expect: DL201
 
     @torch.no_grad()
     def preview(self, prompt):
-        return unwrap(self.model).decode_image(prompt)  # expect: DL201
+        return self.accelerator.unwrap_model(self.model).decode_image(prompt)  # expect: DL201
 
     def push(self):
         if self.accelerator.is_main_process:
-            unwrap(self.model).push_to_hub("me/model")  # expect: DL201
+            self.accelerator.unwrap_model(self.model).push_to_hub("me/model")  # expect: DL201
 
 
 class PreparedUnderAnOption:

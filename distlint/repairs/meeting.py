@@ -1,0 +1,417 @@
+"""Whether all ranks can meet at a place, in every context in which it is reached: what a new collective rests on.
+
+Asked once for all fixes that make one (`distlint.repairs.dressing`). One context in which some ranks come alone, or
+one after the other, is enough: there the new collective would wait for ever.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from distlint.analysis.interpreter.ir import CallSite, Event, Layer, Loop
+from distlint.analysis.interpreter.ranks import RankClass
+from distlint.analysis.interpreter.values import Variance
+from distlint.analysis.live.joint_entry import BARRIERS, maybe_guarded
+from distlint.analysis.live.program import LiveProgram
+from distlint.analysis.model import Model
+from distlint.analysis.program.definitions import Class, Function
+from distlint.analysis.program.syntax import literals, own_nodes
+from distlint.analysis.questions.sections import first_sections
+from distlint.analysis.traces.graph import steps_below
+from distlint.edits import Span
+from distlint.knowledge import facts
+from distlint.knowledge.collectives.runtime import ROWS
+from distlint.nodes import last_name, walk
+
+_ON_ITS_OWN: Final = frozenset(
+    {"__del__", "__getattr__", "__getitem__", "__getitems__", "__iter__", "__len__", "__next__", "__repr__"}
+)  # fmt: skip
+"""Methods that a process runs when it needs them, `__getitem__` in the workers of a loader."""
+_STARTS_ALONE: Final = frozenset(
+    {"Thread", "Timer", "Process", "apply_async", "register", "run_in_executor", "signal", "submit"}
+)
+"""What runs a function it is given beside the program, or at a time of its own."""
+_ENTERED_BY_WITH: Final = ("contextmanager", "asynccontextmanager")
+_PURE: Final = frozenset(
+    {"abs", "all", "any", "bool", "enumerate", "float", "int", "len", "max", "min", "range", "round", "str", "sum"}
+)  # fmt: skip
+"""Functions that give alike for what is alike."""
+NEED_ALL: Final = frozenset({row.name.rpartition(".")[2] for row in ROWS} | {"breakpoint"})
+"""The functions of the runtime that every rank must call."""
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+_Sites = tuple[tuple[RankClass, CallSite], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Lines of a function: those of a new collective, or of a call that leads to it."""
+
+    function: Function
+    first: int
+    last: int
+    call: ast.Call | None = None
+
+    def holds(self, node: ast.AST) -> bool:
+        """Whether a node stands on these lines."""
+        return self.first <= getattr(node, "lineno", 0) <= self.last
+
+
+def hindrance(model: Model, function: Function, span: Span) -> str:
+    """What keeps all ranks from meeting at a place, here or in a caller at any depth; empty where nothing shows.
+
+    imaginaire 3b4b3a0 imaginaire/evaluation/common.py:283: `SwAV()`, whose weights each rank downloads, is made
+    between the two barriers of a turnstile. A section of its own in there waits for ranks that wait outside.
+    """
+    work = [_Place(function, span.line, span.end_line)]
+    seen: set[int] = set()
+    for place in work:
+        found = _here(model, place)
+        if found:
+            return found
+        for user, call in _callers(model, place.function):
+            if id(call) not in seen:
+                seen.add(id(call))
+                work.append(_Place(user, call.lineno, call.end_lineno or call.lineno, call))
+    return ""
+
+
+def _here(model: Model, place: _Place) -> str:
+    function, where = place.function, f"{place.function.module.path}:{place.first}"
+    if function.name in _ON_ITS_OWN or (
+        function.is_generator and not function.has_decorator(*_ENTERED_BY_WITH)
+    ):
+        return f"`{function.qualname}` runs whenever one process asks for it"
+    if place.call is not None and last_name(place.call.func) in _STARTS_ALONE:
+        return f"`{last_name(place.call.func)}()` ({where}) runs it beside the ranks"
+    for section in model.answer(first_sections):
+        if section.function is function and section.first <= place.first <= section.last:
+            return f"one rank goes first there already ({where})"
+    if _in_turnstile(function, place):
+        return f"one rank goes first there already ({where})"
+    sites = _sites_at(model, place)
+    if place.call is not None and _by_some(model, function, sites):
+        return f"some ranks alone come there ({where})"
+    for _, site in sites:
+        for guard in site.guards:
+            if guard.value.variance is Variance.RANK_LOCAL and not place.holds(guard.node):
+                asked = ast.unparse(guard.node)
+                return (
+                    f"`{asked}` can differ between ranks ({guard.module.path}:{guard.node.lineno})"
+                )
+    for loop in _loops_around(function, place):
+        if _may_end_alone(model, function, loop, place):
+            return f"the loop of line {loop.lineno} may end earlier on one rank"
+    return ""
+
+
+# Ways to a place
+
+
+def _callers(model: Model, function: Function) -> Iterator[tuple[Function, ast.Call]]:
+    """The calls that run a function, or get it as an argument."""
+    named = model.answer(_calls_by_name)
+    names = {function.name}
+    if function.name == "__init__" and function.cls is not None:
+        names |= {cls.name for cls in (function.cls, *model.program.subclasses(function.cls))}
+    for name in sorted(names):
+        for user, call in named.get(name, ()):
+            if _runs(model, user, call.func, function, call) or any(
+                _runs(model, user, given, function) for given in _arguments(call)
+            ):
+                yield user, call
+
+
+def _calls_by_name(live: LiveProgram) -> dict[str, list[tuple[Function, ast.Call]]]:
+    """The calls of a program by the last names of what is called and of what is passed, with who makes them."""
+    found: dict[str, list[tuple[Function, ast.Call]]] = {}
+    for function in live.program.functions():
+        for node in own_nodes(function):
+            if isinstance(node, ast.Call):
+                for name in {last_name(part) for part in (node.func, *_arguments(node))} - {""}:
+                    found.setdefault(name, []).append((function, node))
+    return found
+
+
+def _arguments(call: ast.Call) -> list[ast.expr]:
+    """The names that a call passes."""
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return [node for node in given if isinstance(node, ast.Name | ast.Attribute)]
+
+
+def _runs(
+    model: Model, user: Function, node: ast.expr, function: Function, call: ast.Call | None = None
+) -> bool:
+    """Whether an expression of a function stands for another one, or for the class that it initialises."""
+    sites = model.answer(_sites_by_call).get(id(call), ()) if call is not None else ()
+    callees = {site.callee for _, site in sites} - {None}
+    if callees:
+        return function in callees
+    match node:
+        case ast.Name(id=name) if any(each.nested.get(name) is function for each in user.outward()):
+            return True
+        case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=attr):
+            return attr == function.name and _related(model, user.cls, function.cls)
+        case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=attr) if user.cls is not None:
+            return attr == function.name and _related(model, user.cls, function.cls)
+    meaning = model.resolve(user.module, node)
+    if isinstance(meaning, Class):
+        own, _ = model.program.mro(meaning)
+        made = next((c.methods["__init__"] for c in own if "__init__" in c.methods), None)
+        return made is function
+    if meaning is not None or function.cls is None:
+        return meaning is function
+    return isinstance(node, ast.Attribute) and _is_only_method(model, function)
+
+
+def _related(model: Model, one: Class | None, other: Class | None) -> bool:
+    if one is None or other is None:
+        return False
+    return other in model.program.mro(one)[0] or one in model.program.mro(other)[0]
+
+
+def _is_only_method(model: Model, function: Function) -> bool:
+    """Whether no other class of the program has a method of the name."""
+    if function.name.startswith("__"):
+        return False
+    return (
+        sum(f.name == function.name and f.cls is not None for f in model.program.functions()) == 1
+    )
+
+
+def _sites_by_call(live: LiveProgram) -> dict[int, _Sites]:
+    """What each class of ranks sees at each call that it makes, by the `id` of its node."""
+    found: dict[int, list[tuple[RankClass, CallSite]]] = {}
+    for function in live.program.functions():
+        summaries = live.summaries_of(function)
+        for rank, summary in summaries.summaries() if summaries is not None else ():
+            for site in summary.calls:
+                found.setdefault(id(site.node), []).append((rank, site))
+    return {node: tuple(sites) for node, sites in found.items()}
+
+
+# What parts the ranks at a place
+
+
+def _sites_at(model: Model, place: _Place) -> _Sites:
+    """The runs of the first call on the lines of a place."""
+    by_call = model.answer(_sites_by_call)
+    if place.call is not None:
+        return by_call.get(id(place.call), ())
+    calls = [n for n in own_nodes(place.function) if isinstance(n, ast.Call) and place.holds(n)]
+    for call in sorted(calls, key=lambda n: (n.lineno, n.col_offset)):
+        if id(call) in by_call:
+            return by_call[id(call)]
+    return ()
+
+
+def _by_some(model: Model, function: Function, sites: _Sites) -> bool:
+    """Whether the rank decides, or may decide, who makes a call."""
+    if not sites:
+        return False
+    summaries = model.summaries_of(function)
+    entered = summaries.classes if summaries is not None else frozenset()
+    return {rank for rank, _ in sites} != entered or any(maybe_guarded(site) for _, site in sites)
+
+
+def _in_turnstile(function: Function, place: _Place) -> bool:
+    """Whether a place lies between two barriers that opposite answers lead to, whatever they are asked of.
+
+    imaginaire 3b4b3a0 imaginaire/evaluation/segmentation/common.py:17: `not is_local_master()`, which asks for the
+    current device.
+    """
+    waits = _guarded_waits(function)
+    return any(
+        above < place.first
+        and place.last < below
+        and any((text, not holds) in asked_below for text, holds in asked_above)
+        for above, asked_above in waits
+        for below, asked_below in waits
+    )
+
+
+def _guarded_waits(function: Function) -> list[tuple[int, frozenset[tuple[str, bool]]]]:
+    """The lines of barriers that stand in an `if`, with what has held there."""
+    return [
+        (
+            node.lineno,
+            frozenset((ast.unparse(part), holds) for part, holds in literals(n.test, True)),
+        )
+        for n in own_nodes(function)
+        if isinstance(n, ast.If)
+        for statement in n.body
+        for node in walk(statement)
+        if isinstance(node, ast.Call) and last_name(node.func) in BARRIERS
+    ]
+
+
+# Loops
+
+
+def _loops_around(function: Function, place: _Place) -> list[ast.stmt | ast.expr]:
+    """The loops that hold a place, comprehensions included."""
+    found: list[ast.stmt | ast.expr] = []
+    for node in own_nodes(function):
+        if isinstance(node, _LOOPS):
+            inside = node.body[0].lineno <= place.first and place.last <= (
+                node.body[-1].end_lineno or 0
+            )
+            if inside:
+                found.append(node)
+        elif isinstance(node, _COMPREHENSIONS) and any(n is place.call for n in walk(node)):
+            found.append(node)
+    return found
+
+
+def _may_end_alone(
+    model: Model, function: Function, loop: ast.stmt | ast.expr, place: _Place
+) -> bool:
+    """Whether one rank may go through a loop less often than another, and nothing in it keeps them in step.
+
+    What a new collective asks for itself is the same on all.
+    """
+    if id(loop) in _of_local_length(model, function):
+        return True
+    if not isinstance(loop, _LOOPS) or _meets_each_turn(model, function, loop):
+        return False
+    exits = list(_exits(loop.body, outermost=True))
+    if isinstance(loop, ast.While):
+        exits.append([loop.test])
+    local = _local_tests(model, function)
+    return any(
+        id(test) in local or not _in_step(model, loop, test, frozenset())
+        for tests in exits
+        for test in tests
+        if place.call is not None or not place.holds(test)
+    )
+
+
+def _local_tests(model: Model, function: Function) -> set[int]:
+    """The conditions of a function that can differ between ranks, by `id`."""
+    summaries = model.summaries_of(function)
+    return {
+        id(guard.node)
+        for _, summary in (summaries.summaries() if summaries is not None else ())
+        for site in summary.calls
+        for guard in site.guards
+        if guard.value.variance is Variance.RANK_LOCAL
+    }
+
+
+def _of_local_length(model: Model, function: Function) -> set[int]:
+    summaries = model.summaries_of(function)
+    return {
+        id(step.node)
+        for _, summary in (summaries.summaries() if summaries is not None else ())
+        for step in steps_below(summary.steps)
+        if isinstance(step, Loop) and step.local is not None
+    }
+
+
+def _meets_each_turn(
+    model: Model, function: Function, loop: ast.For | ast.AsyncFor | ast.While
+) -> bool:
+    """Whether every turn performs a collective that waits however the model is wrapped."""
+    certain = {id(node) for statement in loop.body for node in _certain(statement)}
+    summaries = model.summaries_of(function)
+    return any(
+        isinstance(step, Event) and step.layer is Layer.ALWAYS and id(step.node) in certain
+        for _, summary in (summaries.summaries() if summaries is not None else ())
+        for step in steps_below(summary.steps)
+    )
+
+
+def _certain(statement: ast.stmt) -> Iterator[ast.AST]:
+    """The nodes of a statement that are evaluated whenever it is."""
+    match statement:
+        case ast.With(body=body, items=items):
+            for item in items:
+                yield from walk(item)
+            for each in body:
+                yield from _certain(each)
+        case ast.If(test=test):
+            yield from walk(test)
+        case ast.Expr() | ast.Assign() | ast.AnnAssign() | ast.AugAssign():
+            yield from walk(statement)
+
+
+def _exits(body: list[ast.stmt], *, outermost: bool) -> Iterator[list[ast.expr]]:
+    """For each way out of a loop, the tests in it that lead there."""
+    for statement in body:
+        match statement:
+            case ast.Break() if outermost:
+                yield []
+            case ast.Return():
+                yield []
+            case ast.If(test=test, body=then, orelse=orelse):
+                for tests in (
+                    *_exits(then, outermost=outermost),
+                    *_exits(orelse, outermost=outermost),
+                ):
+                    yield [test, *tests]
+            case ast.For() | ast.AsyncFor() | ast.While():
+                yield from _exits([*statement.body, *statement.orelse], outermost=False)
+            case ast.With(body=inner) | ast.AsyncWith(body=inner):
+                yield from _exits(inner, outermost=outermost)
+            case ast.Try():
+                handled = [each for handler in statement.handlers for each in handler.body]
+                parts = [*statement.body, *handled, *statement.orelse, *statement.finalbody]
+                yield from _exits(parts, outermost=outermost)
+
+
+def _in_step(model: Model, loop: ast.stmt, node: ast.expr, seen: frozenset[str]) -> bool:
+    """Whether an expression is the same on all ranks that are in one turn of a loop: not what each has measured.
+
+    CodeT5 7de7f69 CodeT5/run_gen.py:376: a count of epochs without a better score of this rank's own samples.
+    """
+    for part in walk(node):
+        if isinstance(part, ast.Call):
+            sites = model.answer(_sites_by_call).get(id(part), ())
+            agreed = any(
+                facts.is_collective(site.rows) or site.callee in model.graphs.has_events
+                for _, site in sites
+            )
+            if agreed:
+                return True
+            if last_name(part.func) not in _PURE:
+                return False
+    names = {ast.unparse(n) for n in walk(node) if isinstance(n, ast.Name | ast.Attribute)} - seen
+    return all(
+        _in_step(model, loop, read, seen | names) for name in names for read in _writes(loop, name)
+    )
+
+
+def _writes(loop: ast.stmt, name: str) -> Iterator[ast.expr]:
+    """What a name gets in a loop, and the tests in the loop that decide whether it does."""
+    for statement, tests in _under(loop, []):
+        match statement:
+            case ast.Assign(targets=targets, value=value) if any(
+                name in _stored(target) for target in targets
+            ):
+                yield value
+                yield from tests
+            case (
+                ast.AugAssign(target=target, value=value)
+                | ast.AnnAssign(target=target, value=ast.expr() as value)
+            ) if ast.unparse(target) == name:
+                yield value
+                yield from tests
+
+
+def _stored(target: ast.expr) -> set[str]:
+    return {ast.unparse(n) for n in walk(target) if isinstance(n, ast.Name | ast.Attribute)}
+
+
+def _under(node: ast.AST, tests: list[ast.expr]) -> Iterator[tuple[ast.stmt, list[ast.expr]]]:
+    """The statements below a node, each with the tests of the `if`s between."""
+    for name in ("body", "orelse", "finalbody", "handlers"):
+        for child in getattr(node, name, None) or ():
+            around = [*tests, node.test] if isinstance(node, ast.If) else tests
+            if isinstance(child, ast.stmt):
+                yield child, around
+            if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                yield from _under(child, around)

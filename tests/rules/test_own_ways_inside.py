@@ -1,0 +1,127 @@
+"""A repair unwraps with what the class or the file has for it, and with nothing that would not be there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PLACE = """\
+from accelerate import Accelerator
+from torch import nn
+{imports}
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.width = 3
+
+{above}
+class Trainer:
+    def __init__(self):
+        self.accelerator = Accelerator()
+        self.model = self.accelerator.prepare(Net())
+{members}
+    def train(self):
+        return self.model.width
+"""
+
+HELPERS = """\
+from torch.nn.parallel import DistributedDataParallel
+
+
+def unwrap_model(model):
+    if isinstance(model, DistributedDataParallel):
+        return model.module
+    else:
+        return model
+
+
+def unwrap_ddp(model, kind):
+    return model.module if kind else model
+"""
+
+PROPERTY = """\
+
+    @property
+    def unwrapped_model(self):
+        return self.accelerator.unwrap_model(self.model)
+"""
+OF_ANOTHER = PROPERTY.replace("self.model)", "self.teacher)")
+PREPARES = """\
+
+    @property
+    def unwrapped_model(self):
+        self.model = self.accelerator.prepare(self.model)
+        return self.accelerator.unwrap_model(self.model)
+"""
+METHOD = """\
+
+    def unwrap_model(self, model):
+        return model.module if hasattr(model, "module") else model
+"""
+FUNCTION = """\
+
+def unwrap_model(model):
+    return model.module if hasattr(model, "module") else model
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "above", "members", "wanted"),
+    [
+        ("", "", PROPERTY, "self.unwrapped_model.width"),
+        ("", "", OF_ANOTHER, "self.accelerator.unwrap_model(self.model).width"),
+        ("", "", PREPARES, "self.accelerator.unwrap_model(self.model).width"),
+        ("", "", METHOD, "self.unwrap_model(self.model).width"),
+        ("", FUNCTION, "", "unwrap_model(self.model).width"),
+        ("from helpers import unwrap_model", "", "", "unwrap_model(self.model).width"),
+        ("from helpers import unwrap_model as unwrap", "", "", "unwrap(self.model).width"),
+        # It wants to be told what kind of a model it gets.
+        (
+            "from helpers import unwrap_ddp",
+            "",
+            "",
+            "self.accelerator.unwrap_model(self.model).width",
+        ),
+        (
+            "from transformers.modeling_utils import unwrap_model",
+            "",
+            "",
+            "unwrap_model(self.model).width",
+        ),
+        # It takes off PEFT alone, and gathers for one block.
+        (
+            "from trl.models.utils import unwrap_model_for_generation",
+            "",
+            "",
+            "self.accelerator.unwrap_model(self.model).width",
+        ),
+    ],
+)
+def test_what_unwraps(imports: str, above: str, members: str, wanted: str, tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(PLACE.format(imports=imports, above=above, members=members))
+    (tmp_path / "helpers.py").write_text(HELPERS)
+    command = [
+        sys.executable,
+        "-m",
+        "distlint",
+        "fix",
+        "--apply",
+        "--no-cache",
+        "--select",
+        "DL201",
+    ]
+    subprocess.run(
+        [*command, "--fix-style", "native", "--exit-zero", "."],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    assert f"        return {wanted}\n" in file.read_text()
