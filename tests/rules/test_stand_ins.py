@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from checked import lines_of
+
+from tests.rules.checked import lines_of
 
 _STAND_INS = """\
 import torch.distributed as dist
