@@ -82,6 +82,7 @@ from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.sections import after_main, in_turn
 from distlint.analysis.questions.shares.program import shares
+from distlint.analysis.questions.terminals import never_answered
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts
@@ -134,6 +135,7 @@ def check(model: Model) -> Iterator[Finding]:
             joint_entry is None
             or files.check_before(found) is not None
             or in_turn(model, found.site)
+            or never_answered(model, found.site, joint_entry)
             or (found.site.name in KEEPS_WHAT_IS_THERE and after_main(model, found.site))
             or not files.same_path(model, found)
         ):
