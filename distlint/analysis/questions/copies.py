@@ -22,7 +22,7 @@ _COPIES: Final = re.compile(r"^(?:deepcopy|Model_?E[Mm][Aa]\w*|EMA\w*|Exponentia
 _EVALUATES: Final = re.compile(r"eval|valid|(?<![a-z])(?:val|test|sample)(?![a-z])", re.IGNORECASE)
 _EVENS_OUT: Final = re.compile(r"broadcast|sync|load_state_dict|copy_|all_reduce", re.IGNORECASE)
 
-_LOADS: Final = re.compile(r"load(?!er)|restore|resume", re.IGNORECASE)
+_LOADS: Final = re.compile(r"(?<!auto_)load(?!er)|restore", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +58,9 @@ def left_apart(live: LiveProgram, function: Function, wrap: CallSite) -> Copy | 
             if (
                 on_all
                 and _EVALUATES.search(last_name(node.func))
-                and not any(_comes_first(function, load, node) for load in below if _loads(load))
+                and not any(
+                    _comes_first(function, load, node) for load in below if _loads(load, name)
+                )
             ):
                 return Copy(name, made)
     return None
@@ -89,8 +91,15 @@ def _mentions(call: ast.Call, name: str) -> bool:
     return any(isinstance(n, ast.Name) and n.id == name for part in parts for n in walk(part))
 
 
-def _loads(call: ast.Call) -> bool:
-    return _LOADS.search(last_name(call.func)) is not None
+def _loads(call: ast.Call, name: str) -> bool:
+    """Whether a call loads into a copy, its first argument or what it is a method of.
+
+    Not what resumes where there is something: ConvNeXt 048efce main.py:391, `auto_load_model(…, model_ema=model_ema)`.
+    """
+    into = [*call.args[:1], *(n.value for n in [call.func] if isinstance(n, ast.Attribute))]
+    return _LOADS.search(last_name(call.func)) is not None and any(
+        isinstance(n, ast.Name) and n.id == name for part in into for n in walk(part)
+    )
 
 
 def _comes_first(function: Function, load: ast.Call, use: ast.Call) -> bool:

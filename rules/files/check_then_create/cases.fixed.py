@@ -165,7 +165,7 @@ def newest(url, path):
     dist.barrier()
     if os.path.isfile(path):
         print("once more")
-        urllib.request.urlretrieve(url, f"{path}.{os.getpid()}")
+        urllib.request.urlretrieve(url, f"{path}.{dist.get_rank()}")
 
 
 def again(url, path):

@@ -132,6 +132,8 @@ def copy_that_some_runs_load(args, loader):
     model = DDP(model)
     if args.resume:
         load_average(average, args.resume)
+    # ConvNeXt main.py:391: from what it finds, which is nothing at first.
+    load_last(args, model, average=average)
     train_one_epoch(model, loader, average)
     evaluate(loader, average.ema)
 
