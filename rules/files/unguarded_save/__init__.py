@@ -8,6 +8,8 @@ rank elsewhere, is a method that a trainer calls on every rank, or is called by 
 of the rank. Also a write that the other ranks make of the same path on the other arm of a test of the rank.
 `main_process_first()` of training arguments, and reading a distributed checkpoint, work on one process as
 well: they show nothing of who calls the function, nor of a script that makes no ranks.
+Nor does a test of an option (`args.local_rank in [-1, 0]`) where nothing makes a group, picks a device by it or divides
+data, a Trainer whose model one process spreads over all devices, or a flag that is True by default.
 A notebook is one process unless it starts more (`notebook_launcher`, `!torchrun`), and `args.gpu is None` tells
 no ranks apart. A file opened with "r+" that is only read is not written.
 
@@ -48,7 +50,7 @@ arrive: a collective in the same function or in one that calls it, or a trainer'
 that ranks may answer differently. It is unsafe elsewhere, where the keys of the saved state change
 (`module.` goes), where a model's own `save_pretrained` is moved to rank 0, and for `with open(...)`
 blocks. Where only a test of the rank shows that several ranks come, what needs all of them is shown and never
-applied, and the finding is a warning.
+applied, and the finding is a warning; so it is in a program whose ranks never exchange anything.
 
 Shown only: what is each rank's part of the data, and what a trainer's hook reaches through a helper whose path
 other callers choose, too.
