@@ -37,8 +37,6 @@ _ANY = 1 << 16
 _ENVIRONMENT = re.compile(
     r"^[ \t]*-[ \t]*[\"']?(?:py)?torch[ \t]*(?P<clauses>[=<>~][^#\n\"']*)", re.MULTILINE
 )
-_INSTALLED = re.compile(r"\binstall\b[^\n`|;&]*?[ \"'](?:py)?torch(?P<clauses>[=<>~][\w.<>=,+*]*)")
-"""What people are told to install."""
 
 _INSTRUCTION = re.compile(r"^[ \t]*(?:RUN|CMD|ENTRYPOINT)[ \t]+", re.IGNORECASE | re.MULTILINE)
 _SBATCH = re.compile(r"^#SBATCH[ \t]+(--?[\w-]+)(?:[= \t]+(\S+))?", re.MULTILINE)
@@ -294,7 +292,7 @@ def read_files(files: Iterable[TextFile]) -> LaunchFiles:
         match file.kind:
             case Kind.YAML | Kind.JSON:
                 _read_configuration(file, result)
-                result.requirements += _torch(file, _ENVIRONMENT)
+                result.requirements += _torch(file)
             case Kind.SHELL:
                 _read_script(file, commands_of(file.path, file.text), result)
             case Kind.DOCKERFILE:
@@ -312,9 +310,9 @@ def _requirements(file: TextFile) -> Iterator[Requirement]:
         yield _requirement(file.path, name, found["clauses"])
 
 
-def _torch(file: TextFile, wanted: re.Pattern[str]) -> Iterator[Requirement]:
-    """The versions of torch that a file names; conda writes one `=`."""
-    for found in wanted.finditer(file.text):
+def _torch(file: TextFile) -> Iterator[Requirement]:
+    """The versions of torch in conda's list of packages, which writes one `=`."""
+    for found in _ENVIRONMENT.finditer(file.text):
         yield _requirement(file.path, "torch", re.sub(r"(?<![=<>~])=(?!=)", "==", found["clauses"]))
 
 
@@ -380,8 +378,6 @@ def _read_script(file: TextFile, commands: list[Command], result: LaunchFiles) -
     }
     started = tuple(launches(found))
     told = file.kind is Kind.GUIDE
-    if told:
-        result.requirements += _torch(file, _INSTALLED)
     script = Script(file.path, tuple(found), started, scheduler, file.text, told, file.reported)
     result.scripts.append(script)
 

@@ -148,14 +148,6 @@ def test_an_old_torch_whose_launcher_passes_an_underscore(
     assert _severities(tmp_path, {"README.md": told, **files}) == [severity]
 
 
-def test_an_old_torch_that_people_are_told_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    told = "```\npip install torch==1.7.1+cu110\npython -m torch.distributed.launch train.py\n```\n"
-    assert _severities(tmp_path, {"README.md": told}) == ["warning"]
-
-
 def _severities(tmp_path: Path, files: dict[str, str]) -> list[str]:
     for name, text in {"train.py": LAUNCHED, **files}.items():
         path = tmp_path / name

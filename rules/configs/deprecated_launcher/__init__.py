@@ -41,8 +41,8 @@ Launches of one script that no edit repairs are one finding, at the first of the
 that Markdown tells (README.md, docs/TRAIN.md) counts as well. Without a known launch, silent where the program reads
 `LOCAL_RANK` from the environment, where it knows DeepSpeed, whose launcher passes `--local_rank`, and where nothing
 meets other processes or divides devices or data among them: the argument is left over.
-`parse_known_args` passes over what it does not know. A warning where requirements.txt, conda's environment or a page
-that tells the launch names a version of torch below 2 alone.
+`parse_known_args` passes over what it does not know. A warning where requirements.txt or conda's environment lets in
+torch below 2 alone.
 
 Not proven: the launcher's spelling is that of the torch that is installed.
 
