@@ -50,8 +50,10 @@ _WORDS: Final = {
     Kind.SHELL: re.compile(_LAUNCHES.pattern + rb"|CUDA_VISIBLE_DEVICES=[\"']?\d+,"),
     Kind.DOCKERFILE: _LAUNCHES,
     Kind.GUIDE: re.compile(rb"torch\.distributed\.launch"),
-    Kind.REQUIREMENTS: re.compile(rb"^transformers\b", re.MULTILINE),
+    Kind.REQUIREMENTS: re.compile(rb"^(?:transformers|torch)\b", re.MULTILINE),
 }
+_ENVIRONMENT: Final = re.compile(rb"^[ \t]*-[ \t]*[\"']?(?:py)?torch[ \t]*[=<>~]", re.MULTILINE)
+"""conda's list of packages, in YAML, where it names a version of torch."""
 _CLASS_NAMED: Final = re.compile(
     rb"""\b(?:_?target_?|class_path)["']?[ \t]*:[ \t]*["']?([A-Za-z_]\w*(?:\.\w+)*\.[A-Za-z_]\w*)"""
 )
@@ -81,7 +83,12 @@ def is_relevant(kind: Kind, data: bytes) -> bool:
 
 
 def is_of_launch(kind: Kind, data: bytes) -> bool:
-    """Whether a file may say how the code is launched."""
+    """Whether a file may say how the code is launched, or with which versions."""
+    return says_launch(kind, data) or (kind is Kind.YAML and _ENVIRONMENT.search(data) is not None)
+
+
+def says_launch(kind: Kind, data: bytes) -> bool:
+    """Whether a file has the words of a launch, its configuration or its requirements."""
     return _WORDS[kind].search(data) is not None
 
 

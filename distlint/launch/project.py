@@ -16,7 +16,7 @@ from distlint.knowledge.configuration.launchers import Launcher
 from distlint.knowledge.configuration.values import full_key, section_of
 from distlint.launch.commands import Launch, Plain, launches, plain
 from distlint.launch.json_text import read_json
-from distlint.launch.kinds import Kind, is_of_launch
+from distlint.launch.kinds import Kind, says_launch
 from distlint.launch.places import Lines
 from distlint.launch.shell import Command, Word, commands_of
 from distlint.launch.tree import Keys, Spans, Unreadable
@@ -30,6 +30,13 @@ _REQUIREMENT = re.compile(
 )
 _OLDEST = re.compile(r"(?:>=|===?|~=|>)[ \t]*(\d+(?:\.\d+)*)")
 """The clauses of a requirement that name the oldest version which meets it, or one below."""
+_NEWEST = re.compile(r"(<=?|===?|~=)[ \t]*(\d+(?:\.\d+)*)")
+"""Those that name the newest, or the first that is too new."""
+_ANY = 1 << 16
+"""Above every part of a version."""
+_ENVIRONMENT = re.compile(
+    r"^[ \t]*-[ \t]*[\"']?(?:py)?torch[ \t]*(?P<clauses>[=<>~][^#\n\"']*)", re.MULTILINE
+)
 
 _INSTRUCTION = re.compile(r"^[ \t]*(?:RUN|CMD|ENTRYPOINT)[ \t]+", re.IGNORECASE | re.MULTILINE)
 _SBATCH = re.compile(r"^#SBATCH[ \t]+(--?[\w-]+)(?:[= \t]+(\S+))?", re.MULTILINE)
@@ -116,11 +123,12 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """A package that a requirements file asks for: the oldest version, () where any will do."""
+    """A package that a file asks for: the oldest version and the newest; () where any will do."""
 
     path: str
     name: str
     oldest: tuple[int, ...]
+    newest: tuple[int, ...] = ()
 
 
 @dataclass
@@ -189,6 +197,16 @@ class LaunchFiles:
             if each.name == name and path.startswith(each.path[: each.path.rfind("/") + 1])
         ]
         return bool(found) and all(each >= oldest for each in found)
+
+    def older_than(self, name: str, version: tuple[int, ...], path: str) -> bool:
+        """Whether all that the project says of a package lets in older versions alone: beside `path` or above, else anywhere.
+
+        imaginaire c6f7480 scripts/requirements_conda.yaml: `pytorch=1.9`.
+        """
+        named = [each for each in self.requirements if each.name == name]
+        near = [each for each in named if path.startswith(each.path[: each.path.rfind("/") + 1])]
+        found = near or named
+        return bool(found) and all(each.newest and each.newest < version for each in found)
 
     def on_several(self, path: str) -> bool:
         """Whether the Python file `path` is surely started on several processes.
@@ -274,6 +292,7 @@ def read_files(files: Iterable[TextFile]) -> LaunchFiles:
         match file.kind:
             case Kind.YAML | Kind.JSON:
                 _read_configuration(file, result)
+                result.requirements += _torch(file)
             case Kind.SHELL:
                 _read_script(file, commands_of(file.path, file.text), result)
             case Kind.DOCKERFILE:
@@ -288,13 +307,36 @@ def read_files(files: Iterable[TextFile]) -> LaunchFiles:
 def _requirements(file: TextFile) -> Iterator[Requirement]:
     for found in _REQUIREMENT.finditer(file.text):
         name = re.sub(r"[-_.]+", "-", found["name"]).lower()
-        bounds = (tuple(map(int, each.split("."))) for each in _OLDEST.findall(found["clauses"]))
-        yield Requirement(file.path, name, max(bounds, default=()))
+        yield _requirement(file.path, name, found["clauses"])
+
+
+def _torch(file: TextFile) -> Iterator[Requirement]:
+    """The versions of torch in conda's list of packages, which writes one `=`."""
+    for found in _ENVIRONMENT.finditer(file.text):
+        yield _requirement(file.path, "torch", re.sub(r"(?<![=<>~])=(?!=)", "==", found["clauses"]))
+
+
+def _requirement(path: str, name: str, clauses: str) -> Requirement:
+    oldest = [tuple(map(int, each.split("."))) for each in _OLDEST.findall(clauses)]
+    newest = [_bound(sign, each) for sign, each in _NEWEST.findall(clauses)]
+    return Requirement(path, name, max(oldest, default=()), min(newest, default=()))
+
+
+def _bound(sign: str, version: str) -> tuple[int, ...]:
+    """The newest version that a clause lets in: `<2.0` those below 2, `~=1.9.0` all of 1.9, `==1.9` that one."""
+    parts = [*map(int, version.split("."))]
+    if sign == "~=":
+        return (*parts[:-1], _ANY)
+    if sign != "<":
+        return tuple(parts)
+    while parts and not parts[-1]:
+        parts.pop()
+    return (*parts[:-1], parts[-1] - 1, _ANY) if parts else (0,)
 
 
 def _read_configuration(file: TextFile, result: LaunchFiles) -> None:
     read = read_yaml if file.kind is Kind.YAML else read_json
-    if _PLACEHOLDER.search(file.text) or not is_of_launch(file.kind, file.text.encode()):
+    if _PLACEHOLDER.search(file.text) or not says_launch(file.kind, file.text.encode()):
         return
     try:
         values, spans = read(file.text)

@@ -106,3 +106,53 @@ def test_another_version_is_another_answer_of_the_cache(
         arguments = ["check", "--select", "DL508", "--output-format", "json"]
         counts.append(len(json.loads(CliRunner().invoke(main, arguments).stdout)["findings"]))
     assert counts == [1, 0, 1]
+
+
+LAUNCHED = """
+import argparse
+import torch.distributed as dist
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--local_rank", type=int, default=0)
+parser.parse_args()
+dist.init_process_group("nccl")
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({}, "error"),
+        ({"requirements.txt": "torch\n"}, "error"),
+        ({"requirements.txt": "torch>=1.7\n"}, "error"),
+        ({"requirements.txt": "torch==1.13.1+cu117\n"}, "warning"),
+        ({"requirements.txt": "torch>=1.7,<2.0  # the old launcher\n"}, "warning"),
+        ({"requirements.txt": "torch~=1.9\n"}, "warning"),
+        ({"requirements.txt": "torch<=2.0\n"}, "error"),
+        ({"requirements.txt": "torch==2.0.1\ntorchvision==0.15\n"}, "error"),
+        ({"requirements.txt": "torchmetrics==1.0\n"}, "error"),
+        ({"tools/environment.yml": "dependencies:\n  - python=3.8\n  - pytorch=1.9\n"}, "warning"),
+        ({"tools/environment.yml": "dependencies:\n  - pytorch=2.1\n"}, "error"),
+        ({"tools/environment.yml": "dependencies:\n  - pytorch>=1.9\n"}, "error"),
+        (
+            {"tools/environment.yml": "- pytorch=1.9\n", "requirements.txt": "torch==2.1\n"},
+            "error",
+        ),
+    ],
+)
+def test_an_old_torch_whose_launcher_passes_an_underscore(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], severity: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = "```\npython -m torch.distributed.launch --nproc_per_node=8 train.py\n```\n"
+    assert _severities(tmp_path, {"README.md": told, **files}) == [severity]
+
+
+def _severities(tmp_path: Path, files: dict[str, str]) -> list[str]:
+    for name, text in {"train.py": LAUNCHED, **files}.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    arguments = ["check", "--no-cache", "--select", "DL805", "--output-format", "json"]
+    findings = json.loads(CliRunner().invoke(main, arguments).stdout)["findings"]
+    return [each["severity"] for each in findings if each["path"] == "train.py"]

@@ -15,6 +15,7 @@ from distlint.analysis.interpreter.ir import (
 from distlint.analysis.interpreter.narrowing import narrow
 from distlint.analysis.interpreter.values import (
     HOST_ARRAY,
+    MODEL_OUTPUT,
     NO_TAGS,
     UNKNOWN,
     Closure,
@@ -235,7 +236,12 @@ def _compare_pair(left: Value, op: ast.cmpop, right: Value) -> Value:
         and right.known
     ):
         return constant(isinstance(op, ast.IsNot), variance, origin, tags)
-    if isinstance(op, _STRUCTURAL) and variance is Variance.RANK_LOCAL and "signal" not in tags:
+    names = isinstance(op, (ast.Eq, ast.NotEq)) and (_is_word(left, right) or _is_word(right, left))
+    if (
+        (names or isinstance(op, _STRUCTURAL))
+        and variance is Variance.RANK_LOCAL
+        and "signal" not in tags
+    ):
         variance, origin = (
             (left.variance, left.origin)
             if left.variance is Variance.RANK_DEPENDENT
@@ -253,6 +259,15 @@ def _compare_pair(left: Value, op: ast.cmpop, right: Value) -> Value:
     return Value(
         ("compare", type(op).__name__, left.key, right.key), UNKNOWN, variance, origin, tags=tags
     )
+
+
+def _is_word(value: Value, other: Value) -> bool:
+    """Whether what a model gave is compared with a text: no tensor is one, the model's code chose it.
+
+    imaginaire c6f7480 imaginaire/trainers/vid2vid.py:263: `net_G_output["fake_images_source"] != "pretrained"`, set
+    by which frame it is and how far the training is.
+    """
+    return MODEL_OUTPUT in value.tags and other.known and isinstance(other.const, str)
 
 
 def _asks_for_launcher(left: Value, op: ast.cmpop, right: Value) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name
-from distlint.analysis.program.environment import statements
+from distlint.analysis.program.environment import blocks, statements
 from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ DDP: Final = "torch.nn.parallel.DistributedDataParallel"
 _COPIES: Final = re.compile(r"^(?:deepcopy|Model_?E[Mm][Aa]\w*|EMA\w*|ExponentialMovingAverage)$")
 _EVALUATES: Final = re.compile(r"eval|valid|(?<![a-z])(?:val|test|sample)(?![a-z])", re.IGNORECASE)
 _EVENS_OUT: Final = re.compile(r"broadcast|sync|load_state_dict|copy_|all_reduce", re.IGNORECASE)
+
+_LOADS: Final = re.compile(r"(?<!auto_)load(?!er)|restore", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +55,13 @@ def left_apart(live: LiveProgram, function: Function, wrap: CallSite) -> Copy | 
         for node in below:
             group = live.call_at(node)
             on_all = group is not None and not group.guarded_by_rank
-            if on_all and _EVALUATES.search(last_name(node.func)):
+            if (
+                on_all
+                and _EVALUATES.search(last_name(node.func))
+                and not any(
+                    _comes_first(function, load, node) for load in below if _loads(load, name)
+                )
+            ):
                 return Copy(name, made)
     return None
 
@@ -81,6 +89,30 @@ def _calls_of(statement: ast.stmt) -> Iterator[ast.Call]:
 def _mentions(call: ast.Call, name: str) -> bool:
     parts = [*call.args, *(k.value for k in call.keywords), call.func]
     return any(isinstance(n, ast.Name) and n.id == name for part in parts for n in walk(part))
+
+
+def _loads(call: ast.Call, name: str) -> bool:
+    """Whether a call loads into a copy, its first argument or what it is a method of.
+
+    Not what resumes where there is something: ConvNeXt 048efce main.py:391, `auto_load_model(…, model_ema=model_ema)`.
+    """
+    into = [*call.args[:1], *(n.value for n in [call.func] if isinstance(n, ast.Attribute))]
+    return _LOADS.search(last_name(call.func)) is not None and any(
+        isinstance(n, ast.Name) and n.id == name for part in into for n in walk(part)
+    )
+
+
+def _comes_first(function: Function, load: ast.Call, use: ast.Call) -> bool:
+    """Whether a call stands above another on every way to it: in its block, or in one around that.
+
+    VideoMamba f3427e4 videomamba/image_sm/main.py:454: `_load_checkpoint_for_ema(model_ema, …)` under `--eval`, on all
+    ranks, and the copy is evaluated in the next line alone.
+    """
+    for block in blocks(list(function.body)):
+        at = next((n for n, each in enumerate(block) if load in _calls_of(each)), None)
+        if at is not None:
+            return any(node is use for each in block[at + 1 :] for node in walk(each))
+    return False
 
 
 def _evens_out(call: ast.Call) -> bool:

@@ -24,6 +24,26 @@ def empty_after_masking(accelerator: Accelerator, entropies, mask):
     return accelerator.gather(kept.mean())
 
 
+def stopped_by_an_output(net, loader):
+    model = DistributedDataParallel(net)
+    for batch in loader:
+        output = model(batch)
+        if output["loss"] == 0:  # expect: DL103
+            dist.barrier()
+
+
+def left_where_the_loss_is_worse(net, loader, check):
+    model = DistributedDataParallel(net)
+    best = 0.0
+    for batch in loader:
+        loss = model(batch).mean()
+        loss.backward()
+        found = check(loss.item())
+        if loss.item() > best:  # expect: DL103
+            break
+        print(found)
+
+
 def logged_where_there_is_something(accelerator: Accelerator, ratios, mask, metrics):
     kept = ratios[mask > 0]
     if kept.numel() > 0:  # expect: DL103
@@ -199,6 +219,32 @@ def stopped_by_the_bar(loader, train):
 
 
 # --- right ----------------------------------------------------------------------------------------
+
+
+def told_by_a_word(net, loader):
+    # imaginaire vid2vid.py:263: the model's code chooses the word, by the turn and the epoch.
+    model = DistributedDataParallel(net)
+    for batch in loader:
+        output = model(batch)
+        if output["source"] != "cache":
+            dist.barrier()
+        if "cache" == output["source"]:
+            dist.barrier()
+
+
+def left_by_one_process(net, loader, args):
+    # CodeT5 run_defect.py:152: nobody waits in the backward of what DataParallel gave.
+    if args.local_rank != -1:
+        dist.init_process_group("nccl")
+    model = net
+    if args.gpus > 1:
+        model = torch.nn.DataParallel(model)
+    best = 0.0
+    for batch in loader:
+        loss = model(batch).mean()
+        loss.backward()
+        if loss.item() > best:
+            break
 
 
 def reduced_first(model, batch):

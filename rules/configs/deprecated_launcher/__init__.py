@@ -41,7 +41,8 @@ Launches of one script that no edit repairs are one finding, at the first of the
 that Markdown tells (README.md, docs/TRAIN.md) counts as well. Without a known launch, silent where the program reads
 `LOCAL_RANK` from the environment, where it knows DeepSpeed, whose launcher passes `--local_rank`, and where nothing
 meets other processes or divides devices or data among them: the argument is left over.
-`parse_known_args` passes over what it does not know.
+`parse_known_args` passes over what it does not know. A warning where requirements.txt or conda's environment lets in
+torch below 2 alone.
 
 Not proven: the launcher's spelling is that of the torch that is installed.
 
@@ -292,7 +293,9 @@ def _misspelled(model: Model, module: Module, declared: ast.expr, started: list[
         elif not started and read and (code := _reading(module, declared, first.code)) is not None:
             fix = Fix(Applicability.UNSAFE, advice, (replace(first, code=code), AddImport("os")))
     places = tuple(Related(launch.place, "started here") for launch in started[:_SHOWN])
-    severity = Severity.ERROR if started else SEVERITY
+    # Up to torch 1.13 the launcher passes `--local_rank`.
+    fails = started and not model.launch.older_than("torch", (2,), module.source.path)
+    severity = Severity.ERROR if fails else SEVERITY
     return Finding(CODE, NAME, severity, text, place_of(module, declared), places, fix)
 
 

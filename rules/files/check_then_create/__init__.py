@@ -51,6 +51,7 @@ from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.program.syntax import own_nodes, statement_with_test
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.sections import after_main, in_turn
+from distlint.analysis.questions.terminals import never_answered
 from distlint.edits import AddImport, Edit, Replace, WrapInWith
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts
@@ -103,6 +104,7 @@ def check(model: Model) -> Iterator[Finding]:
             or not found.by_several
             or files.tolerated(found.site)
             or in_turn(model, found.site)
+            or never_answered(model, found.site, joint_entry)
             or (guard is not None and after_main(model, found.site))
             or _under_a_lock(found.site)
             or not files.same_path(model, found, listed=True)

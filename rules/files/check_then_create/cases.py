@@ -54,6 +54,14 @@ def fetch_into(url, folder, name):
         urllib.request.urlretrieve(url, path)  # expect: DL305
 
 
+def asks_elsewhere(url, path, careful):
+    dist.barrier()
+    if not os.path.isfile(path):
+        if careful:
+            input("go on? ")
+        urllib.request.urlretrieve(url, path)  # expect: DL305
+
+
 class Log(TrainerCallback):
     # llamafactory 0.9.4 extras/logging.py.
     def __init__(self, folder):
@@ -126,6 +134,18 @@ def indexes(names, folder):
 # --- right ----------------------------------------------------------------------------------------
 
 
+def asked_in_vain(rank, url, path):
+    # A child of `spawn` has an empty input: EOFError, and nobody comes further.
+    dist.init_process_group("gloo", rank=rank, world_size=2)
+    if not os.path.isfile(path):
+        if input("fetch it? ") == "y":
+            urllib.request.urlretrieve(url, path)
+
+
+def spawned(url, path):
+    torch.multiprocessing.spawn(asked_in_vain, args=(url, path), nprocs=2)
+
+
 def weights(source):
     dist.barrier()
     if os.path.exists(source):
@@ -138,7 +158,7 @@ def newest(url, path):
     dist.barrier()
     if os.path.isfile(path):
         print("once more")
-        urllib.request.urlretrieve(url, f"{path}.{os.getpid()}")
+        urllib.request.urlretrieve(url, f"{path}.{dist.get_rank()}")
 
 
 def again(url, path):

@@ -8,7 +8,8 @@ other ranks, and `input()` on every rank, where the program shows that several r
 The first rank removes the file, the others raise FileNotFoundError, or `rmtree` fails half way because
 another rank removes the same tree: the job dies while it makes room for a checkpoint. A rank that is
 late removes what the others have already written anew. `input()` on a rank without a terminal raises
-EOFError, or all ranks wait for a person who answers one of them.
+EOFError, or all ranks wait for a person who answers one of them. What `mp.spawn` or `Process` starts has an empty
+input: there it raises EOFError on rank 0, too.
 
 ## Errors you may see
 - `FileNotFoundError: [Errno 2] No such file or directory`
@@ -50,9 +51,10 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.joint_entry import lets_engine_in, ranked
-from distlint.analysis.model import evidence, place_of, span_of
+from distlint.analysis.model import evidence, place_of, source_of, span_of
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.sections import in_turn
+from distlint.analysis.questions.terminals import QUESTIONS, without_terminal
 from distlint.edits import Insert
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
@@ -73,8 +75,6 @@ LITERALS = ()
 
 _AT_THE_END = re.compile("^on_.*_end$|_epoch_end$")
 """Hooks to which the ranks come as they get done with their shares."""
-
-_QUESTIONS = ("builtins.input", "getpass.getpass")
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -105,9 +105,14 @@ def check(model: Model) -> Iterator[Finding]:
             broadcast=False,
             severity=Severity.WARNING if when else SEVERITY,
         )
-    for call in model.calls(*_QUESTIONS):
+    for call in model.calls(*QUESTIONS):
         joint_entry = model.joint_entry_at(call)
-        if joint_entry is not None and len(call.classes) > 1 and not ranked(call.site):
+        if joint_entry is None or len(call.classes) == 1 or ranked(call.site):
+            continue
+        if without_terminal(model, joint_entry):
+            if not call.site.tries:
+                yield _asked_in_a_child(call.site, joint_entry)
+        else:
             yield _finding(
                 model,
                 call.site,
@@ -118,6 +123,21 @@ def check(model: Model) -> Iterator[Finding]:
                 # Behind a switch it is an aid for debugging that somebody turns on at one terminal.
                 severity=Severity.WARNING if call.site.guards else SEVERITY,
             )
+
+
+def _asked_in_a_child(site: CallSite, joint_entry: JointEntry) -> Finding:
+    """Where `mp.spawn` or `Process` has started the ranks: rank 0 has no terminal either."""
+    asks = source_of(site.module, site.node.func)
+    advice = "Ask before the processes are started, and hand the answer to them"
+    return Finding(
+        CODE,
+        NAME,
+        Severity.WARNING if site.guards else SEVERITY,
+        f"`{asks}()` raises EOFError on every rank: `multiprocessing` has started them with an empty input. {advice}.",
+        place_of(site.module, site.node),
+        evidence(joint_entry),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _finding(

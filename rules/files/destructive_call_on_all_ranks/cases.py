@@ -51,6 +51,21 @@ def confirmed(question):
     return answer.lower() in ("yes", "y")
 
 
+def weights_for(path):
+    if not path.exists():
+        if input(f"fetch {path}? ") == "y":  # expect: DL303
+            fetch(path)
+
+
+def started(rank, path):
+    dist.init_process_group("gloo", rank=rank, world_size=2)
+    weights_for(path)
+
+
+def start(path):
+    torch.multiprocessing.spawn(started, args=(path,), nprocs=2)
+
+
 class Views(LightningModule):
     def on_test_epoch_end(self):
         # threestudio threestudio/systems/zero123.py:388: another rank may still render into the folder
@@ -116,3 +131,18 @@ def remove(path):
 
 def ask():
     return input("name? ")
+
+
+def served(rank, queue):
+    dist.init_process_group("gloo", rank=rank, world_size=2)
+    try:
+        queue.put(input("name? "))
+    except EOFError:
+        queue.put("")
+
+
+def serve(queue):
+    name = input("whom? ")
+    for rank in range(2):
+        torch.multiprocessing.Process(target=served, args=(rank, queue)).start()
+    return name

@@ -7,8 +7,10 @@ The program itself must show that several ranks come there: the function perform
 rank elsewhere, is a method that a trainer calls on every rank, or is called by such code under no test
 of the rank. Also a write that the other ranks make of the same path on the other arm of a test of the rank.
 `main_process_first()` of training arguments, and reading a distributed checkpoint, work on one process as
-well: they show nothing of who calls the function, nor of a script that makes no ranks. Nor does a parameter
-`is_main_process=True` for which nobody passes anything.
+well: they show nothing of who calls the function, nor of a script that makes no ranks.
+Nor does a test of an option (`args.local_rank in [-1, 0]`) where nothing makes a group, picks a device by it or divides
+data, a Trainer whose model one process spreads over all devices, or a parameter `is_main_process=True` for which
+nobody passes anything.
 A notebook is one process unless it starts more (`notebook_launcher`, `!torchrun`), and `args.gpu is None` tells
 no ranks apart. A file opened with "r+" that is only read is not written.
 
@@ -49,7 +51,7 @@ arrive: a collective in the same function or in one that calls it, or a trainer'
 that ranks may answer differently. It is unsafe elsewhere, where the keys of the saved state change
 (`module.` goes), where a model's own `save_pretrained` is moved to rank 0, and for `with open(...)`
 blocks. Where only a test of the rank shows that several ranks come, what needs all of them is shown and never
-applied, and the finding is a warning.
+applied, and the finding is a warning; so it is in a program whose ranks never exchange anything.
 
 Shown only: what is each rank's part of the data, and what a trainer's hook reaches through a helper whose path
 other callers choose, too.
@@ -83,6 +85,7 @@ from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.sections import after_main, in_turn
 from distlint.analysis.questions.shares.program import shares
+from distlint.analysis.questions.terminals import never_answered
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts
@@ -136,6 +139,7 @@ def check(model: Model) -> Iterator[Finding]:
             joint_entry is None
             or files.check_before(found) is not None
             or in_turn(model, found.site)
+            or never_answered(model, found.site, joint_entry)
             or (found.site.name in KEEPS_WHAT_IS_THERE and after_main(model, found.site))
             or not files.same_path(model, found)
         ):

@@ -126,7 +126,36 @@ def evaluated_copy(args, loader):
         evaluate(loader, average.ema)
 
 
+def copy_that_some_runs_load(args, loader):
+    torch.manual_seed(args.seed + dist.get_rank())  # expect: DL402
+    model = Net()
+    average = ModelEma(model, decay=0.999)
+    model = DDP(model)
+    if args.resume:
+        load_average(average, args.resume)
+    # ConvNeXt main.py:391: from what it finds, which is nothing at first.
+    load_last(args, model, average=average)
+    train_one_epoch(model, loader, average)
+    evaluate(loader, average.ema)
+
+
 # Correct
+
+
+def copy_that_is_loaded_and_evaluated(args, loader):
+    # VideoMamba main.py:454
+    torch.manual_seed(args.seed + dist.get_rank())
+    model = Net()
+    average = ModelEma(model, decay=0.999)
+    model = DDP(model)
+    if args.evaluate:
+        load_average(average, args.path)
+        if args.average:
+            evaluate(loader, average.ema)
+        return
+    train_one_epoch(model, loader, average)
+    if dist.get_rank() == 0:
+        torch.save(average.ema.state_dict(), args.path)
 
 
 def copy_for_the_checkpoint(args, loader):

@@ -13,6 +13,7 @@ from distlint.analysis.program.definitions import Class, Function, last_name
 from distlint.analysis.program.places import related
 from distlint.analysis.program.syntax import default_of, own_nodes
 from distlint.analysis.questions.shares.calls import sampled
+from distlint.analysis.questions.shares.files import reads_all_parts
 from distlint.analysis.questions.shares.flow import Flow
 from distlint.analysis.questions.shares.reading import asked, path_of
 from distlint.analysis.questions.shares.slicing import slicing_classes, slicing_parameters
@@ -210,6 +211,8 @@ class Shares:
         if found[0].is_share and _SAYS_SO.search(function.name) and _synchronises(function):
             # It calls collectives and says so: what it makes of them is not always seen (pickled, padded, cut).
             return UNKNOWN
+        if any(held.is_share for held in given.values()) and reads_all_parts(function):
+            return UNKNOWN  # of all ranks on the one that reads, this rank's on the others
         if receiver is not None and receiver.is_share and _synchronises(function):
             assert isinstance(node.func, ast.Attribute)
             caller.bind(node.func.value, UNKNOWN.but(made=receiver.made))

@@ -1,0 +1,66 @@
+"""Who may ask a person: a process that another Python process has started has no terminal."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.syntax import own_nodes
+from distlint.nodes import last_name
+
+if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.live.joint_entry import JointEntry
+    from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.program.definitions import Function, Module
+
+QUESTIONS: Final = ("builtins.input", "getpass.getpass")
+_STARTERS: Final = frozenset({"spawn", "start_processes", "Process"})
+_HANDED: Final = frozenset({"fn", "target"})
+
+
+def without_terminal(live: LiveProgram, entry: JointEntry) -> bool:
+    """Whether those that come together are children of `multiprocessing`: it gives them an empty input.
+
+    CPython 3.11 Lib/multiprocessing/process.py:308, `util._close_stdin()`. MedSAM d71e8a1 train_multi_gpus.py:261.
+    """
+    line = getattr(entry.node, "lineno", 0)
+    around = [
+        f
+        for f in entry.module.all_functions
+        if not isinstance(f.node, ast.Module) and f.node.lineno <= line <= (f.node.end_lineno or 0)
+    ]
+    return any(f.name in _started(entry.module) for f in around) or _each_caller_is(live, around)
+
+
+def _each_caller_is(live: LiveProgram, functions: list[Function]) -> bool:
+    callers = [site.function for f in functions for site in live.callers.get(f, ())]
+    return bool(callers) and all(f.name in _started(f.module) for f in callers)
+
+
+@remembered
+def _started(module: Module) -> frozenset[str]:
+    """The functions that a file has other processes run, by name."""
+    if not any(word in module.source.text for word in _STARTERS):
+        return frozenset()
+    return frozenset(
+        given.id
+        for function in (module.body, *module.all_functions)
+        for node in own_nodes(function)
+        if isinstance(node, ast.Call) and last_name(node.func) in _STARTERS
+        for given in (*node.args[:1], *(k.value for k in node.keywords if k.arg in _HANDED))
+        if isinstance(given, ast.Name)
+    )
+
+
+def never_answered(live: LiveProgram, site: CallSite, entry: JointEntry) -> bool:
+    """Whether a question stands on every way to a call, and those that come together there have no terminal."""
+    held = {(id(guard.node), guard.taken) for guard in site.guards}
+    return any(
+        call.site.function is site.function
+        and call.site.node.lineno < site.node.lineno
+        and not call.site.tries
+        and {(id(guard.node), guard.taken) for guard in call.site.guards} <= held
+        for call in live.calls(*QUESTIONS, module=site.module)
+    ) and without_terminal(live, entry)
