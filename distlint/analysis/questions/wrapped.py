@@ -7,7 +7,7 @@ import re
 from copy import copy
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.definitions import Class, last_name
+from distlint.analysis.program.definitions import Class, dotted_name, last_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import place_of_any
 from distlint.analysis.program.syntax import assignments, literals
@@ -339,9 +339,23 @@ def _tells(test: ast.expr, taken: bool, path: str, site: AttributeSite, too_earl
         if isinstance(node, ast.Call) and node.args and not too_early:
             name = node.func.id if isinstance(node.func, ast.Name) else ""
             subject = ast.unparse(node.args[0])
-            if name in _QUESTIONS and (path == subject or path.startswith(f"{subject}.")):
+            if name in _QUESTIONS and any(
+                f"{each}.".startswith(f"{asked}.")
+                for each in _also_called(path, site.function)
+                for asked in _also_called(subject, site.function)
+            ):
                 return True
     return _names_mode(test)
+
+
+def _also_called(path: str, function: Function) -> set[str]:
+    """A name or path of attributes, and what it is another name for.
+
+    minGPT's trainers: `model, config = self.model, self.config`, then `model.module if hasattr(self.model, "module")`
+    (RWKV-LM 524481d RWKV-v1/src/trainer.py:62).
+    """
+    given = [v for f in function.outward() for v in assignments(f).get(path, ())]
+    return {path, *filter(None, map(dotted_name, given[:1] if len(given) == 1 else ()))}
 
 
 def _of_another(test: ast.expr, path: str, site: AttributeSite) -> bool:
