@@ -40,6 +40,25 @@ _MODE_WORDS: Final = (
     "n_gpu", "num_gpus", "unwrap", "wrapped", "compile",
 )  # fmt: skip
 """Words of conditions that ask how the run was launched, and so which wrapper there is."""
+_LISTS: Final = frozenset({"named_parameters", "numel", "parameters", "state_dict"})
+"""Methods that list what a module holds, or count it."""
+_ABOUT_LISTS: Final = frozenset(
+    {
+        "append",
+        "chain",
+        "dict",
+        "filter",
+        "hasattr",
+        "isinstance",
+        "items",
+        "len",
+        "list",
+        "print",
+        "set",
+        "sum",
+        "tuple",
+    }
+)
 _ENGINES: Final = re.compile(r"fsdp|deepspeed|zero_?[123]|sagemaker_mp")
 """Words of flags that are true where the wrapper passes attributes on."""
 _WRAPS_ALONE: Final = ("distributed", "ddp", "is_parallel", "multi_gpu")
@@ -488,6 +507,11 @@ def without_layers(live: LiveProgram) -> frozenset[str]:
                         _has_no_parameters(live, function, v) for v in values
                     )
     plain = {name for name, found in kept.items() if all(found)} - methods.keys()
+    lists = {
+        name
+        for name, found in methods.items()
+        if name not in kept and all(map(_lists_parameters, found))
+    }
     # Of a name alone, a loss or a method of a trainer may have the same: what makes ranks meet is more than that.
     gathers = {
         name
@@ -495,7 +519,24 @@ def without_layers(live: LiveProgram) -> frozenset[str]:
         if name not in kept
         and all(_uses_only(method, plain) and _meets(live, method) for method in found)
     }
-    return frozenset((plain & made) | gathers)
+    return frozenset((plain & made) | gathers | lists)
+
+
+def _lists_parameters(method: Function) -> bool:
+    """Whether all that a method calls lists parameters, and it hands back no layer: what is called runs none.
+
+    magvit2-pytorch a00519f magvit2_pytorch.py:1473: `discr_parameters()`, for the clipping of their gradients.
+    """
+    called = {last_name(n.func) for n in walk(method.node) if isinstance(n, ast.Call)}
+    layers = (ast.Attribute, ast.Name, ast.Subscript, ast.Dict, ast.List, ast.Tuple)
+    given = (
+        n.value for n in walk(method.node) if isinstance(n, ast.Return | ast.Yield | ast.YieldFrom)
+    )
+    return (
+        bool(called & _LISTS)
+        and called <= _LISTS | _ABOUT_LISTS
+        and not any(isinstance(each, layers) for each in given)
+    )
 
 
 def _names_at_class_level(cls: Class) -> Iterator[str]:
