@@ -51,6 +51,16 @@ def severities_in(
     return [finding["severity"] for finding in _found(code, tmp_path, files, capsys)]
 
 
+def evidence_in(
+    code: str, tmp_path: Path, files: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> list[list[tuple[str, int]]]:
+    """Of each finding of one rule in a project, what its further places say, and their lines."""
+    return [
+        [(place["message"], place["line"]) for place in finding["related"]]
+        for finding in _found(code, tmp_path, files, capsys)
+    ]
+
+
 def _found(
     code: str, tmp_path: Path, files: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> list[dict[str, Any]]:
