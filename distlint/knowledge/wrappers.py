@@ -763,8 +763,8 @@ OF_NO_MODEL: frozenset[str] = _names("load_state save_state")
 
 _NOT_TRAINING = (
     "add_", "delete_", "detokeniz", "disable_", "enable_", "from_", "generate", "get_", "gradient_checkpointing_",
-    "init_", "is_", "load", "merge_", "num_", "print_", "push_", "resize_", "sample", "save",
-    "set_", "tie_", "tokeniz", "unload", "unmerge_",
+    "init_", "is_", "load", "merge_", "num_", "prepare_inputs_for_generation", "print_", "push_", "reorder_cache",
+    "resize_", "sample", "save", "set_", "tie_", "tokeniz", "unload", "unmerge_", "update_model_kwargs_for_generation",
 )  # fmt: skip
 
 

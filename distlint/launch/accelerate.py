@@ -13,7 +13,7 @@ from distlint.knowledge.configuration.values import (
     refused_values,
     section_of,
 )
-from distlint.launch.defects import Defect, mild, severe
+from distlint.launch.defects import Defect, mended, mild, severe
 from distlint.launch.spelling import named
 
 
@@ -425,7 +425,7 @@ def _deepspeed(values: Mapping[str, Any]) -> Iterator[Defect]:
                 f"offload_{part}_nvme_path: /local_nvme",
             )
     if section.get("zero3_init_flag") is True and stage != "3":
-        yield mild(
+        yield mended(
             ("deepspeed_config", "zero3_init_flag"),
             f"zero3_init_flag is true with zero_stage {stage}",
             "accelerate switches it off with a warning.",

@@ -9,7 +9,7 @@ from typing import Any
 from distlint.knowledge.configuration import deepspeed_keys, keys
 from distlint.knowledge.configuration.values import section_of
 from distlint.launch.accelerate import offload
-from distlint.launch.defects import Defect, mild, severe
+from distlint.launch.defects import Defect, mended, mild, severe
 from distlint.launch.spelling import named
 
 
@@ -215,7 +215,7 @@ def against_accelerate(
         )
     init = section.get("zero3_init_flag")
     if init is True and stage_of(values) not in (3, None):
-        yield mild(
+        yield mended(
             ("zero_optimization", "stage"),
             f"zero3_init_flag is true with ZeRO stage {stage_of(values)}",
             "accelerate switches it off with a warning.",

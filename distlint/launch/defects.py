@@ -13,6 +13,7 @@ class Defect:
     Attributes:
         keys: where it stands: the keys that lead to it; empty for the file as a whole.
         severe: whether a run fails, hangs or computes something else; else it is worse than it could be.
+        mended: whether what reads it puts it right by itself, and says so: nothing is lost.
         saw: what stands there.
         why: what happens to a run because of it.
         do: what to do about it.
@@ -23,6 +24,7 @@ class Defect:
     saw: str
     why: str
     do: str
+    mended: bool = False
 
 
 _SETTING = re.compile(
@@ -56,3 +58,8 @@ def severe(keys: tuple[str, ...], saw: str, why: str, do: str) -> Defect:
 def mild(keys: tuple[str, ...], saw: str, why: str, do: str) -> Defect:
     """It runs, worse than it could or only by luck."""
     return Defect(keys, False, saw, why, do)
+
+
+def mended(keys: tuple[str, ...], saw: str, why: str, do: str) -> Defect:
+    """It runs as if it were right, with a warning."""
+    return Defect(keys, False, saw, why, do, True)

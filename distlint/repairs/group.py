@@ -10,6 +10,7 @@ from distlint.analysis.live.joint_entry import PROCESS_GROUP_STARTS
 from distlint.analysis.live.program import LiveProgram
 from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Class, Function, last_name
+from distlint.analysis.program.syntax import own_nodes
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
 
@@ -111,7 +112,27 @@ def _starts(model: Model, site: CallSite, seen: set[Function]) -> bool:
     if site.name in _STARTS or site.name in _MADE_WHERE_NEEDED:
         return True
     function = _run_by(model, site)
-    return function is not None and _makes(model, function, seen)
+    return function is not None and not _keeps_one(function) and _makes(model, function, seen)
+
+
+def _keeps_one(function: Function) -> bool:
+    """Whether a function makes what a global keeps, where that is missing: any call further up may have been the first.
+
+    ai-toolkit 27a03a9 toolkit/accelerator.py: `get_accelerator()`, which run.py asks as it is imported.
+    """
+    for node in own_nodes(function):
+        match node:
+            case (
+                ast.If(test=ast.Compare(left=ast.Name(id=kept), ops=[ast.Is()]))
+                | ast.If(test=ast.UnaryOp(op=ast.Not(), operand=ast.Name(id=kept)))
+            ) if kept in function.module.assigned:
+                if any(
+                    isinstance(n, ast.Name) and n.id == kept and isinstance(n.ctx, ast.Store)
+                    for statement in node.body
+                    for n in walk(statement)
+                ):
+                    return True
+    return False
 
 
 def _run_by(model: Model, site: CallSite) -> Function | None:

@@ -44,6 +44,23 @@ def offers_in(
     return [(Path(f["path"]).name, f["line"], f["fix"]["applicability"]) for f in found]
 
 
+def severities_in(
+    code: str, tmp_path: Path, files: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> list[str]:
+    """The severities of the findings of one rule in a project of files by their names."""
+    return [finding["severity"] for finding in _found(code, tmp_path, files, capsys)]
+
+
+def evidence_in(
+    code: str, tmp_path: Path, files: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> list[list[tuple[str, int]]]:
+    """Of each finding of one rule in a project, what its further places say, and their lines."""
+    return [
+        [(place["message"], place["line"]) for place in finding["related"]]
+        for finding in _found(code, tmp_path, files, capsys)
+    ]
+
+
 def _found(
     code: str, tmp_path: Path, files: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> list[dict[str, Any]]:

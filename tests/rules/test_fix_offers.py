@@ -151,3 +151,48 @@ def test_a_script_that_trains_nothing_may_go_past_the_wrapper(
     assert offers_in("DL201", tmp_path, files, capsys) == [("features.py", 15, "unsafe")]
     files = {"features.py": FEATURES.format(more="from torch.optim import SGD")}
     assert offers_in("DL201", tmp_path, files, capsys) == [("features.py", 15, "display")]
+
+
+KEPT = """
+from accelerate import Accelerator
+
+kept = None
+
+
+def accelerator():
+    global kept
+    {test}:
+        kept = Accelerator()
+    return kept
+"""
+WRITES = """
+import json
+
+from one import accelerator
+
+
+def prepare(settings, path):
+    with open(path, "w") as out:
+        json.dump(settings, out)
+    accelerator().print("written")
+
+
+def train(settings, path):
+    prepare(settings, path)
+    accelerator().wait_for_everyone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "offer"),
+    [
+        ("if kept is None", "unsafe"),  # whoever asks first makes it, in front of the write, too
+        ("if not kept", "unsafe"),
+        ("if True", "display"),  # made below: every process takes itself for rank 0
+    ],
+)
+def test_a_write_in_front_of_an_accelerator_that_a_global_keeps(
+    test: str, offer: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"one.py": KEPT.format(test=test), "two.py": WRITES}
+    assert [row[2] for row in offers_in("DL301", tmp_path, files, capsys)] == [offer]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rules.checked import severities
+from tests.rules.checked import severities, severities_in
 
 TEMPORARY = """
 import torch.distributed as dist
@@ -626,3 +626,32 @@ def test_ranks_that_never_exchange_anything(
     code: str, wrapped: str, expected: str, tmp_path: Path
 ) -> None:
     assert severities(tmp_path, code, GROUP.format(wrapped=wrapped)) == [expected]
+
+
+ZERO = """
+compute_environment: LOCAL_MACHINE
+distributed_type: DEEPSPEED
+deepspeed_config:
+  zero_stage: {stage}
+  {setting}
+num_processes: 8
+"""
+
+
+@pytest.mark.parametrize(
+    ("stage", "setting", "expected"),
+    [
+        (2, "zero3_init_flag: true", ["info"]),  # accelerate warns, and switches it off
+        (3, "zero3_init_flag: true", []),
+        (2, "offload_param_device: cpu", ["warning"]),  # nothing is offloaded, and nothing says so
+    ],
+)
+def test_what_accelerate_puts_right_itself(
+    stage: int,
+    setting: str,
+    expected: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    files = {"zero.yaml": ZERO.format(stage=stage, setting=setting), "train.py": "import torch\n"}
+    assert severities_in("DL802", tmp_path, files, capsys) == expected

@@ -31,8 +31,10 @@ def own_admission(made_by: Function, decorator: ast.expr) -> tuple[Kind, str] | 
     `getattr(self.accelerator, option)(func)`.
     """
     for inner in _inside(made_by):
-        for node in own_nodes(inner):
-            name = _hands_on(node, made_by, decorator)
+        wrapped = {name for outer in inner.outward() for name in outer.parameters}
+        names = [last_name(each) for each in inner.decorators if inner is not made_by]
+        names += [_hands_on(node, made_by, decorator, wrapped) for node in own_nodes(inner)]
+        for name in names:
             if name in ranks.ANY_DECORATORS and name not in ranks.DECORATOR_RANKS:
                 return ranks.ANY_DECORATORS[name], name
     return _by_test(made_by, decorator)
@@ -44,16 +46,20 @@ def _inside(function: Function) -> Iterator[Function]:
         yield from _inside(nested)
 
 
-def _hands_on(node: ast.AST, made_by: Function, decorator: ast.expr) -> str:
-    """The method that a function is handed to, and that decorates it: `accelerator.on_main_process(func)`."""
+def _hands_on(node: ast.AST, made_by: Function, decorator: ast.expr, wrapped: set[str]) -> str:
+    """What is handed one of the functions that are `wrapped`, and decorates it: `accelerator.on_main_process(func)`."""
     match node:
-        case ast.Call(func=ast.Attribute(attr=name), args=[ast.Name()], keywords=[]):
+        case ast.Call(
+            func=ast.Attribute(attr=name) | ast.Name(id=name),
+            args=[ast.Name(id=given)],
+            keywords=[],
+        ) if given in wrapped:
             return name
         case ast.Call(
             func=ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Name(id=option), *_]),
-            args=[ast.Name()],
+            args=[ast.Name(id=given)],
             keywords=[],
-        ) if isinstance(decorator, ast.Call) and option in made_by.parameters:
+        ) if given in wrapped and isinstance(decorator, ast.Call) and option in made_by.parameters:
             match _given(decorator, made_by, option):
                 case ast.Constant(value=str() as name):
                     return name

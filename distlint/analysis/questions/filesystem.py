@@ -679,7 +679,7 @@ def asks_existence(site: CallSite) -> bool:
     dalle2_pytorch/trainer.py:269: `assert not (path.exists() and not overwrite)` in front of the save.
     """
     return any(
-        "file" in guard.value.tags and _tests(guard.node) and not _refuses(site.function, guard)
+        "file" in guard.value.tags and _tests(guard.node) and not refuses(site.function, guard)
         for guard in site.guards
     )
 
@@ -710,7 +710,7 @@ def _finds_it(guard: Guard) -> bool:
     return bool(answers) and all(answers)
 
 
-def _refuses(function: Function, guard: Guard) -> bool:
+def refuses(function: Function, guard: Guard) -> bool:
     """Whether a condition is that of an assertion, or the other arm of an early exit ends in an error."""
     return (guard.exits and _raises(function, guard)) or any(
         isinstance(node, ast.Assert) and node.test is guard.node for node in own_nodes(function)

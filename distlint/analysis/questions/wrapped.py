@@ -7,7 +7,7 @@ import re
 from copy import copy
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.definitions import Class, last_name
+from distlint.analysis.program.definitions import Class, dotted_name, last_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import place_of_any
 from distlint.analysis.program.syntax import assignments, literals, own_nodes
@@ -40,6 +40,25 @@ _MODE_WORDS: Final = (
     "n_gpu", "num_gpus", "unwrap", "wrapped", "compile",
 )  # fmt: skip
 """Words of conditions that ask how the run was launched, and so which wrapper there is."""
+_LISTS: Final = frozenset({"named_parameters", "numel", "parameters", "state_dict"})
+"""Methods that list what a module holds, or count it."""
+_ABOUT_LISTS: Final = frozenset(
+    {
+        "append",
+        "chain",
+        "dict",
+        "filter",
+        "hasattr",
+        "isinstance",
+        "items",
+        "len",
+        "list",
+        "print",
+        "set",
+        "sum",
+        "tuple",
+    }
+)
 _ENGINES: Final = re.compile(r"fsdp|deepspeed|zero_?[123]|sagemaker_mp")
 """Words of flags that are true where the wrapper passes attributes on."""
 _WRAPS_ALONE: Final = ("distributed", "ddp", "is_parallel", "multi_gpu")
@@ -339,9 +358,23 @@ def _tells(test: ast.expr, taken: bool, path: str, site: AttributeSite, too_earl
         if isinstance(node, ast.Call) and node.args and not too_early:
             name = node.func.id if isinstance(node.func, ast.Name) else ""
             subject = ast.unparse(node.args[0])
-            if name in _QUESTIONS and (path == subject or path.startswith(f"{subject}.")):
+            if name in _QUESTIONS and any(
+                f"{each}.".startswith(f"{asked}.")
+                for each in _also_called(path, site.function)
+                for asked in _also_called(subject, site.function)
+            ):
                 return True
     return _names_mode(test)
+
+
+def _also_called(path: str, function: Function) -> set[str]:
+    """A name or path of attributes, and what it is another name for.
+
+    minGPT's trainers: `model, config = self.model, self.config`, then `model.module if hasattr(self.model, "module")`
+    (RWKV-LM 524481d RWKV-v1/src/trainer.py:62).
+    """
+    given = [v for f in function.outward() for v in assignments(f).get(path, ())]
+    return {path, *filter(None, map(dotted_name, given[:1] if len(given) == 1 else ()))}
 
 
 def _of_another(test: ast.expr, path: str, site: AttributeSite) -> bool:
@@ -474,6 +507,11 @@ def without_layers(live: LiveProgram) -> frozenset[str]:
                         _has_no_parameters(live, function, v) for v in values
                     )
     plain = {name for name, found in kept.items() if all(found)} - methods.keys()
+    lists = {
+        name
+        for name, found in methods.items()
+        if name not in kept and all(map(_lists_parameters, found))
+    }
     # Of a name alone, a loss or a method of a trainer may have the same: what makes ranks meet is more than that.
     gathers = {
         name
@@ -481,7 +519,24 @@ def without_layers(live: LiveProgram) -> frozenset[str]:
         if name not in kept
         and all(_uses_only(method, plain) and _meets(live, method) for method in found)
     }
-    return frozenset((plain & made) | gathers)
+    return frozenset((plain & made) | gathers | lists)
+
+
+def _lists_parameters(method: Function) -> bool:
+    """Whether all that a method calls lists parameters, and it hands back no layer: what is called runs none.
+
+    magvit2-pytorch a00519f magvit2_pytorch.py:1473: `discr_parameters()`, for the clipping of their gradients.
+    """
+    called = {last_name(n.func) for n in walk(method.node) if isinstance(n, ast.Call)}
+    layers = (ast.Attribute, ast.Name, ast.Subscript, ast.Dict, ast.List, ast.Tuple)
+    given = (
+        n.value for n in walk(method.node) if isinstance(n, ast.Return | ast.Yield | ast.YieldFrom)
+    )
+    return (
+        bool(called & _LISTS)
+        and called <= _LISTS | _ABOUT_LISTS
+        and not any(isinstance(each, layers) for each in given)
+    )
 
 
 def _names_at_class_level(cls: Class) -> Iterator[str]:

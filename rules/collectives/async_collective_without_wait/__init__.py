@@ -28,9 +28,14 @@ Shown only: where the wait belongs depends on what is meant to run meanwhile.
 ## Known limits
 Handles that are stored, returned or handed on count as waited for, and dropped handles of collectives do
 in a file that synchronises the whole device (`torch.cuda.synchronize()`). Reads are looked for in the
-statements of the same block, up to the wait.
+statements of the same block, up to the wait. Silent where a `barrier()` of the same group follows before the
+tensor is used: Gloo's waits for all that was started before, NCCL's comes behind it on the stream of the group and
+blocks the process. Another collective behind it is no such wait: Gloo runs two at a time.
 
 ## References
+- torch 2.13.0 torch/csrc/distributed/c10d/ProcessGroupGloo.cpp: `AsyncBarrierWork` waits for `priorWork`
+- torch 2.13.0 torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp: `barrier` is an all-reduce on the group's stream,
+  whose `wait()` synchronises with the host
 - torch 2.13.0 torch/distributed/distributed_c10d.py: "Async work handle, if async_op is set to True";
   `isend`: "Modifying tensor before the request completes causes undefined behavior"
 """
@@ -45,7 +50,7 @@ from distlint.analysis.model import place_of, related
 from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.syntax import own_nodes
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
-from distlint.nodes import walk
+from distlint.nodes import children, last_name, walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -59,6 +64,10 @@ STATUS = Status.STABLE
 LITERALS = ()
 
 _POINT_TO_POINT = ("torch.distributed.isend", "torch.distributed.irecv")
+_WITH_ROOT_AND_OP = frozenset(
+    {"gather", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter"}
+)
+"""Collectives of which the group is the fourth argument; of the others, the third."""
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -92,6 +101,8 @@ def _is_async(site: CallSite) -> bool:
 
 def _defect(site: CallSite) -> tuple[str, tuple[Related, ...]] | None:
     statement, name = site.statement, site.method
+    if site.name not in _POINT_TO_POINT and _barrier_follows(site):
+        return None
     if isinstance(statement, ast.Expr) and statement.value is site.node:
         if site.name not in _POINT_TO_POINT and ".synchronize()" in site.module.source.text:
             # nemo-toolkit 3.0.0 optimizer_with_main_params.py: waits for the whole device instead.
@@ -121,6 +132,42 @@ def _defect(site: CallSite) -> tuple[str, tuple[Related, ...]] | None:
         f"`{tensor}` is read at line {early.lineno}, before `{handle}.wait()`: `{name}` may still be "
         "under way on this rank.",
         (related(site.module, early, "read before the wait"),),
+    )
+
+
+def _barrier_follows(site: CallSite) -> bool:
+    """Whether the next use of the tensor comes behind a barrier of the group.
+
+    lerobot 7427f31 src/lerobot/policies/vqbet/vqbet_utils.py:1066: broadcasts in a loop, a barrier below it.
+    """
+    tensors = {dotted_name(argument) for argument in site.node.args[:1]}
+    group = _group(site.node, 3 if site.method in _WITH_ROOT_AND_OP else 2)
+    inner: ast.stmt | None = site.statement
+    while inner is not None:
+        for after in _following(site.function, inner):
+            match after:
+                case ast.Expr(value=ast.Call(func=called) as call) if (
+                    last_name(called) == "barrier"
+                ):
+                    return _group(call, 0) == group
+                case ast.Expr(value=ast.Call(func=ast.Attribute(attr="append"), args=[ast.Name()])):
+                    continue  # kept for later
+            if not all(tensors) or any(dotted_name(n) in tensors for n in walk(after)):
+                return False
+        inner = _around(site.function, inner)
+    return False
+
+
+def _group(call: ast.Call, place: int) -> str:
+    """The group that a call names."""
+    named = [keyword.value for keyword in call.keywords if keyword.arg == "group"]
+    return "".join(map(ast.unparse, named or call.args[place : place + 1]))
+
+
+def _around(function: Function, inner: ast.stmt) -> ast.stmt | None:
+    """The statement in whose block another stands."""
+    return next(
+        (n for n in own_nodes(function) if isinstance(n, ast.stmt) and inner in children(n)), None
     )
 
 

@@ -42,6 +42,37 @@ def read_by_its_second_name(x, buffer):
     return total
 
 
+def read_before_the_barrier(x, losses):
+    dist.all_reduce(x, async_op=True)  # expect: DL109
+    losses.append(x.item())
+    dist.barrier()
+    return losses
+
+
+def barrier_of_another_group(x, group):
+    dist.all_reduce(x, group=group, async_op=True)  # expect: DL109
+    dist.barrier()
+    return x
+
+
+def a_collective_is_no_barrier(x, y):
+    dist.broadcast(x, src=0, async_op=True)  # expect: DL109
+    dist.all_reduce(y)
+    return x
+
+
+def sent_in_front_of_a_barrier(x):
+    dist.isend(x, 1)  # expect: DL109
+    dist.barrier()
+
+
+def barrier_on_a_condition(x, wait):
+    dist.broadcast(x, src=0, async_op=True)  # expect: DL109
+    if wait:
+        dist.barrier()
+    return x
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -99,3 +130,28 @@ def second_name(grad, buffer, group):
     other = torch.ones(3)
     work.wait()
     return whole.view(-1) + other
+
+
+def each_from_its_owner(x, shapes):
+    """A barrier of the group comes behind all of its broadcasts."""
+    rank, parts = dist.get_rank(), []
+    for owner, shape in enumerate(shapes):
+        part = x if owner == rank else x.new_empty(shape)
+        dist.broadcast(part, src=owner, async_op=True)
+        parts.append(part)
+    dist.barrier()
+    return parts
+
+
+def shared_in_a_group(weights, group):
+    for weight in weights:
+        work = dist.all_reduce(weight, group=group, async_op=True)
+    print("started")
+    dist.barrier(group)
+    return weights
+
+
+def stepped_behind_a_barrier(grad, optimizer):
+    dist.all_reduce(grad, async_op=True)
+    dist.barrier()
+    optimizer.step()

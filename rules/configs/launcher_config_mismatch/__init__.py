@@ -9,7 +9,8 @@ without the ZeRO stage that offloads, and what accelerate's file and the JSON it
 ## Why it is bad
 An unknown key of the top level, or of most sections of the JSON, ends every rank before it trains. A key that
 nobody reads is worse: the run starts, without the sharding, offload or precision that the file asks for, and
-needs more memory than was planned.
+needs more memory than was planned. What accelerate puts right itself, with a warning, is a note (`zero3_init_flag`
+without stage 3).
 
 ## Errors you may see
 - `The config file at ... had unknown keys`
@@ -119,9 +120,8 @@ def _in_code(module: Module, node: ast.Dict) -> Iterator[Finding]:
         keys = defect.keys
         while keys and keys not in nodes:
             keys = keys[:-1]
-        severity = Severity.ERROR if defect.severe else Severity.WARNING
         place = place_of(module, nodes.get(keys, node))
-        yield Finding(CODE, NAME, severity, sentence_of(defect), place)
+        yield Finding(CODE, NAME, _severity(defect), sentence_of(defect), place)
 
 
 def _literal(node: ast.Dict) -> tuple[dict[str, Any], dict[Keys, ast.expr]]:
@@ -163,6 +163,11 @@ def _with_json(files: LaunchFiles, configuration: Configuration) -> Iterator[Fin
 def _finding(
     configuration: Configuration, defect: Defect, places: tuple[Related, ...] = ()
 ) -> Finding:
-    severity = Severity.ERROR if defect.severe else Severity.WARNING
     place = configuration.place(defect.keys)
-    return Finding(CODE, NAME, severity, sentence_of(defect), place, places)
+    return Finding(CODE, NAME, _severity(defect), sentence_of(defect), place, places)
+
+
+def _severity(defect: Defect) -> Severity:
+    if defect.mended:
+        return Severity.INFO
+    return Severity.ERROR if defect.severe else Severity.WARNING

@@ -53,6 +53,7 @@ from distlint.analysis.interpreter.values import AGREED, Variance
 from distlint.analysis.live.joint_entry import maybe_guarded
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.filesystem import refuses
 from distlint.edits import Delete, Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.debugging import BREAKPOINTS
@@ -114,7 +115,11 @@ def _on_all(call: CallGroup) -> Finding:
         "Every rank stops here, and one terminal cannot serve them all. Use the runtime's `breakpoint()`: "
         "one rank stops, the others wait for it."
     )
-    apart = next((guard for guard in site.guards if _may_differ(guard, _made_alike(site))), None)
+    alike = _made_alike(site)
+    # A rank that an assertion further up stops is not among those that wait
+    # (Otter 1e7eb9a pipeline/mimicit_utils/mimicit_dataset.py:239).
+    asked = (guard for guard in site.guards if not refuses(site.function, guard))
+    apart = next((guard for guard in asked if _may_differ(guard, alike)), None)
     # What one rank alone has caught stops it alone, and nobody comes to the others' call
     # (wenet 0154699 wenet/models/finetune/lora/utils.py:334).
     caught = any(

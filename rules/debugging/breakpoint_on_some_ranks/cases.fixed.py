@@ -1,6 +1,7 @@
 """Breakpoints that people leave, and those that are no harm."""
 
 import os
+import os
 import pdb
 
 import torch
@@ -52,6 +53,18 @@ def where_its_own_loss_fails(model, batch):
     loss = model(batch)
     if torch.isnan(loss):
         breakpoint()  # expect: DL701
+
+
+def below_an_assertion(path):
+    # Otter 1e7eb9a pipeline/mimicit_utils/mimicit_dataset.py:239: the kind of file is the same on all ranks.
+    dist.barrier()
+    assert os.path.exists(path), f"{path} is missing"
+    if not os.path.isfile(path):
+        raise FileNotFoundError(path)
+    if path.endswith(".json"):
+        return path
+    else:
+        distlint_breakpoint()  # expect: DL701
 
 
 def where_all_losses_fail(model, batch):
@@ -117,3 +130,10 @@ if __name__ == "__main__":
 def of_another_library(tracer, loss):
     dist.barrier()
     tracer.set_trace(loss)
+
+
+def below_an_assertion_for_debugging(loss, debugging):
+    dist.barrier()
+    assert torch.isfinite(loss), "the loss is no number"
+    if debugging:
+        breakpoint()

@@ -53,6 +53,7 @@ from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import own_nodes, target_names
 from distlint.analysis.questions.machines import on_one_machine
+from distlint.analysis.questions.paths import Parts, parts_of
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
@@ -97,7 +98,7 @@ def check(model: Model) -> Iterator[Finding]:
         asked = looked_for(model, call.site, argument)
         if asked is None or fails_when_empty(model, call.site.function, asked):
             continue
-        save = _of_program(model, call.site.module, saves)
+        save = _of_program(model, call.site, argument, saves)
         if save is not None and id(asked) not in seen:
             seen.add(id(asked))
             yield _finding(
@@ -135,13 +136,23 @@ def _finding(
     )
 
 
-def _of_program(model: Model, module: Module, saves: list[CallSite]) -> CallSite | None:
-    """The first write of the file itself, else one of the files that go with it; None for those of other programs."""
-    own = next((save for save in saves if save.module is module), None)
-    if own is not None:
-        return own
-    together = linked(model.program, module)
-    return next((save for save in saves if save.module in together), None)
+def _of_program(
+    model: Model, load: CallSite, path: ast.expr | None, saves: list[CallSite]
+) -> CallSite | None:
+    """The write of what is loaded, by the name of the file; else the first of the file itself, or of one of the files
+    that go with it. None for those of other programs."""
+    own = [save for save in saves if save.module is load.module]
+    if not own:
+        together = linked(model.program, load.module)
+        return next((save for save in saves if save.module in together), None)
+    name = parts_of(path, load.function)[-1:] if path is not None else ()
+    return next((save for save in own if name and _written(save) == name), own[0])
+
+
+def _written(save: CallSite) -> Parts:
+    """The name of the file that a write makes: `torch.save(state, path)`."""
+    path = save.argument_node(1, "f") or save.argument_node(1, "filename")
+    return parts_of(path, save.function)[-1:] if path is not None else ()
 
 
 def _fails(model: Model, asked: ast.expr, load: CallSite) -> bool:

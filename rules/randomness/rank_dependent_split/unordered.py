@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, last_name
 from distlint.analysis.program.linked import linked
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes
 from distlint.knowledge import facts
 from distlint.nodes import walk
@@ -32,8 +33,12 @@ _TEXTS: Final = frozenset({
 })  # fmt: skip
 """Parts of the names of what is a text."""
 _DIVIDE: Final = re.compile(
-    r"\b(DistributedSampler|DistributedBucketSampler|split_between_processes|split_dataset_by_node|prepare|Trainer)\b"
+    r"\b(DistributedSampler|DistributedBucketSampler|split_between_processes|split_dataset_by_node|Trainer)\b"
 )
+_LOADERS: Final = re.compile(
+    r"load|data|(?:\b|_)(?:dl|set|iter)|train|val|test|batch", re.IGNORECASE
+)
+"""Parts of the names of what `prepare()` divides; models and optimizers it does not."""
 _DIVIDING_CALLS: Final = (
     "split_between_processes",
     "split_dataset_by_node",
@@ -139,8 +144,22 @@ def is_data_set(model: Model, cls: Class) -> bool:
 def is_divided(model: Model, module: Module) -> bool:
     """Whether something in the files around a file gives each rank its part of a data set."""
     around = linked(model.program, module)
-    return any(_DIVIDE.search(m.source.text) for m in around) and not any(
+    return any(_DIVIDE.search(m.source.text) or _prepares_data(m) for m in around) and not any(
         "PYTHONHASHSEED" in m.source.text for m in around
+    )
+
+
+@remembered
+def _prepares_data(module: Module) -> bool:
+    """Whether `prepare()` is given something beside models and optimizers.
+
+    ai-toolkit 27a03a9 jobs/process/BaseSDTrainProcess.py:749: models alone, each rank shuffles all of the data.
+    """
+    return "prepare" in module.source.text and any(
+        isinstance(given, ast.Starred) or _LOADERS.search(ast.unparse(given))
+        for node in walk(module.source.tree)
+        if isinstance(node, ast.Call) and last_name(node.func).startswith("prepare")
+        for given in (*node.args, *(k.value for k in node.keywords))
     )
 
 

@@ -1,5 +1,6 @@
 """`.module` where there may be no wrapper, and where there is one."""
 
+import torch
 import torch.distributed as dist
 from accelerate import Accelerator
 from distlint.runtime import unwrap
@@ -67,6 +68,30 @@ def asked_by_name(model):
     if hasattr(model, "module"):
         return model.module.config
     return model.config
+
+
+class Training:
+    def __init__(self, net, config):
+        self.model, self.config = net, config
+        if torch.cuda.device_count() > 1:
+            self.model = DDP(self.model)
+
+    def by_its_other_name(self):
+        model, config = self.model, self.config
+        raw = model.module if hasattr(self.model, "module") else model
+        return raw.configure(config)
+
+    def by_a_local_name(self):
+        model = self.model
+        if isinstance(model, DDP):
+            return self.model.module.config
+        return self.model.config
+
+    def asked_of_another(self, other):
+        model = other
+        if hasattr(model, "module"):
+            return unwrap(self.model).config  # expect: DL204
+        return None
 
 
 def asked_by_class(model):

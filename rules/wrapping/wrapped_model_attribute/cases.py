@@ -219,6 +219,35 @@ def averaged_beside_the_model(net, optimizer):
     return averaged.initted  # its `online_model` requires grad  # expect: DL201
 
 
+class Judged(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.judge = nn.Linear(2, 1)
+        self.head = nn.Linear(2, 2)
+
+    def judging_weights(self):
+        return self.judge.parameters()
+
+    def weights_by_kind(self):
+        trained = {name: p for name, p in self.head.named_parameters() if p.requires_grad}
+        return list(trained.items())
+
+    def verdict(self, rows):
+        return self.judge(rows)
+
+
+def clipped_in_parts(rows):
+    model = DDP(Judged())
+    nn.utils.clip_grad_norm_(model.judging_weights(), 1.0)  # expect: DL201
+    groups = model.weights_by_kind()  # expect: DL201
+    return groups, model.verdict(rows)  # expect: DL201
+
+
+def next_step_by_hand(net, rows):
+    model = DDP(net)
+    return model._update_model_kwargs_for_generation(rows, {})  # expect: DL201
+
+
 class Pairing(nn.Module):
     def __init__(self, net, decay):
         super().__init__()

@@ -14,6 +14,7 @@ import functools
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
+from lightning.pytorch.utilities import rank_zero_only
 
 
 def save_as(path):
@@ -54,6 +55,26 @@ HANDED = """
 def once(func):
     def wrapper(self, *args):
         return self.accelerator.on_main_process(func)(self, *args)
+    return wrapper
+"""
+NAMED = """
+def once(func):
+    return rank_zero_only(func)
+"""
+DECORATED = """
+def once(func):
+    @rank_zero_only
+    @functools.wraps(func)
+    def wrapper(*args):
+        return func(*args)
+    return wrapper
+"""
+ANOTHER = """
+def once(func):
+    report = rank_zero_only(log)
+    def wrapper(*args):
+        report(*args)
+        return func(*args)
     return wrapper
 """
 TESTED = """
@@ -125,6 +146,8 @@ def divergences(factory: str, decorator: str, *, inside: bool = False) -> int:
         (BY_NAME, 'control("on_main_process")'),
         (BY_NAME, 'control(option="on_local_main_process", wait=True)'),
         (HANDED, "once"),
+        (NAMED, "once"),
+        (DECORATED, "once"),
         (TESTED, "once"),
         (SENT_BACK, "once"),
         (MADE, "only()"),
@@ -141,6 +164,7 @@ def test_one_rank_is_let_in(factory: str, decorator: str, inside: bool) -> None:
         (BY_NAME, "control()"),
         (BY_NAME, 'control("prepare")'),
         (BY_NAME, "control(CHOSEN)"),
+        (ANOTHER, "once"),
         (OPEN, "once"),
         (EITHER, "once"),
         (OTHERS, "once"),
