@@ -32,13 +32,15 @@ ranks make that call: it chooses the writing rank itself.
 
 ## Fix safety
 Unsafe: other ranks now hold a state in memory or write files of their own. It is shown only where a
-person has to decide, as for DL101.
+person has to decide, as for DL101, and where a number that each rank has for itself goes into the path: a loss that is
+not reduced.
 
 ## Known limits
 Whether a model will be sharded is often decided by the launcher's configuration. Where every launch of the program
 that stands beside the code keeps it whole (accelerate with MULTI_GPU, one process), the finding is information.
 Silent where hooks stand on the parameters before `prepare`, only LoRA's layers are prepared, or an average
-of the whole model is made before: no sharded mode runs with these. Silent on calls of a model that the same
+of the whole model is made before, or where the training steps call methods of the model past its wrapper and nothing
+is prepared together with its optimizer: no sharded mode runs with these. Silent on calls of a model that the same
 function wraps below.
 A model that is not sharded yet (before `prepare`, or inside a branch that excludes it) is told apart only
 where the branch asks for the mode.
@@ -63,6 +65,8 @@ from distlint.repairs.hoisting import hoist
 from distlint.rule import Status
 
 from .modes import cannot_be_sharded, launched_whole, not_wrapped_yet, waits_before
+from .own_path import own_number
+from .past_wrapper import trains_past_wrapper
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import Guard
@@ -99,6 +103,7 @@ def check(model: Model) -> Iterator[Finding]:
         if _depends_on_launch(divergence) and (
             cannot_be_sharded(model, divergence.function)
             or waits_before(divergence.function, divergence.anchor)
+            or trains_past_wrapper(model, divergence.function)
         ):
             continue
         if not_wrapped_yet(model, site):
@@ -156,10 +161,14 @@ def _when(divergence: Divergence) -> str:
 
 
 def _fix(model: Model, divergence: Divergence) -> Fix:
+    name = event_text(divergence.event)
+    own = own_number(model, divergence.event.site)
+    if own is not None:
+        advice = f"Let all ranks call `{name}`, and with one path: each rank has a `{own}` of its own, and would make a folder of its own"
+        return Fix(Applicability.DISPLAY, advice)
     hoisted = hoist(model, divergence)
     if hoisted is not None:
         return Fix(Applicability.UNSAFE, hoisted.text, hoisted.edits)
-    name = event_text(divergence.event)
     return Fix(
         Applicability.DISPLAY,
         f"Let all ranks call `{name}`, and keep only what one rank is to write under the guard",
