@@ -4,7 +4,7 @@
 Reports what DL101 reports, for calls that are collectives only under FSDP, DeepSpeed ZeRO or tensor
 parallelism, or on a model inside DDP: `get_state_dict`, `save_state`, `save_checkpoint`, `state_dict`,
 `generate` and the forward of a wrapped model, `from_pretrained` under ZeRO-3. An error where the program
-shows that the model is sharded, a warning where it may be. `save_pretrained` and `from_pretrained` of a
+shows that the model is sharded, or that rank 0 alone calls a model in DDP that has buffers, a warning where it may be. `save_pretrained` and `from_pretrained` of a
 model of which nothing more is known are only listed (information), as are calls on a DeepSpeed engine in
 a program that says nothing of ZeRO's stages. Silent where an engine cannot shard: around DDP, or where
 `loss.backward()` and `optimizer.step()` train past it.
@@ -53,11 +53,13 @@ where the branch asks for the mode.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ir import Layer
-from distlint.analysis.model import place_of
+from distlint.analysis.model import place_of, related
+from distlint.analysis.questions.buffers import buffer_of
 from distlint.analysis.questions.sharding import is_engine, never_sharded, shown
 from distlint.analysis.traces.witness import absence, event_text, related_places, waiting, witness
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -71,6 +73,7 @@ from .past_wrapper import trains_past_wrapper
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import Guard
     from distlint.analysis.model import Model
+    from distlint.analysis.program.definitions import Module
     from distlint.analysis.traces.divergence import Divergence
 
 CODE = "DL106"
@@ -82,6 +85,9 @@ LITERALS = ()
 _SHARDING = ("deepspeed.", "torch.distributed.fsdp.", "torch.distributed.checkpoint.")
 _SHARDED = frozenset({"fsdp1", "fsdp2", "colossalai"})
 """Wrappers of a sharded model. A DeepSpeed engine is sharded in ZeRO-3, which its configuration asks for."""
+_BY_LAUNCH = frozenset({"accelerate", "ddp"})
+"""Wrappers that are DDP wherever the launch asks for nothing else."""
+_IN_DDP = "with the model inside DDP, whose forward broadcasts its buffers, in evaluation as well,"
 _BARE_MODEL = frozenset({"save_pretrained", "from_pretrained", "resize_token_embeddings"})
 """Of a model of which only the class is known: nearly always one that is not sharded."""
 
@@ -109,13 +115,15 @@ def check(model: Model) -> Iterator[Finding]:
         if not_wrapped_yet(model, site):
             continue
         fix = _fix(model, divergence)
+        buffer = _buffer(model, divergence)
+        when = _when(divergence) if buffer is None else _IN_DDP
         yield Finding(
             CODE,
             NAME,
-            _severity(model, divergence),
-            f"{_when(divergence)} {waiting(divergence)}; {absence(divergence)}. {fix.message}.",
+            Severity.ERROR if buffer is not None else _severity(model, divergence),
+            f"{when} {waiting(divergence)}; {absence(divergence)}. {fix.message}.",
             place_of(divergence.module, divergence.anchor),
-            related_places(divergence),
+            (*related_places(divergence), *([related(*buffer, "a buffer")] if buffer else ())),
             fix,
             witness(divergence),
         )
@@ -150,6 +158,18 @@ def _severity(model: Model, divergence: Divergence) -> Severity:
     if divergence.event.op in _BARE_MODEL or (engine and not model.answer(shown)):
         return Severity.INFO
     return Severity.WARNING
+
+
+def _buffer(model: Model, divergence: Divergence) -> tuple[Module, ast.Call] | None:
+    """Where the model gets a buffer whose forward some ranks call: DDP, which every launch on several processes has
+    unless it shards, then broadcasts in evaluation as well."""
+    site = divergence.event.site
+    wrapped = site.receiver if site is not None and divergence.event.op == "forward" else None
+    if wrapped is None or wrapped.wraps[-1].kind not in _BY_LAUNCH:
+        return None
+    if launched_whole(model, divergence.module) or model.starts_in_engine(divergence.module):
+        return None
+    return buffer_of(model, wrapped)
 
 
 def _when(divergence: Divergence) -> str:

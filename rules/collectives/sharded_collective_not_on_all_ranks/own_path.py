@@ -39,7 +39,7 @@ def own_number(model: Model, site: CallSite | None) -> str | None:
         for part in _parts(site.function, node, _DEPTH):
             if _is_own(model, site.function, part):
                 return ast.unparse(part)
-        if value is not None and value.variance is not Variance.UNIFORM:
+        if value is not None and value.variance is Variance.RANK_LOCAL:
             return ast.unparse(node)
     return None
 

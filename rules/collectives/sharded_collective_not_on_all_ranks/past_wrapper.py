@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.inherited import objects_of, running
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.wrapped import without_gradients
 from distlint.knowledge import wrappers
 from distlint.nodes import last_name
@@ -32,7 +32,8 @@ def trains_past_wrapper(live: LiveProgram, function: Function) -> bool:
     objects = objects_of(live.program, function)
     alike: list[Collection[Function]] = [running(live.program, cls) for cls in objects]
     return all(
-        not _prepared_at_once(together) and any(_calls_past(live, f) for f in _steps(together))
+        not _prepared_at_once(together)
+        and any(_calls_past(live, f, _prepared(together)) for f in _steps(together))
         for together in alike or [[function]]
     )
 
@@ -69,7 +70,17 @@ def _is_called(node: ast.AST, method: str) -> bool:
     return isinstance(node, ast.Call) and last_name(node.func) == method
 
 
-def _calls_past(live: LiveProgram, function: Function) -> bool:
+def _prepared(functions: Collection[Function]) -> set[str]:
+    """What is assigned from a call that prepares, by path."""
+    return {
+        path
+        for function in functions
+        for path, values in assignments(function).items()
+        if any(isinstance(each, ast.Call) and "prepare" in last_name(each.func) for each in values)
+    }
+
+
+def _calls_past(live: LiveProgram, function: Function, prepared: set[str]) -> bool:
     """Whether a function calls a method of a prepared model that is none of every module, with gradients or without."""
     summaries = live.summaries_of(function)
     read = {
@@ -82,7 +93,8 @@ def _calls_past(live: LiveProgram, function: Function) -> bool:
         match node:
             case ast.Call(func=ast.Attribute(attr=method, value=owner) as called):
                 inner = isinstance(owner, ast.Attribute) and owner.attr == "module"
-                past = id(owner) in read if inner else id(called) in read
+                past = id(owner if inner else called) in read
+                past = past or dotted_name(owner).removesuffix(".module") in prepared
                 own = method not in wrappers.MODULE_ATTRIBUTES | wrappers.PREPARED_ATTRIBUTES
                 if past and own and not without_gradients(function, node):
                     return True
