@@ -44,6 +44,13 @@ def offers_in(
     return [(Path(f["path"]).name, f["line"], f["fix"]["applicability"]) for f in found]
 
 
+def messages_in(
+    code: str, tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
+) -> list[str]:
+    """What the findings of one rule in a script say."""
+    return [f["message"] for f in _found(code, tmp_path, {"script.py": text}, capsys)]
+
+
 def _found(
     code: str, tmp_path: Path, files: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> list[dict[str, Any]]:
