@@ -95,7 +95,7 @@ def _not_making(tree: ast.Module) -> Iterator[ast.expr]:
 def running(program: Program, cls: Class) -> frozenset[Function]:
     """The methods that run: what anybody may call, and what these call.
 
-    Amphion e9c08a1 models/tts/naturalspeech2/ns2_trainer.py: the constructor calls no other, and the base's
+    Amphion d3de90f models/tts/naturalspeech2/ns2_trainer.py: the constructor calls no other, and the base's
     `_accelerator_prepare()`, which wraps, is called by the base's constructor alone.
     """
     family = program.mro(cls)[0]
