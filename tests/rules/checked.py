@@ -61,6 +61,13 @@ def evidence_in(
     ]
 
 
+def messages_in(
+    code: str, tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
+) -> list[str]:
+    """What the findings of one rule in a script say."""
+    return [f["message"] for f in _found(code, tmp_path, {"script.py": text}, capsys)]
+
+
 def _found(
     code: str, tmp_path: Path, files: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> list[dict[str, Any]]:

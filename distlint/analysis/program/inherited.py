@@ -30,12 +30,12 @@ def may_run(program: Program, cls: Class, method: Function) -> bool:
         return True
     if method.name.startswith("__") and not method.name.endswith("__"):
         return True
-    return method in _running(program, cls)
+    return method in running(program, cls)
 
 
 def run_together(program: Program, method: Function) -> frozenset[Function]:
     """The methods that may run on an object on which a method does; none where no object runs it."""
-    return frozenset(each for cls in objects_of(program, method) for each in _running(program, cls))
+    return frozenset(each for cls in objects_of(program, method) for each in running(program, cls))
 
 
 @remembered
@@ -92,10 +92,10 @@ def _not_making(tree: ast.Module) -> Iterator[ast.expr]:
 
 
 @remembered
-def _running(program: Program, cls: Class) -> frozenset[Function]:
+def running(program: Program, cls: Class) -> frozenset[Function]:
     """The methods that run: what anybody may call, and what these call.
 
-    Amphion e9c08a1 models/tts/naturalspeech2/ns2_trainer.py: the constructor calls no other, and the base's
+    Amphion d3de90f models/tts/naturalspeech2/ns2_trainer.py: the constructor calls no other, and the base's
     `_accelerator_prepare()`, which wraps, is called by the base's constructor alone.
     """
     family = program.mro(cls)[0]

@@ -201,6 +201,7 @@ def under_condition(call: CallSite | None, site: AttributeSite, *, of_launch: bo
         and not isinstance(g.node, ast.Constant)
         and (_flag(g.node), g.taken) not in held
         and not (of_launch and _names_choice(g.node))
+        and not _asks_for_container(g.node)
         # `world_size > 1` is decided where several processes are followed; one process takes the other arm.
         and not (always and g.value.truthiness() is None)
         for g in call.guards
@@ -249,6 +250,17 @@ def _names_choice(test: ast.expr) -> bool:
     match test:
         case ast.Compare(ops=[ast.Eq() | ast.NotEq()], comparators=[ast.Constant(value=str())]):
             return True
+    return False
+
+
+def _asks_for_container(test: ast.expr) -> bool:
+    """Whether a condition asks if there are several models or one: each way wraps.
+
+    Amphion d3de90f models/vc/Noro/noro_trainer.py:253: `if isinstance(component, dict): … else: … prepare(component)`.
+    """
+    match test:
+        case ast.Call(func=ast.Name(id="isinstance"), args=[_, kind]):
+            return last_name(kind) in ("dict", "list", "tuple")
     return False
 
 

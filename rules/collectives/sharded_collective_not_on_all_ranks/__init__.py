@@ -4,7 +4,7 @@
 Reports what DL101 reports, for calls that are collectives only under FSDP, DeepSpeed ZeRO or tensor
 parallelism, or on a model inside DDP: `get_state_dict`, `save_state`, `save_checkpoint`, `state_dict`,
 `generate` and the forward of a wrapped model, `from_pretrained` under ZeRO-3. An error where the program
-shows that the model is sharded, a warning where it may be. `save_pretrained` and `from_pretrained` of a
+shows that the model is sharded, or that rank 0 alone calls a model in DDP that has buffers, a warning where it may be. `save_pretrained` and `from_pretrained` of a
 model of which nothing more is known are only listed (information), as are calls on a DeepSpeed engine in
 a program that says nothing of ZeRO's stages. Silent where an engine cannot shard: around DDP, or where
 `loss.backward()` and `optimizer.step()` train past it.
@@ -32,14 +32,16 @@ ranks make that call: it chooses the writing rank itself.
 
 ## Fix safety
 Unsafe: other ranks now hold a state in memory or write files of their own. It is shown only where a
-person has to decide, as for DL101.
+person has to decide, as for DL101, and where a number that each rank has for itself goes into the path: a loss that is
+not reduced.
 
 ## Known limits
 Whether a model will be sharded is often decided by the launcher's configuration. Where every launch of the program
 that stands beside the code keeps it whole (accelerate with MULTI_GPU, one process), the finding is information, as it
 is where neither the code nor a script or configuration beside it has a word of FSDP, DeepSpeed or tensor parallelism.
 Silent where hooks stand on the parameters before `prepare`, only LoRA's layers are prepared, or an average
-of the whole model is made before: no sharded mode runs with these. Silent on calls of a model that the same
+of the whole model is made before, and where the training steps call methods of the model past its wrapper and nothing
+is prepared together with its optimizer: no sharded mode runs with these. Silent on calls of a model that the same
 function wraps below.
 A model that is not sharded yet (before `prepare`, or inside a branch that excludes it) is told apart only
 where the branch asks for the mode.
@@ -52,11 +54,13 @@ where the branch asks for the mode.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import Layer
-from distlint.analysis.model import place_of
+from distlint.analysis.model import place_of, related
+from distlint.analysis.questions.buffers import buffer_of
 from distlint.analysis.questions.sharding import is_engine, meant, never_sharded, shown
 from distlint.analysis.traces.witness import absence, event_text, related_places, waiting, witness
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -64,10 +68,13 @@ from distlint.repairs.hoisting import hoist
 from distlint.rule import Status
 
 from .modes import cannot_be_sharded, launched_whole, not_wrapped_yet, waits_before
+from .own_path import own_number
+from .past_wrapper import trains_past_wrapper
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import Guard
     from distlint.analysis.model import Model
+    from distlint.analysis.program.definitions import Module
     from distlint.analysis.traces.divergence import Divergence
 
 CODE = "DL106"
@@ -79,6 +86,9 @@ LITERALS = ()
 _SHARDING = ("deepspeed.", "torch.distributed.fsdp.", "torch.distributed.checkpoint.")
 _SHARDED = frozenset({"fsdp1", "fsdp2", "colossalai"})
 """Wrappers of a sharded model. A DeepSpeed engine is sharded in ZeRO-3, which its configuration asks for."""
+_BY_LAUNCH = frozenset({"accelerate", "ddp"})
+"""Wrappers that are DDP wherever the launch asks for nothing else."""
+_IN_DDP = "with the model inside DDP, whose forward broadcasts its buffers, in evaluation as well,"
 _BARE_MODEL = frozenset({"save_pretrained", "from_pretrained", "resize_token_embeddings"})
 """Of a model of which only the class is known: nearly always one that is not sharded."""
 _OF_ALL_RANKS: Final = frozenset({"save_state", "save_checkpoint"})
@@ -102,18 +112,21 @@ def check(model: Model) -> Iterator[Finding]:
         if _depends_on_launch(divergence) and (
             cannot_be_sharded(model, divergence.function)
             or waits_before(divergence.function, divergence.anchor)
+            or trains_past_wrapper(model, divergence.function)
         ):
             continue
         if not_wrapped_yet(model, site):
             continue
         fix = _fix(model, divergence)
+        buffer = _buffer(model, divergence)
+        when = _when(divergence) if buffer is None else _IN_DDP
         yield Finding(
             CODE,
             NAME,
-            _severity(model, divergence),
-            f"{_when(divergence)} {waiting(divergence)}; {absence(divergence)}. {fix.message}.",
+            Severity.ERROR if buffer is not None else _severity(model, divergence),
+            f"{when} {waiting(divergence)}; {absence(divergence)}. {fix.message}.",
             place_of(divergence.module, divergence.anchor),
-            related_places(divergence),
+            (*related_places(divergence), *([related(*buffer, "a buffer")] if buffer else ())),
             fix,
             witness(divergence),
         )
@@ -153,6 +166,18 @@ def _severity(model: Model, divergence: Divergence) -> Severity:
     return Severity.WARNING
 
 
+def _buffer(model: Model, divergence: Divergence) -> tuple[Module, ast.Call] | None:
+    """Where the model gets a buffer whose forward some ranks call: DDP, which every launch on several processes has
+    unless it shards, then broadcasts in evaluation as well."""
+    site = divergence.event.site
+    wrapped = site.receiver if site is not None and divergence.event.op == "forward" else None
+    if wrapped is None or wrapped.wraps[-1].kind not in _BY_LAUNCH:
+        return None
+    if launched_whole(model, divergence.module) or model.starts_in_engine(divergence.module):
+        return None
+    return buffer_of(model, wrapped)
+
+
 def _when(divergence: Divergence) -> str:
     if divergence.layer is Layer.WRAPPED:
         return "with the model inside DDP,"
@@ -162,10 +187,14 @@ def _when(divergence: Divergence) -> str:
 
 
 def _fix(model: Model, divergence: Divergence) -> Fix:
+    name = event_text(divergence.event)
+    own = own_number(model, divergence.event.site)
+    if own is not None:
+        advice = f"Let all ranks call `{name}`, and with one path: each rank has a `{own}` of its own, and would make a folder of its own"
+        return Fix(Applicability.DISPLAY, advice)
     hoisted = hoist(model, divergence)
     if hoisted is not None:
         return Fix(Applicability.UNSAFE, hoisted.text, hoisted.edits)
-    name = event_text(divergence.event)
     return Fix(
         Applicability.DISPLAY,
         f"Let all ranks call `{name}`, and keep only what one rank is to write under the guard",

@@ -130,6 +130,67 @@ class AveragesAfter:
                 self.accelerator.save_state(path)  # expect: DL106
 
 
+class Noise(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("steps", torch.arange(4))
+
+    def forward(self, x):
+        return x * self.steps
+
+
+def sampled_with_buffers(optimizer, loader):
+    accelerator = Accelerator()
+    model = Noise()
+    model, optimizer = accelerator.prepare(model, optimizer)
+    for batch in loader:
+        accelerator.backward(model(batch).sum())
+    if accelerator.is_main_process:
+        with torch.no_grad():
+            print(model(torch.ones(4)))  # expect: DL106
+    accelerator.wait_for_everyone()
+
+
+def under_the_loss_of_each_rank(model, optimizer, loader, epoch):
+    # Amphion d3de90f models/base/new_trainer.py:331: called by all ranks, each would make a folder of its own
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        loss = model(batch)
+        accelerator.backward(loss)
+    if accelerator.is_main_process:
+        accelerator.save_state(os.path.join("out", f"epoch-{epoch}_loss-{loss:.4f}"))  # expect: DL106
+
+
+def under_the_loss_of_all_ranks(model, optimizer, loader, epoch):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        accelerator.backward(model(batch))
+    loss = accelerator.gather(model(batch)).mean()
+    if accelerator.is_main_process:
+        accelerator.save_state(os.path.join("out", f"epoch-{epoch}_loss-{loss:.4f}"))  # expect: DL106
+
+
+class PreparesOneByOne:
+    def __init__(self, net, optimizer):
+        self.accelerator = Accelerator()
+        self.net = self.accelerator.prepare(net)
+        self.optimizer = self.accelerator.prepare(optimizer)
+
+    def fit(self, loader):
+        for batch in loader:
+            self.accelerator.backward(self.loss(batch))
+            self.optimizer.step()
+        if self.accelerator.is_main_process:
+            self.accelerator.save_state("out")  # expect: DL106
+
+
+class ByTheForward(PreparesOneByOne):
+    def loss(self, batch):
+        return self.net(batch).sum()
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -274,3 +335,24 @@ def validates_the_unwrapped(model, path, loader):
             print(bare(batch))
         if accelerator.is_main_process:
             accelerator.save_state(path)
+
+
+class PreparesParts:
+    def __init__(self, net, optimizer):
+        self.accelerator = Accelerator()
+        self.net = self.accelerator.prepare(net)
+        self.optimizer = self.accelerator.prepare(optimizer)
+
+    def fit(self, loader):
+        for batch in loader:
+            self.accelerator.backward(self.loss(batch))
+            self.optimizer.step()
+        if self.accelerator.is_main_process:
+            self.accelerator.save_state("out")
+
+
+class ByAMethod(PreparesParts):
+    """Amphion d3de90f models/vc/Noro/noro_trainer.py:295: no sharded mode trains by a method past the wrapper."""
+
+    def loss(self, batch):
+        return self.net.module.features_of(batch).sum()

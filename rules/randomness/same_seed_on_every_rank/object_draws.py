@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 _OF_SAMPLES: Final = ("__getitem__", "__call__", "__iter__")
 _IN_USE: Final = (*_OF_SAMPLES, "__next__", "forward", "training_step")
 _RUN_BY_THEMSELVES: Final = (*_IN_USE, "__init__")
+_APART: Final = re.compile(r"infer|eval|generat")
+"""Flags of what is no training; a `sample` that a model keeps is drawn from its distribution in training as well
+(sd-scripts library/flux_models.py:310)."""
 
 
 def drawn_by_objects(
@@ -170,9 +174,9 @@ def _in_an_arm_apart(function: Function, draw: ast.Call) -> bool:
     Amphion d3de90f models/svc/comosvc/comosvc.py:298: `if not infer: return loss`, and noise for samples below.
     """
     return any(
-        holds is (word != "training") and (word == "training" or _serves_else(word))
+        (_APART.search(word) and holds) or (word == "training" and not holds)
         for test, holds in _tests_around(function.body, draw)
-        for word in (last_name(test),)
+        for word in (last_name(test).lower(),)
     )
 
 

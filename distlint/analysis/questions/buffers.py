@@ -1,0 +1,67 @@
+"""Whether a model has buffers, which DDP broadcasts in front of a forward, in evaluation as well."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.questions.built import classes_of, parts, wrapped_classes
+from distlint.nodes import last_name, walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.interpreter.values import Value
+    from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.program.definitions import Class, Module
+
+_LAYERS: Final = frozenset({
+    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d",
+    "SyncBatchNorm",
+})  # fmt: skip
+"""Layers of torch that keep running statistics."""
+
+
+def buffer_of(live: LiveProgram, model: Value) -> tuple[Module, ast.Call] | None:
+    """Where a wrapped model gets a buffer; None where that is not seen of each class that it may be of.
+
+    Amphion d3de90f models/vocoders/diffusion/diffwave/diffwave.py:36: `register_buffer()` in a module of the model, whose
+    samples rank 0 alone draws.
+    """
+    if live.answer(_kept_apart):
+        return None
+    own = live.summaries.classes.get(model.type) if model.type is not None else None
+    call = live.call_at(model.wraps[-1].node) if model.wraps else None
+    classes: frozenset[Class | None] = frozenset({own})
+    if own is None and call is not None:
+        classes = _wrapped(live, call.site)
+    found = [_first(live, cls) if cls is not None else None for cls in _in_order(classes)]
+    return found[0] if found and None not in found else None
+
+
+def _kept_apart(live: LiveProgram) -> bool:
+    """Whether the program tells DDP somewhere to broadcast no buffers."""
+    return any("broadcast_buffers=False" in m.source.text for m in live.program.modules.values())
+
+
+def _wrapped(live: LiveProgram, wrap: CallSite) -> frozenset[Class | None]:
+    """The classes of the one model that a call wraps, beside loaders and optimizers."""
+    if len(wrap.node.args) < 2:
+        return wrapped_classes(live, wrap)
+    known = [classes_of(live, wrap.function, node) for node in wrap.node.args]
+    models = [classes for classes in known if None not in classes]
+    return models[0] if len(models) == 1 else frozenset({None})
+
+
+def _in_order(classes: frozenset[Class | None]) -> list[Class | None]:
+    return sorted(classes, key=lambda cls: "" if cls is None else cls.full_name)
+
+
+def _first(live: LiveProgram, cls: Class) -> tuple[Module, ast.Call] | None:
+    """The first buffer of a class and of what it is built from."""
+    for part in parts(live, cls)[0]:
+        for node in walk(part.node):
+            if isinstance(node, ast.Call) and (
+                last_name(node.func) == "register_buffer" or last_name(node.func) in _LAYERS
+            ):
+                return part.module, node
+    return None
