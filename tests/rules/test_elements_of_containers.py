@@ -107,6 +107,16 @@ def test_a_logger_reduces_the_meters_that_it_holds(
         "def report():\n    for meter in [Meter('a'), Meter('b')]:\n        meter.reduce_values()\n"
         "    meters = [Meter('a'), Meter('b')]\n    for meter in meters:\n        meter.reduce_values()\n"
         "    if dist.get_rank() == 0:\n        print(meters)\n",
+        # a name that two loops use
+        "def report(readers):\n    meters = [Meter(n) for n in 'ab']\n    for part in meters:\n"
+        "        print(part.name)\n    if dist.get_rank() == 0:\n        for part in readers:\n"
+        "            part.reduce_values()\n",
+        "def report(readers):\n    meters = [Meter(n) for n in 'ab']\n    if dist.get_rank() == 0:\n"
+        "        for part in readers:\n            print(part)\n"
+        "        print([part.reduce_values() for part in meters])  # here\n",
+        "def report(readers):\n    for part in [Meter('a'), Meter('b')]:\n        print(part)\n"
+        "    meters = [Meter(n) for n in 'ab']\n    if dist.get_rank() == 0:\n        for part in meters:\n"
+        "            for part in readers(part):\n                part.reduce_values()\n",
         # the keys are no meters, nor is what has another value
         "def report(reader):\n    meters = {n: Meter(n) for n in 'ab'}\n    if dist.get_rank() == 0:\n"
         "        for name in list(meters.keys()):\n            name.reduce_values()\n"

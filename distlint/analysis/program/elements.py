@@ -10,8 +10,8 @@ from distlint.analysis.program.definitions import Class, Function, dotted_name
 from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
-from distlint.analysis.program.syntax import assignments, own_nodes
-from distlint.nodes import last_name
+from distlint.analysis.program.syntax import assignments, own_nodes, target_names
+from distlint.nodes import last_name, walk
 
 _DEPTH: Final = 3
 """Functions through which a container, or what is put into it, is handed on."""
@@ -34,7 +34,7 @@ def method_of_element(program: Program, function: Function, call: ast.Call) -> F
         ):
             classes = dict.fromkeys(
                 cls
-                for container in _held_in(function, owner)
+                for container in _held_in(function, owner, call)
                 for cls in _contents(program, function, container, _DEPTH)
             )
             found = {program.find_method(cls, name) for cls in classes}
@@ -50,34 +50,46 @@ def _methods(program: Program) -> frozenset[str]:
     )
 
 
-def _held_in(function: Function, owner: ast.expr) -> Iterator[ast.expr]:
-    """The containers of which an expression is an element."""
+def _held_in(function: Function, owner: ast.expr, call: ast.Call) -> Iterator[ast.expr]:
+    """The containers of which what a call is made on is an element."""
     match owner:
         case ast.Subscript(slice=ast.Slice()):
             return
         case ast.Subscript(value=container):
             yield container
-        case ast.Name(id=name):
+        case ast.Name(id=name) if name not in function.parameters:
             loops = [n.iter for n in own_nodes(function) if isinstance(n, ast.For | ast.AsyncFor)]
             values = [v for v in assignments(function).get(name, ()) if v not in loops]
-            if name not in function.parameters and all(map(_is_item, values)):
-                yield from _loops(function).get(name, ())
+            if all(isinstance(v, ast.Subscript) for v in values):
+                around = _turns(function).get((call, name))
+                yield from [around] if around is not None else []
                 for value in values:
-                    yield from _held_in(function, value)
-
-
-def _is_item(node: ast.expr) -> bool:
-    return isinstance(node, ast.Subscript)
+                    yield from _held_in(function, value, call)
 
 
 @remembered
-def _loops(function: Function) -> dict[str, list[ast.expr]]:
-    """The containers that a function iterates over, by the name of an element."""
-    found: dict[str, list[ast.expr]] = {}
+def _turns(function: Function) -> dict[tuple[ast.AST, str], ast.expr | None]:
+    """For the calls in a loop, what the innermost one that binds a name iterates over: names are used again.
+
+    None where that is no container by itself.
+    """
+    found: dict[tuple[ast.AST, str], ast.expr | None] = {}
     for node in own_nodes(function):
-        if isinstance(node, ast.For | ast.comprehension):
-            for name, container in _bound(node.target, node.iter):
-                found.setdefault(name, []).append(container)
+        match node:
+            case ast.For(target=target, iter=iterable, body=body):
+                inside: list[ast.AST] = [*body]
+                bound = [(target, iterable)]
+            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                inside = [node]
+                bound = [(g.target, g.iter) for g in node.generators]
+            case _:
+                continue
+        names: dict[str, ast.expr | None] = {}
+        for target, iterable in bound:
+            names.update(dict.fromkeys(target_names(target)))
+            names.update(_bound(target, iterable))
+        for inner in (n for each in inside for n in walk(each) if isinstance(n, ast.Call)):
+            found.update(((inner, name), container) for name, container in names.items())
     return found
 
 
@@ -153,9 +165,11 @@ def _added(
             yield from _listed(program, function, more, depth)
         case ast.Call(args=given) if depth > 1 and any(dotted_name(g) == path for g in given):
             callee = _callee(program, function, node)
-            for parameter in callee.parameters if callee is not None else ():
-                argument = argument_of(node, callee, parameter) if callee is not None else None
-                if callee is not None and argument is not None and dotted_name(argument) == path:
+            if callee is None:
+                return
+            for parameter in callee.parameters:
+                argument = argument_of(node, callee, parameter)
+                if argument is not None and dotted_name(argument) == path:
                     yield from _put(program, callee, parameter, depth - 1)
 
 
