@@ -45,6 +45,7 @@ from distlint.analysis.interpreter.values import (
 )
 from distlint.analysis.program.chosen import Candidate, chosen
 from distlint.analysis.program.definitions import Class, Function, dotted_name, last_name
+from distlint.analysis.program.elements import method_of_element
 from distlint.analysis.program.syntax import makes_at_first_read
 from distlint.knowledge import conventions, facts, failures, hooks
 
@@ -242,6 +243,11 @@ def _method(
         if held is not None:
             return forward(frame, node, held, args, keywords)
     known = facts.model_method(name, dotted_name(node.func.value), frame.module.source.text)
+    if known is None and (receiver is None or not (receiver.wraps or receiver.type)):
+        method = method_of_element(frame.summaries.program, frame.function, node)
+        if method is not None and method.cls is not None:
+            this = (receiver or unknown_result(frame, node, [])).replace(type=method.cls.full_name)
+            return frame.call(Closure(method, {}, this), args, keywords, node, node)
     return external(frame, node, known or f".{name}", receiver, args, keywords)
 
 

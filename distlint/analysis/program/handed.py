@@ -132,7 +132,8 @@ def argument_of(call: ast.Call, function: Function, parameter: str) -> ast.expr 
     for keyword in call.keywords:
         if keyword.arg == parameter:
             return keyword.value
-    names = function.parameters[1:] if function.cls is not None else function.parameters
+    bound = function.cls is not None and not function.has_decorator("staticmethod")
+    names = function.parameters[1:] if bound else function.parameters
     place = names.index(parameter) if parameter in names else len(call.args)
     return call.args[place] if place < len(call.args) else None
 

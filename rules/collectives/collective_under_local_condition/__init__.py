@@ -51,11 +51,13 @@ unknown origin counts as equal on all ranks. Tests of the file system are not re
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import place_of, source_of, span_of
+from distlint.analysis.questions.wrapped import without_gradients
 from distlint.analysis.traces.witness import event_text, related_places, text_of, where, witness
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -73,6 +75,8 @@ NAME = "collective-under-local-condition"
 SEVERITY = Severity.ERROR
 STATUS = Status.STABLE
 LITERALS = ()
+
+_NOT_FINITE: Final = re.compile(r"is_?(finite|nan|inf)", re.IGNORECASE)
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -130,9 +134,22 @@ def _test(divergence: Divergence) -> ast.expr:
 
 
 def _waits(divergence: Divergence) -> bool:
-    """Whether a wait is worth saying: where ranks fail, only that of the training step which they leave."""
-    failing = divergence.node is not None and _fails(divergence.node)
-    return not failing or divergence.event.op == "backward"
+    """Whether a wait is worth saying: where ranks fail, that of the training step which they leave.
+
+    And that in what is reduced behind a validation which one rank ends for a loss that is not finite (LLaMA-Adapter
+    521a09d gorilla/finetune/engine_pretrain.py:147).
+    """
+    node = divergence.node
+    return (
+        node is None
+        or not _fails(node)
+        or divergence.event.op == "backward"
+        or (
+            divergence.event.op != "forward"
+            and _NOT_FINITE.search(text_of(_test(divergence))) is not None
+            and without_gradients(divergence.function, node)
+        )
+    )
 
 
 def _fails(node: ast.AST) -> bool:

@@ -218,6 +218,18 @@ def stopped_by_the_bar(loader, train):
             dist.all_reduce(train(batch))
 
 
+@torch.no_grad()
+def ends_in_a_validation(model, batches, total):
+    model = DistributedDataParallel(model)
+    for batch in batches:
+        loss = model(batch).mean().item()
+        if not math.isfinite(loss):  # expect: DL103
+            print("loss is", loss)
+            sys.exit(1)
+        total += loss
+    dist.all_reduce(total)
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -585,3 +597,24 @@ def all_skip_together(make, loader):
         if broken.item() > 0:
             continue
         loss.backward()
+
+
+@torch.no_grad()
+def ends_in_a_validation_for_all(model, batches, total):
+    model = DistributedDataParallel(model)
+    for batch in batches:
+        loss = model(batch).mean()
+        dist.all_reduce(loss)
+        if not math.isfinite(loss.item()):
+            sys.exit(1)
+        total += loss
+    dist.all_reduce(total)
+
+
+@torch.no_grad()
+def ends_for_a_wrong_shape(batches, total):
+    for batch in batches:
+        if batch.argmax().item() > 3:
+            raise ValueError("a label that does not exist")
+        total += batch.sum()
+    dist.all_reduce(total)

@@ -5,7 +5,7 @@ Finds a variable that a function sets to an object on some ranks and to None on 
 assignment or call of an attribute of it that the others reach as well. Also one that a function assigns on some
 ranks alone, and that the others read, an attribute that a constructor makes on some ranks alone, and whose methods
 the others call, and a data set that some ranks alone process further (`data = data.map(tokenize)` under a test of
-the rank) before all hand it to a loader or a Trainer.
+the rank) before all hand it to a loader or a Trainer. Also the run of one of accelerate's trackers, read by all ranks.
 
 ## Why it is bad
 The ranks without the object raise AttributeError: "'NoneType' object has no attribute 'update'". Rank 0 and
@@ -43,6 +43,7 @@ rank 0 is without are not followed. Silent where the code asks for the object or
 AttributeError.
 
 ## References
+- accelerate 1.15.0 accelerate/tracking.py:315: `start`, which sets `run`, is for the main process only
 - The Python Language Reference, 3.2 "None": it has no attributes of other objects
 - yolov5, commit da35727c, train.py:167: `ema.updates` where only rank 0 has an `ema`
 """
@@ -63,6 +64,7 @@ from distlint.rule import Status
 
 from .attributes import Use, absent_attributes
 from .processed import Processed, processed_by_rank
+from .trackers import runs_of_main
 from .unbound import unbound_by_rank
 
 if TYPE_CHECKING:
@@ -95,6 +97,23 @@ def check(model: Model) -> Iterator[Finding]:
                 yield _finding(summaries.function, name, node, made)
     for use in absent_attributes(model):
         yield _lacking(use)
+    for function, node, opened in runs_of_main(model):
+        yield _of_tracker(function, node, opened)
+
+
+def _of_tracker(function: Function, node: ast.Attribute, opened: ast.Call) -> Finding:
+    text = source_of(function.module, node)
+    fix = Fix(Applicability.DISPLAY, "Put it under `if accelerator.is_main_process:`")
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"the main process alone opens the run of a tracker, and on the others `{text}` raises AttributeError. "
+        f"{fix.message}.",
+        place_of(function.module, node),
+        (related(function.module, opened, "the main process opens the run here"),),
+        fix,
+    )
 
 
 def _lacking(use: Use) -> Finding:

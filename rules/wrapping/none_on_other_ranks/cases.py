@@ -193,6 +193,28 @@ def shortened_on_one_rank(accelerator: Accelerator, data):
     return DataLoader(data, sampler=sampler)
 
 
+def names_the_run(accelerator: Accelerator, name):
+    accelerator.init_trackers("project")
+    if name is not None:
+        accelerator.trackers[0].run.name = name  # expect: DL208
+
+
+class NamesTheRun:
+    def __init__(self):
+        self.accelerator = Accelerator(log_with="wandb")
+
+    def start(self, first, name):
+        self.accelerator.init_trackers("project")
+        tracker = first(lambda t: t.name == "wandb", self.accelerator.trackers)
+        assert tracker is not None
+        tracker.run.name = name  # expect: DL208
+
+
+def by_its_name(accelerator: Accelerator, code):
+    accelerator.init_trackers("project")
+    accelerator.get_tracker("wandb").run.log_code(code)  # expect: DL208
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -454,3 +476,38 @@ def processed_where_a_setting_says_so(data, tokenize, settings):
     if settings.short:
         data = data.map(tokenize)
     return DataLoader(data, sampler=DistributedSampler(data))
+
+
+def names_the_run_on_main(accelerator: Accelerator, name):
+    accelerator.init_trackers("project")
+    if accelerator.is_main_process:
+        accelerator.trackers[0].run.name = name
+
+
+def opens_and_names_on_main(accelerator: Accelerator, name):
+    if accelerator.is_main_process:
+        accelerator.init_trackers("project")
+        accelerator.trackers[0].run.name = name
+
+
+def leaves_the_run_to_main(accelerator: Accelerator, name):
+    accelerator.init_trackers("project")
+    if not accelerator.is_main_process:
+        return
+    tracker = accelerator.get_tracker("wandb")
+    tracker.run.name = name
+
+
+def asks_for_the_run(accelerator: Accelerator, name):
+    accelerator.init_trackers("project")
+    tracker = accelerator.get_tracker("wandb")
+    if hasattr(tracker, "run"):
+        tracker.run.name = name
+    tracker.log({"name": name})
+
+
+def another_run(accelerator: Accelerator, jobs):
+    accelerator.init_trackers("project")
+    for tracker in accelerator.trackers:
+        tracker.log({"jobs": len(jobs)})
+    jobs[0].run.name = "first"
