@@ -51,6 +51,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.joint_entry import lets_engine_in, ranked
 from distlint.analysis.model import evidence, place_of, span_of
+from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.sections import in_turn
 from distlint.edits import Insert
@@ -107,7 +108,12 @@ def check(model: Model) -> Iterator[Finding]:
         )
     for call in model.calls(*_QUESTIONS):
         joint_entry = model.joint_entry_at(call)
-        if joint_entry is not None and len(call.classes) > 1 and not ranked(call.site):
+        if (
+            joint_entry is not None
+            and len(call.classes) > 1
+            and not ranked(call.site)
+            and not _set_up_like_others(call.site, joint_entry)
+        ):
             yield _finding(
                 model,
                 call.site,
@@ -118,6 +124,16 @@ def check(model: Model) -> Iterator[Finding]:
                 # Behind a switch it is an aid for debugging that somebody turns on at one terminal.
                 severity=Severity.WARNING if call.site.guards else SEVERITY,
             )
+
+
+def _set_up_like_others(site: CallSite, joint_entry: JointEntry) -> bool:
+    """Whether a conversation merely calls the project's setup, which makes a group where there are ranks.
+
+    nanochat 92d63d4 scripts/chat_cli.py:53: `compute_init()` of all scripts, and a prompt for one process.
+    """
+    return joint_entry.starts and not any(
+        node is joint_entry.node for node in own_nodes(site.function)
+    )
 
 
 def _finding(
