@@ -231,3 +231,18 @@ rank 0 only, all ranks go through the same."""
 
 DRAWN_BY_RANK: Final = "drawn-by-rank"
 """What a bar is that some ranks have disabled: its `update()` counts nothing there (tqdm 4.67 tqdm/std.py:1229)."""
+
+IMAGE = "PIL.Image.Image"
+"""The class of Pillow's images, which functions make: its own constructor is not for users."""
+IMAGE_MAKERS = frozenset(
+    {
+        "PIL.Image.fromarray",
+        "PIL.Image.frombytes",
+        "PIL.Image.new",
+        "PIL.Image.open",
+        "torchvision.transforms.functional.to_pil_image",
+        "torchvision.transforms.v2.functional.to_pil_image",
+    }
+)
+IMAGE_METHODS = frozenset({"convert", "copy", "crop", "resize", "rotate", "transpose"})
+"""Methods of an image that give another one."""

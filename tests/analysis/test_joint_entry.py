@@ -205,3 +205,28 @@ def test_a_caller_from_which_all_come_says_more_than_a_test_inside() -> None:
     assert found["Trainer.resume"].all_ranks
     assert found["Trainer.resume"].call is not None
     assert not found["sample"].all_ranks
+
+
+SETS_UP = """
+def setup(args):
+    if args.distributed:
+        dist.init_process_group("nccl")
+
+def main(args):
+    setup(args)
+    if args.evaluate:
+        evaluate(args)
+
+def evaluate(args):
+    print(dist.get_world_size())
+    torch.save(1, args.path)
+"""
+
+
+def test_who_calls_the_setup_is_where_all_ranks_are() -> None:
+    assert {"setup", "main", "evaluate"} <= entered(SETS_UP)
+
+
+def test_a_setup_for_some_says_nothing_of_its_caller() -> None:
+    text = SETS_UP.replace("    setup(args)\n", "    if args.verbose:\n        setup(args)\n")
+    assert not {"main", "evaluate"} & entered(text)

@@ -509,7 +509,8 @@ def _reasons(
             if alone and _never_launched(program, function.module):
                 continue
             text = f"every rank calls `{site.method}()`"
-            yield function, JointEntry(text, site.module, site.node, True, not alone)
+            starts = site.name in PROCESS_GROUP_STARTS
+            yield function, JointEntry(text, site.module, site.node, True, not alone, starts=starts)
         for given in _registered(site):
             text = f"every rank runs what is given to `{site.method}()`"
             yield given, JointEntry(text, site.module, site.node, True)
