@@ -48,6 +48,8 @@ _MAKES_GROUP: Final = re.compile(
     re.IGNORECASE,
 )
 """Names of what makes a process group, or may."""
+_SPAWNS: Final = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes"})
+"""What starts the ranks in interpreters of their own, unless it is told another method."""
 _FIRST: Final = frozenset({"main_process_first", "local_main_process_first"})
 _SAYS_RANKS: Final = re.compile(
     r"init_process_group|init_distributed|init_device_mesh|Accelerator\(|PartialState\(|Trainer\(|deepspeed\.initialize"
@@ -364,14 +366,16 @@ def _spawn_of(module: Module) -> ast.Call | None:
         (
             node
             for node in walk(module.source.tree)
-            if isinstance(node, ast.Call)
-            and module.imports.get(dotted_name(node.func).partition(".")[0], "").startswith(
-                "torch.multiprocessing"
-            )
-            and last_name(node.func) == "spawn"
+            if isinstance(node, ast.Call) and _starts_interpreters(module, node)
         ),
         None,
     )
+
+
+def _starts_interpreters(module: Module, call: ast.Call) -> bool:
+    root, _, rest = dotted_name(call.func).partition(".")
+    name = f"{module.imports.get(root, '')}.{rest}".removesuffix(".")
+    return name in _SPAWNS and not any(keyword.arg == "start_method" for keyword in call.keywords)
 
 
 def beside_a_collective(site: CallSite, group: Together) -> JointEntry | None:
