@@ -230,3 +230,15 @@ def test_who_calls_the_setup_is_where_all_ranks_are() -> None:
 def test_a_setup_for_some_says_nothing_of_its_caller() -> None:
     text = SETS_UP.replace("    setup(args)\n", "    if args.verbose:\n        setup(args)\n")
     assert not {"main", "evaluate"} & entered(text)
+
+
+@pytest.mark.parametrize(("given", "found"), [("0", False), ("rank=1", False), ("args.rank", True)])
+def test_who_says_to_be_one_rank_is_no_caller_of_all(given: str, found: bool) -> None:
+    text = f"""
+        def load(rank):
+            dist.init_process_group("nccl", rank=rank)
+
+        def main(args):
+            load({given})
+        """
+    assert ("main" in entered(text)) is found

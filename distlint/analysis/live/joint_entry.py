@@ -50,6 +50,8 @@ _MAKES_GROUP: Final = re.compile(
 """Names of what makes a process group, or may."""
 _SPAWNS: Final = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes"})
 """What starts the ranks in interpreters of their own, unless it is told another method."""
+_RANKS: Final = frozenset({"rank", "global_rank", "local_rank"})
+"""Parameters that say which rank the caller is."""
 _FIRST: Final = frozenset({"main_process_first", "local_main_process_first"})
 _SAYS_RANKS: Final = re.compile(
     r"init_process_group|init_distributed|init_device_mesh|Accelerator\(|PartialState\(|Trainer\(|deepspeed\.initialize"
@@ -193,7 +195,11 @@ def _performed_inside(groups: dict[Group, Together], found: dict[Group, JointEnt
     for group, summaries in groups.items():
         if all(rank is MAIN for rank, _ in summaries):
             continue
-        calls = {id(site.node) for site in together(summaries) if site.callee and not _open(site)}
+        calls = {
+            id(site.node)
+            for site in together(summaries)
+            if site.callee and not _open(site) and not _is_as_one_rank(site, site.callee)
+        }
         if not calls:
             continue
         for _, summary in summaries:
@@ -218,6 +224,20 @@ def _performed_inside(groups: dict[Group, Together], found: dict[Group, JointEnt
                 work.append(caller)
                 added.append(caller)
     return added
+
+
+def _is_as_one_rank(site: CallSite, callee: Function) -> bool:
+    """Whether a call hands a function the number of one rank: who calls is that rank, in a process of its own.
+
+    Lumina-T2X 1c60696 lumina_t2i/utils/cli.py:276: `load_model(ckpt, dtype, master_port, 0, …)` makes a group of one.
+    """
+    names = callee.parameters[1:] if callee.cls is not None else callee.parameters
+    return any(
+        isinstance(given := site.argument_node(position, name), ast.Constant)
+        and type(given.value) is int
+        for position, name in enumerate(names)
+        if name in _RANKS
+    )
 
 
 def family_of(context: Hashable) -> Hashable:
