@@ -42,6 +42,9 @@ BARRIERS: Final = frozenset({"barrier", "wait_for_everyone"})
 PROCESS_GROUP_STARTS: Final = (
     "torch.distributed.init_process_group",
     "deepspeed.comm.init_distributed",
+    "mmcv.runner.init_dist",
+    "mmcv.runner.dist_utils.init_dist",
+    "mmengine.dist.init_dist",
 )
 _MAKES_GROUP: Final = re.compile(
     r"(?<!__)init(?:_|ialize|$)|set_?up|spawn|launch|prepare|Accelerator|Fabric|Trainer|State|Engine",
