@@ -242,3 +242,21 @@ def test_who_says_to_be_one_rank_is_no_caller_of_all(given: str, found: bool) ->
             load({given})
         """
     assert ("main" in entered(text)) is found
+
+
+def test_further_up_a_setting_may_keep_all_ranks_away() -> None:
+    text = (
+        SETS_UP
+        + """
+def command(args):
+    main(args)
+    if args.report:
+        report(args)
+
+def report(args):
+    print(dist.get_world_size())
+    torch.save(1, args.path)
+"""
+    )
+    assert {"command", "evaluate"} <= entered(text)
+    assert "report" not in entered(text)

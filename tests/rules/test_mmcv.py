@@ -50,7 +50,7 @@ def test_all_ranks_write_the_configuration(
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("    cfg.dump(", "    if get_dist_info()[0] == 0:\n        cfg.dump("),
+        ("    cfg.dump(", "    rank, _ = get_dist_info()\n    if rank == 0:\n        cfg.dump("),
         ("init_dist(args.launcher, **cfg.dist_params)", "pass"),
         ("cfg.dump(osp.join(cfg.work_dir, osp.basename(args.config)))", "cfg.dump()"),
     ],

@@ -222,11 +222,17 @@ def _performed_inside(groups: dict[Group, Together], found: dict[Group, JointEnt
             if _answers_requests(caller[0]):
                 continue
             if caller not in found or not found[caller].all_ranks:
-                inside = not found[group].starts
+                # Who calls the setup itself goes on with it, whatever the settings; further up, who knows?
+                inside = not (found[group].starts and _stands_in(groups[group], found[group].node))
                 found[caller] = replace(found[group], call=None, inside=inside)
                 work.append(caller)
                 added.append(caller)
     return added
+
+
+def _stands_in(summaries: Together, node: ast.AST) -> bool:
+    """Whether a function itself makes a call."""
+    return any(site.node is node for _, summary in summaries for site in summary.calls)
 
 
 def _is_as_one_rank(site: CallSite, callee: Function) -> bool:

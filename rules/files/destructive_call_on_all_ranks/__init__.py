@@ -131,9 +131,8 @@ def _set_up_like_others(site: CallSite, joint_entry: JointEntry) -> bool:
 
     nanochat 92d63d4 scripts/chat_cli.py:53: `compute_init()` of all scripts, and a prompt for one process.
     """
-    return joint_entry.starts and not any(
-        node is joint_entry.node for node in own_nodes(site.function)
-    )
+    top = joint_entry.call.function if joint_entry.call is not None else site.function
+    return joint_entry.starts and not any(node is joint_entry.node for node in own_nodes(top))
 
 
 def _finding(
