@@ -233,3 +233,21 @@ rank 0 only, all ranks go through the same."""
 
 DRAWN_BY_RANK: Final = "drawn-by-rank"
 """What a bar is that some ranks have disabled: its `update()` counts nothing there (tqdm 4.67 tqdm/std.py:1229)."""
+
+IMAGE = "PIL.Image.Image"
+"""The class of Pillow's images, which functions make: its own constructor is not for users."""
+MADE_BY = {
+    "PIL.Image.fromarray": IMAGE,
+    "PIL.Image.frombytes": IMAGE,
+    "PIL.Image.new": IMAGE,
+    "PIL.Image.open": IMAGE,
+    "torchvision.transforms.functional.to_pil_image": IMAGE,
+    "torchvision.transforms.v2.functional.to_pil_image": IMAGE,
+    "mmcv.Config.fromfile": "mmcv.Config",
+    "mmcv.utils.Config.fromfile": "mmcv.Config",
+    "mmengine.Config.fromfile": "mmengine.config.Config",
+    "mmengine.config.Config.fromfile": "mmengine.config.Config",
+}
+"""Class of what a function gives that makes an object."""
+IMAGE_METHODS = frozenset({"convert", "copy", "crop", "resize", "rotate", "transpose"})
+"""Methods of an image that give another one."""

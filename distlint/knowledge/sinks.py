@@ -462,6 +462,22 @@ _ROWS: tuple[CallRow, ...] = (
         source="omegaconf 2.4.0 omegaconf/omegaconf.py:469",
     ),
     CallRow(
+        "mmcv.Config.dump",
+        WRITE,
+        path=0,
+        path_keyword="file",
+        result="none",
+        source="mmcv 1.7.2 mmcv/utils/config.py:568",
+    ),
+    CallRow(
+        "mmengine.config.Config.dump",
+        WRITE,
+        path=0,
+        path_keyword="file",
+        result="none",
+        source="mmengine 0.10.7 mmengine/config/config.py:1555",
+    ),
+    CallRow(
         "joblib.dump",
         WRITE,
         path=1,

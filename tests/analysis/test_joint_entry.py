@@ -232,3 +232,58 @@ def test_a_caller_from_which_all_come_says_more_than_a_test_inside() -> None:
     assert found["Trainer.resume"].all_ranks
     assert found["Trainer.resume"].call is not None
     assert not found["sample"].all_ranks
+
+
+SETS_UP = """
+def setup(args):
+    if args.distributed:
+        dist.init_process_group("nccl")
+
+def main(args):
+    setup(args)
+    if args.evaluate:
+        evaluate(args)
+
+def evaluate(args):
+    print(dist.get_world_size())
+    torch.save(1, args.path)
+"""
+
+
+def test_who_calls_the_setup_is_where_all_ranks_are() -> None:
+    assert {"setup", "main", "evaluate"} <= entered(SETS_UP)
+
+
+def test_a_setup_for_some_says_nothing_of_its_caller() -> None:
+    text = SETS_UP.replace("    setup(args)\n", "    if args.verbose:\n        setup(args)\n")
+    assert not {"main", "evaluate"} & entered(text)
+
+
+@pytest.mark.parametrize(("given", "found"), [("0", False), ("rank=1", False), ("args.rank", True)])
+def test_who_says_to_be_one_rank_is_no_caller_of_all(given: str, found: bool) -> None:
+    text = f"""
+        def load(rank):
+            dist.init_process_group("nccl", rank=rank)
+
+        def main(args):
+            load({given})
+        """
+    assert ("main" in entered(text)) is found
+
+
+def test_further_up_a_setting_may_keep_all_ranks_away() -> None:
+    text = (
+        SETS_UP
+        + """
+def command(args):
+    main(args)
+    if args.report:
+        report(args)
+
+def report(args):
+    print(dist.get_world_size())
+    torch.save(1, args.path)
+"""
+    )
+    assert {"command", "evaluate"} <= entered(text)
+    assert "report" not in entered(text)

@@ -346,6 +346,22 @@ def prepare(data, path):
             torch.save(data, path)
         dist.barrier()
 """,
+    "a caller in turn beside one of a single process": """\
+def fetch(data, path):
+    if not os.path.exists(path):
+        torch.save(data, path)
+    return torch.load(path)
+
+
+def train(data, path, accelerator):
+    with accelerator.main_process_first():
+        fetch(data, path)
+    accelerator.wait_for_everyone()
+
+
+def validate(data, path):
+    return fetch(data, path)
+""",
 }
 
 UNORDERED = {
@@ -387,6 +403,23 @@ def prepare(data, path, slot):
 def at_once(data, path):
     write(data, path)
     dist.barrier()
+""",
+    "a caller of all ranks beside one in turn": """\
+def fetch(data, path):
+    if not os.path.exists(path):
+        torch.save(data, path)  # here
+    return torch.load(path)
+
+
+def train(data, path, accelerator):
+    with accelerator.main_process_first():
+        fetch(data, path)
+    accelerator.wait_for_everyone()
+
+
+def validate(data, path, accelerator):
+    fetch(data, path)
+    accelerator.wait_for_everyone()
 """,
     "no turnstile at all": """\
 def prepare(data, path):

@@ -67,7 +67,28 @@ def test_the_block_of_the_script_runs_in_the_parent_alone(
     assert findings_in(code, tmp_path, script(below=line), capsys) == []
 
 
-@pytest.mark.parametrize("started", ["mp.Process(target=main_worker).start()", "pass"])
+@pytest.mark.parametrize(
+    "started",
+    [
+        "torch.multiprocessing.spawn(main_worker, nprocs=4, args=(args,))",
+        "mp.start_processes(main_worker, nprocs=4, args=(args,))",
+    ],
+)
+def test_however_the_ranks_are_spawned(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], started: str
+) -> None:
+    code, line = TOP[1]
+    assert findings_in(code, tmp_path, script(line, started=started), capsys) == [("train.py", 14)]
+
+
+@pytest.mark.parametrize(
+    "started",
+    [
+        'mp.start_processes(main_worker, start_method="fork")',
+        "mp.Process(target=main_worker).start()",
+        "pass",
+    ],
+)
 @pytest.mark.parametrize(("code", "line"), [TOP[1], TOP[5]])
 def test_without_a_spawn_nothing_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], code: str, line: str, started: str

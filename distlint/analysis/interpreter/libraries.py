@@ -114,8 +114,17 @@ def external(
             elif last in conventions.SAME_MODEL_METHODS and receiver is not None and not args[1:]:
                 # `model.to(device)`, `model.eval()` give the model back.
                 result = receiver
+    if result.type is None and (made := _made_by(name, receiver)) is not None:
+        result = result.replace(type=made)
     site.result = result
     return result
+
+
+def _made_by(name: str, receiver: Value | None) -> str | None:
+    """The class of what a function makes: `Image.fromarray(x)`, and what is cut from an image or converted."""
+    if receiver is not None and receiver.type == conventions.IMAGE:
+        return conventions.IMAGE if name.rpartition(".")[2] in conventions.IMAGE_METHODS else None
+    return conventions.MADE_BY.get(name)
 
 
 def _is_shuffled(name: str, args: list[Value], keywords: dict[str, Value]) -> bool:

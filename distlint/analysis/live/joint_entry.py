@@ -49,12 +49,19 @@ BARRIERS: Final = frozenset({"barrier", "wait_for_everyone"})
 PROCESS_GROUP_STARTS: Final = (
     "torch.distributed.init_process_group",
     "deepspeed.comm.init_distributed",
+    "mmcv.runner.init_dist",
+    "mmcv.runner.dist_utils.init_dist",
+    "mmengine.dist.init_dist",
 )
 _MAKES_GROUP: Final = re.compile(
     r"(?<!__)init(?:_|ialize|$)|set_?up|spawn|launch|prepare|Accelerator|Fabric|Trainer|State|Engine",
     re.IGNORECASE,
 )
 """Names of what makes a process group, or may."""
+_SPAWNS: Final = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes"})
+"""What starts the ranks in interpreters of their own, unless it is told another method."""
+_RANKS: Final = frozenset({"rank", "global_rank", "local_rank"})
+"""Parameters that say which rank the caller is."""
 _ENGINES: Final = re.compile(r"fsdp|deepspeed|zero_?[123]")
 """Names of engines that keep a part of the model on every rank."""
 _ASKS_FOR_GROUP: Final = frozenset(
@@ -180,7 +187,11 @@ def _performed_inside(groups: dict[Group, Together], found: dict[Group, JointEnt
     for group, summaries in groups.items():
         if all(rank is MAIN for rank, _ in summaries):
             continue
-        calls = {id(site.node) for site in together(summaries) if site.callee and not _open(site)}
+        calls = {
+            id(site.node)
+            for site in together(summaries)
+            if site.callee and not _open(site) and not _is_as_one_rank(site, site.callee)
+        }
         if not calls:
             continue
         for _, summary in summaries:
@@ -200,11 +211,31 @@ def _performed_inside(groups: dict[Group, Together], found: dict[Group, JointEnt
             if _answers_requests(caller[0]):
                 continue
             if caller not in found or not found[caller].all_ranks:
-                inside = not found[group].starts
+                # Who calls the setup itself goes on with it, whatever the settings; further up, who knows?
+                inside = not (found[group].starts and _stands_in(groups[group], found[group].node))
                 found[caller] = replace(found[group], call=None, inside=inside)
                 work.append(caller)
                 added.append(caller)
     return added
+
+
+def _stands_in(summaries: Together, node: ast.AST) -> bool:
+    """Whether a function itself makes a call."""
+    return any(site.node is node for _, summary in summaries for site in summary.calls)
+
+
+def _is_as_one_rank(site: CallSite, callee: Function) -> bool:
+    """Whether a call hands a function the number of one rank: who calls is that rank, in a process of its own.
+
+    Lumina-T2X 1c60696 lumina_t2i/utils/cli.py:276: `load_model(ckpt, dtype, master_port, 0, …)` makes a group of one.
+    """
+    names = callee.parameters[1:] if callee.cls is not None else callee.parameters
+    return any(
+        isinstance(given := site.argument_node(position, name), ast.Constant)
+        and type(given.value) is int
+        for position, name in enumerate(names)
+        if name in _RANKS
+    )
 
 
 def family_of(context: Hashable) -> Hashable:
@@ -331,14 +362,16 @@ def _spawn_of(module: Module) -> ast.Call | None:
         (
             node
             for node in walk(module.source.tree)
-            if isinstance(node, ast.Call)
-            and module.imports.get(dotted_name(node.func).partition(".")[0], "").startswith(
-                "torch.multiprocessing"
-            )
-            and last_name(node.func) == "spawn"
+            if isinstance(node, ast.Call) and _starts_interpreters(module, node)
         ),
         None,
     )
+
+
+def _starts_interpreters(module: Module, call: ast.Call) -> bool:
+    root, _, rest = dotted_name(call.func).partition(".")
+    name = f"{module.imports.get(root, '')}.{rest}".removesuffix(".")
+    return name in _SPAWNS and not any(keyword.arg == "start_method" for keyword in call.keywords)
 
 
 def beside_a_collective(site: CallSite, group: Together) -> JointEntry | None:
@@ -478,7 +511,8 @@ def _reasons(
             if trains_alone(site) or (alone and never_launched(program, function.module)):
                 continue
             text = f"every rank calls `{site.method}()`"
-            yield function, JointEntry(text, site.module, site.node, True, not alone)
+            starts = site.name in PROCESS_GROUP_STARTS
+            yield function, JointEntry(text, site.module, site.node, True, not alone, starts=starts)
         for given in _registered(site):
             text = f"every rank runs what is given to `{site.method}()`"
             yield given, JointEntry(text, site.module, site.node, True)

@@ -679,7 +679,7 @@ def asks_existence(site: CallSite) -> bool:
     dalle2_pytorch/trainer.py:269: `assert not (path.exists() and not overwrite)` in front of the save.
     """
     return any(
-        "file" in guard.value.tags and _tests(guard.node) and not refuses(site.function, guard)
+        "file" in guard.value.tags and asked_paths(guard.node) and not refuses(site.function, guard)
         for guard in site.guards
     )
 
@@ -697,7 +697,7 @@ def check_before(found: FileCall) -> Guard | None:
     for guard in found.site.guards:
         if (guard.exits and _raises(found.function, guard)) or (fetched and _finds_it(guard)):
             continue
-        for test in _tests(guard.node):
+        for test in asked_paths(guard.node):
             asked = parts_of(test, found.function)
             if holds(asked, path) or holds(path, asked):
                 return guard
@@ -726,7 +726,7 @@ def _raises(function: Function, guard: Guard) -> bool:
     return bool(arm) and isinstance(arm[-1], ast.Raise)
 
 
-def _tests(condition: ast.expr) -> list[ast.expr]:
+def asked_paths(condition: ast.expr) -> list[ast.expr]:
     """The paths about which a condition asks the file system."""
     names = {name.rpartition(".")[2] for name in sinks.EXISTENCE_TESTS} | sinks.EXISTENCE_METHODS
     found: list[ast.expr] = []

@@ -334,7 +334,7 @@ def _unordered(
 
 def _prepares(live: LiveProgram, step: Step, other: list[Step]) -> bool:
     """Whether a step of rank 0 alone makes or removes what others may use."""
-    if step.effect not in _PREPARES or not _by_rank(step) or asks_existence(step.site):
+    if step.effect not in _PREPARES or not by_rank(step) or asks_existence(step.site):
         return False
     if in_turn(live, step.site):
         return False
@@ -343,7 +343,7 @@ def _prepares(live: LiveProgram, step: Step, other: list[Step]) -> bool:
     )
 
 
-def _by_rank(step: Step) -> bool:
+def by_rank(step: Step) -> bool:
     """Whether the call, or a test of the rank here or where the function is called, keeps the others out.
 
     In `is_main and not skip` rank 0 is left with what it does not know, which is no test of the rank.

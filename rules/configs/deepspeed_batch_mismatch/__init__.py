@@ -4,7 +4,8 @@
 Multiplies `train_micro_batch_size_per_gpu`, `gradient_accumulation_steps` and the number of processes, where a
 launch or accelerate's file says it, and compares the product with `train_batch_size`. Compares the JSON with
 the arguments of transformers' Trainer that the same command line gives (`--per_device_train_batch_size`,
-`--gradient_accumulation_steps`, `--learning_rate` …). `python train.py` without a launcher is one process, whatever
+`--gradient_accumulation_steps`, `--learning_rate` …), and `gradient_accumulation_steps` of accelerate's file with
+the argument of the script, where that goes to an `Accelerator` or a Trainer. `python train.py` without a launcher is one process, whatever
 the number of GPUs: a file for several, which the script names (`deepspeed="zero.json"`), does not come out then.
 
 ## Why it is bad
@@ -41,6 +42,8 @@ Not proven: DeepSpeed has to be installed; the assertion is `_batch_assertion` i
 ## References
 - deepspeed 0.19.8, `runtime/config.py`: `_batch_assertion`
 - DeepSpeed issue 6914: `python finetune.py` with four visible GPUs
+- accelerate 1.15.0, `utils/launch.py`: `ACCELERATE_GRADIENT_ACCUMULATION_STEPS`, which `Accelerator` prefers to its
+  argument
 - transformers 5.23.0, `integrations/deepspeed.py`: `trainer_config_process`, `trainer_config_finalize`
 """
 
@@ -61,6 +64,8 @@ from distlint.launch.commands import Launch
 from distlint.launch.defects import sentence_of
 from distlint.launch.project import Configuration, Format, LaunchFiles, Script
 from distlint.rule import Status
+
+from .accumulation import STEPS, accumulating, contradiction
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Module
@@ -100,6 +105,7 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
             start = _Start(*world, 1 if filled else None)
             starts.setdefault(configuration.path, []).append(start)
         yield from _against_arguments(configuration, launch)
+    yield from _of_trainers(files)
     for accelerate in files.of(Format.ACCELERATE):
         found = files.json_of(accelerate)
         number = accelerate.values.get("num_processes")
@@ -110,10 +116,25 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         yield from _product(configuration, starts.get(configuration.path, []))
 
 
+def _of_trainers(files: LaunchFiles) -> Iterator[Finding]:
+    """Steps of transformers' Trainer that are other ones in accelerate's file; of other programs `check` tells."""
+    for script, launch in files.launches():
+        found = contradiction(files, script, launch)
+        if found is not None and "per_device_train_batch_size" in launch.arguments:
+            text = (
+                f"transformers raises ValueError on every rank: `--{STEPS}` is {found.said}, and DeepSpeed's settings "
+                f"get the {found.written} of accelerate's file. Leave the number out of the file."
+            )
+            places = (Related(found.place, "the file's number"),)
+            yield Finding(CODE, NAME, SEVERITY, text, found.given, places)
+
+
 def check(model: Model) -> Iterator[Finding]:
-    """Scripts that are started as one process, with a file for several."""
+    """Scripts that are started as one process, with a file for several, or with other steps than accelerate's file."""
     for module in model.modules:
         text = module.source.text
+        if STEPS in text and "Accelerator(" in text:
+            yield from _against_file(model, module)
         if "deepspeed" not in text or any(word in text for word in _STARTS_OTHERS):
             continue
         for script, start in model.launch.alone(module.path):
@@ -130,6 +151,21 @@ def check(model: Model) -> Iterator[Finding]:
                     )
                     place = place_of(module, node)
                     yield Finding(CODE, NAME, SEVERITY, message, place, places, fix)
+
+
+def _against_file(model: Model, module: Module) -> Iterator[Finding]:
+    """Accelerators that a launch's file tells another number of steps than the script does."""
+    for call, found in accumulating(model, module):
+        text = (
+            f"`accelerate launch` has this Accelerator accumulate {found.written} batches, as its file says, and what "
+            f"the script passes (`--{STEPS} {found.said}`) does not count. Leave the number out of the file."
+        )
+        places = (
+            Related(found.given, "the script's number"),
+            Related(found.place, "the file's number"),
+        )
+        fix = Fix(Applicability.DISPLAY, "Leave the number out of the file")
+        yield Finding(CODE, NAME, Severity.WARNING, text, place_of(module, call), places, fix)
 
 
 def _named_in(module: Module) -> Iterator[tuple[ast.expr, str]]:

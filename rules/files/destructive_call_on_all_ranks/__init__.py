@@ -52,6 +52,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.joint_entry import lets_engine_in, ranked
 from distlint.analysis.model import evidence, place_of, source_of, span_of
+from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.sections import in_turn
 from distlint.analysis.questions.terminals import QUESTIONS, without_terminal
@@ -107,7 +108,12 @@ def check(model: Model) -> Iterator[Finding]:
         )
     for call in model.calls(*QUESTIONS):
         joint_entry = model.joint_entry_at(call)
-        if joint_entry is None or len(call.classes) == 1 or ranked(call.site):
+        if (
+            joint_entry is None
+            or len(call.classes) == 1
+            or ranked(call.site)
+            or _set_up_like_others(call.site, joint_entry)
+        ):
             continue
         if without_terminal(model, joint_entry):
             if not call.site.tries:
@@ -138,6 +144,15 @@ def _asked_in_a_child(site: CallSite, joint_entry: JointEntry) -> Finding:
         evidence(joint_entry),
         Fix(Applicability.DISPLAY, advice),
     )
+
+
+def _set_up_like_others(site: CallSite, joint_entry: JointEntry) -> bool:
+    """Whether a conversation merely calls the project's setup, which makes a group where there are ranks.
+
+    nanochat 92d63d4 scripts/chat_cli.py:53: `compute_init()` of all scripts, and a prompt for one process.
+    """
+    top = joint_entry.call.function if joint_entry.call is not None else site.function
+    return joint_entry.starts and not any(node is joint_entry.node for node in own_nodes(top))
 
 
 def _finding(

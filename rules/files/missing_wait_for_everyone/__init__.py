@@ -3,7 +3,8 @@
 ## What it does
 Reports a file or directory that rank 0 alone writes, creates, downloads or deletes, under a test of the
 rank or in a call that chooses the writer itself (`accelerator.save`), and that the other ranks then read or write, where no collective stands between the two. Calls are followed: the writing and
-the reading may stand in functions that one function calls one after the other.
+the reading may stand in functions that one function calls one after the other. Also a cache that all ranks load where
+it exists, and that rank 0 alone writes where it does not.
 
 ## Why it is bad
 The other ranks skip the guarded block and come to the use at once. They find no file, half of one, or the
@@ -56,6 +57,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import place_of, related, span_of
 from distlint.analysis.program.syntax import statement_with_test
+from distlint.analysis.questions.cached import half_written
 from distlint.analysis.questions.ordering import Race, races
 from distlint.edits import Insert
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -88,7 +90,9 @@ _USES = {
 
 def check(model: Model) -> Iterator[Finding]:
     """Uses of what rank 0 may still be preparing."""
+    told: set[int] = set()
     for race in races(model):
+        told.add(id(race.used.outer.node))
         made, used = race.prepared, race.used
         assert made.effect is not None and used.effect is not None
         does, uses = _DOES[made.effect], _USES[used.effect]
@@ -109,6 +113,26 @@ def check(model: Model) -> Iterator[Finding]:
                 )
             ),
             _fix(model, race),
+        )
+
+    for cache in half_written(model):
+        if id(cache.used.outer.node) in told:
+            continue
+        line = cache.prepared.outer.node.lineno
+        advice = "Let rank 0 go first, through the test and both its arms: `main_process_first()`"
+        yield Finding(
+            CODE,
+            NAME,
+            SEVERITY,
+            f"a rank that asks while rank 0 still writes the file (line {line}) finds it, and reads the half of it "
+            f"that is there. {advice}.",
+            place_of(cache.used.outer.module, cache.used.outer.node),
+            (
+                related(
+                    cache.prepared.site.module, cache.prepared.site.node, "only rank 0 writes it"
+                ),
+            ),
+            Fix(Applicability.DISPLAY, advice),
         )
 
 

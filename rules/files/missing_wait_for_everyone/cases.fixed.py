@@ -29,6 +29,40 @@ def prepare(dataset, out):
     return load_from_disk(os.path.join(out, "data"))  # expect: DL302
 
 
+def cached(texts, path, args):
+    # CodeT5 7de7f69 CodeT5/utils.py:46
+    if os.path.exists(path):
+        data = torch.load(path)  # expect: DL302
+    else:
+        data = [len(text) for text in texts]
+        if args.local_rank in [-1, 0]:
+            torch.save(data, path)
+    return data
+
+
+def cached_and_returned(texts, out):
+    path = Path(out) / "lengths.json"
+    if path.is_file():
+        return json.loads(path.read_text())  # expect: DL302
+    lengths = [len(text) for text in texts]
+    if dist.get_rank() == 0:
+        path.write_text(json.dumps(lengths))
+    return lengths
+
+
+def keep(features, path):
+    np.save(path, features)
+
+
+def cached_by_helper(encoder, texts, path):
+    if not os.path.isfile(path):
+        features = encoder(texts)
+        if dist.get_rank() == 0:
+            keep(features, path)
+        return features
+    return np.load(path)  # expect: DL302
+
+
 def statistics(out):
     accelerator = Accelerator()
     if accelerator.is_main_process:
@@ -128,6 +162,60 @@ def flag_of_all(folder, cached, samples):
 
 
 # --- right ----------------------------------------------------------------------------------------
+
+
+def cached_in_turn(texts, path):
+    if dist.get_rank() != 0:
+        dist.barrier()
+    if os.path.exists(path):
+        data = torch.load(path)
+    else:
+        data = [len(text) for text in texts]
+        if dist.get_rank() == 0:
+            torch.save(data, path)
+    if dist.get_rank() == 0:
+        dist.barrier()
+    return data
+
+
+def cached_at_once(texts, path):
+    if os.path.exists(path):
+        return torch.load(path)
+    data = [len(text) for text in texts]
+    if dist.get_rank() == 0:
+        torch.save(data, path + ".part")
+        os.replace(path + ".part", path)
+    return data
+
+
+def cached_for_each(texts, out):
+    path = os.path.join(out, f"lengths-{dist.get_rank()}.pt")
+    if os.path.exists(path):
+        return torch.load(path)
+    data = [len(text) for text in texts]
+    torch.save(data, path)
+    return data
+
+
+def other_file(texts, path, out):
+    data = torch.load(path) if os.path.exists(path) else [len(text) for text in texts]
+    if dist.get_rank() == 0:
+        torch.save(data, out)
+    return data
+
+
+def left_to_one_caller(texts, path):
+    if os.path.exists(path):
+        return torch.load(path)
+    data = [len(text) for text in texts]
+    torch.save(data, path)
+    return data
+
+
+def of_rank_0(texts, path):
+    if dist.get_rank() == 0:
+        return left_to_one_caller(texts, path)
+    return None
 
 
 def waits(dataset, path):

@@ -76,7 +76,7 @@ LITERALS = (b"DistributedSampler", b"set_epoch")
 
 _SAMPLER = "torch.utils.data.DistributedSampler"
 _EVALUATION = ("val", "test", "eval", "infer", "predict", "dev", "feature")
-_SHUFFLING = ("randperm", "shuffle", "permutation")
+_SHUFFLING = ("randperm", "shuffle", "permutation", "manual_seed(self.epoch")
 
 
 def check(model: Model) -> Iterator[Finding]:
