@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from distlint.analysis.interpreter.ir import CallSite, Event, Layer, Loop
+from distlint.analysis.interpreter.ir import CallSite, Event, Guard, Layer, Loop
 from distlint.analysis.interpreter.ranks import RankClass
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.joint_entry import BARRIERS, maybe_guarded
 from distlint.analysis.live.program import LiveProgram
 from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Class, Function
-from distlint.analysis.program.syntax import literals, own_nodes
+from distlint.analysis.program.syntax import decided, ends_process, literals, own_nodes
 from distlint.analysis.questions.sections import first_sections
 from distlint.analysis.traces.graph import steps_below
 from distlint.edits import Span
@@ -98,7 +98,11 @@ def _here(model: Model, place: _Place) -> str:
         return f"some ranks alone come there ({where})"
     for _, site in sites:
         for guard in site.guards:
-            if guard.value.variance is Variance.RANK_LOCAL and not place.holds(guard.node):
+            if (
+                guard.value.variance is Variance.RANK_LOCAL
+                and not place.holds(guard.node)
+                and not (guard.exits and _ends_all(guard))
+            ):
                 asked = ast.unparse(guard.node)
                 return (
                     f"`{asked}` can differ between ranks ({guard.module.path}:{guard.node.lineno})"
@@ -207,6 +211,18 @@ def _sites_at(model: Model, place: _Place) -> _Sites:
         if id(call) in by_call:
             return by_call[id(call)]
     return ()
+
+
+def _ends_all(guard: Guard) -> bool:
+    """Whether a rank that does not pass a condition raises, by which the launcher ends the others, too."""
+    match decided(guard.module).get(id(guard.node)):
+        case ast.Assert():
+            return True
+        case ast.If(body=[*_, ast.Raise()], orelse=[]):
+            return not guard.taken
+        case ast.If(body=[*_, ast.Expr(value=ast.Call(func=called))], orelse=[]):
+            return not guard.taken and ends_process(called)
+    return False
 
 
 def _by_some(model: Model, function: Function, sites: _Sites) -> bool:

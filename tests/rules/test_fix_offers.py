@@ -151,3 +151,107 @@ def test_a_script_that_trains_nothing_may_go_past_the_wrapper(
     assert offers_in("DL201", tmp_path, files, capsys) == [("features.py", 15, "unsafe")]
     files = {"features.py": FEATURES.format(more="from torch.optim import SGD")}
     assert offers_in("DL201", tmp_path, files, capsys) == [("features.py", 15, "display")]
+
+
+SEEDS = """\
+import random
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import Sampler
+
+
+class Batches(Sampler):
+    def __init__(self, data{more}):
+        self.data = data
+
+    def __iter__(self):
+        order = list(range(len(self.data)))
+        {shuffles}
+        return iter(order)
+
+
+def main(model, critic, data, optimizer):
+    dist.init_process_group("nccl")
+    torch.manual_seed(7)
+    model = DistributedDataParallel(model)
+    if critic is not None:
+        critic = DistributedDataParallel(critic)
+    for batch in data:
+        noise = torch.randn_like(batch)
+        loss = model(batch + noise).sum()
+        loss.backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "shuffles", "offered"),
+    [
+        # Amphion d3de90f models/base/base_sampler.py:118: its order has to be one on all ranks.
+        ("", "random.shuffle(order)", "display"),
+        ("", "order = torch.randperm(len(order)).tolist()", "display"),
+        (", rank", "random.Random(rank).shuffle(order)", "unsafe"),
+        ("", "order.reverse()", "unsafe"),
+    ],
+)
+def test_ranks_are_not_seeded_apart_where_a_sampler_of_the_project_shuffles(
+    more: str, shuffles: str, offered: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = SEEDS.format(more=more, shuffles=shuffles)
+    assert [o for _, _, o in offers_in("DL401", tmp_path, {"train.py": text}, capsys)] == [offered]
+
+
+def test_ranks_are_seeded_apart_behind_the_last_wrap_under_a_test(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(SEEDS.format(more="", shuffles="order.reverse()"))
+    with pytest.raises(SystemExit):
+        main(["fix", "--apply", "--unsafe-fixes", "--no-cache", "--select", "DL401", str(file)])
+    lines = file.read_text().splitlines()
+    assert lines[lines.index("    decorrelate(7)") - 1] == (
+        "        critic = DistributedDataParallel(critic)"
+    )
+
+
+READS = """\
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(3, 3)
+        self.kind = "plain"
+
+    def forward(self, x):
+        return self.inner(x)
+
+    def score(self, x, kind):
+        return self.inner(x).sum()
+
+
+def train(batches, optimizer):
+    model = DistributedDataParallel(Net())
+    for batch in batches:
+        {reads}
+        loss.backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("reads", "offered"),
+    [
+        # RL4LMs 97df0bd causal_policy.py:461: with half of it repaired the statement raises as before.
+        ("loss = model.score(batch, model.kind)", ["display", "display"]),
+        ("kind = model.kind\n        loss = model.score(batch, kind)", ["safe", "display"]),
+    ],
+)
+def test_a_statement_is_not_repaired_by_half(
+    reads: str, offered: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"train.py": READS.format(reads=reads)}
+    assert [o for _, _, o in offers_in("DL201", tmp_path, files, capsys)] == offered

@@ -79,7 +79,19 @@ def last_wrap(function: Function, after: list[CallSite], top: ast.stmt) -> ast.s
         for statement in block:
             if statement is site.statement and not isinstance(statement, ast.Return):
                 return statement
+            if _wraps_under_a_test(statement, site):
+                return statement
     return None
+
+
+def _wraps_under_a_test(statement: ast.stmt, site: CallSite) -> bool:
+    """Whether a short `if` does nothing but to wrap one model more: vits2_pytorch 1f4f379 train.py:223."""
+    return (
+        isinstance(statement, ast.If)
+        and not statement.orelse
+        and all(isinstance(each, ast.Assign) for each in statement.body)
+        and any(each is site.statement for each in statement.body)
+    )
 
 
 def _sharded(

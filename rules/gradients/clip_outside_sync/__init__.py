@@ -151,6 +151,11 @@ def _past(found: Training, call: CallGroup) -> Finding:
     right = f"{found.text}.{_TORCH[site.name]}"
     other = found.of("backward")
     fix = Fix(Applicability.UNSAFE, f"Call `{right}`", (Replace(span_of(site.node.func), right),))
+    if (step := _step_above(call)) is not None:
+        fix = Fix(
+            Applicability.DISPLAY,
+            f"Call `{right}` before line {step}, where the optimizer takes the gradients",
+        )
     return Finding(
         CODE,
         NAME,
@@ -163,6 +168,23 @@ def _past(found: Training, call: CallGroup) -> Finding:
         else (),
         fix,
     )
+
+
+def _step_above(call: CallGroup) -> int | None:
+    """The line above a clipping in which the optimizer has taken the gradients, and none were made since.
+
+    Amphion d3de90f models/tts/valle/valle_trainer.py:159: behind `zero_grad()` there is nothing to clip, and under
+    fp16 accelerate's clipping would leave the scaler unscaled for the next step.
+    """
+    site = call.site
+    made: dict[str, int] = {"step": 0, "backward": 0, "zero_grad": 0}
+    for node in own_nodes(site.function):
+        if isinstance(node, ast.Call) and node.lineno < site.node.lineno:
+            name = last_name(node.func)
+            if name in made:
+                made[name] = max(made[name], node.lineno)
+    taken = made["zero_grad"] if made["zero_grad"] >= made["step"] else 0
+    return made["step"] if made["step"] and taken > made["backward"] > 0 else None
 
 
 def _accumulates(model: Model, call: CallGroup) -> ast.With | None:
