@@ -24,10 +24,10 @@ from distlint.analysis.program.syntax import (
 )
 from distlint.analysis.traces.divergence import Divergence
 from distlint.edits import Delete, Edit, Insert, Move, Replace
-from distlint.knowledge import facts
 from distlint.nodes import walk
 from distlint.repairs.blocks import block_with
 from distlint.repairs.guarding import comment_behind, dedented, names_bound, source
+from distlint.repairs.meeting import is_agreed
 from distlint.repairs.premises import meetings_in, ranked_callers
 
 _WRITERS = frozenset({"torch.save", "safetensors.torch.save_file"})
@@ -132,7 +132,7 @@ def _is_measured(model: Model, function: Function, part: ast.expr) -> bool:
     return not any(
         isinstance(node, ast.Call)
         and (group := model.call_at(node)) is not None
-        and (facts.is_collective(group.site.rows) or group.site.callee in model.graphs.has_events)
+        and is_agreed(model, group.site)
         for value in _assigned(function, part)
         for node in walk(value)
     )

@@ -387,11 +387,7 @@ def _in_step(model: Model, loop: ast.stmt, node: ast.expr, seen: frozenset[str])
     for part in walk(node):
         if isinstance(part, ast.Call):
             sites = model.answer(_sites_by_call).get(id(part), ())
-            agreed = any(
-                facts.is_collective(site.rows) or site.callee in model.graphs.has_events
-                for _, site in sites
-            )
-            if agreed:
+            if any(is_agreed(model, site) for _, site in sites):
                 return True
             if last_name(part.func) not in _PURE:
                 return False
@@ -399,6 +395,32 @@ def _in_step(model: Model, loop: ast.stmt, node: ast.expr, seen: frozenset[str])
     return all(
         _in_step(model, loop, read, seen | names) for name in names for read in _writes(loop, name)
     )
+
+
+def is_agreed(model: Model, site: CallSite) -> bool:
+    """Whether a call gives all ranks one answer: a collective, or a function that returns what one has made alike."""
+    if facts.is_collective(site.rows):
+        return True
+    callee = site.callee
+    if callee is None or callee not in model.graphs.has_events:
+        return False
+    by_call = model.answer(_sites_by_call)
+    met: set[str] = set()
+    for node in own_nodes(callee):
+        match node:
+            case ast.Call() if _is_met(by_call, node):
+                met |= {ast.unparse(part) for part in node.args}
+            case ast.Assign(targets=targets, value=ast.Call() as call) if _is_met(by_call, call):
+                met |= {name for target in targets for name in _stored(target)}
+    given = [n.value for n in own_nodes(callee) if isinstance(n, ast.Return) and n.value]
+    return bool(given) and all(
+        any(ast.unparse(part) in met or _is_met(by_call, part) for part in walk(value))
+        for value in given
+    )
+
+
+def _is_met(by_call: dict[int, _Sites], node: ast.AST) -> bool:
+    return any(facts.is_collective(site.rows) for _, site in by_call.get(id(node), ()))
 
 
 def _writes(loop: ast.stmt, name: str) -> Iterator[ast.expr]:

@@ -456,16 +456,52 @@ def _accelerator_of_class(model: Model, function: Function) -> str:
     init = next((cls.methods["__init__"] for cls in own if "__init__" in cls.methods), None)
     if init is None or init is method:
         return ""
-    for statement in init.body:
-        match statement:
-            case ast.Assign(
-                targets=[ast.Attribute(attr=attr) as kept], value=ast.Call(func=made)
-            ) if model.resolve(init.module, made) == "accelerate.Accelerator":
-                writers = [f for cls in own for f in cls.self_assigned.get(attr, ())]
-                text = ast.unparse(kept)
-                if text == f"self.{attr}" and writers == [init]:
-                    return text if len(assignments(init).get(text, ())) == 1 else ""
+    methods = {name: m for cls in reversed(own) for name, m in cls.methods.items()}
+    active = set(methods.values())  # not those that a class overrides
+    for maker in (init, *(methods[name] for name in _called_first(init) if name in methods)):
+        for statement in maker.body if maker is not method else ():
+            text = _kept_accelerator(model, maker, statement)
+            kept = text.partition(".")[2]
+            writers = [f for c in own for f in c.self_assigned.get(kept, ()) if f in active]
+            values = assignments(maker).get(text, [])
+            if (
+                text
+                and writers == [maker]
+                and all(_is_accelerator(model, maker, v) for v in values)
+            ):
+                return text
     return ""
+
+
+def _kept_accelerator(model: Model, function: Function, statement: ast.stmt) -> str:
+    """The attribute of `self` that a statement makes an accelerator; empty for others."""
+    match statement:
+        case ast.Assign(
+            targets=[ast.Attribute(value=ast.Name(id="self"), attr=attr)],
+            value=value,
+        ) if _is_accelerator(model, function, value):
+            return f"self.{attr}"
+    return ""
+
+
+def _is_accelerator(model: Model, function: Function, value: ast.expr) -> bool:
+    """Whether an expression of a function makes an accelerator."""
+    return (
+        isinstance(value, ast.Call)
+        and model.resolve(function.module, value.func) == "accelerate.Accelerator"
+    )
+
+
+def _called_first(init: Function) -> list[str]:
+    """The methods of its own that a constructor calls under no condition: Amphion's `_init_accelerator()`."""
+    return [
+        call.func.attr
+        for statement in init.body
+        if isinstance(statement, ast.Expr)
+        and isinstance(call := statement.value, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and ast.unparse(call.func.value) == "self"
+    ]
 
 
 def _of_framework(model: Model, function: Function) -> dict[str, str]:

@@ -46,6 +46,8 @@ _OF_WRAPPERS = frozenset({"module", "_orig_mod", "no_sync", "require_backward_gr
 def read_from_model(model: Model, site: AttributeSite, receiver: str) -> Fix:
     """The fix of `receiver.attr` on a wrapper: as a rule `unwrap(receiver).attr`."""
     advice = f"Read `{site.attr}` from the model inside the wrapper"
+    # `unwrap` takes off all that is around it, a layer taken off by hand included.
+    receiver = receiver.removesuffix(".module")
     unwrapped = (
         Replace(span_of(site.node.value), f"$unwrap({receiver})"),
         *(
@@ -211,7 +213,8 @@ def _shared(model: Model, together: list[tuple[AttributeSite, Finding]]) -> dict
     sites = [site for site, _ in together]
     if len(sites) < _SEVERAL:
         return {}
-    function, receiver = sites[0].function, ast.unparse(sites[0].node.value)
+    function = sites[0].function
+    receiver = ast.unparse(sites[0].node.value).removesuffix(".module")
     name = f"unwrapped_{receiver.rpartition('.')[2]}"
     first = _first_around(function, [site.statement for site in sites])
     if (

@@ -117,7 +117,13 @@ def test_a_guard_goes_to_the_caller_where_others_name_their_own_path(
     assert offers_in("DL301", tmp_path, alone, capsys) == [("encoder.py", 7, "unsafe")]
     pushes = "\n    def push_to_hub(self, folder):\n        self.save(folder)\n"
     shared = {**alone, "encoder.py": SAVES.format(more=pushes)}
-    assert offers_in("DL301", tmp_path, shared, capsys) == [("encoder.py", 7, "display")]
+    assert offers_in("DL301", tmp_path, shared, capsys) == [("encoder.py", 7, "unsafe")]
+    with pytest.raises(SystemExit):
+        main(["fix", "--apply", "--unsafe-fixes", "--no-cache", "--select", "DL301", str(tmp_path)])
+    assert (tmp_path / "encoder.py").read_text() == shared["encoder.py"]
+    assert "        run_on_main(self.model.save, self.folder)\n" in (
+        tmp_path / "callback.py"
+    ).read_text()
 
 
 FEATURES = """\
