@@ -119,6 +119,7 @@ def scope_at(model: Model, function: Function, line: int, *, with_group: bool) -
         for fact in _facts_of(values, function.module):
             found.setdefault(fact, name)
     _add(found, _read_from_environment(function, line))
+    _add(found, _ranks_of_class(model, function))
     _add(found, {"accelerator": _accelerator_of_class(model, function)})
     accelerator, trainer = found.get("accelerator", ""), found.pop("trainer", "")
     _add(found, _of_framework(model, function))
@@ -442,6 +443,47 @@ def _is_known(site: AttributeSite, text: str) -> bool:
 
 
 # Frameworks and the group
+
+
+def _ranks_of_class(model: Model, function: Function) -> dict[str, str]:
+    """The ranks that properties of the class around a place, or attributes of its constructor, read from the launcher.
+
+    contrastors 2f7bf1d src/contrastors/trainers/base.py:115: `process_index` is the local rank.
+    """
+    method = next((each for each in function.outward() if each.cls is not None), None)
+    if method is None or method.cls is None or "self" not in method.parameters[:1]:
+        return {}
+    found: dict[str, str] = {}
+    own, _ = model.program.mro(method.cls)
+    for name, each in {n: m for cls in reversed(own) for n, m in cls.methods.items()}.items():
+        if each.has_decorator("property") and each is not method:
+            given = [n.value for n in own_nodes(each) if isinstance(n, ast.Return) and n.value]
+            variable = _variable_of([arm for value in given for arm in _arms(value)])
+        elif name == "__init__" and each is not method:
+            for text, values in assignments(each).items():
+                writers = [f for c in own for f in c.self_assigned.get(text.partition(".")[2], ())]
+                if text.startswith("self.") and writers == [each]:
+                    rank = _variable_of([arm for value in values for arm in _arms(value)])
+                    if rank in ("rank", "local_rank"):
+                        found.setdefault(rank, text)
+            continue
+        else:
+            continue
+        if variable in ("rank", "local_rank"):
+            found.setdefault(variable, f"self.{name}")
+    return found
+
+
+def _arms(value: ast.expr) -> list[ast.expr]:
+    """What an expression may come out as; the -1 of no launcher counts as 0 where another arm is for that."""
+    if not isinstance(value, ast.IfExp):
+        return [value]
+    arms = [*_arms(value.body), *_arms(value.orelse)]
+    if any(isinstance(arm, ast.Constant) and arm.value == 0 for arm in arms):
+        arms = [
+            ast.parse(ast.unparse(arm).replace(", -1)", ", 0)"), mode="eval").body for arm in arms
+        ]
+    return arms
 
 
 def _accelerator_of_class(model: Model, function: Function) -> str:

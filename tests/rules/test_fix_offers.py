@@ -262,3 +262,54 @@ def test_a_statement_is_not_repaired_by_half(
 ) -> None:
     files = {"train.py": READS.format(reads=reads)}
     assert [o for _, _, o in offers_in("DL201", tmp_path, files, capsys)] == offered
+
+
+RANKED = """\
+import os
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+
+class Base:
+    def __init__(self):
+        dist.init_process_group("nccl")
+        self.distributed = dist.is_initialized()
+        {kept}
+
+    {property}
+
+
+class Trainer(Base):
+    def wrap(self, model):
+        return DistributedDataParallel(model.cuda(), device_ids=[dist.get_rank()])
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "property_", "wanted"),
+    [
+        # contrastors 2f7bf1d src/contrastors/trainers/base.py:115
+        (
+            "",
+            '@property\n    def index(self):\n        return int(os.environ.get("LOCAL_RANK", -1)) if self.distributed else 0',
+            "self.index",
+        ),
+        ('self.local = int(os.environ["LOCAL_RANK"])', "", "self.local"),
+        ('self.local = int(os.environ["RANK"])', "", "rank_info().local_rank"),
+        (
+            'self.local = int(os.environ["LOCAL_RANK"])',
+            "def reset(self):\n        self.local = 0",
+            "rank_info().local_rank",
+        ),
+    ],
+)
+def test_the_local_rank_of_the_class_is_taken_over(
+    kept: str, property_: str, wanted: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(RANKED.format(kept=kept, property=property_))
+    with pytest.raises(SystemExit):
+        main(["fix", "--apply", "--no-cache", "--select", "DL504", str(file)])
+    assert f"device_ids=[{wanted}]" in file.read_text()
