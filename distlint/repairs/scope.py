@@ -50,6 +50,7 @@ _TRAINER: Final = Scope(
     main="self.is_world_process_zero()",  # transformers 5.0.0 trainer.py
     local_rank="self.args.local_process_index",  # training_args.py
     world_size="self.args.world_size",
+    barrier="self.accelerator.wait_for_everyone()",
 )
 _FRAMEWORKS: Final[dict[str, Scope]] = {
     "transformers.Trainer": _TRAINER,
@@ -62,6 +63,8 @@ _FRAMEWORKS: Final[dict[str, Scope]] = {
     ),
 }
 """What a method of a framework's class may ask of `self`."""
+
+_ASKED_OF_SELF: Final = ("main", "rank", "local_rank", "world_size", "barrier")
 
 _ACCELERATOR: Final = {
     "main": "{}.is_main_process",
@@ -554,7 +557,7 @@ def _of_framework(model: Model, function: Function) -> dict[str, str]:
     for base in facts.with_bases(tuple(outside)):
         row = _FRAMEWORKS.get(base)
         if row is not None and (not row.main.startswith("state.") or "state" in method.parameters):
-            return {key: getattr(row, key) for key in ("main", "rank", "local_rank", "world_size")}
+            return {key: getattr(row, key) for key in _ASKED_OF_SELF}
     return {}
 
 
