@@ -50,12 +50,14 @@ class Related:
 class Fix:
     """A repair: what it does, whether it may be applied, and the edits that carry it out.
 
-    `edits` is empty only for DISPLAY fixes that are advice in words.
+    `edits` is empty only for DISPLAY fixes that are advice in words. They are edits of the file `path`, of the
+    finding's own where that is empty; findings whose fixes have the same edits are repaired by one of them.
     """
 
     applicability: Applicability
     message: str
     edits: tuple[Edit, ...] = ()
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,11 @@ class Finding:
         # Most messages begin with who it is ("rank 0 …"), in words that other sentences share.
         if self.message.partition(" ")[0].strip(".,:;'’").isalpha():  # `fsdp_version` is no word
             object.__setattr__(self, "message", self.message[:1].upper() + self.message[1:])
+
+    @property
+    def fixed_path(self) -> str:
+        """The file that its fix changes."""
+        return (self.fix.path if self.fix is not None else "") or self.place.path
 
     def places(self) -> tuple[Place, ...]:
         """Where it is, and the places related to it."""

@@ -80,7 +80,7 @@ def repair(
         chosen = bench.vet(todo)
         if not chosen.applied:
             break
-        result.applied += len(chosen.applied)
+        result.applied += len({(offer.shown, offer.fix.edits) for offer in chosen.applied})
         bench.keep(chosen)
     left = bench.offers(lambda _: True)
     bench.vet_all(left)
@@ -162,7 +162,14 @@ class _Offer:
 
     @property
     def shown(self) -> str:
-        return self.row.finding.place.path
+        """The file that it changes."""
+        return self.row.finding.fixed_path
+
+    @property
+    def where(self) -> str:
+        """The place of the finding."""
+        place = self.row.finding.place
+        return f"{place.path}:{place.line}"
 
     @property
     def meets(self) -> bool:
@@ -258,7 +265,8 @@ class _Bench:
             for row in self._own.report.findings
             if row.fingerprint not in self.refused
             and (self.only is None or row.fingerprint in self.only)
-            and applies(row.finding, takes(row.finding.place.path))
+            and row.finding.fixed_path in self._settings
+            and applies(row.finding, takes(row.finding.fixed_path))
         ]
 
     def keep(self, attempt: _Attempt) -> None:
@@ -340,9 +348,8 @@ class _Bench:
         for offer in offers:
             if offer.name not in self.refused:
                 self.refused[offer.name] = reason
-                where = f"{offer.shown}:{offer.fix.line}"
                 text = f"the fix of {offer.fix.code} is not offered: {reason}"
-                self.notes.append(Problem(where, text))
+                self.notes.append(Problem(offer.where, text))
 
     def _attempt(self, offers: Sequence[_Offer]) -> _Attempt:
         """Carry out the fixes that can be, all or none of the edits of each, and look what comes of it."""
@@ -384,9 +391,8 @@ class _Bench:
     def _refuse_skipped(self, offers: Sequence[_Offer], skip: SkippedFix) -> None:
         if skip.kind is SkipKind.INTERNAL:
             for offer in offers:
-                where = f"{offer.shown}:{offer.fix.line}"
                 reason = f"the fix of {skip.fix.code} failed: {skip.reason}; please report it"
-                self._problems.append(Problem(where, reason))
+                self._problems.append(Problem(offer.where, reason))
         self._refuse(offers, skip.reason)
 
 

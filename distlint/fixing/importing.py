@@ -131,6 +131,12 @@ def _insert(tree: Tree, plan: Plan, module: str, items: Sequence[Needed], before
     def section_of(index: int) -> int:
         return _order(lines[index]).section
 
+    star = max((i for i in range(start, limit) if _is_star(lines[i])), default=-1)
+    if star >= start:  # what it brings would hide an import above it
+        start = star + 1
+        if start == limit or not _is_import(lines[start]):
+            _put(plan, tree, start, new)
+            return
     run = _last_run(lines, start, limit, order.section)
     if not run:
         _put_without_imports(tree, plan, new, start)
@@ -162,6 +168,13 @@ def _insert(tree: Tree, plan: Plan, module: str, items: Sequence[Needed], before
     if last + 1 not in run or _starts_group(lines[last + 1]):
         new = new.with_changes(leading_lines=[blank])
     _put(plan, tree, last + 1, new)
+
+
+def _is_star(line: cst.CSTNode) -> bool:
+    match line:
+        case cst.SimpleStatementLine(body=[cst.ImportFrom(names=cst.ImportStar())]):
+            return True
+    return False
 
 
 def _put(plan: Plan, tree: Tree, at: int, line: cst.SimpleStatementLine) -> None:

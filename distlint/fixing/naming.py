@@ -47,8 +47,9 @@ class Names:
         self._meanings: dict[str, set[str]] = {}
         self._in_class: set[str] = set()
         self._read: set[str] = set()
-        self.star = False
+        self._stars = 0
         self._collect(tree)
+        self._star_at = [i for i, each in enumerate(tree.body) if _is_star(each)]
         self._imports = list(_top_level_imports(tree))
 
     def reachable(self, module: str, name: str, before: int) -> str | None:
@@ -80,6 +81,10 @@ class Names:
             )
             for imported in self._imports
         )
+
+    def hidden_by_star(self, before: int) -> bool:
+        """Whether an import behind those with a star, and above a statement, may be hidden by one of them."""
+        return len(self._star_at) < self._stars or any(at >= before for at in self._star_at)
 
     def in_class(self, written: str) -> bool:
         """Whether the body of some class binds the first part of a dotted name."""
@@ -135,7 +140,7 @@ class Names:
                 case ast.ImportFrom(names=aliases, module=module, level=level):
                     for alias in aliases:
                         if alias.name == "*":
-                            self.star = True
+                            self._stars += 1
                         else:
                             target = f"{'.' * level}{module or ''}.{alias.name}"
                             self._bind(alias.asname or alias.name, scope, target)
@@ -152,6 +157,10 @@ class Names:
                 case _ if type(node).__name__ in {"TypeVar", "ParamSpec", "TypeVarTuple"}:
                     self._bind(node.name, _Scope.FUNCTION)  # type: ignore[attr-defined]  # 3.12
             stack.extend((child, inner) for child in ast.iter_child_nodes(node))
+
+
+def _is_star(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*"
 
 
 def _top_level_imports(tree: ast.Module) -> Iterator[_Imported]:
@@ -197,8 +206,8 @@ def choose_name(
         return known, None
     taken = bound | read
     target = f"{runtime_module}.{name}"
-    # A builtin keeps its meaning for people who read the file; a star import may bring any name.
-    candidates = [] if name in BUILTINS or names.star else [name]
+    # A builtin keeps its meaning for people who read the file.
+    candidates = [] if name in BUILTINS or names.hidden_by_star(before) else [name]
     candidates.append(f"distlint_{name}")
     number = 2
     while True:

@@ -441,7 +441,7 @@ def encode_finding(finding: Finding) -> list[Any]:
         finding.message,
         _place(finding.place),
         [encode_related(related) for related in finding.related],
-        fix and [fix.applicability.value, fix.message, [_edit(edit) for edit in fix.edits]],
+        fix and [fix.applicability.value, fix.message, [_edit(e) for e in fix.edits], fix.path],
         witness
         and [
             [[name, _steps(steps)] for name, steps in witness.columns],
@@ -460,7 +460,9 @@ def decode_finding(row: Sequence[Any]) -> Finding:
         message=message,
         place=Place(*place),
         related=tuple(map(decode_related, related)),
-        fix=Fix(Applicability(fix[0]), fix[1], tuple(map(_decode_edit, fix[2]))) if fix else None,
+        fix=Fix(Applicability(fix[0]), fix[1], tuple(map(_decode_edit, fix[2])), fix[3])
+        if fix
+        else None,
         witness=Witness(
             tuple((label, _decode_steps(steps)) for label, steps in witness[0]),
             _decode_steps(witness[1]),

@@ -153,7 +153,7 @@ def dressed(model: Model, finding: Finding, style: str) -> Finding:
         the code that needs it, where not all ranks meet, and where native code would have to do what it cannot.
     """
     fix = finding.fix
-    module = _module(model, finding.place.path)
+    module = _module(model, finding.fixed_path)
     if fix is None or module is None or not any(_names(edit) for edit in fix.edits):
         return finding
     if any(_is_too_early(model, module, edit) for edit in fix.edits):

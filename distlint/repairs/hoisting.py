@@ -7,10 +7,11 @@ order of statements could matter in a way that is not seen here, there is no edi
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from distlint.analysis.interpreter.ir import Guard
+from distlint.analysis.interpreter.ir import CallSite, Guard
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import Model
@@ -26,9 +27,13 @@ from distlint.edits import Delete, Edit, Insert, Move, Replace
 from distlint.nodes import walk
 from distlint.repairs.blocks import block_with
 from distlint.repairs.guarding import comment_behind, dedented, names_bound, source
+from distlint.repairs.meeting import is_agreed
 from distlint.repairs.premises import meetings_in, ranked_callers
 
 _WRITERS = frozenset({"torch.save", "safetensors.torch.save_file"})
+_MEASURE = re.compile(
+    r"loss|acc(uracy)?\b|score|metric|ppl|perplexity|bleu|rouge|psnr|ssim|fid\b|auc\b|f1\b|miou|reward"
+)
 _LOGGING = ("log", "logger", "logging", "print", "warnings", "tqdm", "rank_zero_info", "pbar")
 
 
@@ -65,6 +70,8 @@ def hoist(model: Model, divergence: Divergence) -> Hoisted | None:
         return None
     if any(g.value.variance is Variance.RANK_LOCAL for g in site.guards):
         return None
+    if _names_a_measure(model, function, site):
+        return None
     asked = _asked_besides(divergence, branch, site.statement)
     if asked is None:
         return None
@@ -81,6 +88,54 @@ def hoist(model: Model, divergence: Divergence) -> Hoisted | None:
     alone = sum(1 for g in site.guards if g.value.variance is Variance.RANK_DEPENDENT) <= 1
     exact = made.exact and everyone and alone and not ranked_callers(model, function)
     return Hoisted(made.edits, made.text, exact)
+
+
+def _names_a_measure(model: Model, function: Function, site: CallSite) -> bool:
+    """Whether an argument is a text with a number in it that this rank has measured: a name of its own on each rank.
+
+    Amphion d3de90f models/base/new_trainer.py:331: `"…_loss-{:.6f}".format(epoch, step, valid_loss)` is the folder
+    that rank 0 saves into; on all ranks it would be as many folders.
+    """
+    if any(
+        value.variance is Variance.RANK_LOCAL for value in (*site.args, *site.keywords.values())
+    ):
+        return True
+    assert isinstance(site.node, ast.Call)
+    given = [*site.node.args, *(keyword.value for keyword in site.node.keywords)]
+    written = [*given, *(v for node in given for v in _assigned(function, node))]
+    return any(_is_measured(model, function, part) for text in written for part in _formatted(text))
+
+
+def _assigned(function: Function, node: ast.expr) -> list[ast.expr]:
+    return assignments(function).get(node.id, []) if isinstance(node, ast.Name) else []
+
+
+def _formatted(text: ast.expr) -> Iterator[ast.expr]:
+    """What is put into the texts of an expression."""
+    for node in walk(text):
+        match node:
+            case ast.FormattedValue(value=value):
+                yield value
+            case ast.Call(func=ast.Attribute(attr="format"), args=args, keywords=keywords):
+                yield from args
+                yield from (keyword.value for keyword in keywords)
+            case ast.BinOp(left=ast.Constant(value=str()), op=ast.Mod(), right=right):
+                yield from right.elts if isinstance(right, ast.Tuple) else [right]
+            case ast.Call(func=ast.Name(id="str"), args=[value]):
+                yield value
+
+
+def _is_measured(model: Model, function: Function, part: ast.expr) -> bool:
+    """Whether a value has the name of a measure, and no collective has made it alike."""
+    if _MEASURE.search(last_name(part).lower()) is None:
+        return False
+    return not any(
+        isinstance(node, ast.Call)
+        and (group := model.call_at(node)) is not None
+        and is_agreed(model, group.site)
+        for value in _assigned(function, part)
+        for node in walk(value)
+    )
 
 
 def _rank_test(function: Function, guard: Guard, parts: Sequence[ast.expr]) -> ast.expr | None:

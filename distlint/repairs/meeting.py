@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from distlint.analysis.interpreter.ir import CallSite, Event, Layer, Loop
+from distlint.analysis.interpreter.ir import CallSite, Event, Guard, Layer, Loop
 from distlint.analysis.interpreter.ranks import RankClass
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.joint_entry import BARRIERS, maybe_guarded
 from distlint.analysis.live.program import LiveProgram
 from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Class, Function
-from distlint.analysis.program.syntax import literals, own_nodes
+from distlint.analysis.program.syntax import decided, ends_process, literals, own_nodes
 from distlint.analysis.questions.sections import first_sections
 from distlint.analysis.traces.graph import steps_below
 from distlint.edits import Span
@@ -98,7 +98,11 @@ def _here(model: Model, place: _Place) -> str:
         return f"some ranks alone come there ({where})"
     for _, site in sites:
         for guard in site.guards:
-            if guard.value.variance is Variance.RANK_LOCAL and not place.holds(guard.node):
+            if (
+                guard.value.variance is Variance.RANK_LOCAL
+                and not place.holds(guard.node)
+                and not (guard.exits and _ends_all(guard))
+            ):
                 asked = ast.unparse(guard.node)
                 return (
                     f"`{asked}` can differ between ranks ({guard.module.path}:{guard.node.lineno})"
@@ -207,6 +211,18 @@ def _sites_at(model: Model, place: _Place) -> _Sites:
         if id(call) in by_call:
             return by_call[id(call)]
     return ()
+
+
+def _ends_all(guard: Guard) -> bool:
+    """Whether a rank that does not pass a condition raises, by which the launcher ends the others, too."""
+    match decided(guard.module).get(id(guard.node)):
+        case ast.Assert():
+            return True
+        case ast.If(body=[*_, ast.Raise()], orelse=[]):
+            return not guard.taken
+        case ast.If(body=[*_, ast.Expr(value=ast.Call(func=called))], orelse=[]):
+            return not guard.taken and ends_process(called)
+    return False
 
 
 def _by_some(model: Model, function: Function, sites: _Sites) -> bool:
@@ -371,11 +387,7 @@ def _in_step(model: Model, loop: ast.stmt, node: ast.expr, seen: frozenset[str])
     for part in walk(node):
         if isinstance(part, ast.Call):
             sites = model.answer(_sites_by_call).get(id(part), ())
-            agreed = any(
-                facts.is_collective(site.rows) or site.callee in model.graphs.has_events
-                for _, site in sites
-            )
-            if agreed:
+            if any(is_agreed(model, site) for _, site in sites):
                 return True
             if last_name(part.func) not in _PURE:
                 return False
@@ -383,6 +395,32 @@ def _in_step(model: Model, loop: ast.stmt, node: ast.expr, seen: frozenset[str])
     return all(
         _in_step(model, loop, read, seen | names) for name in names for read in _writes(loop, name)
     )
+
+
+def is_agreed(model: Model, site: CallSite) -> bool:
+    """Whether a call gives all ranks one answer: a collective, or a function that returns what one has made alike."""
+    if facts.is_collective(site.rows):
+        return True
+    callee = site.callee
+    if callee is None or callee not in model.graphs.has_events:
+        return False
+    by_call = model.answer(_sites_by_call)
+    met: set[str] = set()
+    for node in own_nodes(callee):
+        match node:
+            case ast.Call() if _is_met(by_call, node):
+                met |= {ast.unparse(part) for part in node.args}
+            case ast.Assign(targets=targets, value=ast.Call() as call) if _is_met(by_call, call):
+                met |= {name for target in targets for name in _stored(target)}
+    given = [n.value for n in own_nodes(callee) if isinstance(n, ast.Return) and n.value]
+    return bool(given) and all(
+        any(ast.unparse(part) in met or _is_met(by_call, part) for part in walk(value))
+        for value in given
+    )
+
+
+def _is_met(by_call: dict[int, _Sites], node: ast.AST) -> bool:
+    return any(facts.is_collective(site.rows) for _, site in by_call.get(id(node), ()))
 
 
 def _writes(loop: ast.stmt, name: str) -> Iterator[ast.expr]:

@@ -103,13 +103,13 @@ def meetings_in(model: Model, function: Function) -> set[int]:
 
 
 def joint_caller(model: Model, function: Function) -> CallSite | None:
-    """The one call of a function, as a statement of the same file, that all ranks make; None for none or several."""
+    """The one call of a function, as a statement of a reported file, that all ranks make; None for none or several."""
     sites = {id(site.node): site for site in model.callers.get(function, ()) if not ranked(site)}
     if len(sites) != 1:
         return None
     (site,) = sites.values()
     alone = isinstance(site.statement, ast.Expr) and site.statement.value is site.node
-    return site if alone and site.module is function.module else None
+    return site if alone and site.module.source.reported else None
 
 
 def group_comes_later(model: Model, site: CallSite) -> bool:

@@ -50,6 +50,7 @@ _TRAINER: Final = Scope(
     main="self.is_world_process_zero()",  # transformers 5.0.0 trainer.py
     local_rank="self.args.local_process_index",  # training_args.py
     world_size="self.args.world_size",
+    barrier="self.accelerator.wait_for_everyone()",
 )
 _FRAMEWORKS: Final[dict[str, Scope]] = {
     "transformers.Trainer": _TRAINER,
@@ -62,6 +63,8 @@ _FRAMEWORKS: Final[dict[str, Scope]] = {
     ),
 }
 """What a method of a framework's class may ask of `self`."""
+
+_ASKED_OF_SELF: Final = ("main", "rank", "local_rank", "world_size", "barrier")
 
 _ACCELERATOR: Final = {
     "main": "{}.is_main_process",
@@ -119,6 +122,7 @@ def scope_at(model: Model, function: Function, line: int, *, with_group: bool) -
         for fact in _facts_of(values, function.module):
             found.setdefault(fact, name)
     _add(found, _read_from_environment(function, line))
+    _add(found, _ranks_of_class(model, function))
     _add(found, {"accelerator": _accelerator_of_class(model, function)})
     accelerator, trainer = found.get("accelerator", ""), found.pop("trainer", "")
     _add(found, _of_framework(model, function))
@@ -444,6 +448,47 @@ def _is_known(site: AttributeSite, text: str) -> bool:
 # Frameworks and the group
 
 
+def _ranks_of_class(model: Model, function: Function) -> dict[str, str]:
+    """The ranks that properties of the class around a place, or attributes of its constructor, read from the launcher.
+
+    contrastors 2f7bf1d src/contrastors/trainers/base.py:115: `process_index` is the local rank.
+    """
+    method = next((each for each in function.outward() if each.cls is not None), None)
+    if method is None or method.cls is None or "self" not in method.parameters[:1]:
+        return {}
+    found: dict[str, str] = {}
+    own, _ = model.program.mro(method.cls)
+    for name, each in {n: m for cls in reversed(own) for n, m in cls.methods.items()}.items():
+        if each.has_decorator("property") and each is not method:
+            given = [n.value for n in own_nodes(each) if isinstance(n, ast.Return) and n.value]
+            variable = _variable_of([arm for value in given for arm in _arms(value)])
+        elif name == "__init__" and each is not method:
+            for text, values in assignments(each).items():
+                writers = [f for c in own for f in c.self_assigned.get(text.partition(".")[2], ())]
+                if text.startswith("self.") and writers == [each]:
+                    rank = _variable_of([arm for value in values for arm in _arms(value)])
+                    if rank in ("rank", "local_rank"):
+                        found.setdefault(rank, text)
+            continue
+        else:
+            continue
+        if variable in ("rank", "local_rank"):
+            found.setdefault(variable, f"self.{name}")
+    return found
+
+
+def _arms(value: ast.expr) -> list[ast.expr]:
+    """What an expression may come out as; the -1 of no launcher counts as 0 where another arm is for that."""
+    if not isinstance(value, ast.IfExp):
+        return [value]
+    arms = [*_arms(value.body), *_arms(value.orelse)]
+    if any(isinstance(arm, ast.Constant) and arm.value == 0 for arm in arms):
+        arms = [
+            ast.parse(ast.unparse(arm).replace(", -1)", ", 0)"), mode="eval").body for arm in arms
+        ]
+    return arms
+
+
 def _accelerator_of_class(model: Model, function: Function) -> str:
     """The attribute in which the constructor of the class around a place keeps its accelerator, for other methods.
 
@@ -456,16 +501,52 @@ def _accelerator_of_class(model: Model, function: Function) -> str:
     init = next((cls.methods["__init__"] for cls in own if "__init__" in cls.methods), None)
     if init is None or init is method:
         return ""
-    for statement in init.body:
-        match statement:
-            case ast.Assign(
-                targets=[ast.Attribute(attr=attr) as kept], value=ast.Call(func=made)
-            ) if model.resolve(init.module, made) == "accelerate.Accelerator":
-                writers = [f for cls in own for f in cls.self_assigned.get(attr, ())]
-                text = ast.unparse(kept)
-                if text == f"self.{attr}" and writers == [init]:
-                    return text if len(assignments(init).get(text, ())) == 1 else ""
+    methods = {name: m for cls in reversed(own) for name, m in cls.methods.items()}
+    active = set(methods.values())  # not those that a class overrides
+    for maker in (init, *(methods[name] for name in _called_first(init) if name in methods)):
+        for statement in maker.body if maker is not method else ():
+            text = _kept_accelerator(model, maker, statement)
+            kept = text.partition(".")[2]
+            writers = [f for c in own for f in c.self_assigned.get(kept, ()) if f in active]
+            values = assignments(maker).get(text, [])
+            if (
+                text
+                and writers == [maker]
+                and all(_is_accelerator(model, maker, v) for v in values)
+            ):
+                return text
     return ""
+
+
+def _kept_accelerator(model: Model, function: Function, statement: ast.stmt) -> str:
+    """The attribute of `self` that a statement makes an accelerator; empty for others."""
+    match statement:
+        case ast.Assign(
+            targets=[ast.Attribute(value=ast.Name(id="self"), attr=attr)],
+            value=value,
+        ) if _is_accelerator(model, function, value):
+            return f"self.{attr}"
+    return ""
+
+
+def _is_accelerator(model: Model, function: Function, value: ast.expr) -> bool:
+    """Whether an expression of a function makes an accelerator."""
+    return (
+        isinstance(value, ast.Call)
+        and model.resolve(function.module, value.func) == "accelerate.Accelerator"
+    )
+
+
+def _called_first(init: Function) -> list[str]:
+    """The methods of its own that a constructor calls under no condition: Amphion's `_init_accelerator()`."""
+    return [
+        call.func.attr
+        for statement in init.body
+        if isinstance(statement, ast.Expr)
+        and isinstance(call := statement.value, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and ast.unparse(call.func.value) == "self"
+    ]
 
 
 def _of_framework(model: Model, function: Function) -> dict[str, str]:
@@ -476,7 +557,7 @@ def _of_framework(model: Model, function: Function) -> dict[str, str]:
     for base in facts.with_bases(tuple(outside)):
         row = _FRAMEWORKS.get(base)
         if row is not None and (not row.main.startswith("state.") or "state" in method.parameters):
-            return {key: getattr(row, key) for key in ("main", "rank", "local_rank", "world_size")}
+            return {key: getattr(row, key) for key in _ASKED_OF_SELF}
     return {}
 
 

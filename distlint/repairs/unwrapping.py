@@ -46,6 +46,8 @@ _OF_WRAPPERS = frozenset({"module", "_orig_mod", "no_sync", "require_backward_gr
 def read_from_model(model: Model, site: AttributeSite, receiver: str) -> Fix:
     """The fix of `receiver.attr` on a wrapper: as a rule `unwrap(receiver).attr`."""
     advice = f"Read `{site.attr}` from the model inside the wrapper"
+    # `unwrap` takes off all that is around it, a layer taken off by hand included.
+    receiver = receiver.removesuffix(".module")
     unwrapped = (
         Replace(span_of(site.node.value), f"$unwrap({receiver})"),
         *(
@@ -88,10 +90,35 @@ def once(model: Model, found: list[tuple[AttributeSite, Finding]]) -> Iterator[F
             reads.setdefault(key, []).append((site, finding))
     made: dict[int, Fix] = {}
     for together in reads.values():
-        made |= _named(together) or _shared(model, together)
+        whole = [each for each in together if _left_beside(each[0], found) is None]
+        made |= _named(whole) or _shared(model, whole)
+        for site, finding in together:
+            if (left := _left_beside(site, found)) is not None and finding.fix is not None:
+                text = f"{finding.fix.message}, and mend `{ast.unparse(left.node)}` (line {left.node.lineno}) with it"
+                made[id(finding)] = Fix(Applicability.DISPLAY, text)
     for _, finding in found:
         fix = made.get(id(finding))
         yield finding if fix is None else replace(finding, fix=fix)
+
+
+def _left_beside(
+    site: AttributeSite, found: list[tuple[AttributeSite, Finding]]
+) -> AttributeSite | None:
+    """A read of the same wrapper in the same statement for which there is no edit.
+
+    RL4LMs 97df0bd rl4lms/envs/text_generation/policy/causal_policy.py:461: a method of the model is called with its
+    `config`: to repair one of the two would leave the statement raising.
+    """
+    model = ast.unparse(site.node.value)
+    for other, finding in found:
+        if (
+            other.statement is site.statement
+            and other is not site
+            and not (finding.fix is not None and finding.fix.edits)
+            and ast.unparse(other.node.value) == model
+        ):
+            return other
+    return None
 
 
 def _unwraps(finding: Finding) -> bool:
@@ -186,7 +213,8 @@ def _shared(model: Model, together: list[tuple[AttributeSite, Finding]]) -> dict
     sites = [site for site, _ in together]
     if len(sites) < _SEVERAL:
         return {}
-    function, receiver = sites[0].function, ast.unparse(sites[0].node.value)
+    function = sites[0].function
+    receiver = ast.unparse(sites[0].node.value).removesuffix(".module")
     name = f"unwrapped_{receiver.rpartition('.')[2]}"
     first = _first_around(function, [site.statement for site in sites])
     if (

@@ -70,6 +70,7 @@ def as_object(row: Reported, texts: Texts, pieces: Sequence[Replacement] = ()) -
         and {
             "applicability": finding.fix.applicability.value,
             "message": finding.fix.message,
+            **({"path": finding.fix.path} if finding.fix.path else {}),
             **({"changes": [asdict(piece) for piece in pieces]} if pieces else {}),
         },
         "related": [

@@ -100,7 +100,7 @@ def _result(row: Reported, index: dict[Any, int], report: Report) -> dict[str, A
             }
         }
         if pieces := report.changes.get(row.fingerprint):
-            path = report.from_root(finding.place.path)
+            path = report.from_root(finding.fixed_path)
             result["fixes"] = [_fix(finding.fix, path, pieces)]
     if finding.witness is not None:
         threads = [

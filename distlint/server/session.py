@@ -119,8 +119,9 @@ class Session:
         return [each for each in self.report.reached if absolute(each.place) == path]
 
     def fixable(self, row: Reported) -> bool:
-        """Whether a fix of a finding is to be tried."""
-        return bool(self._requests) and applies(row.finding, unsafe=True)
+        """Whether a fix of a finding is to be tried: one that changes the finding's own file."""
+        own = row.finding.fixed_path == row.finding.place.path
+        return own and bool(self._requests) and applies(row.finding, unsafe=True)
 
     def fix_one(self, fingerprint: str) -> tuple[Replacement, ...] | Refused:
         """What the fix of one finding changes in its file, where it stands its trial."""

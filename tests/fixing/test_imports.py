@@ -201,7 +201,7 @@ def test_an_import_from_the_runtime_is_extended(line: str, after: str) -> None:
         "x = unwrap",
         "def f():\n    from distlint.runtime import unwrap",
         "(unwrap := 1)",
-        "from a import *",
+        "from a import *\nunwrap",
     ],
 )
 def test_a_taken_name_gets_an_alias(other: str) -> None:
@@ -352,3 +352,37 @@ def test_insert_at_the_very_top() -> None:
     assert after == (
         "from distlint.runtime import clean_distributed_env\n\nclean_distributed_env()\nimport os\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (  # what stands below a star keeps its name
+            "import os\nfrom utils import *\n\n\ndef f(m):\n    return m.config\n",
+            "import os\nfrom utils import *\nfrom distlint.runtime import unwrap\n\n\n"
+            "def f(m):\n    return unwrap(m).config\n",
+        ),
+        (
+            "import torch\nfrom models import *\nfrom tasks import run\n\n\ndef f(m):\n    return m.config\n",
+            "import torch\nfrom models import *\nfrom distlint.runtime import unwrap\n"
+            "from tasks import run\n\n\ndef f(m):\n    return unwrap(m).config\n",
+        ),
+        (  # which name it may bring, the file reads
+            "from utils import *\n\n\ndef f(m):\n    return g(unwrap, m.config)\n",
+            "from utils import *\nfrom distlint.runtime import unwrap as distlint_unwrap\n\n\n"
+            "def f(m):\n    return g(unwrap, distlint_unwrap(m).config)\n",
+        ),
+        (  # under a condition it may come later
+            "import os\nif os.name:\n    from utils import *\n\n\ndef f(m):\n    return m.config\n",
+            "import os\n\nfrom distlint.runtime import unwrap as distlint_unwrap\n"
+            "if os.name:\n    from utils import *\n\n\ndef f(m):\n    return distlint_unwrap(m).config\n",
+        ),
+        (  # below the code that uses it
+            "import os\nx = m.config\nfrom utils import *\n",
+            "import os\n\nfrom distlint.runtime import unwrap as distlint_unwrap\n"
+            "x = distlint_unwrap(m).config\nfrom utils import *\n",
+        ),
+    ],
+)
+def test_beside_imports_with_a_star(before: str, after: str) -> None:
+    assert unwrapped(before) == after

@@ -117,7 +117,14 @@ def test_a_guard_goes_to_the_caller_where_others_name_their_own_path(
     assert offers_in("DL301", tmp_path, alone, capsys) == [("encoder.py", 7, "unsafe")]
     pushes = "\n    def push_to_hub(self, folder):\n        self.save(folder)\n"
     shared = {**alone, "encoder.py": SAVES.format(more=pushes)}
-    assert offers_in("DL301", tmp_path, shared, capsys) == [("encoder.py", 7, "display")]
+    assert offers_in("DL301", tmp_path, shared, capsys) == [("encoder.py", 7, "unsafe")]
+    with pytest.raises(SystemExit):
+        main(["fix", "--apply", "--unsafe-fixes", "--no-cache", "--select", "DL301", str(tmp_path)])
+    assert (tmp_path / "encoder.py").read_text() == shared["encoder.py"]
+    assert (
+        "        run_on_main(self.model.save, self.folder)\n"
+        in (tmp_path / "callback.py").read_text()
+    )
 
 
 FEATURES = """\
@@ -196,3 +203,158 @@ def test_a_write_in_front_of_an_accelerator_that_a_global_keeps(
 ) -> None:
     files = {"one.py": KEPT.format(test=test), "two.py": WRITES}
     assert [row[2] for row in offers_in("DL301", tmp_path, files, capsys)] == [offer]
+
+
+SEEDS = """\
+import random
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import Sampler
+
+
+class Batches(Sampler):
+    def __init__(self, data{more}):
+        self.data = data
+
+    def __iter__(self):
+        order = list(range(len(self.data)))
+        {shuffles}
+        return iter(order)
+
+
+def main(model, critic, data, optimizer):
+    dist.init_process_group("nccl")
+    torch.manual_seed(7)
+    model = DistributedDataParallel(model)
+    if critic is not None:
+        critic = DistributedDataParallel(critic)
+    for batch in data:
+        noise = torch.randn_like(batch)
+        loss = model(batch + noise).sum()
+        loss.backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "shuffles", "offered"),
+    [
+        # Amphion d3de90f models/base/base_sampler.py:118: its order has to be one on all ranks.
+        ("", "random.shuffle(order)", "display"),
+        ("", "order = torch.randperm(len(order)).tolist()", "display"),
+        (", rank", "random.Random(rank).shuffle(order)", "unsafe"),
+        ("", "order.reverse()", "unsafe"),
+    ],
+)
+def test_ranks_are_not_seeded_apart_where_a_sampler_of_the_project_shuffles(
+    more: str, shuffles: str, offered: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = SEEDS.format(more=more, shuffles=shuffles)
+    assert [o for _, _, o in offers_in("DL401", tmp_path, {"train.py": text}, capsys)] == [offered]
+
+
+def test_ranks_are_seeded_apart_behind_the_last_wrap_under_a_test(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(SEEDS.format(more="", shuffles="order.reverse()"))
+    with pytest.raises(SystemExit):
+        main(["fix", "--apply", "--unsafe-fixes", "--no-cache", "--select", "DL401", str(file)])
+    lines = file.read_text().splitlines()
+    assert lines[lines.index("    decorrelate(7)") - 1] == (
+        "        critic = DistributedDataParallel(critic)"
+    )
+
+
+READS = """\
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(3, 3)
+        self.kind = "plain"
+
+    def forward(self, x):
+        return self.inner(x)
+
+    def score(self, x, kind):
+        return self.inner(x).sum()
+
+
+def train(batches, optimizer):
+    model = DistributedDataParallel(Net())
+    for batch in batches:
+        {reads}
+        loss.backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("reads", "offered"),
+    [
+        # RL4LMs 97df0bd causal_policy.py:461: with half of it repaired the statement raises as before.
+        ("loss = model.score(batch, model.kind)", ["display", "display"]),
+        ("kind = model.kind\n        loss = model.score(batch, kind)", ["safe", "display"]),
+    ],
+)
+def test_a_statement_is_not_repaired_by_half(
+    reads: str, offered: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"train.py": READS.format(reads=reads)}
+    assert [o for _, _, o in offers_in("DL201", tmp_path, files, capsys)] == offered
+
+
+RANKED = """\
+import os
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+
+class Base:
+    def __init__(self):
+        dist.init_process_group("nccl")
+        self.distributed = dist.is_initialized()
+        {kept}
+
+    {property}
+
+
+class Trainer(Base):
+    def wrap(self, model):
+        return DistributedDataParallel(model.cuda(), device_ids=[dist.get_rank()])
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "property_", "wanted"),
+    [
+        # contrastors 2f7bf1d src/contrastors/trainers/base.py:115
+        (
+            "",
+            '@property\n    def index(self):\n        return int(os.environ.get("LOCAL_RANK", -1)) if self.distributed else 0',
+            "self.index",
+        ),
+        ('self.local = int(os.environ["LOCAL_RANK"])', "", "self.local"),
+        ('self.local = int(os.environ["RANK"])', "", "rank_info().local_rank"),
+        (
+            'self.local = int(os.environ["LOCAL_RANK"])',
+            "def reset(self):\n        self.local = 0",
+            "rank_info().local_rank",
+        ),
+    ],
+)
+def test_the_local_rank_of_the_class_is_taken_over(
+    kept: str, property_: str, wanted: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(RANKED.format(kept=kept, property=property_))
+    with pytest.raises(SystemExit):
+        main(["fix", "--apply", "--no-cache", "--select", "DL504", str(file)])
+    assert f"device_ids=[{wanted}]" in file.read_text()

@@ -706,7 +706,7 @@ def check_before(found: FileCall) -> Guard | None:
 
 def _finds_it(guard: Guard) -> bool:
     """Whether a condition holds where all is there that it asks the file system for."""
-    answers = [holds for part, holds in literals(guard.node, guard.taken) if _tests(part)]
+    answers = [holds for part, holds in literals(guard.node, guard.taken) if asked_paths(part)]
     return bool(answers) and all(answers)
 
 

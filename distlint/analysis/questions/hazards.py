@@ -81,10 +81,35 @@ def last_wrap(function: Function, after: list[CallSite], top: ast.stmt) -> ast.s
     wraps = [s for s in after if facts.wrapper(s.name) is not None and not s.loops]
     block = function.body
     for site in reversed(wraps):
-        for statement in block:
-            if statement is site.statement and not isinstance(statement, ast.Return):
-                return statement
+        for index, statement in enumerate(block):
+            own = statement is site.statement and not isinstance(statement, ast.Return)
+            if own or _wraps_under_a_test(statement, ast.unparse(site.node.func)):
+                return _with_those_below(block[index:], ast.unparse(site.node.func))
     return None
+
+
+def _with_those_below(block: list[ast.stmt], wrapper: str) -> ast.stmt:
+    """The last of the statements that wrap one more model each under a test, right below the first."""
+    last, *below = block
+    for statement in below:
+        if not _wraps_under_a_test(statement, wrapper):
+            break
+        last = statement
+    return last
+
+
+def _wraps_under_a_test(statement: ast.stmt, wrapper: str) -> bool:
+    """Whether an `if` does nothing but to wrap one model more: vits2_pytorch 1f4f379 train.py:223."""
+    return (
+        isinstance(statement, ast.If)
+        and not statement.orelse
+        and all(
+            isinstance(each, ast.Assign)
+            and isinstance(each.value, ast.Call)
+            and ast.unparse(each.value.func) == wrapper
+            for each in statement.body
+        )
+    )
 
 
 def _sharded(

@@ -43,6 +43,19 @@ def checkpoint(accelerator, args, global_step):
     accelerator.save_state(save_path)
 
 
+def named_by_a_loss(accelerator, epoch, valid_loss, folder):
+    # Amphion d3de90f models/base/new_trainer.py:331: the loss of each rank is another folder
+    if accelerator.is_main_process:
+        accelerator.save_state(  # shown only  # expect: DL106
+            os.path.join(folder, "epoch-{:04d}_loss-{:.6f}".format(epoch, valid_loss))
+        )
+
+
+def named_by_a_mean_loss(accelerator, epoch, loss, folder):
+    mean_loss = accelerator.gather(loss).mean().item()
+    accelerator.save_state(f"{folder}/{epoch}-{mean_loss:.4f}")  # expect: DL106
+
+
 def every_so_often(accelerator, epoch, config):
     # trl 0.7.7 trl/trainer/ddpo_trainer.py:330
     if epoch != 0 and epoch % config.save_freq == 0:

@@ -43,10 +43,11 @@ map may then be the default of an option. A map that the program chooses by the 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.model import Model, place_of, related, span_of
+from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.origins import origins
 from distlint.edits import Replace
@@ -69,6 +70,7 @@ LITERALS = ()
 
 _DISTRIBUTES = frozenset({"ddp", "fsdp1", "fsdp2", "accelerate", "deepspeed", "fabric"})
 _TRAINER = "transformers.Trainer"
+_COUNTS = re.compile(r"(num_processes|world_size|get_world_size\(\)) > 1")
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -183,13 +185,47 @@ def _fix(site: CallSite, calls: list[CallSite]) -> Fix:
         and values[0] is made.node
         and made.node.lineno < site.node.lineno
     ]
-    return _fix_of(site.node, f"{accelerators[0]}.local_process_index" if accelerators else "")
+    index = f"{accelerators[0]}.local_process_index" if accelerators else ""
+    return _fix_of(site.node, index, _as_elsewhere(site))
 
 
-def _fix_of(load: ast.Call, index: str = "") -> Fix:
+def _as_elsewhere(site: CallSite) -> str:
+    """What the function gives for another model, where it asks for the number of processes.
+
+    Otter 1e7eb9a pipeline/train/pretraining.py:443: `if accelerator.num_processes > 1`, and else `"auto"`.
+    """
+    for node in own_nodes(site.function):
+        if not isinstance(node, ast.If):
+            continue
+        own, spread = (
+            [
+                keyword.value
+                for statement in block
+                for call in walk(statement)
+                if isinstance(call, ast.Call)
+                for keyword in call.keywords
+                if keyword.arg == "device_map"
+            ]
+            for block in (node.body, node.orelse)
+        )
+        match own, spread:
+            case [ast.Dict(keys=[ast.Constant(value="")])], [ast.Constant(value=str() as kept)] if (
+                kept in devices.SPREADING_MAPS and _COUNTS.search(ast.unparse(node.test))
+            ):
+                made = {name: v for name, v in assignments(site.function).items() if len(v) == 1}
+                names = {n.id for n in (*walk(own[0]), *walk(node.test)) if isinstance(n, ast.Name)}
+                if all(n in made and made[n][0].lineno < site.node.lineno for n in names):
+                    asked = source_of(site.module, node.test)
+                    return f"{source_of(site.module, own[0])} if {asked}"
+    return ""
+
+
+def _fix_of(load: ast.Call, index: str = "", elsewhere: str = "") -> Fix:
     advice = "Put each rank's copy on its own device"
     node = next((k.value for k in load.keywords if k.arg == "device_map"), None)
     if not isinstance(node, ast.Constant):
         return Fix(Applicability.DISPLAY, advice)
     text = f'{{"": {index or "$rank_info().local_rank"}}}'
+    if elsewhere:
+        text = f'{elsewhere} else "{node.value!s}"'
     return Fix(Applicability.UNSAFE, advice, (Replace(span_of(node), text),))

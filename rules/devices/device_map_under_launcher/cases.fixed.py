@@ -34,6 +34,19 @@ def trained(name, args, data):
     return Trainer(model=model, args=args, train_dataset=data)
 
 
+def beside_one_that_asks(name, optimizer):
+    # Otter 1e7eb9a pipeline/train/pretraining.py:436: one process keeps all GPUs, as for the other model
+    accelerator = Accelerator()
+    device = accelerator.device
+    if "small" in name:
+        model = AutoModelForCausalLM.from_pretrained(name, device_map={"": device} if accelerator.num_processes > 1 else "auto")  # expect: DL507
+    elif accelerator.num_processes > 1:
+        model = AutoModelForCausalLM.from_pretrained(name, device_map={"": device})
+    else:
+        model = AutoModelForCausalLM.from_pretrained(name, device_map="auto")
+    return accelerator.prepare(model, optimizer)
+
+
 # Correct
 
 

@@ -54,7 +54,7 @@ from distlint.analysis.questions.launched import on_one_machine, refuses_machine
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import devices
-from distlint.nodes import walk
+from distlint.nodes import last_name, walk
 from distlint.repairs.guarding import source
 from distlint.rule import Status
 
@@ -261,10 +261,34 @@ def _fix(function: Function, chosen: Chosen) -> Fix:
         if len(whole.values) != 2 or not isinstance(whole.values[0], ast.Constant):
             return Fix(Applicability.DISPLAY, advice)
         written = source(function.module.source.text, whole)
+        if code.startswith("$") and whole.values[0].value == "cuda:" and _is_set(function, whole):
+            text = f"{written[-1]}cuda{written[-1]}"
+            return Fix(Applicability.SAFE, advice, (Replace(span_of(whole), text),))
         opening, closing = re.split(r"{.*}", written, maxsplit=1)
         text = f"{opening}{{{code}}}{closing}"
         return Fix(Applicability.SAFE, advice, (Replace(span_of(whole), text),))
     return Fix(Applicability.SAFE, advice, (Replace(span_of(found), code),))
+
+
+def _is_set(function: Function, place: ast.AST) -> bool:
+    """Whether what moves somewhere does so when the device of the process is chosen: "cuda" is then that one.
+
+    contrastors 2f7bf1d scripts/text/index_filtering.py:339: `set_device` is the second line of the script, and the
+    batches of a loop go to the device.
+    """
+    body = function.module.body
+    moves = any(
+        isinstance(node, ast.Call) and last_name(node.func) == "to" and place in node.args
+        for node in own_nodes(function)
+    )
+    return moves and any(
+        isinstance(node, ast.Call)
+        and last_name(node.func) == "set_device"
+        and (maker is body or node.lineno < getattr(place, "lineno", 0))
+        and (maker is not body or function is not body or node.lineno < getattr(place, "lineno", 0))
+        for maker in {function, body}
+        for node in own_nodes(maker)
+    )
 
 
 def _device_in_use(function: Function, found: ast.AST) -> str:

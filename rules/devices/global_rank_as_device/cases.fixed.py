@@ -17,6 +17,11 @@ def current():
     torch.cuda.set_device(rank_info().local_rank)  # expect: DL504
 
 
+def moves_to_the_current_device(model, batch):
+    torch.cuda.set_device(rank_info().local_rank)  # expect: DL504
+    return model(batch.to("cuda"))  # expect: DL504
+
+
 def wrapped(model):
     rank = dist.get_rank()
     return DDP(model, device_ids=[rank_info().local_rank])  # expect: DL504

@@ -16,6 +16,11 @@ def current():
     torch.cuda.set_device(dist.get_rank())  # expect: DL504
 
 
+def moves_to_the_current_device(model, batch):
+    torch.cuda.set_device(dist.get_rank())  # expect: DL504
+    return model(batch.to(f"cuda:{dist.get_rank()}"))  # expect: DL504
+
+
 def wrapped(model):
     rank = dist.get_rank()
     return DDP(model, device_ids=[rank])  # expect: DL504

@@ -62,6 +62,8 @@ from distlint.repairs.guarding import comment_behind, dedented, source
 from distlint.repairs.premises import everyone_comes, on_import
 from distlint.rule import Status
 
+from .together import in_one_section
+
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite, Guard
     from distlint.analysis.live.joint_entry import JointEntry
@@ -93,6 +95,10 @@ _REMOVES = frozenset({"os.remove", "os.unlink"})
 
 def check(model: Model) -> Iterator[Finding]:
     """Existence tests and what follows from them, on several ranks."""
+    yield from in_one_section(model, list(_found(model)))
+
+
+def _found(model: Model) -> Iterator[Finding]:
     for found in model.file_calls:
         joint_entry, does = found.joint_entry, _DOES.get(found.effect)
         guard = files.check_before(found)

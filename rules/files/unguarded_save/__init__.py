@@ -57,7 +57,7 @@ Shown only: what is each rank's part of the data, and what a trainer's hook reac
 other callers choose, too.
 
 A helper that some callers reach on one rank alone is left as it is: the call that all ranks make becomes
-`run_on_main(helper, ...)`, where it stands in the same file. A statement goes under the test of rank 0 that the
+`run_on_main(helper, ...)`, also where it stands in another file. A statement goes under the test of rank 0 that the
 function has already. Downloads into a library's cache let the first rank of each machine go first. Nothing is
 offered for what stands in front of `init_process_group()`, where every process takes itself for rank 0, and for
 `with` blocks of more than a few lines or with loops, which may hold each rank's share.
@@ -82,6 +82,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.several import ranks_meet
 from distlint.analysis.model import evidence, place_of, related, span_of
+from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.sections import after_main, in_turn
 from distlint.analysis.questions.shares.program import shares
@@ -98,6 +99,7 @@ from distlint.repairs.premises import (
     group_comes_later,
     joint_caller,
     may_come_alone,
+    meetings_in,
     on_import,
     ranked_callers,
 )
@@ -109,6 +111,7 @@ if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.joint_entry import JointEntry
     from distlint.analysis.model import Model
+    from distlint.analysis.program.definitions import Function
     from distlint.analysis.questions.filesystem import FileCall
 
 CODE = "DL301"
@@ -268,7 +271,8 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
     if _belongs_to_callers(model, found, joint_entry):
         call = joint_entry.call or site
         where = f"{call.module.path}:{call.node.lineno}"
-        return Fix(Applicability.DISPLAY, f"Let rank 0 alone make the call in {where}")
+        advice = f"Let rank 0 alone make the call in {where}"
+        return _in_the_call(model, found, call, advice) or Fix(Applicability.DISPLAY, advice)
     if isinstance(site.statement, ast.Expr) and site.statement.value is node:
         if site.name in ("torch.save", "safetensors.torch.save_file"):
             made = _through_save(model, found)
@@ -387,10 +391,40 @@ def _at_the_caller(model: Model, found: FileCall) -> Fix | None:
     edit = guarding.call_on_main(site.module.source.text, site.node)
     if edit is None:
         return None
+    elsewhere = "" if site.module is found.function.module else site.module.path
+    where = f"{elsewhere}:{site.node.lineno}" if elsewhere else f"line {site.node.lineno}"
     return Fix(
         Applicability.SAFE if everyone_comes(model, site, joint_entry) else Applicability.UNSAFE,
-        f"Call `{site.method}` on rank 0 while the others wait, in line {site.node.lineno}: `run_on_main()`",
+        f"Call `{site.method}` on rank 0 while the others wait, in {where}: `run_on_main()`",
         (edit,),
+        elsewhere,
+    )
+
+
+def _in_the_call(model: Model, found: FileCall, call: CallSite, advice: str) -> Fix | None:
+    """The fix of a helper whose callers choose the path: rank 0 makes the call, where it does nothing but to write.
+
+    It may stand in another file: each script that all ranks run has such a call of its own.
+    """
+    helper = found.function
+    alone = isinstance(call.statement, ast.Expr) and call.statement.value is call.node
+    if not alone or call.callee is not helper or not call.module.source.reported:
+        return None
+    if meetings_in(model, helper) or _keeps_something(helper):
+        return None
+    edit = guarding.call_on_main(call.module.source.text, call.node)
+    if edit is None:
+        return None
+    elsewhere = "" if call.module is helper.module else call.module.path
+    return Fix(Applicability.UNSAFE, f"{advice}, while the others wait", (edit,), elsewhere)
+
+
+def _keeps_something(function: Function) -> bool:
+    """Whether a function changes what outlives it: an attribute, an element, a name of the module."""
+    return any(
+        isinstance(node, ast.Global | ast.Nonlocal)
+        or (isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store))
+        for node in own_nodes(function)
     )
 
 

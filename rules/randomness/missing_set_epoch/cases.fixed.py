@@ -45,7 +45,7 @@ def perhaps(model, data, args):
         sampler = torch.utils.data.RandomSampler(data)
     loader = DataLoader(data, sampler=sampler)
     for epoch in range(args.epochs):
-        if hasattr(sampler, "set_epoch"):
+        if args.distributed:
             sampler.set_epoch(epoch)
         train_one_epoch(model, loader)
 

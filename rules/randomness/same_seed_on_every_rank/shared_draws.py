@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,10 @@ from .training_draws import reached, sites_of, trains, wraps_in
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
-    from distlint.analysis.program.definitions import Module
+    from distlint.analysis.program.definitions import Class, Module
+
+_OF_RANKS = re.compile(r"rank|num_replicas|world_size|generator|seed")
+_SHUFFLES = re.compile(r"random\.shuffle\(|\.permutation\(|randperm\(|RandomSampler\(")
 
 
 def chooses_for_all(model: Model, function: Function, seed: Seed) -> tuple[Module, ast.Call] | None:
@@ -32,6 +36,23 @@ def chooses_for_all(model: Model, function: Function, seed: Seed) -> tuple[Modul
             for node, draw in draws_by_syntax(model, current):
                 if draws_from(draw, seed):
                     return current.module, node
+    return None
+
+
+def shuffles_for_all(model: Model) -> Class | None:
+    """A sampler of the program that shuffles by the global stream, and knows of no ranks.
+
+    Amphion d3de90f models/base/base_sampler.py:118: accelerate gives each rank every n-th batch of what it takes for
+    one order. Ranks whose streams differ would see some samples twice, and others never.
+    """
+    for module in model.program.modules.values():
+        for cls in module.all_classes:
+            draws = cls.methods.get("__iter__")
+            if draws is None or not any(last_name(b).endswith("Sampler") for b in cls.node.bases):
+                continue
+            text = ast.unparse(cls.node)
+            if _OF_RANKS.search(text) is None and _SHUFFLES.search(ast.unparse(draws.node)):
+                return cls
     return None
 
 

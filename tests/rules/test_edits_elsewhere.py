@@ -1,0 +1,114 @@
+"""A fix may change another file than the finding's: the call of a helper that all ranks make, once for all that is in it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from distlint.cli import main
+
+HELPER = """\
+import json
+import os
+
+
+def write_settings(folder, settings):
+    with open(os.path.join(folder, "settings.json"), "w") as file:
+        json.dump(settings, file)
+    with open(os.path.join(folder, "again.json"), "w") as file:
+        json.dump(settings, file)
+"""
+
+TRAIN = """\
+import torch.distributed as dist
+
+from helper import write_settings
+
+
+def main(settings):
+    dist.init_process_group("gloo")
+    write_settings("out", settings)
+    dist.barrier()
+"""
+
+ALONE = """\
+import torch.distributed as dist
+
+from helper import write_settings
+
+
+def main(settings):
+    dist.init_process_group("gloo")
+    if dist.get_rank() == 0:
+        write_settings("tuned", settings)
+    dist.barrier()
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    for name, text in {"helper.py": HELPER, "train.py": TRAIN, "tune.py": ALONE}.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[str, str]:
+    with pytest.raises(SystemExit):
+        main([arguments[0], "--no-cache", *arguments[1:]])
+    captured = capsys.readouterr()
+    return captured.out, captured.err
+
+
+def test_the_call_in_another_file_is_changed_once(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, told = _run(capsys, "fix", "--diff", str(project))
+    assert "Would apply 1 fix in 1 file" in told
+    _run(capsys, "fix", "--apply", str(project))
+    assert (project / "train.py").read_text() == TRAIN.replace(
+        "import torch.distributed as dist\n",
+        "import torch.distributed as dist\nfrom distlint.runtime import run_on_main\n",
+    ).replace('write_settings("out"', 'run_on_main(write_settings, "out"')
+    assert (project / "helper.py").read_text() == HELPER
+    assert (project / "tune.py").read_text() == ALONE
+
+
+def test_nothing_is_left_to_do_then(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _run(capsys, "fix", "--apply", str(project))
+    out, _ = _run(capsys, "check", str(project))
+    assert out.startswith("No findings")
+
+
+def test_a_file_that_was_not_named_is_left_alone(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _run(capsys, "fix", "--apply", "--unsafe-fixes", str(project / "helper.py"))
+    assert (project / "train.py").read_text() == TRAIN
+    assert (project / "helper.py").read_text() == HELPER
+
+
+def test_the_other_file_is_named(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = _run(capsys, "check", "--output-format", "json", str(project))
+    fixes = [finding["fix"] for finding in json.loads(out)["findings"]]
+    assert [Path(fix["path"]).name for fix in fixes] == ["train.py", "train.py"]
+    assert all("train.py:8" in fix["message"] for fix in fixes)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Two scripts call it on all ranks: which of them writes the folder is for people to see.
+        TRAIN.replace('"out"', '"other"'),
+        # What it gives is read by all ranks.
+        TRAIN.replace("    write_settings(", "    settings = write_settings("),
+    ],
+)
+def test_what_one_call_does_not_repair_is_only_shown(
+    text: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "train.py" if "= write" in text else project / "other.py").write_text(text)
+    out, _ = _run(capsys, "check", "--output-format", "json", str(project))
+    fixes = [finding["fix"] for finding in json.loads(out)["findings"]]
+    assert all(fix is None or not fix.get("path") for fix in fixes)
