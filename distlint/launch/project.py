@@ -199,13 +199,13 @@ class LaunchFiles:
         return bool(found) and all(each >= oldest for each in found)
 
     def older_than(self, name: str, version: tuple[int, ...], path: str) -> bool:
-        """Whether all that the project says of a package lets in older versions alone: beside `path` or above, else anywhere.
+        """Whether all that is said of a package, beside `path` or above, lets in older versions alone; else conda's lists.
 
         imaginaire c6f7480 scripts/requirements_conda.yaml: `pytorch=1.9`.
         """
         named = [each for each in self.requirements if each.name == name]
         near = [each for each in named if path.startswith(each.path[: each.path.rfind("/") + 1])]
-        found = near or named
+        found = near or [each for each in named if not each.path.endswith(".txt")]
         return bool(found) and all(each.newest and each.newest < version for each in found)
 
     def on_several(self, path: str) -> bool:

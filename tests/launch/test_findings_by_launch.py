@@ -131,6 +131,7 @@ dist.init_process_group("nccl")
         ({"requirements.txt": "torch<=2.0\n"}, "error"),
         ({"requirements.txt": "torch==2.0.1\ntorchvision==0.15\n"}, "error"),
         ({"requirements.txt": "torchmetrics==1.0\n"}, "error"),
+        ({"beside/requirements.txt": "torch==1.7.0\n"}, "error"),
         ({"tools/environment.yml": "dependencies:\n  - python=3.8\n  - pytorch=1.9\n"}, "warning"),
         ({"tools/environment.yml": "dependencies:\n  - pytorch=2.1\n"}, "error"),
         ({"tools/environment.yml": "dependencies:\n  - pytorch>=1.9\n"}, "error"),

@@ -44,6 +44,8 @@ def train(model, optimizer, schedule, captions):
         ("loader", "model, optimizer = accelerator.prepare(model, optimizer)", 0),
         ("loader", "model = accelerator.prepare_model(model, evaluation_mode=False)", 0),
         ("loader", "schedule = accelerator.prepare(schedule)", 0),
+        ("loader", "prepare_images(loader, 'Slider Trainer')", 0),
+        ("loader", "Trainer(model=model, train_dataset=loader).train()", 1),
     ],
 )
 def test_prepare_divides_loaders_alone(

@@ -35,6 +35,7 @@ _TEXTS: Final = frozenset({
 _DIVIDE: Final = re.compile(
     r"\b(DistributedSampler|DistributedBucketSampler|split_between_processes|split_dataset_by_node|Trainer)\b"
 )
+_PREPARES: Final = frozenset({"prepare", "prepare_data_loader", "prepare_dataloader"})
 _LOADERS: Final = re.compile(
     r"load|data|(?:\b|_)(?:dl|set|iter)|train|val|test|batch", re.IGNORECASE
 )
@@ -144,8 +145,18 @@ def is_data_set(model: Model, cls: Class) -> bool:
 def is_divided(model: Model, module: Module) -> bool:
     """Whether something in the files around a file gives each rank its part of a data set."""
     around = linked(model.program, module)
-    return any(_DIVIDE.search(m.source.text) or _prepares_data(m) for m in around) and not any(
+    return any(_names_divider(m) or _prepares_data(m) for m in around) and not any(
         "PYTHONHASHSEED" in m.source.text for m in around
+    )
+
+
+@remembered
+def _names_divider(module: Module) -> bool:
+    """Whether a file uses what divides data, and does not only write of it: `name = "Slider Trainer"`."""
+    return _DIVIDE.search(module.source.text) is not None and any(
+        _DIVIDE.fullmatch(node.name if isinstance(node, ast.alias) else last_name(node))
+        for node in walk(module.source.tree)
+        if isinstance(node, ast.Name | ast.Attribute | ast.alias)
     )
 
 
@@ -158,7 +169,7 @@ def _prepares_data(module: Module) -> bool:
     return "prepare" in module.source.text and any(
         isinstance(given, ast.Starred) or _LOADERS.search(ast.unparse(given))
         for node in walk(module.source.tree)
-        if isinstance(node, ast.Call) and last_name(node.func).startswith("prepare")
+        if isinstance(node, ast.Call) and last_name(node.func) in _PREPARES
         for given in (*node.args, *(k.value for k in node.keywords))
     )
 
