@@ -211,7 +211,7 @@ import random
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
-from torch.utils.data import Sampler
+from torch.utils.data import DataLoader, Sampler
 
 
 class Batches(Sampler):
@@ -230,7 +230,7 @@ def main(model, critic, data, optimizer):
     model = DistributedDataParallel(model)
     if critic is not None:
         critic = DistributedDataParallel(critic)
-    for batch in data:
+    for batch in DataLoader(data, sampler=Batches(data{given})):
         noise = torch.randn_like(batch)
         loss = model(batch + noise).sum()
         loss.backward()
@@ -242,8 +242,8 @@ def main(model, critic, data, optimizer):
     ("more", "shuffles", "offered"),
     [
         # Amphion d3de90f models/base/base_sampler.py:118: its order has to be one on all ranks.
-        ("", "random.shuffle(order)", "display"),
         ("", "order = torch.randperm(len(order)).tolist()", "display"),
+        ("", "random.shuffle(order)", "unsafe"),  # of a stream that nobody has seeded
         (", rank", "random.Random(rank).shuffle(order)", "unsafe"),
         ("", "order.reverse()", "unsafe"),
     ],
@@ -251,13 +251,13 @@ def main(model, critic, data, optimizer):
 def test_ranks_are_not_seeded_apart_where_a_sampler_of_the_project_shuffles(
     more: str, shuffles: str, offered: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = SEEDS.format(more=more, shuffles=shuffles)
+    text = SEEDS.format(more=more, given=", 0" if more else "", shuffles=shuffles)
     assert [o for _, _, o in offers_in("DL401", tmp_path, {"train.py": text}, capsys)] == [offered]
 
 
 def test_ranks_are_seeded_apart_behind_the_last_wrap_under_a_test(tmp_path: Path) -> None:
     file = tmp_path / "train.py"
-    file.write_text(SEEDS.format(more="", shuffles="order.reverse()"))
+    file.write_text(SEEDS.format(more="", given="", shuffles="order.reverse()"))
     with pytest.raises(SystemExit):
         main(["fix", "--apply", "--unsafe-fixes", "--no-cache", "--select", "DL401", str(file)])
     lines = file.read_text().splitlines()

@@ -216,13 +216,6 @@ def _fix(model: Model, module: Module, seed: Seed) -> Fix:
                 f"all ranks choose {what}, and its stream has to stay in step"
             )
             return Fix(Applicability.DISPLAY, advice)
-    sampler = shuffles_for_all(model)
-    if sampler is not None:
-        advice = (
-            f"Draw with `generator=generator(seed, device, step=step)`: `{sampler.name}` shuffles by the global "
-            "stream, which has to stay in step"
-        )
-        return Fix(Applicability.DISPLAY, advice)
     statement = last_wrap(function, after, seed.site.statement)
     tests = [g for g in seed.site.guards if not g.exits]
     if function in model.answer(fits):

@@ -39,23 +39,6 @@ def chooses_for_all(model: Model, function: Function, seed: Seed) -> tuple[Modul
     return None
 
 
-def shuffles_for_all(model: Model) -> Class | None:
-    """A sampler of the program that shuffles by the global stream, and knows of no ranks.
-
-    Amphion d3de90f models/base/base_sampler.py:118: accelerate gives each rank every n-th batch of what it takes for
-    one order. Ranks whose streams differ would see some samples twice, and others never.
-    """
-    for module in model.program.modules.values():
-        for cls in module.all_classes:
-            draws = cls.methods.get("__iter__")
-            if draws is None or not any(last_name(b).endswith("Sampler") for b in cls.node.bases):
-                continue
-            text = ast.unparse(cls.node)
-            if _OF_RANKS.search(text) is None and _SHUFFLES.search(ast.unparse(draws.node)):
-                return cls
-    return None
-
-
 def counts_for_all(model: Model, function: Function, seed: Seed) -> tuple[Module, ast.Call] | None:
     """A draw of the training by which all ranks choose how often a loop calls the model that they train.
 
