@@ -318,11 +318,20 @@ def test_an_option_for_the_rank_that_nothing_is_done_with(
         ("", "", "", [8, 15]),
         ('os.environ["CUDA_VISIBLE_DEVICES"] = "0"\n', "", "", []),
         ('os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"\n', "", "", [9, 16]),
+        ('# os.environ["CUDA_VISIBLE_DEVICES"] = "0"\n', "", "", [9, 16]),
         ("", ', device_map="auto"', "", []),
         ("", "", "model.parallelize()\n", []),
         ("", "", 'model.parallelize()\nprint(os.environ.get("LOCAL_RANK"))\n', [8, 17]),
     ],
-    ids=["any launch", "one GPU", "two GPUs", "on all devices", "in parts", "launched"],
+    ids=[
+        "any launch",
+        "one GPU",
+        "two GPUs",
+        "a comment",
+        "on all devices",
+        "in parts",
+        "launched",
+    ],
 )
 def test_a_trainer_of_one_process(
     before: str,

@@ -49,7 +49,9 @@ _LEVELS: Final = frozenset({"DEBUG", "INFO", "WARN", "WARNING", "ERROR", "CRITIC
 _PLAIN: Final = frozenset({"int", "str", "getattr", "vars", "get"})
 """Calls that give back what they are given, or an option of it."""
 _ON_ALL_DEVICES: Final = re.compile(
-    r"""\.parallelize\(|device_map["']?\s*[=:]\s*["']auto|CUDA_VISIBLE_DEVICES["']\]\s*=\s*["']\d["']"""
+    r"""^[^#\n]*(?:\.parallelize\(|device_map["']?\s*[=:]\s*["']auto"""
+    r"""|CUDA_VISIBLE_DEVICES["']\]\s*=\s*["']\d["'])""",
+    re.MULTILINE,
 )
 """What one process does that has all devices for its model, or sees one: the trainer of a second would be refused."""
 _TRAINS: Final = frozenset({"transformers.Trainer.train", "transformers.Seq2SeqTrainer.train"})
