@@ -236,7 +236,7 @@ def test_a_caller_from_which_all_come_says_more_than_a_test_inside() -> None:
 
 SETS_UP = """
 def setup(args):
-    if args.distributed:
+    if args.launcher:
         dist.init_process_group("nccl")
 
 def main(args):
@@ -287,3 +287,33 @@ def report(args):
     )
     assert {"command", "evaluate"} <= entered(text)
     assert "report" not in entered(text)
+
+
+def test_a_rank_under_another_name_keeps_the_others_out() -> None:
+    # pytorch/examples distributed/ddp-tutorial-series/multigpu.py:59
+    text = """
+class Trainer:
+    def __init__(self, gpu_id):
+        self.gpu_id = gpu_id
+
+    def train(self):
+        print(dist.get_world_size())
+        if self.gpu_id == 0:
+            self.save()
+
+    def save(self):
+        print(dist.get_world_size())
+        torch.save(1, "checkpoint.pt")
+
+def setup(args):
+    dist.init_process_group("nccl", rank=args.gpu)
+
+def main(args):
+    setup(args)
+    Trainer(args.gpu).train()
+"""
+    assert "main" in entered(text)
+    assert "Trainer.save" not in entered(text)
+    conditional = text.replace("    dist.init", "    if args.launcher:\n        dist.init")
+    assert "main" in entered(conditional)
+    assert "Trainer.save" not in entered(conditional)

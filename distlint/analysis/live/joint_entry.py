@@ -173,7 +173,13 @@ def _lead_further(
                         # A condition may hang on what the collective's function gave back (mosaicml
                         # 0.32.1 composer/callbacks/checkpoint_saver.py: `if not saved_path: return`).
                         continue
-                    found[callee] = replace(reason, call=reason.call or site)
+                    # Below what a setup's caller calls, a condition may be one of the rank that nobody sees.
+                    inside = reason.inside or (
+                        reason.starts
+                        and reason.call is None
+                        and not _stands_in(summaries, reason.node)
+                    )
+                    found[callee] = replace(reason, call=reason.call or site, inside=inside)
                     work.append(callee)
 
 
@@ -511,8 +517,7 @@ def _reasons(
             if trains_alone(site) or (alone and never_launched(program, function.module)):
                 continue
             text = f"every rank calls `{site.method}()`"
-            starts = site.name in PROCESS_GROUP_STARTS
-            yield function, JointEntry(text, site.module, site.node, True, not alone, starts=starts)
+            yield function, JointEntry(text, site.module, site.node, True, not alone)
         for given in _registered(site):
             text = f"every rank runs what is given to `{site.method}()`"
             yield given, JointEntry(text, site.module, site.node, True)
