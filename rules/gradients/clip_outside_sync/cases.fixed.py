@@ -18,17 +18,6 @@ def past_the_accelerator(model, optimizer, loader, limit):
         accelerator.log({"norm": norm})
 
 
-def behind_the_step(model, optimizer, loader, limit):
-    # Amphion d3de90f models/tts/valle/valle_trainer.py:159: there are no gradients any more
-    accelerator = Accelerator()
-    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
-    for batch in loader:
-        accelerator.backward(model(batch).loss)
-        optimizer.step()
-        optimizer.zero_grad()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), limit)  # shown only  # expect: DL604
-
-
 def imported_by_name(model, optimizer, loader, limit):
     accelerator = Accelerator()
     model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
