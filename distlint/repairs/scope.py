@@ -124,6 +124,7 @@ def scope_at(model: Model, function: Function, line: int, *, with_group: bool) -
     _add(found, _read_from_environment(function, line))
     _add(found, _ranks_of_class(model, function))
     _add(found, {"accelerator": _accelerator_of_class(model, function)})
+    _add(found, {"accelerator": _accelerator_of_module(model, function)})
     accelerator, trainer = found.get("accelerator", ""), found.pop("trainer", "")
     _add(found, _of_framework(model, function))
     if accelerator:
@@ -515,6 +516,24 @@ def _accelerator_of_class(model: Model, function: Function) -> str:
                 and all(_is_accelerator(model, maker, v) for v in values)
             ):
                 return text
+    return ""
+
+
+def _accelerator_of_module(model: Model, function: Function) -> str:
+    """The accelerator that a file makes above its functions: StyleTTS2 5cedc71 train_finetune_accelerate.py:35."""
+    body = function.module.body
+    outermost = list(function.outward())[-1]
+    if outermost is body or function is body:
+        return ""
+    for statement in function.module.source.tree.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
+                _is_accelerator(model, body, value)
+                and statement.lineno < outermost.body[0].lineno
+                and len(assignments(body).get(name, ())) == 1
+                and not any(name in _rebound(each, None, 0) for each in function.outward())
+            ):
+                return name
     return ""
 
 

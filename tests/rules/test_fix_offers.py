@@ -358,3 +358,36 @@ def test_the_local_rank_of_the_class_is_taken_over(
     with pytest.raises(SystemExit):
         main(["fix", "--apply", "--no-cache", "--select", "DL504", str(file)])
     assert f"device_ids=[{wanted}]" in file.read_text()
+
+
+GLOBAL = """\
+import torch.distributed as dist
+from accelerate import Accelerator
+from transformers import PreTrainedTokenizer
+
+accelerator = Accelerator()
+{again}
+
+def main(tokenizer: PreTrainedTokenizer, folder{more}):
+    dist.barrier()
+    tokenizer.save_pretrained(folder)
+"""
+
+
+@pytest.mark.parametrize(
+    ("again", "more", "taken"),
+    [
+        # StyleTTS2 5cedc71 train_finetune_accelerate.py:35
+        ("", "", True),
+        ("", ", accelerator", False),
+        ("accelerator = None", "", False),
+    ],
+)
+def test_the_accelerator_of_the_file_is_taken_over(
+    again: str, more: str, taken: bool, tmp_path: Path
+) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(GLOBAL.format(again=again, more=more))
+    with pytest.raises(SystemExit):
+        main(["fix", "--apply", "--no-cache", "--select", "DL301", str(file)])
+    assert ("if accelerator.is_main_process:" in file.read_text()) is taken
