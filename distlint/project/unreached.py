@@ -7,6 +7,7 @@ be used from outside, and is left alone.
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -82,7 +83,7 @@ def _stem(entry: Entry) -> bytes:
         return b""
     defines = entry.ask(only_defines)
     entry.let_go()
-    return place.stem.encode() if defines else b""
+    return os.fsencode(place.stem) if defines else b""
 
 
 def only_defines(entry: Entry) -> bool:

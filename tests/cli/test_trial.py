@@ -44,6 +44,14 @@ def train(model, loader, folder, sharded):
         keep(model.state_dict(), os.path.join(folder, "model.pt"))
 """
 
+LAST = """
+
+def last(model, folder):
+    dist.barrier()
+    keep(model.state_dict(), os.path.join(folder, "last.pt"))
+"""
+"""A second call of all ranks: there is no one line to which the edit of the helper could go."""
+
 GOOD = """
 import torch
 import torch.distributed as dist
@@ -58,7 +66,7 @@ def finish(state, folder):
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A helper that one function calls on every rank and another on rank 0, and a file of its own."""
-    for name, text in (("helper", HELPER), ("trainer", TRAINER), ("good", GOOD)):
+    for name, text in (("helper", HELPER), ("trainer", TRAINER + LAST), ("good", GOOD)):
         (tmp_path / f"{name}.py").write_text(text)
     return tmp_path
 
