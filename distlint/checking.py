@@ -60,7 +60,6 @@ from distlint.project.suppressions import (
     unused,
 )
 from distlint.project.trees import Trees
-from distlint.project.unreached import is_packaged, unreached
 from distlint.reporting.report import Report, Reported
 from distlint.rule import BrokenRules, Rule
 
@@ -262,7 +261,6 @@ def _dependencies(request: Request) -> list[str]:
         style_of(request.settings),
         repr(request.with_reached),
         os.getcwd(),
-        repr(is_packaged(os.path.abspath(request.settings.root))),
     ]
 
 
@@ -331,7 +329,7 @@ def _fresh(
     for part, progress in zip(parts, _shared_progress(request.progress, parts), strict=True):
         run.request = replace(request, progress=progress)
         entries = load(part, literals, kept=contents, progress=progress)
-        outcome.add(_as_reached(request, part, _of_project(run, entries, launch)))
+        outcome.add(_of_project(run, entries, launch))
         if len(parts) > 1:
             let_go()
     if request.lasting:
@@ -344,27 +342,6 @@ def _fresh(
     outcome.findings = _without_ignored_files(request, found, findings)
     outcome.findings.sort(key=_order)
     return outcome
-
-
-def _as_reached(request: Request, part: Survey, outcome: Outcome) -> Outcome:
-    """What is found in one project, as information where no file of it leads to the place."""
-    root = os.path.abspath(request.settings.root)
-    told = {f.place.path for f in outcome.findings if not f.code.startswith(_OF_FILES)}
-    if not told or is_packaged(root):
-        return outcome
-    idle = unreached(part.entries, part.launch, told)
-    findings = [
-        replace(finding, severity=Severity.INFO)
-        if finding.place.path in idle and not finding.code.startswith(_OF_FILES)
-        else finding
-        for finding in outcome.findings
-    ]
-    reports = request.selection.reports
-    return replace(outcome, findings=[f for f in findings if reports(f.code, f.severity)])
-
-
-_OF_FILES: Final = "DL9"
-"""Codes of what is wrong with a file itself, whoever uses it."""
 
 
 @dataclass(frozen=True, slots=True)
