@@ -85,7 +85,7 @@ dist.destroy_process_group()
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_sample_of_the_page(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs/commands/run.md").read_text()
     script = page.partition("says nothing for ten minutes.\n\n```python\n")[2]
@@ -100,7 +100,7 @@ def test_the_sample_of_the_page(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "skip",
     [
-        pytest.param("[(2, 1)]", id="hangs", marks=pytest.mark.slow),
+        pytest.param("[(2, 1)]", id="hangs", marks=pytest.mark.long),
         pytest.param("[(2, 1), (4, 0)]", id="is silent"),
     ],
 )
@@ -133,7 +133,7 @@ dist.destroy_process_group()
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_replicas_that_part_without_a_hang(tmp_path: Path) -> None:
     """Around DDP, gradients are not reduced: each rank trains a model of its own from there."""
     status, report = _run(tmp_path, REPLICAS.replace("MODEL", "model"), "--replicas", nproc=3)
@@ -153,7 +153,7 @@ def test_replicas_that_part_without_a_hang(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_replicas_that_one_rank_changes_before_training(tmp_path: Path) -> None:
     body = """\
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 4))
@@ -169,7 +169,7 @@ def test_replicas_that_one_rank_changes_before_training(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_ranks_that_join_early_are_no_divergence(tmp_path: Path) -> None:
     body = """\
     from torch.distributed.algorithms.join import Join
@@ -186,7 +186,7 @@ def test_ranks_that_join_early_are_no_divergence(tmp_path: Path) -> None:
     assert (status, report["outcome"]) == (0, "right"), report
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_full_tensor_on_one_rank_of_fsdp2(tmp_path: Path) -> None:
     body = """\
     from torch.distributed.fsdp import fully_shard
@@ -204,7 +204,7 @@ def test_full_tensor_on_one_rank_of_fsdp2(tmp_path: Path) -> None:
     assert places[1] == ("barrier", 6)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_gather_of_fsdp1_on_one_rank_in_inference_mode(tmp_path: Path) -> None:
     body = """\
     from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
@@ -230,7 +230,7 @@ def meet():
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_abort_after_the_end_of_the_script_is_not_blamed(tmp_path: Path) -> None:
     """Threads of gloo abort a process now and then whose script has ended with its groups open."""
     # A rank that leaves while others still connect to it makes them fail, which is another story.
@@ -282,7 +282,7 @@ def test_lines_of_the_ranks_stay_whole_and_are_kept(tmp_path: Path) -> None:
     assert len(lines) == 402
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_reader_that_leaves_does_not_end_the_run(tmp_path: Path) -> None:
     body = "import time\nprint('first')\ntime.sleep(2)\nprint('x' * 100_000)\ndist.barrier()\n"
     script = _script(tmp_path, body + "open(f'{r}.end', 'w')\n")
@@ -295,7 +295,7 @@ def test_a_reader_that_leaves_does_not_end_the_run(tmp_path: Path) -> None:
     assert all((tmp_path / f"{rank}.end").exists() for rank in range(2))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_swapped_collectives_that_look_alike(tmp_path: Path) -> None:
     body = """\
     loss, norm = torch.ones(1), torch.ones(1)
@@ -367,14 +367,14 @@ DIFFERENCES = [
 
 @pytest.mark.parametrize(
     ("call", "difference"),
-    [*DIFFERENCES[:2], *(pytest.param(*row, marks=pytest.mark.slow) for row in DIFFERENCES[2:])],
+    [*DIFFERENCES[:2], *(pytest.param(*row, marks=pytest.mark.long) for row in DIFFERENCES[2:])],
 )
 def test_what_differs_is_named(call: str, difference: str, tmp_path: Path) -> None:
     status, report = _run(tmp_path, f"x = torch.ones(2, 3)\n{call}\n")
     assert (status, report["divergence"]["differences"]) == (3, [difference])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_many_tensors_of_one_kind_are_counted(tmp_path: Path) -> None:
     body = "dist.all_reduce_coalesced([torch.ones(8)] * 6) if r else dist.barrier()\n"
     status, report = _run(tmp_path, body)
@@ -384,7 +384,7 @@ def test_many_tensors_of_one_kind_are_counted(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_object_collectives_and_three_ranks(tmp_path: Path) -> None:
     body = """\
     gathered = [None] * 3
@@ -399,7 +399,7 @@ def test_object_collectives_and_three_ranks(tmp_path: Path) -> None:
     assert ("barrier", 4) in _places(report)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_groups_in_different_order_stall(tmp_path: Path) -> None:
     body = """\
     one, two = dist.new_group([0, 1]), dist.new_group([0, 1])
@@ -418,7 +418,7 @@ def test_new_group_on_one_rank(tmp_path: Path) -> None:
     assert _places(report) == [("new_group", 0), ("barrier", 1)]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_ranks_that_both_receive(tmp_path: Path) -> None:
     status, report = _run(tmp_path, "dist.recv(torch.ones(4), 1 - r)\n")
     assert (status, report["divergence"]["kind"]) == (3, "missing")
@@ -435,7 +435,7 @@ def test_a_rank_that_dies_gives_its_own_status(tmp_path: Path) -> None:
     assert status == 128 + 9
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_waiting_for_a_rank_that_sleeps_is_no_stall(tmp_path: Path) -> None:
     body = "import time\nif r == 0: time.sleep(8)\ndist.barrier()\n"
     assert _run(tmp_path, body)[0] == 0
@@ -474,7 +474,7 @@ def test_who_waits_where_is_told_meanwhile_and_on_request(tmp_path: Path) -> Non
         assert parent.wait(120) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_ctrl_c_shows_the_stacks_of_all_ranks(tmp_path: Path) -> None:
     script = _script(tmp_path, SLEEPER)
     command = [sys.executable, "-m", "distlint", "run", "-n", "2", "--notice", "2", str(script)]
@@ -491,7 +491,7 @@ def test_ctrl_c_shows_the_stacks_of_all_ranks(tmp_path: Path) -> None:
     assert f"  rank 1  waits\n    train.py:{FIRST + 7} in <module>\n" in told
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(signal, "SIGRTMIN"), reason="this system has no such signal")
 def test_a_rank_that_holds_the_interpreter_is_seen(tmp_path: Path) -> None:
     """Its threads cannot answer."""
@@ -511,7 +511,7 @@ def test_a_rank_that_holds_the_interpreter_is_seen(tmp_path: Path) -> None:
     ) in report["headline"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_ranks_that_do_the_same_are_told_once(tmp_path: Path) -> None:
     body = """\
     for step in range(3):
@@ -542,7 +542,7 @@ def test_the_headline_names_the_line_of_the_user(tmp_path: Path) -> None:
     assert f"rank 0 in all_reduce(float32[2]) at train.py:{FIRST + 3};" in report["headline"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_right_program_is_left_alone(tmp_path: Path) -> None:
     """Matched arms, rotating roots, workers, subgroups, functional and compiled collectives."""
     body = """\
@@ -574,7 +574,7 @@ def test_the_right_program_is_left_alone(tmp_path: Path) -> None:
     assert (status, report["outcome"]) == (0, "right"), report
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_backend_can_be_replaced(tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text(
@@ -585,7 +585,7 @@ def test_the_backend_can_be_replaced(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_abort_while_others_have_gone_on_is_a_divergence(tmp_path: Path) -> None:
     """NCCL's watchdog aborts a rank whose partner did not come."""
     body = "import os, time\nif r == 0: dist.barrier(async_op=True); os.abort()\ntime.sleep(30)\n"
@@ -617,14 +617,14 @@ dist.destroy_process_group()
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_fifty_steps_of_a_correct_training_with_ddp_and_with_fsdp2(tmp_path: Path) -> None:
     status, report = _run(tmp_path, HF_TRAINING)
     assert (status, report["outcome"]) == (0, "right"), report
     assert all(rank["operations"] >= 300 for rank in report["ranks"])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_arguments_reach_the_script_and_text_goes_to_stderr(tmp_path: Path) -> None:
     script = _script(tmp_path, "import sys\nprint(sys.argv[1:], r)\nif r: dist.barrier()\n")
     done = _distlint(tmp_path, "run", "-n", "2", str(script), "--lr", "1")
