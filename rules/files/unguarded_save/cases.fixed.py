@@ -397,6 +397,23 @@ def copied_somehow(source, target):
     return shutil.copy(source, target)  # expect: DL301
 
 
+def listed_by_both(names, path):
+    listed(names, path, wanted=dist.get_rank() == 0)
+    dist.barrier()
+
+
+def listed_by_all(names, path):
+    dist.barrier()
+    listed(names, path, wanted=len(names) > 1)
+
+
+def listed(names, path, *, wanted):
+    if wanted:
+        if rank_info().rank == 0:
+            with open(path, "w") as f:  # expect: DL301
+                json.dump(names, f)
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -882,3 +899,45 @@ def copied(source, target):
     if os.path.isdir(source):
         return shutil.copytree(source, target)
     return shutil.copy(source, target)
+
+
+def on_first_rank():
+    return not dist.is_initialized() or dist.get_rank() == 0
+
+
+def on_last_rank():
+    return dist.get_rank() == dist.get_world_size() - 1
+
+
+def linked_by_main(state, folder):
+    link(state, folder, on_first_rank())
+
+
+def linked_in_a_pipeline(state, folder):
+    # ms-swift 3602360 swift/pipelines/train/sft.py:197
+    link(state, folder, writes=on_last_rank())
+
+
+def link(state, folder, writes):
+    if writes:
+        os.symlink(state.best, os.path.join(folder, "best"))
+    print(state.best)
+
+
+def indexed(names, path):
+    # slime 624b824 slime/backends/megatron_utils/hf_checkpoint_saver.py:268
+    found = [None] * dist.get_world_size()
+    dist.all_gather_object(found, names)
+    write_index(found, path, wanted=on_first_rank())
+    dist.barrier()
+
+
+def indexed_for_each(counts, path):
+    for rank, names in enumerate(counts):
+        write_index(names, path, wanted=rank == 0)
+
+
+def write_index(names, path, *, wanted):
+    if wanted:
+        with open(path / "index.json", "w") as f:
+            json.dump(names, f)
