@@ -380,3 +380,43 @@ class Look(pl.Callback):
 
 def test_hooks_that_every_rank_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert lines_of("DL101", tmp_path, HOOKS, capsys) == marked(HOOKS)
+
+
+FOLDING = """
+import torch
+import pytorch_lightning as pl
+from torch import nn
+
+
+class Folding(pl.LightningModule):
+    def __init__(self, dim):
+        super().__init__()
+        self.trunk = torch.compile(nn.Linear(dim, dim))
+
+    def forward(self, batch):
+        return self.trunk(batch)
+
+    def validation_step(self, batch, index):
+        try:
+            size = self(batch).sum()
+        except RuntimeError as error:  # here
+            if "out of memory" in str(error):
+                return
+            raise
+        print(size)
+
+
+def main(loader, devices):
+    pl.Trainer(devices=devices, strategy=STRATEGY).validate(Folding(2), loader)
+"""
+
+
+@pytest.mark.parametrize(
+    ("strategy", "waits"),
+    [("'fsdp'", True), ("'deepspeed_stage_3'", True), ("'ddp'", False), ("'auto'", False)],
+)
+def test_a_batch_skipped_waits_where_the_program_shards(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], strategy: str, waits: bool
+) -> None:
+    text = FOLDING.replace("STRATEGY", strategy)
+    assert lines_of("DL105", tmp_path, text, capsys) == (marked(text) if waits else [])

@@ -655,3 +655,34 @@ def test_what_accelerate_puts_right_itself(
 ) -> None:
     files = {"zero.yaml": ZERO.format(stage=stage, setting=setting), "train.py": "import torch\n"}
     assert severities_in("DL802", tmp_path, files, capsys) == expected
+
+
+NAMED_BY_THE_CLOCK = """
+import time
+import torch.distributed as dist
+from transformers import TrainingArguments
+
+def arguments(name, args):
+    dist.barrier()
+    folder = f"{name}-{time.strftime('%H-%M-%S')}"
+    return TrainingArguments(output_dir=folder, num_train_epochs=3KEYWORDS)
+"""
+
+
+@pytest.mark.parametrize(
+    ("keywords", "expected"),
+    [
+        ("", "warning"),
+        (", save_strategy='steps', load_best_model_at_end=True", "error"),
+        (", load_best_model_at_end=False", "warning"),
+        (", load_best_model_at_end=args.best", "warning"),
+        (", fsdp='full_shard auto_wrap'", "error"),
+        (", deepspeed='zero3.json'", "error"),
+        (", deepspeed=None, fsdp=''", "warning"),
+    ],
+)
+def test_a_name_of_each_rank_is_worse_where_ranks_read_it_back(
+    tmp_path: Path, keywords: str, expected: str
+) -> None:
+    text = NAMED_BY_THE_CLOCK.replace("KEYWORDS", keywords)
+    assert severities(tmp_path, "DL304", text) == [expected]

@@ -73,6 +73,17 @@ def is_told_rank(
     )
 
 
+@remembered
+def always_told_rank(program: Program, function: Function, parameter: str) -> bool:
+    """Whether each call of something of a function's name passes a test of the rank for a parameter."""
+    callers = callers_by_name(program, function)
+    return bool(callers) and all(
+        (argument := argument_of(call, function, parameter)) is not None
+        and _is_test(program, argument, user, _MAX_CALLERS)
+        for user, call in callers
+    )
+
+
 def _naming(program: Program, parameter: str) -> Iterator[tuple[Function, ast.Call]]:
     for module in program.modules.values():
         yield from _naming_in(module).get(parameter, ())

@@ -21,7 +21,7 @@ from distlint.analysis.live.joint_entry import (
     maybe_guarded,
 )
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
-from distlint.analysis.program.handed import argument_of, callers_by_name
+from distlint.analysis.program.handed import always_told_rank, argument_of, callers_by_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import (
     assignments,
@@ -182,6 +182,8 @@ def _of_group(
                 for rank, site in sites
                 if not _left_to_others(program, site) and not never_entered(program, site)
             ]
+            if len({rank for rank, _, _ in made}) > 1 and _chosen_by_callers(program, made[0][1]):
+                continue
             if made and not any(_is_handle(site, value, path, opened) for _, site, value in made):
                 site = made[0][1]
                 reason = joint_entry or beside_a_collective(site, group) or imported_again(site)
@@ -336,6 +338,24 @@ def _left_to_others(program: Program, site: CallSite) -> bool:
         and site.callee is None
         and site.method in _writers_chosen_inside(program)
         and _is_made_elsewhere(site)
+    )
+
+
+def _chosen_by_callers(program: Program, site: CallSite) -> bool:
+    """Whether a call stands under a parameter for which all callers pass a test of the rank.
+
+    One of them lets rank 0 in and another the last one, and no run both: ms-swift 3602360
+    swift/pipelines/train/sft.py:197, `if is_write_rank:`, for `is_master()` and `is_last_rank()`.
+    """
+    function = site.function
+    return any(
+        holds
+        and isinstance(part, ast.Name)
+        and part.id in function.parameters
+        and part.id not in assignments(function)
+        and always_told_rank(program, function, part.id)
+        for guard in site.guards
+        for part, holds in literals(guard.node, guard.taken)
     )
 
 

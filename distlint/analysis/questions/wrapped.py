@@ -232,6 +232,11 @@ def _asks_for_engine(test: ast.expr, function: Function) -> bool:
             return any(_asks_for_engine(value, function) for value in values)
         case ast.Name(id=name) if len(values := assignments(function).get(name, [])) == 1:
             return _asks_for_engine(values[0], function)
+        case ast.Compare(ops=[ast.Eq() | ast.Is() | ast.In()], comparators=[asked]):
+            # lmms-eval 75571cf lmms_eval/models/simple/illume_plus.py:236: `distributed_type == DistributedType.FSDP`.
+            kinds = asked.elts if isinstance(asked, ast.Tuple | ast.List | ast.Set) else [asked]
+            words = [(_word(kind) or dotted_name(kind)).lower() for kind in kinds]
+            return bool(words) and all(_ENGINES.search(word) for word in words)
         case ast.Name() | ast.Attribute() | ast.Call():
             return _ENGINES.search(last_name(test).lower()) is not None
     return False
@@ -327,10 +332,10 @@ def _names_mode(test: ast.expr) -> bool:
 def _asks(guard: Guard, path: str, site: AttributeSite) -> bool:
     if guard.exits:
         return all(
-            _tells(part, guard.taken, path, site, _before_the_wrap(guard, site))
+            _tells(part, guard.taken, path, site, _before_the_wrap(guard.node, site))
             for part in _ways_on(guard)
         )
-    return _tells(guard.node, guard.taken, path, site, _before_the_wrap(guard, site))
+    return _tells(guard.node, guard.taken, path, site, _before_the_wrap(guard.node, site))
 
 
 def _ways_on(guard: Guard) -> list[ast.expr]:
@@ -364,6 +369,8 @@ def _tells(test: ast.expr, taken: bool, path: str, site: AttributeSite, too_earl
             if one_of_them and any(_of_another(part, path, site) for part in parts):
                 return all(told)
             return any(told)
+        case ast.Name(id=name) if taken and _answered_by_model(name, path, site):
+            return True
     if not taken and _of_another(test, path, site):
         return False
     for node in walk(test):
@@ -377,6 +384,35 @@ def _tells(test: ast.expr, taken: bool, path: str, site: AttributeSite, too_earl
             ):
                 return True
     return _names_mode(test)
+
+
+def _answered_by_model(name: str, path: str, site: AttributeSite) -> bool:
+    """Whether a variable is true only where the object that is read has an attribute which its wrapper lacks.
+
+    ms-swift 3602360 swift/trainers/utils.py:290: `was_enabled = getattr(model, 'is_gradient_checkpointing', False)`.
+    """
+    values = assignments(site.function).get(name, [])
+    if len(values) != 1 or _before_the_wrap(values[0], site):
+        return False
+    value = values[0]
+    parts = (
+        value.values if isinstance(value, ast.BoolOp) and isinstance(value.op, ast.And) else [value]
+    )
+    for part in parts:
+        match part:
+            case (
+                ast.Call(func=ast.Name(id="hasattr"), args=[owner, ast.Constant(value=str(attr))])
+                | ast.Call(
+                    func=ast.Name(id="getattr"),
+                    args=[
+                        owner,
+                        ast.Constant(value=str(attr)),
+                        ast.Constant(value=False | None | 0 | ""),
+                    ],
+                )
+            ) if ast.unparse(owner) in _also_called(path, site.function):
+                return layer_without(site.receiver.wraps, attr, frozenset()) is not None
+    return False
 
 
 def _also_called(path: str, function: Function) -> set[str]:
@@ -407,14 +443,14 @@ def _of_another(test: ast.expr, path: str, site: AttributeSite) -> bool:
     return False
 
 
-def _before_the_wrap(guard: Guard, site: AttributeSite) -> bool:
+def _before_the_wrap(question: ast.expr, site: AttributeSite) -> bool:
     """Whether a question was put to the model before the same function wrapped it.
 
     kohya-ss/sd-scripts lumina_train_network.py:356: `assert isinstance(nextdit, NextDiT)`, then
     `nextdit = accelerator.prepare(nextdit)`.
     """
     wrap = site.receiver.wraps[-1].node
-    asked, wrapped, read = (place_of_any(node) for node in (guard.node, wrap, site.node))
+    asked, wrapped, read = (place_of_any(node) for node in (question, wrap, site.node))
     own = any(node is wrap for node in walk(site.function.node))
     return own and asked < wrapped < read
 

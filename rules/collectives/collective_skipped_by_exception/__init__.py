@@ -48,7 +48,8 @@ where the ranks cannot be shown to part in this way alone: other collectives or 
 Preview: only failures of known calls count, those of the network and of processes also below the call in
 the `try`. A handler that raises again on all ranks is right, and silent, and so is a `finally` that takes
 the rank that failed through the collective. A forward counts where the program shows what
-wraps the model: in mosaicml 0.23.0 composer/trainer/trainer.py:2763 it does not.
+wraps the model: in mosaicml 0.23.0 composer/trainer/trainer.py:2763 it does not. One that waits only in a
+sharded model counts where the program or its launch files speak of FSDP or DeepSpeed.
 
 ## References
 - deepspeed 0.19.8 deepspeed/compile/profilers/comm_profile.py:109: a rank out of memory leaves the loop
@@ -64,6 +65,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.model import place_of, related
+from distlint.analysis.questions.sharding import meant
 from distlint.analysis.traces.witness import (
     event_text,
     related_places,
@@ -76,6 +78,7 @@ from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.repairs.agreeing import agreed
 from distlint.rule import Status
 
+from .making_good import makes_good
 from .repeating import fails_again
 
 if TYPE_CHECKING:
@@ -98,6 +101,10 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         seen.add(id(node))
         if fails_again(model.program, divergence.function, node):
+            continue
+        if makes_good(model, divergence.function, node):
+            continue
+        if divergence.layer is Layer.SHARDED and not meant(model, model.launch):
             continue
         event = divergence.event
         place = where(event.module, event.node, divergence.module)

@@ -7,6 +7,7 @@ import urllib.request
 import requests
 import torch
 import torch.distributed as dist
+from datasets import load_dataset, load_from_disk
 from torch.nn.parallel import DistributedDataParallel
 
 from distlint.runtime import any_rank, main_process_first
@@ -196,6 +197,35 @@ def returns_from_its_turn(url):
     return reply
 
 
+def told_apart_in_the_handler(path):
+    failed = False
+    try:
+        data = load_from_disk(path)  # expect: DL105
+    except FileNotFoundError:
+        data = load_dataset("squad")
+        if dist.get_rank() == 0:
+            data.save_to_disk(path)
+        failed = True
+    if any_rank(failed):
+        return None
+    dist.barrier()
+    return data
+
+
+def another_copy_in_the_handler(path, copy):
+    failed = False
+    try:
+        data = load_from_disk(path)  # expect: DL105
+    except FileNotFoundError:
+        data = load_dataset("squad")
+        data.save_to_disk(copy)
+        failed = True
+    if any_rank(failed):
+        return None
+    dist.barrier()
+    return data
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -357,3 +387,25 @@ def fails_once_more(args):
             shutil.rmtree(args.folder)
         print("not at once")
     return args
+
+
+def written_for_the_next_run(path):
+    # sentence-transformers 85ec645: missing for all ranks, then there for all
+    try:
+        data = load_from_disk(path)
+    except FileNotFoundError:
+        data = load_dataset("squad")
+        data.save_to_disk(path)
+        return None
+    dist.barrier()
+    return data
+
+
+def made_anew_and_left(path, make):
+    try:
+        state = torch.load(path)
+    except FileNotFoundError:
+        torch.save(make(), path)
+        raise SystemExit(0) from None
+    dist.barrier()
+    return state

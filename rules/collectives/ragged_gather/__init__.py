@@ -49,6 +49,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import place_of, related, source_of, span_of
+from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.syntax import assignments
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
@@ -117,7 +118,7 @@ def _ragged(
         value is not None
         and value.variance is Variance.RANK_LOCAL
         and {"masked", "ragged"} <= value.tags
-        and isinstance(same_shape(made), ast.Subscript)
+        and _selects(same_shape(made), site.function)
     ):
         origin = value.origin
         places = (related(origin.module, origin.node, origin.text),) if origin is not None else ()
@@ -131,6 +132,21 @@ def _ragged(
             at = () if made is node else (related(site.module, made, "generated here"),)
             return "it is as long as this rank's longest answer", 1, at
     return None
+
+
+def _selects(node: ast.expr, function: Function) -> bool:
+    """Whether an expression may take a part of a tensor by a mask; an element of what some call gave may be anything.
+
+    ms-swift 3602360 swift/rlhf_trainers/dpo_trainer.py:403: `model_output['mean_chosen_logits']`, a mean by now, from
+    a dictionary that masked tensors went into.
+    """
+    match node:
+        case ast.Subscript(value=owner, slice=ast.Constant()):
+            made = assignments(function).get(dotted_name(owner), [])
+            return bool(made) and all(isinstance(m, ast.Dict | ast.Tuple | ast.List) for m in made)
+        case ast.Subscript():
+            return True
+    return False
 
 
 def _per_token(

@@ -36,6 +36,11 @@ def logits_of_every_token(accelerator: Accelerator, model, batch):
     return accelerator.gather(accelerator.pad_across_processes(logits, dim=1))  # expect: DL107
 
 
+def kept_in_a_dictionary(accelerator: Accelerator, losses, mask):
+    output = {"loss": losses.mean(), "kept": losses[mask.bool()]}
+    return accelerator.gather(accelerator.pad_across_processes(output["kept"], dim=0)), accelerator.gather(output["loss"])  # expect: DL107
+
+
 class Preferences:
     def forward_both(self, model, batch, chosen):
         outputs = model(**batch)
@@ -124,3 +129,34 @@ def classes(accelerator: Accelerator, model, batch):
 def part_of_an_image(accelerator: Accelerator, images):
     difference = images[:, 1:, :]
     return accelerator.gather(difference)
+
+
+class Means:
+    # ms-swift 3602360 swift/rlhf_trainers/dpo_trainer.py:399
+    def measured(self, logps, logits, mask, pairs):
+        kept = logps[mask.bool()]
+        return {
+            "chosen": kept.mean(),
+            "logits": logits[:pairs][mask[:pairs] > 0].mean(),
+            "pairs": logps.sum(-1)[:pairs],
+        }
+
+    def gathered(self, accelerator: Accelerator, logps, logits, mask, pairs):
+        output = self.measured(logps, logits, mask, pairs)
+        return (
+            accelerator.gather_for_metrics(output["chosen"]).mean(),
+            accelerator.gather_for_metrics(output["logits"]).detach(),
+            accelerator.gather_for_metrics(output["pairs"].detach()),
+        )
+
+
+def means_of_both(accelerator: Accelerator, losses, mask):
+    output = {}
+    output["wrong"] = losses[mask == 0]
+    output["loss"] = losses[mask > 0].mean()
+    return accelerator.gather(output["loss"]), output["wrong"]
+
+
+def first_of_what_is_left(accelerator: Accelerator, rows, mask):
+    kept = rows[mask.bool()]
+    return accelerator.gather(kept[0])

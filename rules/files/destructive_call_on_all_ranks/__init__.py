@@ -54,6 +54,7 @@ from distlint.analysis.live.joint_entry import lets_engine_in, ranked
 from distlint.analysis.model import evidence, place_of, source_of, span_of
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions import filesystem as files
+from distlint.analysis.questions.locks import in_turn_by_lock
 from distlint.analysis.questions.sections import in_turn
 from distlint.analysis.questions.terminals import QUESTIONS, without_terminal
 from distlint.edits import Insert
@@ -89,6 +90,7 @@ def check(model: Model) -> Iterator[Finding]:
             or files.check_before(found) is not None
             or files.tolerated(found.site)
             or in_turn(model, found.site)
+            or in_turn_by_lock(model, found.site, once=True)
             or not files.same_path(model, found, listed=True)
         ):
             continue

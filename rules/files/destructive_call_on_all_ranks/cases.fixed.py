@@ -9,6 +9,7 @@ import torch
 import torch.distributed as dist
 from accelerate import Accelerator, DistributedType
 from distlint.runtime import barrier, run_on_main
+from filelock import FileLock
 from lightning.pytorch import LightningModule
 
 
@@ -87,6 +88,20 @@ def rotated_under_deepspeed(accelerator: Accelerator, model, folder):
         accelerator.save_state(folder)
 
 
+def each_in_its_turn(cache):
+    dist.barrier()
+    with FileLock(cache + ".lock"):
+        run_on_main(shutil.rmtree, cache)  # expect: DL303
+
+
+def asked_before_the_lock(address, path):
+    dist.barrier()
+    if not os.path.exists(path):
+        with FileLock(path + ".lock"):
+            fetched(address, path + ".part")
+            shutil.move(path + ".part", "data")  # expect: DL303
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -151,3 +166,24 @@ def serve(queue):
     for rank in range(2):
         torch.multiprocessing.Process(target=served, args=(rank, queue)).start()
     return name
+
+
+def fetched_once(address, path):
+    # openpi 15a9616 src/openpi/shared/download.py:95
+    dist.barrier()
+    with FileLock(path.with_suffix(".lock")):
+        if not path.exists():
+            part = path.with_suffix(".part")
+            fetched(address, part)
+            shutil.move(part, path)
+
+
+def moved_once(address, path):
+    dist.barrier()
+    with FileLock(f"{path}.lock"):
+        if not os.path.exists(path):
+            moved(path)
+
+
+def moved(path):
+    shutil.move(path + ".part", path)

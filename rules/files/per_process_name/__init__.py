@@ -3,7 +3,8 @@
 ## What it does
 Reports a path that several ranks create or write and into which the clock, a new identifier, the process
 number or `hash()` of a text goes; and such a path given as `output_dir` to training arguments. An error where
-ranks read what another one wrote, or write the shards of one checkpoint; else a warning.
+ranks read what another one wrote (`load_best_model_at_end` of training arguments), or write the shards of one
+checkpoint; else a warning.
 
 ## Why it is bad
 The ranks do not read the clock in the same second, and `hash()` of a text is salted in each process: they
@@ -41,6 +42,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Value, Variance
@@ -58,6 +60,7 @@ from .filled import filled_by_one
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.joint_entry import JointEntry
+    from distlint.analysis.live.summaries import CallGroup
     from distlint.analysis.model import Model
 
 CODE = "DL304"
@@ -68,7 +71,9 @@ LITERALS = ()
 
 _OWN = frozenset({"clock", "hash", "process", "random"})
 _TEMPORARY = ("tempfile.", "mkdtemp", "mkstemp", "temporary")
-_DIRECTORIES = ("output_dir", "logging_dir", "run_name")
+_FOLDER = "output_dir"
+_PUTS_TOGETHER = ("load_best_model_at_end", "deepspeed", "fsdp")
+"""Training arguments by which ranks look for, or add to, what the others saved: rank 0's best checkpoint, shards."""
 _RENAMES = ("rename", "renames", "replace", "move")
 _SHARING = (Effect.WRITE, Effect.CREATE_DIR, Effect.DOWNLOAD)
 
@@ -76,6 +81,10 @@ _SHARING = (Effect.WRITE, Effect.CREATE_DIR, Effect.DOWNLOAD)
 def check(model: Model) -> Iterator[Finding]:
     """Names that each rank makes up, for what ranks share."""
     seen: set[int] = set()
+    folders = [_folder(model, call) for call in model.calls() if _is_given_a_folder(call.site)]
+    # A clock goes into several names of a script: what is worst of it is said.
+    for of_arguments in (f for f in folders if f.severity is SEVERITY):
+        yield from _report(of_arguments, seen)
     by_some = {
         (found.function, value.key)
         for found in model.file_calls
@@ -101,18 +110,51 @@ def check(model: Model) -> Iterator[Finding]:
             and not filled_by_one(model, found.site)
         ):
             severity = SEVERITY if found.effect is Effect.READ else Severity.WARNING
-            yield from _report(found.site, value, found.text, found.joint_entry, seen, severity)
-    for call in model.calls():
-        if not call.site.method.endswith("TrainingArguments") or ranked(call.site):
-            continue
-        for keyword in _DIRECTORIES[:1]:
-            value = call.site.keywords.get(keyword)
-            if value is not None and _made_up(value):
-                node = call.site.argument_node(None, keyword)
-                text = ast.unparse(node) if node is not None else keyword
-                why = model.joint_entry_at(call)
-                severity = SEVERITY if why is not None else Severity.WARNING
-                yield from _report(call.site, value, text, why, seen, severity)
+            made = _Name(found.site, value, found.text, found.joint_entry, severity)
+            yield from _report(made, seen)
+    for of_arguments in folders:
+        yield from _report(of_arguments, seen)
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """A path of each rank's own: where it is used, what it is, and why all ranks come there."""
+
+    site: CallSite
+    value: Value
+    text: str
+    joint_entry: JointEntry | None
+    severity: Severity
+
+
+def _is_given_a_folder(site: CallSite) -> bool:
+    """Whether a call makes training arguments whose `output_dir` each rank makes up."""
+    value = site.keywords.get(_FOLDER)
+    return (
+        site.method.endswith("TrainingArguments")
+        and not ranked(site)
+        and value is not None
+        and _made_up(value)
+    )
+
+
+def _folder(model: Model, call: CallGroup) -> _Name:
+    site = call.site
+    node = site.argument_node(None, _FOLDER)
+    text = ast.unparse(node) if node is not None else _FOLDER
+    why = model.joint_entry_at(call)
+    severity = SEVERITY if why is not None and _is_put_together(site) else Severity.WARNING
+    return _Name(site, site.keywords[_FOLDER], text, why, severity)
+
+
+def _is_put_together(site: CallSite) -> bool:
+    """Whether ranks read what rank 0 saved below `output_dir`, or each saves a shard of one checkpoint there.
+
+    Else rank 0's folder holds all but the others' random states, and nobody looks for anything in another
+    (sentence-transformers 85ec645 examples/…/matryoshka_nli.py:77).
+    """
+    given = (site.keywords.get(name) for name in _PUTS_TOGETHER)
+    return any(value is not None and value.truthiness() for value in given)
 
 
 def _made_up(value: Value) -> bool:
@@ -138,15 +180,9 @@ def _put_in_place(site: CallSite, text: str) -> bool:
     return False
 
 
-def _report(
-    site: CallSite,
-    value: Value,
-    text: str,
-    joint_entry: JointEntry | None,
-    seen: set[int],
-    severity: Severity,
-) -> Iterator[Finding]:
-    origin = value.origin
+def _report(made: _Name, seen: set[int]) -> Iterator[Finding]:
+    site, joint_entry = made.site, made.joint_entry
+    origin = made.value.origin
     if origin is None or id(origin.node) in seen:
         return
     seen.add(id(origin.node))
@@ -154,15 +190,15 @@ def _report(
     yield Finding(
         CODE,
         NAME,
-        severity,
-        f"each rank has a `{text}` of its own, since {origin.text} goes into it{why}: what belongs "
+        made.severity,
+        f"each rank has a `{made.text}` of its own, since {origin.text} goes into it{why}: what belongs "
         "together has as many names as there are ranks. Let rank 0 choose the name and send it to all.",
         place_of(site.module, site.node),
         (
             related(origin.module, origin.node, f"{origin.text}: each process has its own"),
             *(evidence(joint_entry) if joint_entry is not None else ()),
         ),
-        _fix(site, value, joint_entry),
+        _fix(site, made.value, joint_entry),
     )
 
 

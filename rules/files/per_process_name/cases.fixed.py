@@ -52,6 +52,14 @@ def arguments(name):
     return TrainingArguments(output_dir=output)  # expect: DL304
 
 
+def arguments_and_a_copy(name, table):
+    dist.barrier()
+    now = f"{run_on_main(datetime.now, broadcast=True):%Y-%m-%d_%H-%M-%S}"
+    settings = TrainingArguments(output_dir=f"{name}-{now}", load_best_model_at_end=True)  # expect: DL304
+    torch.save(table, f"{name}-{now}/table.pt")
+    return settings
+
+
 def cached_by_main(texts, root):
     dist.barrier()
     path = f"{root}/{hash(texts)}.pt"

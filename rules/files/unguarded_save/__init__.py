@@ -84,6 +84,7 @@ from distlint.analysis.live.several import ranks_meet
 from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions import filesystem as files
+from distlint.analysis.questions.locks import in_turn_by_lock
 from distlint.analysis.questions.sections import after_main, in_turn
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.terminals import never_answered
@@ -142,6 +143,7 @@ def check(model: Model) -> Iterator[Finding]:
             joint_entry is None
             or files.check_before(found) is not None
             or in_turn(model, found.site)
+            or in_turn_by_lock(model, found.site)
             or never_answered(model, found.site, joint_entry)
             or (found.site.name in KEEPS_WHAT_IS_THERE and after_main(model, found.site))
             or not files.same_path(model, found)

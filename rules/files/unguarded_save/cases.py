@@ -4,8 +4,10 @@ import argparse
 import json
 import logging
 import os
+import shutil
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import jsonlines
@@ -13,6 +15,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
+from filelock import FileLock, SoftFileLock
 from lightning.pytorch import LightningModule
 from safetensors.torch import save_file
 from torch.nn.parallel import DistributedDataParallel
@@ -342,6 +345,48 @@ def compressed_by_each(rank, world_size, model, path):
     bare = model.module if isinstance(model, DistributedDataParallel) else model
     u, s, v = torch.linalg.svd(bare.weight)
     torch.save(u[:, :rank], path)  # expect: DL301
+
+
+def behind_a_lock_of_threads(table, path, lock=threading.Lock()):
+    dist.barrier()
+    with lock:
+        with open(path, "w") as f:  # expect: DL301
+            json.dump(table, f)
+
+
+def next_to_a_lock(table, path):
+    dist.barrier()
+    with FileLock(path + ".lock"):
+        print(path)
+    with open(path, "w") as f:  # expect: DL301
+        json.dump(table, f)
+
+
+def fetched_by_some_without_it(source, target):
+    dist.barrier()
+    copied_somehow(source, target)
+    with FileLock(target + ".lock"):
+        copied_somehow(source, target)
+
+
+def copied_somehow(source, target):
+    return shutil.copy(source, target)  # expect: DL301
+
+
+def listed_by_both(names, path):
+    listed(names, path, wanted=dist.get_rank() == 0)
+    dist.barrier()
+
+
+def listed_by_all(names, path):
+    dist.barrier()
+    listed(names, path, wanted=len(names) > 1)
+
+
+def listed(names, path, *, wanted):
+    if wanted:
+        with open(path, "w") as f:  # expect: DL301
+            json.dump(names, f)
 
 
 # --- right ----------------------------------------------------------------------------------------
@@ -789,3 +834,82 @@ def rank_zero_first_by_hand(accelerator: Accelerator, root):
         reader_in(root)
     accelerator.wait_for_everyone()
     reader_in(root)
+
+
+def added_under_a_lock(name, value, path):
+    dist.barrier()
+    with FileLock(path + ".lock"):
+        with open(path) as f:
+            known = json.load(f)
+        with open(path, "w") as f:
+            json.dump({**known, name: value}, f)
+
+
+def added_under_a_named_lock(table, path):
+    dist.barrier()
+    lock = SoftFileLock(path + ".lock")
+    with lock.acquire(timeout=10), open(path, "w") as f:
+        json.dump(table, f)
+
+
+def to_this_machine(source, target):
+    # TinyZero 95df88f verl/utils/fs.py:83
+    dist.barrier()
+    with FileLock(target + ".lock"):
+        if not os.path.exists(target):
+            copied(source, target)
+    return target
+
+
+def published(target, folder):
+    if dist.get_rank() == 0:
+        copied(target, folder)
+    dist.barrier()
+
+
+def copied(source, target):
+    if os.path.isdir(source):
+        return shutil.copytree(source, target)
+    return shutil.copy(source, target)
+
+
+def on_first_rank():
+    return not dist.is_initialized() or dist.get_rank() == 0
+
+
+def on_last_rank():
+    return dist.get_rank() == dist.get_world_size() - 1
+
+
+def linked_by_main(state, folder):
+    link(state, folder, on_first_rank())
+
+
+def linked_in_a_pipeline(state, folder):
+    # ms-swift 3602360 swift/pipelines/train/sft.py:197
+    link(state, folder, writes=on_last_rank())
+
+
+def link(state, folder, writes):
+    if writes:
+        os.symlink(state.best, os.path.join(folder, "best"))
+    print(state.best)
+
+
+def indexed(names, path):
+    # slime 624b824 slime/backends/megatron_utils/hf_checkpoint_saver.py:268
+    found = [None] * dist.get_world_size()
+    dist.all_gather_object(found, names)
+    write_index(found, path, wanted=on_first_rank())
+    dist.barrier()
+
+
+def indexed_for_each(counts, path):
+    for rank, names in enumerate(counts):
+        write_index(names, path, wanted=rank == 0)
+
+
+def write_index(names, path, *, wanted):
+    if wanted:
+        with open(path / "index.json", "w") as f:
+            json.dump(names, f)

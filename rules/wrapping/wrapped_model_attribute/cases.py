@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import deepspeed
 import torch
 import torch.distributed as dist
-from accelerate import Accelerator
+from accelerate import Accelerator, DistributedType
 from diffusers import StableDiffusionPipeline
 from ema_pytorch import EMA
 from munch import Munch
@@ -65,6 +65,45 @@ def sample(model, optimizer, loader):
     for batch in loader:
         ids = model.generate(**batch)  # expect: DL201
         accelerator.print(ids, model.config.vocab_size)  # expect: DL201
+
+
+def in_one_mode_of_two(model):
+    accelerator = Accelerator()
+    if accelerator.distributed_type in (DistributedType.FSDP, DistributedType.MULTI_GPU):
+        model = accelerator.prepare(model)
+    return model.config  # expect: DL201
+
+
+def asked_of_the_settings(model, batch, config):
+    model = Accelerator().prepare(model)
+    recomputes = getattr(config, "is_gradient_checkpointing", False)
+    if recomputes:
+        model.gradient_checkpointing_disable()  # expect: DL201
+    return model(batch)
+
+
+def on_unless_it_says_off(model, batch):
+    model = Accelerator().prepare(model)
+    recomputes = getattr(model, "is_gradient_checkpointing", True)
+    if recomputes:
+        model.gradient_checkpointing_disable()  # expect: DL201
+    return model(batch)
+
+
+def remembered_from_before_the_wrap(model, batch):
+    recomputes = getattr(model, "is_gradient_checkpointing", False)
+    model = Accelerator().prepare(model)
+    if recomputes:
+        model.gradient_checkpointing_disable()  # expect: DL201
+    return model(batch)
+
+
+def not_recomputed(model, batch):
+    model = Accelerator().prepare(model)
+    recomputes = getattr(model, "is_gradient_checkpointing", False)
+    if not recomputes:
+        model.gradient_checkpointing_enable()  # expect: DL201
+    return model(batch)
 
 
 def without_the_accelerator(model):
@@ -574,6 +613,44 @@ class PreparedInAnEngine:
 
     def save(self, path):
         self.model.config.save(path)
+
+
+class PreparedInOneMode:
+    # lmms-eval 75571cf lmms_eval/models/simple/illume_plus.py:1762: DDP leaves it bare
+    def __init__(self, model):
+        accelerator = Accelerator()
+        if accelerator.distributed_type == DistributedType.FSDP:
+            self.model = accelerator.prepare(model)
+        else:
+            self.model = accelerator.prepare_model(model, evaluation_mode=True)
+
+    def sample(self, ids):
+        return self.model.generate(ids)
+
+
+def in_two_engines(model):
+    accelerator = Accelerator()
+    if accelerator.distributed_type in [DistributedType.FSDP, DistributedType.DEEPSPEED]:
+        model = accelerator.prepare(model)
+    return model.config
+
+
+def while_it_recomputes(model, batch):
+    # ms-swift 3602360 swift/trainers/utils.py:292: False for DDP, which has no such attribute
+    model = Accelerator().prepare(model)
+    recomputes = getattr(model, "is_gradient_checkpointing", False)
+    if recomputes:
+        model.gradient_checkpointing_disable()
+    output = model(batch)
+    if recomputes:
+        model.gradient_checkpointing_enable()
+    return output
+
+
+def with_its_own_head(model, batch, args):
+    model = DDP(model)
+    headed = hasattr(model, "extra_head") and args.headed
+    return model.extra_head(batch) if headed else model(batch)
 
 
 class PreparedInDeepSpeed:
