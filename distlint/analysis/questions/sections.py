@@ -13,6 +13,7 @@ from distlint.analysis.live.joint_entry import BARRIERS, groups_of
 from distlint.analysis.program.definitions import Class, Function, last_name
 from distlint.analysis.program.syntax import literals, own_nodes
 from distlint.knowledge import facts
+from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
@@ -89,6 +90,19 @@ def _in_turn(live: LiveProgram, site: CallSite, depth: int) -> bool:
 def _entered(live: LiveProgram) -> frozenset[Function]:
     """The functions that several ranks are known to enter together."""
     return frozenset(function for function, _ in live.joint_entries)
+
+
+def lock_around(site: CallSite) -> ast.With | None:
+    """The block that lets the processes through one after the other: `with FileLock(path):`.
+
+    nemo-toolkit 3.0.0 nemo/collections/speechlm2/modules/ear_tts_model.py:347.
+    """
+    for node in own_nodes(site.function):
+        if isinstance(node, ast.With) and any(part is site.node for part in walk(node)):
+            held = [last_name(item.context_expr) for item in node.items]
+            if any(name.endswith(("Lock", "_lock")) for name in held):
+                return node
+    return None
 
 
 def after_main(live: LiveProgram, site: CallSite) -> bool:

@@ -48,15 +48,14 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import evidence, place_of, related, span_of
-from distlint.analysis.program.syntax import own_nodes, statement_with_test
+from distlint.analysis.program.syntax import statement_with_test
 from distlint.analysis.questions import filesystem as files
-from distlint.analysis.questions.sections import after_main, in_turn
+from distlint.analysis.questions.sections import after_main, in_turn, lock_around
 from distlint.analysis.questions.terminals import never_answered
 from distlint.edits import AddImport, Edit, Replace, WrapInWith
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts
 from distlint.knowledge.schema import Effect
-from distlint.nodes import last_name, walk
 from distlint.repairs.arguments import with_keyword
 from distlint.repairs.guarding import comment_behind, dedented, source
 from distlint.repairs.premises import everyone_comes, on_import
@@ -65,7 +64,7 @@ from distlint.rule import Status
 from .together import in_one_section
 
 if TYPE_CHECKING:
-    from distlint.analysis.interpreter.ir import CallSite, Guard
+    from distlint.analysis.interpreter.ir import Guard
     from distlint.analysis.live.joint_entry import JointEntry
     from distlint.analysis.model import Model
     from distlint.analysis.questions.filesystem import FileCall
@@ -112,7 +111,7 @@ def _found(model: Model) -> Iterator[Finding]:
             or in_turn(model, found.site)
             or never_answered(model, found.site, joint_entry)
             or (guard is not None and after_main(model, found.site))
-            or _under_a_lock(found.site)
+            or lock_around(found.site) is not None
             or not files.same_path(model, found, listed=True)
         ):
             continue
@@ -133,19 +132,6 @@ def _found(model: Model) -> Iterator[Finding]:
             ),
             _fix(model, found, guard, joint_entry),
         )
-
-
-def _under_a_lock(site: CallSite) -> bool:
-    """Whether the ranks ask and make it one after the other: `with FileLock(path):` around both.
-
-    nemo-toolkit 3.0.0 nemo/collections/speechlm2/modules/ear_tts_model.py:347.
-    """
-    for node in own_nodes(site.function):
-        if isinstance(node, ast.With) and any(part is site.node for part in walk(node)):
-            held = [last_name(item.context_expr) for item in node.items]
-            if any(name.endswith(("Lock", "_lock")) for name in held):
-                return True
-    return False
 
 
 def _fails_for_all_but_one(found: FileCall, joint_entry: JointEntry) -> bool:

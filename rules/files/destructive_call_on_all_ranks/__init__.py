@@ -54,11 +54,12 @@ from distlint.analysis.live.joint_entry import lets_engine_in, ranked
 from distlint.analysis.model import evidence, place_of, source_of, span_of
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions import filesystem as files
-from distlint.analysis.questions.sections import in_turn
+from distlint.analysis.questions.sections import in_turn, lock_around
 from distlint.analysis.questions.terminals import QUESTIONS, without_terminal
 from distlint.edits import Insert
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
+from distlint.nodes import walk
 from distlint.repairs import guarding
 from distlint.repairs.premises import everyone_comes, on_import
 from distlint.rule import Status
@@ -89,6 +90,7 @@ def check(model: Model) -> Iterator[Finding]:
             or files.check_before(found) is not None
             or files.tolerated(found.site)
             or in_turn(model, found.site)
+            or _asked_in_turn(found.site)
             or not files.same_path(model, found, listed=True)
         ):
             continue
@@ -129,6 +131,23 @@ def check(model: Model) -> Iterator[Finding]:
                 # Behind a switch it is an aid for debugging that somebody turns on at one terminal.
                 severity=Severity.WARNING if call.site.guards else SEVERITY,
             )
+
+
+def _asked_in_turn(site: CallSite) -> bool:
+    """Whether one process at a time asks what is there, and does it: a lock around the test and the removal.
+
+    openpi 15a9616 src/openpi/shared/download.py:95: `if not path.exists():` within `with FileLock(…):`.
+    """
+    lock = lock_around(site)
+    # A lock of threads has no path, and does not hold another process.
+    if lock is None or not any(
+        isinstance(item.context_expr, ast.Call) and item.context_expr.args for item in lock.items
+    ):
+        return False
+    return any(
+        files.asked_paths(guard.node) and any(part is guard.node for part in walk(lock))
+        for guard in site.guards
+    )
 
 
 def _asked_in_a_child(site: CallSite, joint_entry: JointEntry) -> Finding:
