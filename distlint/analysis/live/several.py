@@ -121,7 +121,7 @@ def says_nothing(program: Program, guard: Guard) -> bool:
     """Whether a test of the rank shows nothing of who runs the function: a line that one process has as well."""
     return (
         _chooses_log_level(guard)
-        or _has_no_ranks(guard.module)
+        or has_no_ranks(guard.module)
         or (_asks_for_option(guard.node) and not uses_ranks(program, guard.module))
     )
 
@@ -205,7 +205,7 @@ def _chooses_log_level(guard: Guard) -> bool:
 
 
 @remembered
-def _has_no_ranks(module: Module) -> bool:
+def has_no_ranks(module: Module) -> bool:
     """Whether a file is written for JAX, where one process drives all devices of a machine, and for nothing else."""
     return any(target.partition(".")[0] in _ONE_PROCESS for target in module.imports.values()) and (
         not _MAKES_RANKS.search(module.source.text)
