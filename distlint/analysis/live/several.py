@@ -152,6 +152,14 @@ def ranks_meet(program: Program, module: Module) -> bool:
     return any(_MEETS.search(each.source.text) for each in linked(program, module))
 
 
+@remembered
+def has_no_ranks(module: Module) -> bool:
+    """Whether a file is written for JAX, where one process drives all devices of a machine, and for nothing else."""
+    return any(target.partition(".")[0] in _ONE_PROCESS for target in module.imports.values()) and (
+        not _MAKES_RANKS.search(module.source.text)
+    )
+
+
 def _reached(program: Program, above: set[Module], below: set[Module]) -> Iterator[str]:
     """The parts of the files `below` that `above` run, as far as names lead: what an import itself runs, and what is named.
 
@@ -202,11 +210,3 @@ def _chooses_log_level(guard: Guard) -> bool:
         case ast.IfExp(body=body, orelse=orelse):
             return all(last_name(level) in _LEVELS for level in (body, orelse))
     return False
-
-
-@remembered
-def has_no_ranks(module: Module) -> bool:
-    """Whether a file is written for JAX, where one process drives all devices of a machine, and for nothing else."""
-    return any(target.partition(".")[0] in _ONE_PROCESS for target in module.imports.values()) and (
-        not _MAKES_RANKS.search(module.source.text)
-    )
