@@ -19,7 +19,9 @@ class LocalValue(NamedTuple):
 _CLOCK = LocalValue("clock", "the clock", source="python 3.11 time")
 _DATE = LocalValue("clock", "the clock", source="python 3.11 datetime")
 _MEMORY = LocalValue("memory", "this device's memory", source="torch 2.13.0 torch/cuda/memory.py")
-_FILE = LocalValue("file", "this machine's file system", source="python 3.11 os")
+FILE: Final = "file"
+"""Kind of a value that comes from a machine's file system, which all ranks of one machine have in common."""
+_FILE = LocalValue(FILE, "this machine's file system", source="python 3.11 os")
 _PROCESS = LocalValue("process", "this process", source="python 3.11 os")
 _UNIQUE = LocalValue("process", "a new identifier", source="python 3.11 uuid")
 _TEMPORARY = LocalValue("process", "a temporary name", source="python 3.11 tempfile")

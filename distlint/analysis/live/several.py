@@ -121,7 +121,7 @@ def says_nothing(program: Program, guard: Guard) -> bool:
     """Whether a test of the rank shows nothing of who runs the function: a line that one process has as well."""
     return (
         _chooses_log_level(guard)
-        or _has_no_ranks(guard.module)
+        or has_no_ranks(guard.module)
         or (_asks_for_option(guard.node) and not uses_ranks(program, guard.module))
     )
 
@@ -150,6 +150,14 @@ def ranks_meet(program: Program, module: Module) -> bool:
     is started on one process, and what it does on several is no run that anybody waits for.
     """
     return any(_MEETS.search(each.source.text) for each in linked(program, module))
+
+
+@remembered
+def has_no_ranks(module: Module) -> bool:
+    """Whether a file is written for JAX, where one process drives all devices of a machine, and for nothing else."""
+    return any(target.partition(".")[0] in _ONE_PROCESS for target in module.imports.values()) and (
+        not _MAKES_RANKS.search(module.source.text)
+    )
 
 
 def _reached(program: Program, above: set[Module], below: set[Module]) -> Iterator[str]:
@@ -202,11 +210,3 @@ def _chooses_log_level(guard: Guard) -> bool:
         case ast.IfExp(body=body, orelse=orelse):
             return all(last_name(level) in _LEVELS for level in (body, orelse))
     return False
-
-
-@remembered
-def _has_no_ranks(module: Module) -> bool:
-    """Whether a file is written for JAX, where one process drives all devices of a machine, and for nothing else."""
-    return any(target.partition(".")[0] in _ONE_PROCESS for target in module.imports.values()) and (
-        not _MAKES_RANKS.search(module.source.text)
-    )

@@ -516,12 +516,14 @@ def _counts(name: str) -> bool:
     return any(word in last for word in _PARTS) and not last.startswith("ranking")
 
 
-def names_a_part(node: ast.expr, function: Function) -> bool:
+def names_a_part(node: ast.expr, function: Function, *, bars: bool = True) -> bool:
     """Whether a path is made from something that by its name counts processes: `worker_id`.
 
     Names are followed to what they are assigned or hold by default, attributes of `self` into the
     methods that assign them. A placeholder of a template counts too, whoever fills it in: mosaicml
     0.32.1 composer/profiler/json_trace_handler.py, whose `filename` is "…-rank{rank}.json" by default.
+
+    With `bars`, also from a loop whose progress bar some processes do not draw: `tqdm(loader, disable=rank != 0)`.
     """
     seen: set[tuple[str, Function]] = set()
     stack: list[tuple[ast.AST, Function]] = [(node, function)]
@@ -530,7 +532,10 @@ def names_a_part(node: ast.expr, function: Function) -> bool:
         if isinstance(root, ast.IfExp) and only_adds_a_bar(root):
             stack += [(root.body, scope), (root.orelse, scope)]
             continue
+        hidden = frozenset() if bars else _of_bars(root)
         for child in walk(root):
+            if child in hidden:
+                continue
             if isinstance(child, ast.Constant):
                 if isinstance(child.value, str) and _holds_part(child.value):
                     return True
@@ -544,6 +549,16 @@ def names_a_part(node: ast.expr, function: Function) -> bool:
                 return True
             stack.extend(meanings)
     return False
+
+
+def _of_bars(root: ast.AST) -> frozenset[ast.AST]:
+    """What says whether progress bars are drawn: `disable=rank != 0`."""
+    return frozenset(
+        inner
+        for node in walk(root)
+        if isinstance(node, ast.keyword) and node.arg == "disable"
+        for inner in walk(node)
+    )
 
 
 def _is_progress(name: str) -> bool:

@@ -226,8 +226,9 @@ def _written_below(folder: Step, steps: list[Step]) -> Step | None:
         if step.effect is Effect.CREATE_DIR and holds(folder.path, step.path):
             return None
     for step in steps:
-        below = holds(folder.path, step.path) and step.path != folder.path
-        if step.effect is Effect.WRITE and below and not step.chosen:
+        if step.effect is not Effect.WRITE or step.chosen:
+            continue
+        if holds(folder.path, step.path) and step.path != folder.path:
             return None if any(asks_existence(site) for site in step.sites) else step
     return None
 
@@ -313,23 +314,28 @@ def _made_elsewhere(live: LiveProgram, function: Function, seen: set[Function]) 
 def _unordered(
     live: LiveProgram, main: list[Step], other: list[Step]
 ) -> Iterator[tuple[Step, Step]]:
-    theirs = {
-        id(step.site.node): step for step in other if step.effect is not None and not step.chosen
-    }
+    # Both may come to one call by different ways, and with different paths: lingua 437d680 apps/main/train.py:565,
+    # where `dump_config` writes into the folder of rank 0, and later all write into another with it.
+    theirs = {_way(step): step for step in other if step.effect is not None and not step.chosen}
+    calls = {call for call, *_ in theirs}
     waiting: list[Step] = []
     for step in main:
         if step.effect is None:
             waiting = []
             continue
-        if id(step.site.node) not in theirs:
-            if _prepares(live, step, other):
+        if _way(step) not in theirs:
+            if id(step.site.node) not in calls and _prepares(live, step, other):
                 waiting.append(step)
             continue
         for prepared in waiting:
             if _conflict(prepared, step) and not any(map(left_to_main, step.sites)):
-                yield prepared, theirs[id(step.site.node)]
+                yield prepared, theirs[_way(step)]
                 waiting.remove(prepared)
                 break
+
+
+def _way(step: Step) -> tuple[int, ...]:
+    return tuple(id(site.node) for site in step.sites)
 
 
 def _prepares(live: LiveProgram, step: Step, other: list[Step]) -> bool:

@@ -270,7 +270,10 @@ def _through(live: LiveProgram, call: CallGroup, helper: Function) -> Seed | Non
 
 
 def _of_rank(value: Value) -> bool:
-    return value.variance is Variance.RANK_DEPENDENT
+    """Whether the rank is in a seed, beside whatever else: `rank + seed`, where one arm takes the clock for the seed."""
+    return value.variance is Variance.RANK_DEPENDENT or (
+        value.variance is Variance.RANK_LOCAL and "rank" in value.tags
+    )
 
 
 def _is_true(value: Value | None) -> bool:

@@ -14,6 +14,7 @@ from distlint.analysis.interpreter.ranks import MAIN, OTHER
 from distlint.analysis.interpreter.values import Value, Variance
 from distlint.analysis.live.joint_entry import called, groups_of
 from distlint.analysis.live.processes import SAYS_RANKS
+from distlint.analysis.live.several import has_no_ranks
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import (
@@ -109,6 +110,8 @@ def used_early(live: LiveProgram) -> Iterator[Early]:
     acts = _Acts()
     found: dict[int, Early] = {}
     for summaries in live.functions():
+        if has_no_ranks(summaries.function.module):
+            continue
         for _, group in groups_of(summaries):
             runs = dict(group)
             if MAIN not in runs or OTHER not in runs:
@@ -282,7 +285,8 @@ def _own(site: CallSite) -> Iterator[Act]:
 
 def _writing(site: CallSite, node: ast.expr, value: Value | None) -> Act:
     function = site.function
-    own = _is_share(value) or names_a_part(node, function) or _names_sample(node, site)
+    # tango 34ecd38 mustango/diffusers/examples/dreambooth/train_dreambooth_flax.py:389: each process makes all pictures.
+    own = _is_share(value) or names_a_part(node, function, bars=False) or _names_sample(node, site)
     path = parts_of(node, site.function)
     return Act(Does.WRITE, path, site.node, site.module, (site,), own=own)
 

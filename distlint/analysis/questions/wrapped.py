@@ -567,7 +567,27 @@ def without_layers(live: LiveProgram) -> frozenset[str]:
         if name not in kept
         and all(_uses_only(method, plain) and _meets(live, method) for method in found)
     }
-    return frozenset((plain & made) | gathers | lists)
+    asks_nothing = {
+        name
+        for name, found in methods.items()
+        if name not in kept and all(map(_asks_nothing, found))
+    }
+    return frozenset((plain & made) | gathers | lists | asks_nothing)
+
+
+def _asks_nothing(method: Function) -> bool:
+    """Whether a method of a model has no use for its object, and calls nothing that it is given.
+
+    DPR a31212d train_dense_encoder.py:468: `create_biencoder_input` makes tensors of a batch's texts.
+    """
+    given = method.parameters
+    if given[:1] != ["self"] or method.name.startswith("__") or method.cls is None:
+        return False
+    if "forward" not in method.cls.methods or method.name == "forward":
+        return False
+    names = {n.id for n in walk(method.node) if isinstance(n, ast.Name)}
+    called = {dotted_name(n.func) for n in walk(method.node) if isinstance(n, ast.Call)}
+    return not names & {"self", "super"} and not called.intersection(given)
 
 
 def _lists_parameters(method: Function) -> bool:

@@ -1,6 +1,7 @@
 """Cases of DL106: calls that a sharded model makes collectives, on some ranks, and look-alikes."""
 
 import os
+import uuid
 
 import deepspeed
 import torch
@@ -182,6 +183,40 @@ def under_the_loss_of_all_ranks(model, optimizer, loader, epoch):
         accelerator.backward(model(batch))
     loss = accelerator.gather(model(batch)).mean()
     accelerator.save_state(os.path.join("out", f"epoch-{epoch}_loss-{loss:.4f}"))  # expect: DL106
+
+
+def under_the_step_of_the_newest_checkpoint(model, optimizer, loader, step):
+    # all ranks list one folder: their paths are equal, and all can call
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    if step is None:
+        step = int(sorted(os.listdir("out"))[-1].split("-")[1])
+    for batch in loader:
+        accelerator.backward(model(batch))
+        step += 1
+        if accelerator.is_main_process:
+            if step % 100 == 0:
+                save_path = os.path.join("out", f"checkpoint-{step}")
+                accelerator.save_state(save_path)  # expect: DL106
+
+
+def under_an_epoch_counted_in_batches(model, optimizer, loader, steps):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for epoch in range(steps // len(loader), 10):
+        for batch in loader:
+            accelerator.backward(model(batch))
+        accelerator.save_state(f"out/epoch_{epoch}")  # expect: DL106
+
+
+def under_an_identifier_of_each_rank(model, optimizer, loader):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        accelerator.backward(model(batch))
+    name = uuid.uuid4()
+    if accelerator.is_main_process:
+        accelerator.save_state(f"out/{name}")  # expect: DL106
 
 
 class PreparesOneByOne:

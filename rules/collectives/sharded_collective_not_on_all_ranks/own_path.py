@@ -12,11 +12,13 @@ from distlint.analysis.program.syntax import assignments
 from distlint.analysis.questions.reported import is_metric
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.shares.values import Part
+from distlint.knowledge.failures import FILE
 from distlint.knowledge.shares import SYNCHRONISES
 from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.interpreter.values import Value
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Function
 
@@ -39,14 +41,37 @@ def own_number(model: Model, site: CallSite | None) -> str | None:
         for part in _parts(site.function, node, _DEPTH):
             if _is_own(model, site.function, part):
                 return ast.unparse(part)
-        if value is not None and value.variance is Variance.RANK_LOCAL:
+        if value is not None and _is_of_this_process(value):
             return ast.unparse(node)
     return None
 
 
+def _is_of_this_process(value: Value) -> bool:
+    """Whether each rank has a value of its own, as far as ranks read one folder.
+
+    tango mustango/diffusers/examples/controlnet/train_controlnet.py:1004: a step that goes on from the newest
+    checkpoint in the folder of all ranks.
+    """
+    return value.variance is Variance.RANK_LOCAL and (
+        value.origin is None or value.origin.kind != FILE
+    )
+
+
 def _parts(function: Function, node: ast.expr, depth: int) -> Iterator[ast.expr]:
-    """The names in an expression, and in what these are made of."""
+    """The names in an expression, and in what these are made of.
+
+    Not what is only counted: `len(loader)` of a prepared loader is one number for all ranks.
+    """
+    counted = {
+        inner
+        for call in walk(node)
+        if isinstance(call, ast.Call) and last_name(call) == "len"
+        for argument in call.args
+        for inner in walk(argument)
+    }
     for part in walk(node):
+        if part in counted:
+            continue
         if isinstance(part, ast.Name | ast.Attribute) and dotted_name(part):
             yield part
             if depth and not is_metric(dotted_name(part)):
@@ -56,11 +81,13 @@ def _parts(function: Function, node: ast.expr, depth: int) -> Iterator[ast.expr]
 
 def _is_own(model: Model, function: Function, part: ast.expr) -> bool:
     """Whether a name stands for a number that the ranks compute from other data, as far as anybody reduces it."""
+    name = dotted_name(part)
+    if not is_metric(name):
+        return False
     whose = model.answer(shares).of(part).part
     if whose is Part.SHARE:
         return True
-    name = dotted_name(part)
-    if not is_metric(name) or whose in (Part.WHOLE, Part.SUM, Part.PADDED):
+    if whose in (Part.WHOLE, Part.SUM, Part.PADDED):
         return False
     given = assignments(function).get(name, [])
     alike = [

@@ -26,7 +26,8 @@ or `rank_info().local_rank`, or what the framework gives: `accelerator.device`.
 
 ## Fix safety
 Safe: on one machine both numbers are the same, and all devices of a function that one rank chooses change
-together. Shown only where the rank goes through a variable that the device is computed from in another way.
+together. Shown only where the rank goes through a variable that the device is computed from in another way, and
+where that variable goes on to a function or an object that chooses a device by it too.
 
 ## Known limits
 `rank % device_count()` is right while every machine has the same number of ranks and GPUs, and reported as
@@ -49,6 +50,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, span_of
+from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.launched import on_one_machine, refuses_machines
 from distlint.edits import Replace
@@ -60,6 +62,7 @@ from distlint.rule import Status
 
 from .device_choice import Chosen, chosen_by, same_choice
 from .handed import Kept, kept_ranks
+from .handed_on import handed_on
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -101,7 +104,7 @@ def check(model: Model) -> Iterator[Finding]:
                 if seen.isdisjoint(inside := set(walk(each.node))):
                     seen |= inside
                     of_rank.append(each)
-            yield _finding(function, _in_order(of_rank), places[0][1])
+            yield _finding(model, function, _in_order(of_rank), places[0][1])
         for kept in kept_ranks(model.program, module):
             if not refuses_machines(kept.function):
                 yield _handed(kept)
@@ -176,10 +179,10 @@ def _asks_rank(index: ast.expr, origin: Origin) -> bool:
     )
 
 
-def _finding(function: Function, places: list[Chosen], origin: Origin) -> Finding:
+def _finding(model: Model, function: Function, places: list[Chosen], origin: Origin) -> Finding:
     """One finding for the devices of a function that one rank chooses, at the first."""
     module, modulo = function.module, places[0].modulo
-    fix = _fix_of(function, places)
+    fix = _fix_of(model, function, places)
     text = (
         "the ranks of a machine share devices here where another machine has more or fewer GPUs"
         if modulo
@@ -204,19 +207,35 @@ def _finding(function: Function, places: list[Chosen], origin: Origin) -> Findin
     )
 
 
-def _fix_of(function: Function, places: list[Chosen]) -> Fix:
-    """All the places in one fix: what would stay is found as before."""
+def _fix_of(model: Model, function: Function, places: list[Chosen]) -> Fix:
+    """All the places in one fix: what would stay is found as before.
+
+    Shown only where the same variable goes on to what chooses a device by it elsewhere.
+    """
     fixes = [_fix(function, each) for each in places]
     if places[0].modulo or not all(fix.edits for fix in fixes):
         return Fix(Applicability.DISPLAY, fixes[0].message)
     source_of_all = _of_a_variable_for_devices(function, places)
     if source_of_all is not None:
         return Fix(Applicability.SAFE, fixes[0].message, (source_of_all,))
+    for name in dict.fromkeys(_variables(places)):
+        call = handed_on(model.program, function, name)
+        if call is not None:
+            advice = f"{fixes[0].message}, and hand it to `{ast.unparse(call.func)}(...)` in line {call.lineno} too"
+            return Fix(Applicability.DISPLAY, advice)
     return Fix(
         Applicability.SAFE,
         fixes[0].message,
         tuple(dict.fromkeys(edit for fix in fixes for edit in fix.edits)),
     )
+
+
+def _variables(places: list[Chosen]) -> Iterator[str]:
+    """The variables and attributes of the rank that choose the devices."""
+    for place in places:
+        for node in walk(place.node):
+            if isinstance(node, ast.Name | ast.Attribute) and _is_global_rank(node):
+                yield dotted_name(node)
 
 
 def _of_a_variable_for_devices(function: Function, places: list[Chosen]) -> Replace | None:

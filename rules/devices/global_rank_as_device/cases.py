@@ -43,6 +43,64 @@ def wrapped_one_way_or_the_other(model, threads, unused):
     return model
 
 
+class Trainer:
+    def __init__(self, net, local_rank=0):
+        self.local_rank = local_rank
+        self.net = DDP(net, device_ids=[local_rank])
+
+
+class Loading:
+    def __init__(self, index):
+        self.index = index
+
+    def load(self, path):
+        return torch.load(path, map_location=f"cuda:{self.index}")
+
+
+def moved(net, index):
+    return net.to(f"cuda:{index}")
+
+
+def moved_by_another(net, index):
+    return moved(net, index)
+
+
+def numbered(index):
+    print("worker", index)
+
+
+def handed_to_a_trainer(net):
+    # XMem f3b841d train.py:41: with this one alone repaired, the second machine fails in DDP
+    local_rank = dist.get_rank()
+    torch.cuda.set_device(local_rank)  # shown only  # expect: DL504
+    return Trainer(net, local_rank=local_rank)
+
+
+def handed_to_what_loads(path):
+    rank = dist.get_rank()
+    torch.cuda.set_device(rank)  # shown only  # expect: DL504
+    return Loading(rank).load(path)
+
+
+def handed_through_a_function(net):
+    rank = dist.get_rank()
+    torch.cuda.set_device(rank)  # shown only  # expect: DL504
+    return moved_by_another(net, rank)
+
+
+def handed_to_somebody(net, engine):
+    rank = dist.get_rank()
+    torch.cuda.set_device(rank)  # shown only  # expect: DL504
+    return engine.start(net, local_rank=rank)
+
+
+def handed_as_a_number(net):
+    rank = dist.get_rank()
+    torch.cuda.set_device(rank)  # expect: DL504
+    numbered(rank)
+    return net
+
+
 def meeting():
     dist.barrier(device_ids=[dist.get_rank()])  # expect: DL504
 

@@ -65,16 +65,7 @@ def same_choice(function: Function, chosen: Chosen) -> Iterator[Chosen]:
     if isinstance(chosen.index, ast.Name):  # it may hold another number there
         return
     written = ast.unparse(chosen.index)
-    for node in own_nodes(function):
-        match node:
-            case ast.Call(func=ast.Attribute(attr="set_device" | "cuda" | "to"), args=[device, *_]):
-                pass
-            case ast.keyword(arg="device_ids" | "output_device" | "map_location", value=device):
-                pass
-            case ast.JoinedStr(values=[ast.Constant(value=str() as text), _]) if _is_type(text):
-                device = node
-            case _:
-                continue
+    for device in written_devices(function):
         other = chosen_by(function, device)
         if (
             other is not None
@@ -82,6 +73,18 @@ def same_choice(function: Function, chosen: Chosen) -> Iterator[Chosen]:
             and ast.unparse(other.index) == written
         ):
             yield other
+
+
+def written_devices(function: Function) -> Iterator[ast.expr]:
+    """What stands where a function wants a device, by the names of calls and arguments alone."""
+    for node in own_nodes(function):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="set_device" | "cuda" | "to"), args=[device, *_]):
+                yield device
+            case ast.keyword(arg="device_ids" | "output_device" | "map_location", value=device):
+                yield device
+            case ast.JoinedStr(values=[ast.Constant(value=str() as text), _]) if _is_type(text):
+                yield node
 
 
 def _inside(node: ast.expr) -> ast.expr | None:

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import threading
 from pathlib import Path
 
 import torch
@@ -42,6 +43,19 @@ class Trainer:
             if self.accelerator.is_main_process:
                 shutil.rmtree(str(folder))  # expect: DL303
             self.accelerator.wait_for_everyone()
+
+
+def under_a_lock_of_threads(cache, fresh):
+    dist.barrier()
+    with threading.Lock():
+        if not os.path.exists(cache):
+            shutil.move(fresh, cache)  # expect: DL303
+
+
+def under_a_lock_that_asks_nothing(cache):
+    dist.barrier()
+    with FileLock(f"{cache}.lock"):
+        run_on_main(shutil.rmtree, cache)  # expect: DL303
 
 
 def pauses(model, batch):
@@ -118,6 +132,14 @@ def by_main_or_whoever_wants(accelerator: Accelerator, cache, chosen, local_main
         shutil.rmtree(cache)
     if accelerator.is_main_process and accelerator.distributed_type == DistributedType.DEEPSPEED:
         shutil.rmtree(cache)
+
+
+def asked_under_a_lock(cache, fresh):
+    # openpi 15a9616 src/openpi/shared/download.py:95
+    dist.barrier()
+    with FileLock(f"{cache}.lock"):
+        if not os.path.exists(cache):
+            shutil.move(fresh, cache)
 
 
 def own_folder(cache):

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import threading
 from pathlib import Path
 
 import torch
@@ -38,6 +39,19 @@ class Trainer:
         self.model = self.accelerator.prepare(model)
         if confirmed("clear?"):
             shutil.rmtree(str(folder))  # expect: DL303
+
+
+def under_a_lock_of_threads(cache, fresh):
+    dist.barrier()
+    with threading.Lock():
+        if not os.path.exists(cache):
+            shutil.move(fresh, cache)  # expect: DL303
+
+
+def under_a_lock_that_asks_nothing(cache):
+    dist.barrier()
+    with FileLock(f"{cache}.lock"):
+        shutil.rmtree(cache)  # expect: DL303
 
 
 def pauses(model, batch):
@@ -113,6 +127,14 @@ def by_main_or_whoever_wants(accelerator: Accelerator, cache, chosen, local_main
         shutil.rmtree(cache)
     if accelerator.is_main_process and accelerator.distributed_type == DistributedType.DEEPSPEED:
         shutil.rmtree(cache)
+
+
+def asked_under_a_lock(cache, fresh):
+    # openpi 15a9616 src/openpi/shared/download.py:95
+    dist.barrier()
+    with FileLock(f"{cache}.lock"):
+        if not os.path.exists(cache):
+            shutil.move(fresh, cache)
 
 
 def own_folder(cache):

@@ -44,6 +44,20 @@ def prior_images(args, prompts, pipeline):
     return Images(args.data, extra=args.class_dir if args.prior else None)
 
 
+class AllImages(Dataset):
+    def __init__(self, root):
+        self.paths = list(Path(root).iterdir())  # expect: DL311
+
+
+def pictures_of_each_rank(args, prompts, pipeline, rank):
+    dist.init_process_group("nccl")
+    folder = Path(args.class_dir)
+    for example in tqdm(DataLoader(prompts), desc="Generating", disable=not rank == 0):
+        for i, image in enumerate(pipeline(example["prompt"]).images):
+            image.save(folder / f"{rank}-{example['index'][i]}.jpg")
+    return AllImages(args.class_dir)
+
+
 def parts(results, folder):
     torch.save(results, os.path.join(folder, f"part-{dist.get_rank()}.pt"))
     return [torch.load(path) for path in glob.glob(os.path.join(folder, "part-*.pt"))]  # expect: DL311
@@ -97,6 +111,21 @@ def removed_by_main(results, folder, out):
 
 
 # Correct
+
+
+class Listed(Dataset):
+    def __init__(self, root):
+        self.paths = list(Path(root).iterdir())
+
+
+def all_pictures_by_each(args, prompts, pipeline, rank):
+    # tango 34ecd38 examples/research_projects/colossalai/train_dreambooth_colossalai.py:282: the loader is not divided
+    dist.init_process_group("nccl")
+    folder = Path(args.class_dir)
+    for example in tqdm(DataLoader(prompts), desc="Generating", disable=not rank == 0):
+        for i, image in enumerate(pipeline(example["prompt"]).images):
+            image.save(folder / f"{example['index'][i]}-{hashlib.sha1(image.tobytes()).hexdigest()}.jpg")
+    return Listed(args.class_dir)
 
 
 def waits(results, folder):

@@ -87,6 +87,18 @@ def directory_of_main(state, out):
     torch.save(state, os.path.join(parts, f"{rank}.pt"))  # expect: DL302
 
 
+def dumped_by_all(args):
+    if dist.get_rank() == 0:
+        os.makedirs(args.out, exist_ok=True)
+        written(args, os.path.join(args.out, "main.json"))
+    written(args, os.path.join(args.out, f"{dist.get_rank()}.json"))  # expect: DL302
+
+
+def written(config, path):
+    with open(path, "w") as f:
+        json.dump(vars(config), f)
+
+
 def adapter(base, config, folder):
     accelerator = Accelerator()
     trained = accelerator.prepare(get_peft_model(base, config))
@@ -272,6 +284,30 @@ def save_and_wait(model, target):
 
 def restore_again(source):
     return torch.load(source)
+
+
+def configured(args, cfg):
+    # rank 0 writes into its new folder; all write into another, long after it
+    if dist.get_rank() == 0:
+        os.makedirs(args.out, exist_ok=True)
+        dump(args, os.path.join(args.out, "config.json"))
+    dist.barrier()
+    for state in args.states:
+        torch.save(state, os.path.join(cfg.out, f"{dist.get_rank()}.pt"))
+    dump(cfg, os.path.join(cfg.out, "config.json"))
+
+
+def configured_without_a_wait(args, cfg):
+    if dist.get_rank() == 0:
+        os.makedirs(args.out, exist_ok=True)
+        dump(args, os.path.join(args.out, "config.json"))
+    Path(cfg.out).mkdir(parents=True, exist_ok=True)
+    dump(cfg, os.path.join(cfg.out, "config.json"))
+
+
+def dump(config, path):
+    with open(path, "w") as f:
+        json.dump(vars(config), f)
 
 
 def all_create(state, out):

@@ -24,7 +24,8 @@ if accelerator.is_main_process and (step % 500 == 0 or step == last):
 Unsafe: fewer ranks pass than before, and what else stands in the block may have relied on them.
 
 ## Known limits
-Silent where the second part asks whether the run is distributed at all (`or world_size == 1`).
+Silent where the second part asks whether the run is distributed at all (`or world_size == 1`), and where the author has
+put the first into parentheses: `(is_main and x) or y`.
 
 ## References
 - python 3.11 reference, 6.17: operator precedence
@@ -108,10 +109,21 @@ def _mixed(call: CallGroup) -> ast.BoolOp | None:
             and isinstance(node.values[0], ast.BoolOp)
             and isinstance(node.values[0].op, ast.And)
             and mentions_rank(node.values[0])
+            and not _in_parentheses(node)
             and not any(mentions_rank(v) or _asks_alone(v) for v in node.values[1:])
         ):
             return node
     return None
+
+
+def _in_parentheses(condition: ast.BoolOp) -> bool:
+    """Whether the author put the first operand into parentheses: `(main and x) or y` says who passes.
+
+    efficientvit de7d773 efficientvit/aecore/evaluator.py:184: an option for all ranks, with a file for each.
+    """
+    first = condition.values[0]
+    start = (condition.lineno, condition.col_offset)
+    return start != (first.lineno, first.col_offset)
 
 
 def _asks_alone(node: ast.expr) -> bool:

@@ -30,6 +30,21 @@ def in_parentheses(model, step, last, path):
         torch.save(model, path)
 
 
+def grouped_by_the_author(image, step, args, path):
+    # an option lets all ranks in, each with a file of its own
+    rank = dist.get_rank()
+    if (step < 5 and (rank == 0 or args.every_rank)) or args.all_images:
+        image.save(f"{path}/{step}.png")
+
+
+def grouped_over_lines(model, step, args, path):
+    if (
+        (dist.get_rank() == 0 and step % 500 == 0)
+        or args.save_all
+    ):  # fmt: skip
+        torch.save(model, f"{path}/{dist.get_rank()}.pt")
+
+
 def or_not_distributed(model, path):
     if dist.is_initialized() and dist.get_rank() == 0 or not dist.is_initialized():
         torch.save(model, path)

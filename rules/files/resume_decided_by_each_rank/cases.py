@@ -142,7 +142,54 @@ def without_one_it_begins(args, state, model, optimizer):
         print("from the start")
 
 
+def begins_where_the_error_is_caught(args, state, model, optimizer):
+    model = DistributedDataParallel(model)
+    try:
+        paths = glob.glob(args.out)  # expect: DL309
+        if not paths:
+            raise FileNotFoundError(args.out)
+        load_into(state, model, optimizer, max(paths))
+    except FileNotFoundError:
+        print("from the start")
+
+
+def begins_with_a_word(args, state, model, optimizer):
+    model = DistributedDataParallel(model)
+    paths = glob.glob(args.out)
+    if not paths:  # expect: DL309
+        return print("from the start")
+    load_into(state, model, optimizer, max(paths))
+
+
 # Correct
+
+
+def raises_where_none_is_found(args, state, model, optimizer):
+    # openpi 15a9616 scripts/train_pytorch.py:205
+    model = DistributedDataParallel(model)
+    steps = [int(path.name) for path in Path(args.out).iterdir() if path.name.isdigit()]
+    if not steps:
+        raise FileNotFoundError(args.out)
+    try:
+        load_into(state, model, optimizer, f"{args.out}/{max(steps)}")
+    except RuntimeError:
+        print("out of memory")
+        raise
+
+
+def raises_for_a_length(args, state, model, optimizer):
+    model = DistributedDataParallel(model)
+    paths = glob.glob(args.out)
+    if len(paths) == 0:
+        raise FileNotFoundError(args.out)
+    load_into(state, model, optimizer, sorted(paths)[-1])
+
+
+def asserts_that_there_is_one(args, state, model, optimizer):
+    model = DistributedDataParallel(model)
+    paths = glob.glob(args.out)
+    assert len(paths)
+    load_into(state, model, optimizer, sorted(paths)[-1])
 
 
 def weights_above_the_wrap(args, model, state):

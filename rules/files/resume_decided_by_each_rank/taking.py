@@ -44,7 +44,7 @@ def _takes_unasked(function: Function, listing: ast.expr) -> bool:
     home = next(
         (around for node, around in inside if any(n is listing for n in _own_parts(node))), None
     )
-    if home is None or any(isinstance(node, ast.Try) for node in own_nodes(function)):
+    if home is None:
         return False
     for node, _ in inside:
         match node:
@@ -58,14 +58,59 @@ def _takes_unasked(function: Function, listing: ast.expr) -> bool:
             for node, around in inside
             if node.lineno >= listing.lineno
             and all(any(test is each for each in home) for test in around)
-            and any(_takes_one(part, listing, lists) for part in _own_parts(node))
+            and (
+                _raises_for(node, lists)
+                or any(_takes_one(part, listing, lists) for part in _own_parts(node))
+            )
         ),
         default=None,
     )
     return taken is not None and not any(
-        getattr(node, "lineno", 0) <= taken and _asks_for(node, lists)
+        _catches(node, listing.lineno, taken)
+        or (
+            getattr(node, "lineno", 0) <= taken
+            and _asks_for(node, lists)
+            and not _raises_for(node, lists)
+        )
         for node in own_nodes(function)
     )
+
+
+def _catches(node: ast.AST, first: int, last: int) -> bool:
+    """Whether one of two lines stands in a block whose errors are caught."""
+    return isinstance(node, ast.Try) and any(
+        node.body[0].lineno <= line <= (node.body[-1].end_lineno or line) for line in (first, last)
+    )
+
+
+def _raises_for(node: ast.AST, lists: set[str]) -> bool:
+    """Whether the rank ends in an error where there is nothing in the list: `if not steps: raise …`.
+
+    openpi 15a9616 scripts/train_pytorch.py:205.
+    """
+    match node:
+        case ast.If(test=test, body=[*_, ast.Raise()]):
+            return _says_empty(test, lists)
+        case ast.Assert(
+            test=ast.Name(id=name)
+            | ast.Call(func=ast.Name(id="len" | "any" | "bool"), args=[ast.Name(id=name)])
+        ):
+            return name in lists
+    return False
+
+
+def _says_empty(test: ast.expr, lists: set[str]) -> bool:
+    """`not paths`, `len(paths) == 0`"""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=ast.Name(id=name)):
+            return name in lists
+        case ast.Compare(
+            left=ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)]),
+            ops=[ast.Eq() | ast.Lt()],
+            comparators=[ast.Constant(value=0 | 1)],
+        ):
+            return name in lists
+    return False
 
 
 def _own_parts(statement: ast.stmt) -> Iterator[ast.AST]:

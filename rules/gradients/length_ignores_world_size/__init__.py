@@ -99,7 +99,7 @@ def check(model: Model) -> Iterator[Finding]:
             place = related(site.module, site.node, "prepared here")
             if _is_of_share(model, function, steps) or _is_divided(model, function, steps):
                 path = ""
-            elif _is_of_one(function, steps):
+            elif _is_of_one(function, steps) and not _is_of_all(model, function, steps):
                 path = next((p for p in _factors(steps) if _filled_in(function, p)), "")
             else:
                 continue
@@ -255,6 +255,15 @@ def _is_of_share(model: Model, function: Function, steps: ast.expr) -> bool:
     """Whether a number of steps counts the batches of one rank: lengths that are asked for after `prepare`."""
     found = lengths(function, steps, prepared(model, function))
     return bool(found) and not any(length.of_all for length in found or ())
+
+
+def _is_of_all(model: Model, function: Function, steps: ast.expr) -> bool:
+    """Whether a number of steps is written with the length of a loader that is not prepared yet.
+
+    tango mustango/diffusers/examples/unconditional_image_generation/train_unconditional.py:494.
+    """
+    found = lengths(function, steps, prepared(model, function)) or ()
+    return any(length.of_all and length.node in walk(steps) for length in found)
 
 
 def _is_divided(model: Model, function: Function, steps: ast.expr) -> bool:

@@ -92,6 +92,23 @@ def a_function_of_the_step(model, optimizer, loader, epochs):
     return model, scheduler
 
 
+def epochs_times_the_batches_of_a_share(model, optimizer, loader, args):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    scheduler = get_scheduler(
+        "cosine",
+        optimizer=optimizer,
+        num_warmup_steps=0,
+        num_training_steps=len(loader) * args.num_epochs,  # expect: DL613
+    )
+    scheduler = accelerator.prepare(scheduler)
+    for _ in range(args.num_epochs):
+        for batch in loader:
+            accelerator.backward(model(batch).loss)
+            optimizer.step()
+            scheduler.step()
+
+
 def right_only_where_it_is_computed(model, optimizer, loader, args):
     accelerator = Accelerator()
     if args.max_steps is None:
@@ -222,6 +239,23 @@ def from_the_length_before(model, optimizer, loader, epochs):
     )
     model, optimizer, loader, scheduler = accelerator.prepare(model, optimizer, loader, scheduler)
     for _ in range(epochs):
+        for batch in loader:
+            accelerator.backward(model(batch).loss)
+            optimizer.step()
+            scheduler.step()
+
+
+def from_the_length_before_in_the_call(model, optimizer, loader, args):
+    # tango 34ecd38 mustango/diffusers/examples/unconditional_image_generation/train_unconditional.py:494
+    accelerator = Accelerator()
+    scheduler = get_scheduler(
+        "cosine",
+        optimizer=optimizer,
+        num_warmup_steps=0,
+        num_training_steps=(len(loader) * args.num_epochs),
+    )
+    model, optimizer, loader, scheduler = accelerator.prepare(model, optimizer, loader, scheduler)
+    for _ in range(args.num_epochs):
         for batch in loader:
             accelerator.backward(model(batch).loss)
             optimizer.step()

@@ -2,6 +2,7 @@
 
 import torch
 import torch.distributed as dist
+import torch.nn as nn
 from accelerate import Accelerator
 from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel as DDP
@@ -25,6 +26,36 @@ def unwrapped(model, optimizer, batches):
         loss = outputs.loss
         accelerator.backward(loss)
         optimizer.step()
+
+
+class Matcher(nn.Module):
+    def __init__(self, encoder):
+        super().__init__()
+        self.encoder = encoder
+
+    def forward(self, batch):
+        return self.encoder(batch)
+
+    def paired(self, encoder, batch):
+        return encoder(batch).mean()
+
+    def measured(self, batch):
+        return self.encoder(batch).mean()
+
+    def batch_of(self, samples, tokenizer):
+        return torch.cat([tokenizer.encode(sample) for sample in samples])
+
+
+def with_the_layers_that_it_is_given(encoder, batch):
+    model = DDP(Matcher(encoder))
+    loss = model.module.paired(encoder, batch)  # expect: DL206
+    loss.backward()
+
+
+def with_its_own_layers(encoder, batch):
+    model = DDP(Matcher(encoder))
+    loss = model.module.measured(batch)  # expect: DL206
+    loss.backward()
 
 
 def another_method(net, batch):
@@ -91,6 +122,18 @@ def changed_in_place(net, batches):
     fully_shard(net)
     for batch in batches:
         net(batch).mean().backward()
+
+
+def batch_made_by_the_model(encoder, tokenizer, samples):
+    # DPR a31212d train_dense_encoder.py:468
+    model = DDP(Matcher(encoder))
+    batch = model.module.batch_of(samples, tokenizer)
+    loss = loss_of(model, batch)
+    loss.backward()
+
+
+def loss_of(model, batch):
+    return model(batch).mean()
 
 
 def loader_thrown_away(loader, optimizer):
