@@ -104,7 +104,7 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         if makes_good(model, divergence.function, node):
             continue
-        if divergence.layer is Layer.SHARDED and not meant(model, model.launch):
+        if divergence.layer is Layer.SHARDED and not meant(model):
             continue
         event = divergence.event
         place = where(event.module, event.node, divergence.module)

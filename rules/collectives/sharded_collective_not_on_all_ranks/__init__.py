@@ -61,13 +61,13 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.model import place_of, related
 from distlint.analysis.questions.buffers import buffer_of
-from distlint.analysis.questions.sharding import is_engine, never_sharded, shown
+from distlint.analysis.questions.sharding import is_engine, meant, never_sharded, shown
 from distlint.analysis.traces.witness import absence, event_text, related_places, waiting, witness
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.repairs.hoisting import hoist
 from distlint.rule import Status
 
-from .modes import cannot_be_sharded, launched_whole, meant, not_wrapped_yet, waits_before
+from .modes import cannot_be_sharded, launched_whole, not_wrapped_yet, waits_before
 from .own_path import own_number
 from .past_wrapper import trains_past_wrapper
 

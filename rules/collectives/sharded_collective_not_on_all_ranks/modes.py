@@ -9,7 +9,6 @@ from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.linked import imported
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes
-from distlint.analysis.questions.sharding import ENGINES, speaks
 from distlint.knowledge import facts
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.launch.project import Format
@@ -45,17 +44,6 @@ torch/optim/swa_utils.py, `update_parameters`.
 """
 _PASS_ON: Final = frozenset({"compile", "peft"})
 """Layers that stand around whole models as well, and make no call a collective."""
-
-
-def meant(model: Model) -> bool:
-    """Whether the program, or a script or configuration beside it, speaks of a mode that shards at all.
-
-    Any program of accelerate or of a Trainer can be launched with FSDP. Of ten findings at first sight whose project
-    has no word of it, none was true (denoising-diffusion-pytorch, audiolm-pytorch, naturalspeech2-pytorch, llm.c).
-    """
-    launch = model.launch
-    beside = [*(each.text for each in launch.scripts), *(c.text for c in launch.configurations)]
-    return model.answer(speaks) or any(ENGINES.search(text) for text in beside)
 
 
 def cannot_be_sharded(live: LiveProgram, function: Function) -> bool:
