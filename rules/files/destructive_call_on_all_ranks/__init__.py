@@ -60,7 +60,6 @@ from distlint.analysis.questions.terminals import QUESTIONS, without_terminal
 from distlint.edits import Insert
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
-from distlint.nodes import walk
 from distlint.repairs import guarding
 from distlint.repairs.premises import everyone_comes, on_import
 from distlint.rule import Status
