@@ -61,6 +61,7 @@ from distlint.repairs.guarding import comment_behind, dedented, source
 from distlint.repairs.premises import everyone_comes, on_import
 from distlint.rule import Status
 
+from .child import made_by_child
 from .together import in_one_section
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ def _found(model: Model) -> Iterator[Finding]:
             or never_answered(model, found.site, joint_entry)
             or (guard is not None and after_main(model, found.site))
             or lock_around(found.site) is not None
+            or made_by_child(model.program, joint_entry)
             or not files.same_path(model, found, listed=True)
         ):
             continue
