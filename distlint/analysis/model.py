@@ -24,6 +24,7 @@ from distlint.analysis.program.program import Program
 from distlint.analysis.questions.filesystem import FileCall, file_calls
 from distlint.analysis.questions.launched import expects_several, started_by
 from distlint.analysis.questions.sections import first_blocks
+from distlint.analysis.questions.sharding import may_shard
 from distlint.analysis.traces.divergence import Divergence, divergences_of
 from distlint.analysis.traces.graph import Graphs
 from distlint.knowledge.facts import Knowledge
@@ -57,6 +58,12 @@ class Model(LiveProgram):
         known = {each.source.path for each in self.program.modules.values()}
         folder = module.path.rpartition("/")[0]
         return self.launch.in_engine(started_by(self, module), known, folder)
+
+    @cached_property
+    def may_shard(self) -> bool:
+        """Whether the program, or a script or configuration beside it, speaks of FSDP, DeepSpeed or the like."""
+        scripts, configurations = self.launch.scripts, self.launch.configurations
+        return may_shard(self, [*(s.text for s in scripts), *(c.text for c in configurations)])
 
     @cached_property
     def _divergences(self) -> list[Divergence]:

@@ -33,7 +33,7 @@ def train(model, optimizer, loader):
 """
 
 RESUME = """
-import os
+import os  # launched with deepspeed
 from accelerate import Accelerator
 
 def train(model, out):

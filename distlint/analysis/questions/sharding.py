@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name
@@ -16,7 +17,6 @@ from distlint.analysis.program.syntax import own_nodes
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.program import LiveProgram
-    from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Function
 
 _SHARDED_MODES: Final = re.compile(
@@ -36,15 +36,13 @@ def shown(live: LiveProgram) -> bool:
     return any(_SHARDED_MODES.search(m.source.text) for m in live.program.modules.values())
 
 
-def meant(model: Model) -> bool:
-    """Whether the program, or a script or configuration beside it, speaks of a mode that shards at all.
+def may_shard(live: LiveProgram, beside: Iterable[str]) -> bool:
+    """Whether the program, or a text `beside` it, speaks of a mode that shards at all.
 
     Any program of accelerate or of a Trainer can be launched with FSDP. Of ten findings at first sight whose project
     has no word of it, none was true (denoising-diffusion-pytorch, audiolm-pytorch, naturalspeech2-pytorch, llm.c).
     """
-    launch = model.launch
-    beside = [*(each.text for each in launch.scripts), *(c.text for c in launch.configurations)]
-    return model.answer(_speaks) or any(_ENGINES.search(text) for text in beside)
+    return live.answer(_speaks) or any(_ENGINES.search(text) for text in beside)
 
 
 def _speaks(live: LiveProgram) -> bool:

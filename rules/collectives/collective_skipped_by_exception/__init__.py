@@ -65,7 +65,6 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.model import place_of, related
-from distlint.analysis.questions.sharding import meant
 from distlint.analysis.traces.witness import (
     event_text,
     related_places,
@@ -104,7 +103,7 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         if makes_good(model, divergence.function, node):
             continue
-        if divergence.layer is Layer.SHARDED and not meant(model):
+        if divergence.layer is Layer.SHARDED and not model.may_shard:
             continue
         event = divergence.event
         place = where(event.module, event.node, divergence.module)

@@ -61,7 +61,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.model import place_of, related
 from distlint.analysis.questions.buffers import buffer_of
-from distlint.analysis.questions.sharding import is_engine, meant, never_sharded, shown
+from distlint.analysis.questions.sharding import is_engine, never_sharded, shown
 from distlint.analysis.traces.witness import absence, event_text, related_places, waiting, witness
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.repairs.hoisting import hoist
@@ -156,7 +156,7 @@ def _severity(model: Model, divergence: Divergence) -> Severity:
         return Severity.ERROR
     if _depends_on_launch(divergence) and (
         launched_whole(model, divergence.module)
-        or (divergence.event.op not in _OF_ALL_RANKS and not meant(model))
+        or (divergence.event.op not in _OF_ALL_RANKS and not model.may_shard)
     ):
         return Severity.INFO
     # What accelerate wraps is sharded as the launch says; an engine only where its program asks for it.

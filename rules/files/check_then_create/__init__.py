@@ -62,6 +62,7 @@ from distlint.repairs.guarding import comment_behind, dedented, source
 from distlint.repairs.premises import everyone_comes, on_import
 from distlint.rule import Status
 
+from .child import made_by_child
 from .together import in_one_section
 
 if TYPE_CHECKING:
@@ -114,6 +115,7 @@ def _found(model: Model) -> Iterator[Finding]:
             or (guard is not None and after_main(model, found.site))
             or under_a_lock(found.site)
             or in_turn_by_lock(model, found.site)
+            or made_by_child(model.program, joint_entry)
             or not files.same_path(model, found, listed=True)
         ):
             continue

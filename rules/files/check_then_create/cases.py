@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import urllib.request
+from multiprocessing import Process
 from pathlib import Path
 
 import torch
@@ -143,7 +144,50 @@ def indexes(names, folder):
     return [indexed(name, folder) for name in names]
 
 
+class CacheWithoutAWait:
+    def __init__(self, words):
+        self.words = words
+
+    def fill(self, path):
+        if not os.path.exists(path):
+            torch.save(self.words, path)  # expect: DL305
+
+
+def filled(words, path):
+    CacheWithoutAWait(words).fill(path)
+
+
+def filled_while_it_is_made(words, path):
+    dist.barrier()
+    if dist.get_rank() == 0:
+        Process(target=filled, args=(words, path)).start()
+    CacheWithoutAWait(words).fill(path)
+
+
 # --- right ----------------------------------------------------------------------------------------
+
+
+class Cache:
+    def __init__(self, words):
+        self.words = words
+
+    def ready(self, path):
+        if not os.path.exists(path):
+            torch.save(self.words, path)
+
+
+def make_ready(words, path):
+    Cache(words).ready(path)
+
+
+def ready_on_all(words, path):
+    # diffusion-pipe 8f83dbf utils/dataset.py:1223: a process of rank 0 has made it
+    if dist.get_rank() == 0:
+        process = Process(target=make_ready, args=(words, path))
+        process.start()
+        process.join()
+    dist.barrier()
+    Cache(words).ready(path)
 
 
 def asked_in_vain(rank, url, path):
