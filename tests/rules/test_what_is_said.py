@@ -33,7 +33,7 @@ def train(model, optimizer, loader):
 """
 
 RESUME = """
-import os  # launched with deepspeed
+import os
 from accelerate import Accelerator
 
 def train(model, out):

@@ -61,7 +61,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.model import place_of, related
@@ -90,6 +90,9 @@ SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
 LITERALS = ()
 
+_LOADS: Final = frozenset({"load_state", "load_checkpoint"})
+"""What gives a rank the weights that it goes on with."""
+
 
 def check(model: Model) -> Iterator[Finding]:
     """Every caught failure of one rank that makes it miss a collective."""
@@ -103,7 +106,9 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         if makes_good(model, divergence.function, node):
             continue
-        if divergence.layer is Layer.SHARDED and not model.may_shard:
+        # Ranks of which one does not load go on apart in every mode.
+        loads = divergence.event.op in _LOADS
+        if divergence.layer is Layer.SHARDED and not (loads or model.may_shard):
             continue
         event = divergence.event
         place = where(event.module, event.node, divergence.module)
