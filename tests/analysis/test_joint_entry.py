@@ -317,3 +317,25 @@ def main(args):
     conditional = text.replace("    dist.init", "    if args.launcher:\n        dist.init")
     assert "main" in entered(conditional)
     assert "Trainer.save" not in entered(conditional)
+
+
+def test_who_answers_a_failure_may_be_alone() -> None:
+    text = """
+        def keep(batch, path):
+            torch.save(batch, path)
+
+        def finish(state, path):
+            torch.save(state, path)
+
+        def train(batches, path):
+            dist.barrier()
+            for batch in batches:
+                try:
+                    step(batch)
+                except RuntimeError:
+                    keep(batch, path)
+                    raise
+            finish(batches, path)
+        """
+    assert {"train", "finish"} <= entered(text)
+    assert "keep" not in entered(text)

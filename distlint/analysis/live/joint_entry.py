@@ -38,6 +38,7 @@ from distlint.analysis.program.syntax import (
     default_of,
     literals,
     mentions_rank,
+    own_nodes,
 )
 from distlint.findings import Related
 from distlint.knowledge import facts, hooks
@@ -164,7 +165,11 @@ def _lead_further(
                 callee = (child.function, family_of(child.context))
                 known = found.get(callee)
                 # A test of the rank in the callee says less than a caller from which all come.
-                if id(site.node) in calls and (known is None or not known.all_ranks):
+                if (
+                    id(site.node) in calls
+                    and (known is None or not known.all_ranks)
+                    and id(site.node) not in _in_handlers(site.function)
+                ):
                     reason = found[group]
                     if reason.inside and any(
                         g.value.truthiness() is None and not _asks_for_script(g.node)
@@ -181,6 +186,22 @@ def _lead_further(
                     )
                     found[callee] = replace(reason, call=reason.call or site, inside=inside)
                     work.append(callee)
+
+
+@remembered
+def _in_handlers(function: Function) -> frozenset[int]:
+    """The calls that answer a failure: the rank on which it happened makes them, and perhaps no other.
+
+    icefall egs/aishell/ASR/pruned_transducer_stateless2/train.py: `except: display_and_save_batch(batch)`, which keeps
+    the batch that has failed.
+    """
+    return frozenset(
+        id(node)
+        for handler in own_nodes(function)
+        if isinstance(handler, ast.ExceptHandler)
+        for node in walk(handler)
+        if isinstance(node, ast.Call)
+    )
 
 
 def _performed_inside(groups: dict[Group, Together], found: dict[Group, JointEntry]) -> list[Group]:
