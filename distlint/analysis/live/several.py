@@ -77,6 +77,7 @@ def works_alone(site: CallSite) -> bool:
     return site.name.startswith("torch.distributed.checkpoint.")
 
 
+@remembered
 def never_launched(program: Program, module: Module) -> bool:
     """Whether a file is a script that neither makes ranks nor asks for them, nor do those that import it."""
     return module.is_script and not any(

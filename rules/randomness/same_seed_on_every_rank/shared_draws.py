@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -17,10 +16,7 @@ from .training_draws import reached, sites_of, trains, wraps_in
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
-    from distlint.analysis.program.definitions import Class, Module
-
-_OF_RANKS = re.compile(r"rank|num_replicas|world_size|generator|seed")
-_SHUFFLES = re.compile(r"random\.shuffle\(|\.permutation\(|randperm\(|RandomSampler\(")
+    from distlint.analysis.program.definitions import Module
 
 
 def chooses_for_all(model: Model, function: Function, seed: Seed) -> tuple[Module, ast.Call] | None:
