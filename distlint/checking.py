@@ -61,7 +61,7 @@ from distlint.project.suppressions import (
 )
 from distlint.project.trees import Trees
 from distlint.reporting.report import Report, Reported
-from distlint.rule import BrokenRules, Rule
+from distlint.rule import BrokenRules, Rule, Status
 
 if TYPE_CHECKING:
     from distlint.analysis import Model, Source
@@ -596,7 +596,8 @@ def _of_launch_files(
         if rule.check_launch is None:
             continue
         try:
-            for finding in rule.check_launch(read()):
+            for each in rule.check_launch(read()):
+                finding = _on_trial(rule, each)
                 if request.selection.reports(finding.code, finding.severity):
                     findings[finding] = None
         except Exception as error:
@@ -626,6 +627,7 @@ def _of_model(
             request.progress(f"checking {rule.code}", number, len(rules))
         for each in _run_rule(rule, model, sources, report, style):
             finding = _as_in_a_test(each) if in_test(each.place.path) else each
+            finding = _on_trial(rule, finding)
             place = finding.place.path
             if place in shown and request.selection.reports(finding.code, finding.severity):
                 yield finding
@@ -644,6 +646,13 @@ def _as_in_a_test(finding: Finding) -> Finding:
     if finding.code.startswith(("DL1", "DL9")):
         return finding
     return replace(finding, severity=Severity.INFO)
+
+
+def _on_trial(rule: Rule, finding: Finding) -> Finding:
+    """A finding of a rule in preview: a warning at most, until its record says that it is certain."""
+    if rule.status is Status.PREVIEW and finding.severity is Severity.ERROR:
+        return replace(finding, severity=Severity.WARNING)
+    return finding
 
 
 def _run_rule(

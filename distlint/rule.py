@@ -49,7 +49,7 @@ LaunchCheck: TypeAlias = "Callable[[LaunchFiles], Iterator[Finding]]"
 
 
 class Status(enum.Enum):
-    """STABLE rules run by default; PREVIEW rules only when selected or with `preview = true`."""
+    """STABLE rules run by default; PREVIEW rules only when selected or with `preview = true`, and warn at most."""
 
     STABLE = "stable"
     PREVIEW = "preview"

@@ -30,6 +30,8 @@ TENSOR: Final = "tensor"
 """Kind of a value that the contents of a rank's tensor decide."""
 TENSOR_SIZE: Final = "tensor-size"
 """Kind of a value that the size of a rank's tensor decides: whether it has elements at all."""
+RANK_PART: Final = "rank-part"
+"""Kind of a value that comes from a rank's part of the data."""
 BAR: Final = "progress-bar"
 """Kind of a count that a progress bar keeps, which only some ranks draw."""
 
@@ -48,7 +50,7 @@ _SHAPE = LocalValue(
 _NETWORK = LocalValue("network", "this machine's network", source="python 3.11 socket")
 _HOST = LocalValue("process", "this machine's name", source="python 3.11 socket")
 _PART = LocalValue(
-    "rank-part", "this rank's part of the data", source="accelerate 1.15.0 accelerate/state.py:426"
+    RANK_PART, "this rank's part of the data", source="accelerate 1.15.0 accelerate/state.py:426"
 )
 
 LOCAL_CALLS: dict[str, LocalValue] = {
@@ -147,7 +149,7 @@ LOCAL_CALLS: dict[str, LocalValue] = {
     "accelerate.Accelerator.split_between_processes": _PART,
     "accelerate.PartialState.split_between_processes": _PART,
     "datasets.distributed.split_dataset_by_node": LocalValue(
-        "rank-part",
+        RANK_PART,
         "this rank's part of the data",
         source="datasets 5.2.0 datasets/distributed.py:10",
     ),

@@ -56,7 +56,7 @@ def train(model, loader):
 @pytest.mark.parametrize(
     ("text", "handler", "expected"),
     [
-        (TEMPORARY, "except RuntimeError:\n            continue", "error"),
+        (TEMPORARY, "except RuntimeError:\n            continue", "warning"),
         (DECORATED, "except RuntimeError:\n            continue", "warning"),
         (TEMPORARY, "except RuntimeError:\n            print(1)\n            raise", "info"),
         (TEMPORARY, "finally:\n            print(1)", "info"),
@@ -93,8 +93,8 @@ class Environment:
 @pytest.mark.parametrize(
     ("call", "expected"),
     [
-        ("Environment(model).generate(batch)", "error"),
-        ("Environment(model).run(batch)", "error"),
+        ("Environment(model).generate(batch)", "warning"),
+        ("Environment(model).run(batch)", "warning"),
         ("model.generate(**batch)", "info"),  # LLaVA-NeXT trl/environment/base_environment.py:422
         ("subprocess.run(batch)", "info"),
         ("Worker(model).run(batch)", "info"),
@@ -118,41 +118,6 @@ def serve(model, batches):
             continue
 """
     assert severities(tmp_path, "DL202", METHOD, text) == [expected]
-
-
-READS = """
-from accelerate import Accelerator
-
-def train(model, loader):
-    accelerator = Accelerator()
-    model = accelerator.prepare(model)
-    return model.config
-"""
-
-
-@pytest.mark.parametrize(
-    ("commands", "expected"),
-    [
-        ("torchrun file_0.py --deepspeed zero3.json", "warning"),
-        ("torchrun start.py --deepspeed zero3.json", "warning"),  # VILA: a file that only imports
-        ("deepspeed file_0.py", "warning"),
-        ("accelerate launch --config_file engine.yaml file_0.py", "warning"),
-        ("torchrun file_0.py --deepspeed zero3.json\ntorchrun file_0.py", "error"),
-        ("torchrun file_0.py", "error"),
-        ("torchrun other/start.py --deepspeed zero3.json", "error"),
-        ("accelerate launch --config_file ddp.yaml file_0.py", "error"),
-        ("python -m pip install deepspeed", "error"),
-    ],
-)
-def test_a_wrapper_that_no_published_launch_asks_for(
-    tmp_path: Path, commands: str, expected: str
-) -> None:
-    (tmp_path / "run.sh").write_text(f"#!/bin/bash\n{commands}\n")
-    for name, kind in (("engine", "DEEPSPEED"), ("ddp", "MULTI_GPU")):
-        text = f"compute_environment: LOCAL_MACHINE\ndistributed_type: {kind}\nnum_processes: 8\n"
-        (tmp_path / f"{name}.yaml").write_text(text)
-    other = "import torch.distributed as dist\ndist.barrier()\n"
-    assert severities(tmp_path, "DL201", READS, other) == [expected]
 
 
 UNWRAP = """
@@ -411,20 +376,6 @@ class Trainer:
                 torch.cuda.empty_cache()
 """
 
-STOP = """
-import argparse
-import pdb
-
-import torch.distributed as dist
-
-args = argparse.ArgumentParser().parse_args()
-dist.init_process_group("nccl")
-dist.barrier()
-if TEST:
-    pdb.set_trace()
-dist.barrier()
-"""
-
 
 @pytest.mark.parametrize(
     ("first", "severity"),
@@ -432,13 +383,6 @@ dist.barrier()
 )
 def test_a_mode_that_each_step_sets_anew(tmp_path: Path, first: str, severity: str) -> None:
     assert severities(tmp_path, "DL202", MODE.replace("FIRST", first)) == [severity]
-
-
-@pytest.mark.parametrize(
-    ("test", "severity"), [("args.stop", "warning"), ("dist.is_initialized()", "error")]
-)
-def test_a_breakpoint_that_a_flag_asks_for(tmp_path: Path, test: str, severity: str) -> None:
-    assert severities(tmp_path, "DL701", STOP.replace("TEST", test)) == [severity]
 
 
 RESUMES = """
@@ -587,7 +531,7 @@ class Training:
 )
 def test_attributes_that_are_assigned_over_several_lines(assigned: str, tmp_path: Path) -> None:
     text = PREPARES.format(assigned=assigned)
-    assert severities(tmp_path, "DL201", text) == ["error"]
+    assert severities(tmp_path, "DL201", text) == ["warning"]
 
 
 GROUP = """
@@ -686,3 +630,60 @@ def test_a_name_of_each_rank_is_worse_where_ranks_read_it_back(
 ) -> None:
     text = NAMED_BY_THE_CLOCK.replace("KEYWORDS", keywords)
     assert severities(tmp_path, "DL304", text) == [expected]
+
+
+GATHERS = """
+import torch.distributed as dist
+
+def gathered(values):
+    parts = [None] * dist.get_world_size()
+    dist.all_gather_object(parts, values)
+    return parts
+"""
+
+ON_MAIN = """
+import torch.distributed as dist
+{known}
+def evaluate(values):
+    dist.barrier()
+    if dist.get_rank() == 0:
+        print(gathered(values))
+"""
+
+
+def test_a_collective_of_another_file_is_less_sure(tmp_path: Path) -> None:
+    apart = ON_MAIN.format(known="from file_0 import gathered")
+    assert severities(tmp_path, "DL101", GATHERS, apart) == ["warning"]
+
+
+def test_a_collective_of_the_same_file_is_an_error(tmp_path: Path) -> None:
+    assert severities(tmp_path, "DL101", GATHERS + ON_MAIN.format(known="")) == ["error"]
+
+
+LEAVES = """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+def train(net, batches, worst):
+    model = DistributedDataParallel(net)
+    for batch in batches:
+        loss = model(batch)
+        {test}
+            continue
+        loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [
+        ("if torch.isnan(loss):", "warning"),
+        ("bad = not torch.isfinite(loss).item()\n        if bad:", "warning"),
+        ("if loss.item() > worst:", "info"),
+    ],
+)
+def test_numbers_that_are_not_finite_differ_between_ranks(
+    tmp_path: Path, test: str, expected: str
+) -> None:
+    assert severities(tmp_path, "DL103", LEAVES.format(test=test)) == [expected]

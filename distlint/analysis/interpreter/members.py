@@ -34,7 +34,7 @@ from distlint.analysis.program.definitions import (
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes, spawned_index
 from distlint.knowledge import conventions, facts, ranks
-from distlint.knowledge.failures import BAR, TENSOR, TENSOR_SIZE
+from distlint.knowledge.failures import BAR, RANK_PART, TENSOR, TENSOR_SIZE
 from distlint.knowledge.libraries import canonical_name
 
 SUPER: Final = "builtins.super()"
@@ -336,7 +336,7 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
         # `names[rank::world_size]`: the first ranks may have one more.
         variance, tags = Variance.RANK_LOCAL, tags | {"local-length"}
         text = f"`{ast.unparse(node)}`, of which the first ranks may have more"
-        origin = Origin(node, frame.module, text, "rank-part")
+        origin = Origin(node, frame.module, text, RANK_PART)
     elif index.variance is Variance.RANK_DEPENDENT and _last_has_fewer(frame, node.slice):
         tags = tags | {"local-length"}
     elif (

@@ -87,7 +87,7 @@ def check(model: Model) -> Iterator[Finding]:
             yield Finding(
                 CODE,
                 NAME,
-                SEVERITY,
+                SEVERITY if divergence.in_one_file else Severity.WARNING,
                 f"{waiting(divergence)}; {absence(divergence)}. {fix.message}.",
                 place_of(divergence.module, divergence.anchor),
                 related_places(divergence),

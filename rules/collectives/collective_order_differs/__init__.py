@@ -73,7 +73,7 @@ def check(model: Model) -> Iterator[Finding]:
         yield Finding(
             CODE,
             NAME,
-            Severity.ERROR if divergence.layer == 0 else Severity.WARNING,
+            SEVERITY if divergence.layer == 0 and divergence.in_one_file else Severity.WARNING,
             f"{waiting(divergence)} while {absence(divergence)}. {advice}.",
             place_of(divergence.module, divergence.anchor),
             related_places(divergence),

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 CODE = "DL107"
 NAME = "ragged-gather"
 SEVERITY = Severity.WARNING
-STATUS = Status.STABLE
+STATUS = Status.PREVIEW
 LITERALS = ()
 
 _GATHERS: Final = {
