@@ -2,7 +2,7 @@
 
     python bench/first_sight.py [bench/judged.jsonl]
 
-A row is a finding as it was reported (it has a `severity`), an edit at a place without one, or a defect that a
+A row is a finding as it was reported (it has a `severity`, and `preview` where its rule was in preview then), an edit at a place without one, or a defect that a
 blind reader wrote down (it has a `grade`). `truth` is "bug", "correct" or "unclear"; `edit` what the judge said of the fix that was offered.
 A defect counts as reported where `reported_before` is true; only families that had a rule then are counted.
 """
@@ -19,9 +19,13 @@ EDITS = ("right", "ugly", "needless", "wrong")
 Row = dict[str, Any]
 
 
-def share(rows: list[Row], severity: str) -> str:
-    """How many findings of a severity are true, of those that are true or false."""
-    decided = [r for r in rows if r["severity"] == severity and r["truth"] != "unclear"]
+def share(rows: list[Row], severity: str, *, preview: bool = True) -> str:
+    """How many findings of a severity are true, of those that are true or false; of stable rules alone without `preview`."""
+    decided = [
+        r
+        for r in rows
+        if r["severity"] == severity and r["truth"] != "unclear" and (preview or "preview" not in r)
+    ]
     true = sum(r["truth"] == "bug" for r in decided)
     return f"{true} of {len(decided)} ({true / len(decided):.0%})" if decided else "–"
 
@@ -39,7 +43,8 @@ def main() -> None:
     rows: list[Row] = [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
     waves = sorted({r["wave"] for r in rows})
     print(
-        "| wave | findings | true | false | unclear | errors true | warnings true | A | B | edits |"
+        "| wave | findings | true | false | unclear | errors true | warnings true | "
+        "errors by default | warnings by default | A | B | edits |"
     )
     by_rule: Counter[tuple[str, int, str]] = Counter()
     for wave in waves:
@@ -51,6 +56,7 @@ def main() -> None:
         cells = (
             wave, len(findings), truths["bug"], truths["correct"], truths["unclear"],
             share(findings, "error"), share(findings, "warning"),
+            share(findings, "error", preview=False), share(findings, "warning", preview=False),
             reported(defects, "A"), reported(defects, "B"),
             ", ".join(f"{edits[e]} {e}" for e in EDITS),
         )  # fmt: skip
