@@ -33,10 +33,14 @@ _OTHERS: Final = ""
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a call may call; `named` where the project says that it is these: in a configuration, by a default."""
+    """What a call may call; `named` where the project says that it is these: in a configuration, by a default.
+
+    `open` where a name chooses among more than is known: then there are no candidates.
+    """
 
     candidates: tuple[Candidate, ...]
     named: bool
+    open: bool = False
 
 
 @remembered
@@ -45,7 +49,13 @@ def chosen(program: Program, function: Function, call: ast.Call) -> Choice:
     if _meaning(program, function.module, call.func) in _MAKES_BY_NAME:
         return Choice(_configured(program, function.module), named=True)
     match call.func:
-        case ast.Name() | ast.Call() | ast.Subscript() | ast.Attribute(value=ast.Subscript()):
+        case (
+            ast.Name()
+            | ast.Call()
+            | ast.Subscript()
+            | ast.IfExp()
+            | ast.Attribute(value=ast.Subscript())
+        ):
             known = tuple(dict.fromkeys(_callables(program, function, call.func, _DEPTH)))
         case _:
             known = tuple(dict.fromkeys(_built(program, function, call)))
@@ -53,7 +63,7 @@ def chosen(program: Program, function: Function, call: ast.Call) -> Choice:
     all_known = named or [each.candidate for each in known]
     kept = tuple(each for each in all_known if each is not None)
     if len(kept) < len(all_known) or len(kept) > _MOST:
-        return Choice((), named=False)
+        return Choice((), named=False, open=True)
     return Choice(kept, bool(named))
 
 
@@ -75,6 +85,15 @@ def _callables(
                 yield from (_Known(c, True) for c in _configured(program, function.module))
             elif isinstance(home := _meaning(program, function.module, owner), Module):
                 yield from _named(program, function, name, _members(program, home))
+            elif home is None and not isinstance(name, ast.Constant):
+                yield _Known(None)
+        case ast.Call(func=ast.Name(id="eval"), args=[name, *_]):
+            entries = _members(program, function.module)
+            found = [k for k in _named(program, function, name, entries) if k.named]
+            yield from found or [_Known(None)]
+        case ast.IfExp(body=one, orelse=other) | ast.BoolOp(values=[one, other]):
+            yield from _arm(program, function, one, depth)
+            yield from _arm(program, function, other, depth)
         case ast.Call() if _imports_by_name(program, function, node):
             yield from (_Known(c, True) for c in _configured(program, function.module))
         case (
@@ -94,6 +113,14 @@ def _callables(
             meaning = _meaning(program, function.module, node)
             if isinstance(meaning, (Class, Function)):
                 yield _Known(meaning)
+
+
+def _arm(program: Program, function: Function, node: ast.expr, depth: int) -> Iterator[_Known]:
+    """One of two that a condition chooses from: also where it is not known what that one is."""
+    if isinstance(node, ast.Constant):  # `validate if args.test else None`: nobody calls None
+        return
+    known = tuple(_callables(program, function, node, min(depth, _DEPTH - 1)))
+    yield from known or (_Known(None),)
 
 
 def _built(program: Program, function: Function, call: ast.Call) -> Iterator[_Known]:
@@ -147,6 +174,11 @@ def _texts(program: Program, function: Function, name: ast.expr, depth: int) -> 
     match name:
         case ast.Constant(value=str(text)):
             yield text
+        case (
+            ast.Call(func=ast.Attribute(attr="get"), args=[_, ast.expr() as fallback])
+            | ast.Call(func=ast.Name(id="getattr"), args=[_, _, ast.expr() as fallback])
+        ):
+            yield from _texts(program, function, fallback, depth - 1)
         case ast.Call(func=ast.Attribute(value=inner)):  # `name.lower()`
             yield from _texts(program, function, inner, depth)
         case ast.Name(id=local) if local in assignments(function):

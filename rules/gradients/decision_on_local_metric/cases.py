@@ -333,6 +333,51 @@ class Autoencoder(pl.LightningModule):
         self.log_dict(self.on_the_cpu(batch))  # expect: DL601
 
 
+def validate_wide(model, loader, criterion):
+    return validate(model, loader, criterion) / 2
+
+
+def chosen_of_two(model, data, args, criterion):
+    loader, _ = loaders(data, args)
+    evaluate_with = validate_wide if args.wide else validate
+    val_loss = evaluate_with(model, loader, criterion)
+    print(f"val_loss {val_loss}")  # expect: DL601
+
+
+def chosen_from_table(model, data, args, criterion):
+    loader, _ = loaders(data, args)
+    evaluate_with = {"plain": validate, "wide": validate_wide}[args.kind]
+    print(f"val_loss {evaluate_with(model, loader, criterion)}")  # expect: DL601
+
+
+def chosen_by_its_name(model, data, args, criterion):
+    loader, _ = loaders(data, args)
+    evaluate_with = eval(args.get("val_fn", "validate"))
+    print(f"val_loss {evaluate_with(model, loader, criterion)}")  # expect: DL601
+
+
+def another_entry_is_reduced(model, data, args, criterion):
+    loader, _ = loaders(data, args)
+    found = {"val_loss": validate(model, loader, criterion)}
+    found["val_error"] = reduce_mean(torch.tensor(found["val_loss"]))
+    print(f"val_loss {found['val_loss']}")  # expect: DL601
+
+
+def loader_for(data, world_size=1, rank=0):
+    return DataLoader(data, sampler=DistributedSampler(data, world_size, rank))
+
+
+def one_of_many(model, data, criterion):
+    loader = loader_for(data, dist.get_world_size(), dist.get_rank())
+    print(f"val_loss {validate(model, loader, criterion)}")  # expect: DL601
+
+
+def a_loader_of_many(model, data, criterion, world_size=1, rank=0):
+    sampler = DistributedSampler(data, num_replicas=world_size, rank=rank)
+    val_loss = validate(model, DataLoader(data, sampler=sampler), criterion)
+    print(f"val_loss {val_loss}")  # expect: DL601
+
+
 # Correct
 
 
@@ -654,3 +699,86 @@ def longest(data):
     for batch in loader:
         if batch["length"].max().item() > most:
             most = batch["length"].max().item()
+
+
+def validate_in_place(model, loader, criterion):
+    total = torch.zeros(1)
+    count = torch.zeros(1)
+    for batch in loader:
+        total += criterion(model(batch), batch)
+        count += 1
+    if dist.is_initialized():
+        dist.all_reduce(total), dist.all_reduce(count)
+    return (total / count).item()
+
+
+def validate_in_list(model, loader, criterion):
+    total = torch.zeros(2)
+    for batch in loader:
+        total += criterion(model(batch), batch)
+    [dist.all_reduce(each) for each in total]
+    dist.all_reduce(total) if dist.get_world_size() > 1 else None
+    return total.mean().item()
+
+
+def reduced_by_either(model, data, args, criterion):
+    loader, _ = loaders(data, args)
+    evaluate_with = validate_in_place if args.fast else validate_in_list
+    print(f"val_loss {evaluate_with(model, loader, criterion)}")
+
+
+def reduced_by_one_of_two(model, data, args, criterion):
+    # nobody says which of them it is
+    loader, _ = loaders(data, args)
+    if args.fast:
+        evaluate_with = validate
+    else:
+        evaluate_with = validate_in_place
+    print(f"val_loss {evaluate_with(model, loader, criterion)}")
+
+
+def reduced_by_default(model, data, args, criterion):
+    # ULIP f194ddb models/pointnext/PointNeXt/examples/classification/train.py:120
+    loader, _ = loaders(data, args)
+    evaluate_with = eval(args.get("val_fn", "validate_in_place"))
+    print(f"val_loss {evaluate_with(model, loader, criterion)}")
+
+
+def reduced_by_table(model, data, args, criterion):
+    loader, _ = loaders(data, args)
+    evaluate_with = {"fast": validate_in_place, "slow": validate_in_list}.get(args.kind)
+    print(f"val_loss {evaluate_with(model, loader, criterion)}")
+
+
+def perhaps_reduced(model, data, args, criterion, tasks):
+    loader, _ = loaders(data, args)
+    evaluate_with = getattr(tasks, args.val_fn)
+    print(f"val_loss {evaluate_with(model, loader, criterion)}")
+
+
+def perhaps_another(model, data, args, criterion, task):
+    loader, _ = loaders(data, args)
+    evaluate_with = validate if args.plain else task.evaluate_with
+    print(f"val_loss {evaluate_with(model, loader, criterion)}")
+
+
+def put_back(model, data, args, criterion):
+    # semantic-segmentation 7726b14 utils/misc.py:109: only in a launch with ranks there are parts
+    loader, _ = loaders(data, args)
+    found = {}
+    found[1.0] = np.array(validate(model, loader, criterion))
+    if args.apex:
+        both = torch.FloatTensor(found[1.0])
+        dist.all_reduce(both, op=dist.ReduceOp.SUM)
+        found[1.0] = both.cpu().numpy()
+    val_loss = found[args.scale]
+    print(f"val_loss {val_loss}")
+
+
+def one_replica(model, data, criterion):
+    # msn 4388dc1 logistic_eval.py:135
+    print(f"val_loss {validate(model, loader_for(data, world_size=1, rank=0), criterion)}")
+
+
+def one_replica_by_default(model, data, criterion):
+    print(f"val_loss {validate(model, loader_for(data), criterion)}")

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.values import Variance
+from distlint.analysis.program.chosen import chosen
 from distlint.analysis.program.definitions import Class, Function, last_name
 from distlint.analysis.questions.shares.reading import element_of, path_of
 from distlint.analysis.questions.shares.values import (
@@ -21,6 +22,7 @@ from distlint.analysis.questions.shares.values import (
     Source,
     combined,
     joined,
+    met,
     plain,
 )
 from distlint.knowledge import facts, randomness
@@ -36,6 +38,8 @@ _SAMPLER_ENDS: Final = ("DistributedSampler", "DistributedEvalSampler", "Distrib
 _READS: Final = re.compile(r"(?:load|iter|data|batch|shard|stream).*(?<!s)$", re.IGNORECASE)
 """Names of what reads one set of data: what `get_loaders` gives is for training and for evaluation."""
 _WORLD: Final = re.compile(r"world|num_replicas")
+_MOST: Final = 8
+"""Functions of which one is chosen at run time. Of more, nothing is known."""
 _LOADER: Final = "torch.utils.data.DataLoader"
 
 
@@ -59,6 +63,10 @@ def called(flow: Following, node: ast.Call) -> Held:
         held = flow.variables.get(node.func.id)
         if held is not None and isinstance(held.made, Function):
             return flow.shares.run(flow, held.made, node, args, keywords, None, flow.variables)
+    if meaning is None:
+        found = _of_chosen(flow, node, args, keywords)
+        if found is not None:
+            return found
     match meaning:
         case Function():
             return flow.shares.run(flow, meaning, node, args, keywords, receiver)
@@ -78,6 +86,31 @@ def called(flow: Following, node: ast.Call) -> Held:
         if found is not None:
             return found
     return _of_unknown(flow, node, meaning, args, keywords)
+
+
+def _of_chosen(
+    flow: Following, node: ast.Call, args: list[Held], keywords: dict[str, Held]
+) -> Held | None:
+    """What the functions return of which one is chosen at run time: by a condition, a table, a name.
+
+    ULIP f194ddb models/pointnext/PointNeXt/examples/segmentation/main.py:167: `validate if … else validate_sphere`,
+    and both reduce.
+    """
+    choice = chosen(flow.shares.live.program, flow.function, node)
+    functions = [each for each in choice.candidates if isinstance(each, Function)]
+    if choice.open or len(functions) > _MOST:
+        given = combined([*args, *keywords.values()])
+        return UNKNOWN if given.part in _NOT_OF_ALL else None
+    if not functions or len(functions) < len(choice.candidates):
+        return None
+    before = dict(flow.variables)
+    returned, after = [], []
+    for function in functions:
+        flow.variables = dict(before)
+        returned.append(flow.shares.run(flow, function, node, args, keywords, None))
+        after.append(flow.variables)
+    flow.variables = met(after)
+    return joined(returned)
 
 
 def _takes_part(site: CallSite, node: ast.Call) -> bool:
@@ -116,7 +149,7 @@ def _of_library(
         text = "each rank takes its part here"
         return Held(Part.SHARE, Source(node, flow.module, text), Kind.LOADER)
     if _is_sampler(name):
-        return sampled(flow, node)
+        return sampled(flow, node, args, keywords)
     if name == _LOADER or last.endswith(("DataLoader", "FastDataLoader")):
         return _loader(node, args, keywords)
     if name in ("builtins.len", "len") and args:
@@ -135,8 +168,16 @@ def _is_sampler(name: str) -> bool:
     return row.distributed if row is not None else name.endswith(_SAMPLER_ENDS)
 
 
-def sampled(flow: Following, node: ast.Call) -> Held:
-    """A sampler of this rank's part."""
+def sampled(
+    flow: Following, node: ast.Call, args: list[Held], keywords: dict[str, Held]
+) -> Held:
+    """A sampler of this rank's part; of one replica, that is all.
+
+    msn 4388dc1 logistic_eval.py:135: `init_data(…, world_size=1, rank=0)` hands them to the sampler.
+    """
+    replicas = keywords.get("num_replicas", args[1] if len(args) > 1 else ALIKE)
+    if replicas.const == 1 and not isinstance(replicas.const, bool):
+        return Held(kind=Kind.LOADER)
     return _divided(flow, node, padded=not _drops_last(node))
 
 

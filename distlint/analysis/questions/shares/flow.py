@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.questions.shares.calls import called
 from distlint.analysis.questions.shares.reading import (
     element_of,
+    field_name,
     holds,
     path_of,
     takes_share,
@@ -27,6 +28,7 @@ from distlint.analysis.questions.shares.values import (
     computed,
     join,
     joined,
+    met,
     plain,
 )
 from distlint.knowledge import shares as tables
@@ -217,7 +219,7 @@ class Flow:
                 if isinstance(target, ast.Attribute):
                     self._give_data(target.value, value)
                 if isinstance(target, ast.Subscript):
-                    self.keep(target.value, value)
+                    self._keep_under(target, value)
 
     def _give_data(self, owner: ast.expr, value: Held) -> None:
         """Let a data set that is given a rank's part of the rows be a share.
@@ -241,6 +243,23 @@ class Flow:
         for name in [n for n in self.variables if n.startswith((f"{path}.", f"{path}["))]:
             del self.variables[name]
         self.variables[path] = value
+
+    def _keep_under(self, target: ast.Subscript, value: Held) -> None:
+        """Put a value under a key; what was there before is in the container no more.
+
+        semantic-segmentation 7726b14 utils/misc.py:109: `iou_per_scale[1.0]` is reduced, and put back.
+        """
+        path, before = path_of(target.value), self.value(target.value)
+        match target.slice:
+            case ast.Constant(value=key) if path and _explained(before):
+                assert before.fields is not None
+                fields = {**before.fields, field_name(key): value}
+                made = combined(fields.values())
+                self.variables[path] = before.but(
+                    part=made.part, source=made.source, ended=made.ended, fields=fields
+                )
+            case _:
+                self.keep(target.value, value)
 
     def keep(self, container: ast.expr, value: Held) -> None:
         """Put a value into what a container holds."""
@@ -362,8 +381,8 @@ class Flow:
         match index:
             case ast.Constant(value=int() as number) if base.items is not None:
                 return base.items[number] if -len(base.items) <= number < len(base.items) else ALIKE
-            case ast.Constant(value=str() as key) if base.fields is not None:
-                return base.fields.get(key, plain(base))
+            case ast.Constant(value=key) if base.fields is not None:
+                return base.fields.get(field_name(key), plain(base))
             case ast.Slice() if base.part is Part.ALIKE and takes_share(index):
                 text = "each rank takes its part here"
                 return Held(Part.SHARE, Source(node, self.module, text), Kind.LOADER)
@@ -378,8 +397,8 @@ class Flow:
             each = self.value(value)
             held.append(each)
             match key:
-                case ast.Constant(value=str() as name):
-                    fields[name] = each
+                case ast.Constant(value=name):
+                    fields[field_name(name)] = each
         made = combined(held)
         return made.but(kind=Kind.PLAIN, fields=fields if len(fields) == len(keys) else None)
 
@@ -400,12 +419,10 @@ def plain_but_world(value: Held) -> Held:
     return value if value.kind in (Kind.WORLD, Kind.LENGTH) else plain(value)
 
 
-def met(ways: list[dict[str, Held]]) -> dict[str, Held]:
-    """The variables where ways meet."""
-    first, *others = ways
-    found = dict(first)
-    for other in others:
-        for name, value in other.items():
-            known = found.get(name)
-            found[name] = value if known is None else join(known, value)
-    return found
+def _explained(container: Held) -> bool:
+    """Whether all that is known of a dict is what stands under the keys that are known."""
+    return (
+        container.fields is not None
+        and container.kind is Kind.PLAIN
+        and container.part is combined(container.fields.values()).part
+    )

@@ -130,7 +130,9 @@ class Shares:
             self._finals[function] = {}
             if function in self._running:
                 return {}
-            _, self._finals[function] = self._flow(function, self._start(function, {}))
+            # Who calls it may give it another number of ranks than its default.
+            given = {name: ALIKE for name in function.parameters if name in tables.WORLD_NAMES}
+            _, self._finals[function] = self._flow(function, self._start(function, given))
         return self._finals[function]
 
     def _flow(self, function: Function, variables: dict[str, Held]) -> tuple[Held, dict[str, Held]]:
@@ -237,7 +239,7 @@ class Shares:
             base.endswith(("DataLoader", "Sampler")) for base in libraries
         )
         if is_loader and ("Distributed" in cls.name and "Sampler" in cls.name):
-            return sampled(caller, node)
+            return sampled(caller, node, args, keywords)
         if made.is_share and is_loader:
             return Held(Part.SHARE, made.source, Kind.LOADER)
         init = self.method(cls, "__init__")

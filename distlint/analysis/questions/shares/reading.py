@@ -45,10 +45,15 @@ def path_of(node: ast.expr) -> str:
         case ast.Attribute(value=owner, attr=attr):
             path = path_of(owner)
             return path and f"{path}.{attr}"
-        case ast.Subscript(value=owner, slice=ast.Constant(value=str() | int() as key)):
+        case ast.Subscript(value=owner, slice=ast.Constant(value=str() | int() | float() as key)):
             path = path_of(owner)
             return path and f"{path}[{key!r}]"
     return ""
+
+
+def field_name(key: object) -> str:
+    """The name under which the value of a written key is remembered: `1.0` is no attribute's name."""
+    return key if isinstance(key, str) else repr(key)
 
 
 def takes_share(index: ast.Slice) -> bool:

@@ -262,3 +262,14 @@ def computed(left: Held, operator: ast.operator, right: Held) -> Held:
         # fastvideo/train/methods/rl/diffusion_nft.py:591).
         return made.but(ended=None)
     return made
+
+
+def met(ways: list[dict[str, Held]]) -> dict[str, Held]:
+    """The variables where ways meet."""
+    first, *others = ways
+    found = dict(first)
+    for other in others:
+        for name, value in other.items():
+            known = found.get(name)
+            found[name] = value if known is None else join(known, value)
+    return found
