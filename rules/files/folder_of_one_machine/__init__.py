@@ -67,7 +67,7 @@ def check(model: Model) -> Iterator[Finding]:
         if "range(" in module.source.text and model.is_distributed(module):
             for function in module.all_functions:
                 for files in collected_files(model, function):
-                    if not on_one_machine(model, function):
+                    if function not in model.alone and not on_one_machine(model, function):
                         yield _collected(files)
 
 
