@@ -1146,6 +1146,11 @@ MAIN_PROCESS_ARGUMENTS: dict[str, str] = {
 }
 """Keyword by method or function name: the write happens only where that argument is true."""
 
+MAKE_FOLDER: frozenset[str] = frozenset({"save_pretrained"})
+"""Methods that make the folder which they are given on every rank that calls them, whichever of these writes
+(transformers 5.23.0 transformers/modeling_utils.py:3405, tokenization_utils_base.py:2053, configuration_utils.py:760,
+processing_utils.py:1206). Not peft's (peft 0.21.2 peft/peft_model.py:298)."""
+
 
 EXISTENCE_TESTS: frozenset[str] = frozenset(
     {

@@ -339,3 +339,120 @@ def test_who_answers_a_failure_may_be_alone() -> None:
         """
     assert {"train", "finish"} <= entered(text)
     assert "keep" not in entered(text)
+
+
+SPAWNS = """
+import torch.multiprocessing as mp
+
+def worker(gpu, config):
+    dist.init_process_group("nccl")
+    dist.barrier()
+
+if __name__ == "__main__":
+    config = read()
+    if dist.is_initialized():
+        several = False
+    else:
+        several = torch.cuda.device_count() > 1
+    torch.save(config, "config.pt")
+    if several:
+        {start}
+    else:
+        {call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "call", "found"),
+    [
+        ("mp.spawn(worker, args=(config,), nprocs=8)", "worker(0, config)", False),
+        ("mp.start_processes(fn=worker, args=(config,), nprocs=8)", "worker(0, config)", False),
+        ("mp.Process(target=worker, args=(0, config)).start()", "worker(0, config)", False),
+        ("mp.spawn(partial(worker, config=config), nprocs=8)", "worker(None, config)", False),
+        (
+            "mp.spawn(worker, args=(config,), nprocs=8)",
+            "worker(int(os.environ['LOCAL_RANK']), config)",
+            True,
+        ),
+        ("mp.spawn(worker, args=(config,), nprocs=8)", "worker(config.local_rank, config)", True),
+        ("mp.spawn(prepare, args=(config,), nprocs=8)", "worker(0, config)", True),
+        ("report(worker)", "worker(0, config)", True),
+    ],
+)
+def test_the_parent_is_not_one_of_the_ranks_that_it_starts(
+    start: str, call: str, found: bool
+) -> None:
+    assert ("<module>" in entered(SPAWNS.format(start=start, call=call))) is found
+
+
+HELPER = """
+def is_several():
+    return dist.is_available() and dist.is_initialized()
+
+def meet():
+    if is_several():
+        dist.barrier()
+
+def tokens(path):
+    {collective}
+    return torch.load(path)
+"""
+SCRIPT = """
+from m import tokens
+from accelerate import Accelerator
+from elsewhere import setup_distributed
+import torch.distributed as dist
+
+def main(path):
+    {start}
+    tokens(path)
+    show(path)
+
+def show(path):
+    open(path, "w").write("shown")
+
+if __name__ == "__main__":
+    main("x")
+"""
+
+
+@pytest.mark.parametrize(
+    ("collective", "start", "found"),
+    [
+        ("meet()", "print(path)", False),
+        ("meet()", "dist.init_process_group()", True),
+        ("meet()", "Accelerator()", True),
+        ("meet()", "setup_distributed()", True),
+        ("if dist.is_initialized(): dist.barrier()", "print(path)", False),
+        ("if is_several(): dist.barrier()", "print(path)", False),
+        ("if dist.get_world_size() > 1: dist.barrier()", "print(path)", False),
+        ("dist.barrier()", "print(path)", True),
+        ("if torch.cuda.is_available(): dist.barrier()", "dist.init_process_group()", True),
+    ],
+)
+def test_a_collective_for_those_who_made_a_group_shows_none(
+    collective: str, start: str, found: bool
+) -> None:
+    helper = HEAD + HELPER.format(collective=collective)
+    script = SCRIPT.format(start=start)
+    model = build_model(
+        [
+            Source("m.py", "m", helper, ast.parse(helper)),
+            Source("show.py", "show", script, ast.parse(script)),
+        ]
+    )
+    assert ("main" in {function.qualname for function, _ in model.joint_entries}) is found
+
+
+def test_another_script_that_makes_a_group_is_followed_through_the_same_helper() -> None:
+    sources = {
+        "m": HEAD + HELPER.format(collective="meet()"),
+        "show": SCRIPT.format(start="print(path)"),
+        "train": SCRIPT.format(start="dist.init_process_group()"),
+    }
+    model = build_model(
+        [Source(f"{name}.py", name, text, ast.parse(text)) for name, text in sources.items()]
+    )
+    found = {(function.module.name, function.qualname) for function, _ in model.joint_entries}
+    assert {("m", "tokens"), ("train", "main"), ("train", "show")} <= found
+    assert not {("show", "main"), ("show", "show")} & found

@@ -263,6 +263,29 @@ def test_a_program_that_ends_where_there_are_several(first: str, several: bool) 
     assert ("convert" in entered("import os\n" + dedent(text))) is several
 
 
+@pytest.mark.parametrize(
+    ("first", "several"),
+    [
+        ("if args.world_size > 1: raise NotImplementedError", False),
+        ("assert dist.get_world_size() == 1", False),
+        ("if args.world_size > 8: raise NotImplementedError", True),
+        ("if args.world_size > 1: self.several = True", True),
+    ],
+)
+def test_a_class_that_is_made_in_one_process_alone(first: str, several: bool) -> None:
+    text = f"""
+        class Trainer:
+            def __init__(self, args):
+                self.args = args
+                {first}
+
+            def save(self):
+                dist.barrier()
+                torch.save(self.args, "out.pt")
+        """
+    assert ("Trainer.save" in entered(text)) is several
+
+
 def test_a_number_of_gpus_that_makes_no_processes_says_nothing() -> None:
     """A launcher may start many processes that use one GPU each."""
     text = """

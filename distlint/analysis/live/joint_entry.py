@@ -12,6 +12,7 @@ import ast
 import re
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
 from distlint.analysis.interpreter.ir import CallSite, Guard, Summary
@@ -29,6 +30,7 @@ from distlint.analysis.live.several import (
 from distlint.analysis.live.summaries import FunctionSummaries
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
 from distlint.analysis.program.handed import is_told_rank
+from distlint.analysis.program.linked import importers
 from distlint.analysis.program.memory import Memory, remembered
 from distlint.analysis.program.places import related
 from distlint.analysis.program.program import Program
@@ -59,8 +61,22 @@ _MAKES_GROUP: Final = re.compile(
     re.IGNORECASE,
 )
 """Names of what makes a process group, or may."""
+_MAKES_RANKS: Final = re.compile(
+    r"(?i:init\w*_?(?:dist|ddp|group|megatron|parallel|device_mesh)|set_?up(?:$|\w*(?:dist|ddp))|(?:dist|ddp)\w*_?set_?up|spawn|launch)"
+    r"|(?i:deepspeed|hvd|horovod|colossalai|fairscale|paral?lel)\w*\.\w*init\w*$"
+    r"|(?:Accelerator\w*|Fabric|Trainer|PartialState|TrainingArguments|Engine|parse_args_into_dataclasses)$"
+)
+"""Names of what makes ranks of processes, or hands them on, where a collective waits to be told that there are any."""
+_ASKS_IF_SEVERAL: Final = re.compile(
+    r"is_(?:\w*_)?initialized|is_dist|is_(?:\w+_)?distributed|is_multi|(?:is|use|using)_ddp|world_size|num_processes"
+)
+"""What asks whether there are other processes at all."""
 _SPAWNS: Final = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes"})
 """What starts the ranks in interpreters of their own, unless it is told another method."""
+_STARTERS: Final = frozenset({"spawn", "start_processes", "notebook_launcher", "Process"})
+"""Calls that run a function in other processes, by their usual names."""
+_WORKER: Final = frozenset({"fn", "target", "function"})
+"""The parameters by which they get it."""
 _RANKS: Final = frozenset({"rank", "global_rank", "local_rank"})
 """Parameters that say which rank the caller is."""
 _ENGINES: Final = re.compile(r"fsdp|deepspeed|zero_?[123]")
@@ -100,6 +116,8 @@ class JointEntry:
     """The call by which a function that shows it leads here; None where the function itself shows it."""
     starts: bool = False
     """Whether the function makes the process group, or calls what does: where there are ranks, all of them come."""
+    if_any: bool = False
+    """Whether the collective is made only where somebody has made a process group: one process passes by."""
     on_import: bool = False
     """Whether the ranks come here while they import the script that spawned them: who they are, they learn later."""
 
@@ -132,10 +150,13 @@ def joint_entries(
         for family, summaries in groups_of(all_)
     }
     found: dict[Group, JointEntry] = {}
+    origins = _Origins(program, groups)
     on_main = _hooks_of_main(groups.values())
     for (function, family), summaries in groups.items():
         for known, why in _reasons(program, function, summaries):
             if known in on_main or _may_come_alone(program, known):
+                continue
+            if why.if_any and not origins.have_group(known):
                 continue
             if known is function:
                 found.setdefault((function, family), why)
@@ -146,8 +167,53 @@ def joint_entries(
     # A test shows who comes to the function that holds it, not what is so in each that it calls: some
     # are reached in the modes alone that run on one process (accelerate 1.15.0, big_modeling.py).
     _lead_further(groups, found, [g for g, reason in found.items() if reason.all_ranks])
-    _lead_further(groups, found, _performed_inside(groups, found))
+    _lead_further(groups, found, _performed_inside(groups, found, origins))
     return found
+
+
+class _Origins:
+    """Whether what leads to a function may have made a process group before."""
+
+    def __init__(self, program: Program, groups: Mapping[Group, Together]) -> None:
+        self._program = program
+        self._groups = groups
+        self._of_body: dict[Function, bool] = {}
+
+    @cached_property
+    def _callers(self) -> dict[Function, set[Function]]:
+        callers: dict[Function, set[Function]] = {}
+        for (function, _), summaries in self._groups.items():
+            for _, summary in summaries:
+                for child in summary.children:
+                    callers.setdefault(child.function, set()).add(function)
+        return callers
+
+    def have_group(self, function: Function) -> bool:
+        """Whether some caller is unknown, or the body of a script that makes a group, as far as is seen.
+
+        nanoVLM 4e0c096 run_evaluation.py:59: the helper has a barrier for those who have initialized a group; this
+        script has not. molmo 793fa38 scripts/dataset_visualize.py:114: `barrier()` does nothing on one process.
+        """
+        seen, work = {function}, [function]
+        while work:
+            each = work.pop()
+            callers = self._callers.get(each, set()) - {each}
+            if not callers and self._starts(each):
+                return True
+            work.extend(callers - seen)
+            seen |= callers
+        return False
+
+    def _starts(self, function: Function) -> bool:
+        module = function.module
+        if not function.is_module_body or not module.is_script:
+            return True
+        if function not in self._of_body:
+            runs = [s for (f, _), each in self._groups.items() if f is function for s in each]
+            self._of_body[function] = importers(self._program, module) != {module} or _calls_any(
+                (summary for _, summary in runs), _MAKES_RANKS
+            )
+        return self._of_body[function]
 
 
 def _lead_further(
@@ -204,7 +270,9 @@ def _in_handlers(function: Function) -> frozenset[int]:
     )
 
 
-def _performed_inside(groups: dict[Group, Together], found: dict[Group, JointEntry]) -> list[Group]:
+def _performed_inside(
+    groups: dict[Group, Together], found: dict[Group, JointEntry], origins: _Origins
+) -> list[Group]:
     """Add, and return, the functions that always call one in which every rank calls a collective.
 
     The body of a script among them: what stands above `main()` runs on every rank too (BLIP
@@ -217,7 +285,10 @@ def _performed_inside(groups: dict[Group, Together], found: dict[Group, JointEnt
         calls = {
             id(site.node)
             for site in together(summaries)
-            if site.callee and not _open(site) and not _is_as_one_rank(site, site.callee)
+            if site.callee
+            and not _open(site)
+            and not _is_as_one_rank(site, site.callee)
+            and not _is_the_only_process(site)
         }
         if not calls:
             continue
@@ -236,6 +307,8 @@ def _performed_inside(groups: dict[Group, Together], found: dict[Group, JointEnt
         group = work.pop()
         for caller in callers.get(group, ()):
             if _answers_requests(caller[0]):
+                continue
+            if found[group].if_any and not origins.have_group(caller[0]):
                 continue
             if caller not in found or not found[caller].all_ranks:
                 # Who calls the setup itself goes on with it, whatever the settings; further up, who knows?
@@ -262,6 +335,30 @@ def _is_as_one_rank(site: CallSite, callee: Function) -> bool:
         and type(given.value) is int
         for position, name in enumerate(names)
         if name in _RANKS
+    )
+
+
+def _is_the_only_process(site: CallSite) -> bool:
+    """Whether a call stands where no processes are started for the same function: the arm of one GPU.
+
+    ULIP f194ddb models/pointnext/PointNeXt/examples/segmentation/main.py:727: `mp.spawn(main, …)`, else `main(0, cfg)`.
+    What a launcher has numbered calls it with its number.
+    """
+    return ast.unparse(site.node.func) in _workers(site.function) and not any(
+        mentions_rank(given) or "environ" in ast.unparse(given)
+        for given in (*site.node.args, *(keyword.value for keyword in site.node.keywords))
+    )
+
+
+@remembered
+def _workers(function: Function) -> frozenset[str]:
+    """What a function starts as processes of their own, as it is written."""
+    return frozenset(
+        ast.unparse(each)
+        for node in own_nodes(function)
+        if isinstance(node, ast.Call) and last_name(node.func) in _STARTERS
+        for given in (*node.args[:1], *(k.value for k in node.keywords if k.arg in _WORKER))
+        for each in (given, *(given.args[:1] if isinstance(given, ast.Call) else ()))
     )
 
 
@@ -347,6 +444,24 @@ def _always_collective(site: CallSite) -> bool:
     return _is_collective(site) and not _open(site)
 
 
+def _asks_if_several(program: Program, guard: Guard) -> bool:
+    """Whether a condition asks for other processes, by itself or through a function of the project."""
+    if _ASKS_IF_SEVERAL.search(ast.unparse(guard.node)):
+        return True
+    asked = (
+        program.resolve_dotted(guard.module, dotted_name(node.func))
+        for node in walk(guard.node)
+        if isinstance(node, ast.Call)
+    )
+    return any(
+        _ASKS_IF_SEVERAL.search(ast.unparse(statement.value)) is not None
+        for each in asked
+        if isinstance(each, Function)
+        for statement in each.body
+        if isinstance(statement, ast.Return) and statement.value is not None
+    )
+
+
 def _open(site: CallSite) -> dict[int, bool]:
     """The conditions that decide whether the call is made, other than those of the rank, with the arm."""
     return {
@@ -426,15 +541,38 @@ def _has_group(function: Function, summaries: Together) -> bool:
     """
     if not function.is_module_body or not function.module.is_script:
         return True
-    work, seen = [summary for _, summary in summaries], set[int]()
+    return _calls_any((summary for _, summary in summaries), _MAKES_GROUP)
+
+
+def _calls_any(runs: Iterable[Summary], names: re.Pattern[str]) -> bool:
+    """Whether a run, or what it leads to, calls anything of such a name."""
+    work, seen = list(runs), set[int]()
     while work:
         summary = work.pop()
         if id(summary) not in seen:
             seen.add(id(summary))
-            if any(_MAKES_GROUP.search(site.name) for site in summary.calls):
+            if any(names.search(site.name) for site in summary.calls):
                 return True
             work.extend(summary.children)
     return False
+
+
+def _only_if_any(program: Program, site: CallSite, summaries: Together) -> bool:
+    """Whether a collective is made only where there are other processes: here, or in what is called to make it."""
+    if any(
+        guard.value.truthiness() is not None and _asks_if_several(program, guard)
+        for guard in site.guards
+    ):
+        return True
+    inner = [
+        each
+        for _, summary in summaries
+        for call, child in called(summary)
+        if call.node is site.node
+        for each in child.calls
+        if _is_collective(each)
+    ]
+    return bool(inner) and all(_only_if_any(program, each, Together(())) for each in inner)
 
 
 def ranked(site: CallSite) -> bool:
@@ -538,7 +676,11 @@ def _reasons(
             if trains_alone(site) or (alone and never_launched(program, function.module)):
                 continue
             text = f"every rank calls `{site.method}()`"
-            yield function, JointEntry(text, site.module, site.node, True, not alone)
+            if_any = _only_if_any(program, site, summaries)
+            yield (
+                function,
+                JointEntry(text, site.module, site.node, True, not alone, if_any=if_any),
+            )
         for given in _registered(site):
             text = f"every rank runs what is given to `{site.method}()`"
             yield given, JointEntry(text, site.module, site.node, True)

@@ -146,6 +146,7 @@ def _roots(program: Program, module: Module) -> Iterator[Function]:
             any(_is_one(d, {}) for d in launches)
             or _sets_up(program, function)
             or _insists_on_one(function)
+            or _is_of_one(function)
         ):
             yield function
     if _insists_on_one(module.body):
@@ -243,6 +244,15 @@ def _becomes_size(module: Module, size: ast.expr) -> bool:
         ):
             return True
     return False
+
+
+def _is_of_one(method: Function) -> bool:
+    """Whether the constructor of a method's class ends where there are several processes.
+
+    LOMO 45d4bac lomo/src/lomo_lora_trainer.py:44: "Distributed training for LOMO+LoRA is not supported yet."
+    """
+    constructor = method.cls.methods.get("__init__") if method.cls is not None else None
+    return constructor is not None and _insists_on_one(constructor)
 
 
 def _straight(body: list[ast.stmt]) -> Iterator[ast.stmt]:

@@ -156,16 +156,18 @@ def starts_one_machine(module: Module) -> bool:
     if _MACHINES.search(text):
         return False
     return any(word in text for word in _SPAWNS) or (
-        ("localhost" in text or "127.0.0.1" in text) and _meets_at_localhost(module.source.tree)
+        ("localhost" in text or "127.0.0.1" in text) and meets_at_localhost(module.source.tree)
     )
 
 
-def _meets_at_localhost(tree: ast.Module) -> bool:
+def meets_at_localhost(tree: ast.Module) -> bool:
     """Whether the address at which the processes meet is written out as this machine's own."""
     for statement in walk(tree):
         match statement:
             case ast.Assign(targets=[target], value=value):
                 name = _text(target)
+                if any(_is_local(each) and "tcp://" in ast.unparse(each) for each in walk(value)):
+                    return True
             case ast.keyword(arg=str() as name, value=value):
                 pass
             case ast.Call(func=made, args=[host, *_]) if last_name(made) == "TCPStore":

@@ -1,4 +1,4 @@
-"""Whether the processes of a program can run on several machines."""
+"""Whether the processes that come to a function can run on several machines."""
 
 from __future__ import annotations
 
@@ -7,29 +7,83 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.linked import roots_of
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes, spawned_index
+from distlint.analysis.questions.launched import meets_at_localhost
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
-    from distlint.analysis.program.definitions import Function
+    from distlint.analysis.program.definitions import Function, Module
 
 _STARTS: Final = "init_process_group"
 _ONE_MACHINE: Final = re.compile(
     r"MASTER_ADDR[\"']\] = f?[\"'](?:localhost|127\.0\.0\.1)|init_method=f?[\"']tcp://(?:localhost|127\.0\.0\.1)"
 )
+_SPAWNS: Final = re.compile(r"\bspawn\(|\bstart_processes\(")
 _MACHINES: Final = re.compile(
-    r"SLURM|submitit|WORLD_SIZE|n(?:um_|ode_|_)?nodes?\b|node_rank|not in os\.environ"
+    r"SLURM|submitit|WORLD_SIZE|n(?:um_|ode_|_)?nodes?\b|node_rank|machines?\b|machine_rank|not in os\.environ"
 )
 """Words of launches on several machines, and of a default where a launcher gave no address."""
 
 
-def on_one_machine(live: LiveProgram) -> bool:
-    """Whether the processes meet at an address of their own machine, and so share its disk."""
-    modules = list(live.program.modules.values())
-    if any(_is_rank(live, f, spawned_index(f)) for m in modules for f in m.all_functions):
+def on_one_machine(live: LiveProgram, function: Function) -> bool:
+    """Whether the processes meet at an address of their own machine, and so share its disk: in all scripts that lead here.
+
+    ULIP f194ddb models/pointnext/PointNeXt/examples/classification/main.py:63: `dist_url = f"tcp://localhost:{port}"` above
+    `mp.spawn(main, …)`; the main.py of the repository, which imports the same package, runs on several.
+    """
+    roots = live.answer(_roots)
+    starts = {root for top in _tops(live, function) for root in roots[top.module]}
+    if not starts:
+        return any(_says_one(live, module) for module in roots)
+    return all(_starts_one(live, root) for root in starts)
+
+
+def _tops(live: LiveProgram, function: Function) -> set[Function]:
+    """The functions from which calls lead to a function, and that nothing calls."""
+    callers = live.answer(_callers)
+    seen, work = {function}, [function]
+    found: set[Function] = set()
+    while work:
+        each = work.pop()
+        above = callers.get(each, set()) - {each}
+        if not above:
+            found.add(each)
+        work.extend(above - seen)
+        seen |= above
+    return found
+
+
+def _callers(live: LiveProgram) -> dict[Function, set[Function]]:
+    callers: dict[Function, set[Function]] = {}
+    for function, summaries in live.of_several.items():
+        for _, summary in summaries.summaries():
+            for child in summary.children:
+                callers.setdefault(child.function, set()).add(function)
+    return callers
+
+
+def _roots(live: LiveProgram) -> dict[Module, set[Module]]:
+    return roots_of(live.program)
+
+
+@remembered
+def _starts_one(live: LiveProgram, root: Module) -> bool:
+    """Whether a script, or what it imports, lets ranks meet on one machine alone."""
+    return any(_says_one(live, m) for m, roots in live.answer(_roots).items() if root in roots)
+
+
+@remembered
+def _says_one(live: LiveProgram, module: Module) -> bool:
+    text = module.source.text
+    if any(_is_rank(live, each, spawned_index(each)) for each in module.all_functions):
         return True
-    texts = (module.source.text for module in modules)
-    return any(_ONE_MACHINE.search(text) and not _MACHINES.search(text) for text in texts)
+    if _MACHINES.search(text):
+        return False
+    return _ONE_MACHINE.search(text) is not None or (
+        _SPAWNS.search(text) is not None and meets_at_localhost(module.source.tree)
+    )
 
 
 def _is_rank(live: LiveProgram, function: Function, index: str) -> bool:

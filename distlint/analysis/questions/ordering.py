@@ -25,6 +25,7 @@ from distlint.analysis.questions.paths import Parts, bound, holds, parts_of
 from distlint.analysis.questions.sections import in_turn
 from distlint.knowledge import facts
 from distlint.knowledge.schema import Effect
+from distlint.knowledge.sinks import MAKE_FOLDER
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
@@ -225,12 +226,38 @@ def _written_below(folder: Step, steps: list[Step]) -> Step | None:
     for step in steps:
         if step.effect is Effect.CREATE_DIR and holds(folder.path, step.path):
             return None
+    making: list[Step] = []
     for step in steps:
-        if step.effect is not Effect.WRITE or step.chosen:
-            continue
-        if holds(folder.path, step.path) and step.path != folder.path:
-            return None if any(asks_existence(site) for site in step.sites) else step
+        inside = step.effect is Effect.WRITE and holds(folder.path, step.path)
+        if inside and _makes_folder(step.site):
+            making.append(step)
+        elif inside and not step.chosen and step.path != folder.path:
+            if any(asks_existence(site) for site in step.sites):
+                return None
+            return None if any(_whenever(each, step) for each in making) else step
     return None
+
+
+def _makes_folder(site: CallSite) -> bool:
+    """Whether a call makes its folder on each rank that comes to it.
+
+    GaLore 2cc66f8 run_glue.py:722: `save_pretrained(args.output_dir, is_main_process=…)`, and a file of it below.
+    """
+    return site.method in MAKE_FOLDER and not site.name.startswith("peft.")
+
+
+def _whenever(first: Step, later: Step) -> bool:
+    """Whether a step is made whenever a later one is: under no other condition."""
+    return _conditions(first) <= _conditions(later)
+
+
+def _conditions(step: Step) -> set[tuple[str, bool]]:
+    return {
+        (ast.unparse(guard.node), guard.taken)
+        for site in step.sites
+        for guard in site.guards
+        if not guard.exits and guard.value.truthiness() is None
+    }
 
 
 def _written_by_methods(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Hashable, Mapping
 from typing import Final
 
@@ -31,6 +32,9 @@ _SAME: Final = frozenset(
 _FOLDERS: Final = frozenset({"os.path.dirname", "path.dirname", "osp.dirname", "dirname"})
 _SAME_METHODS: Final = frozenset({"resolve", "absolute", "expanduser", "as_posix"})
 _MAX_DEPTH: Final = 8
+_FIELD: Final = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]|\{[^{}]*\}")
+"""What `%` and `format()` put a value in for."""
+_ANY: Final = ".*"
 
 
 def parts_of(node: ast.expr, function: Function) -> Parts:
@@ -176,3 +180,36 @@ def bound(parts: Parts, arguments: Mapping[Hashable, Parts]) -> Parts:
 def holds(outer: Parts, inner: Parts) -> bool:
     """Whether `inner` is the path `outer`, or lies in it."""
     return bool(outer) and inner[: len(outer)] == outer
+
+
+def may_be_named(path: ast.expr, function: Function, name: str) -> bool:
+    """Whether a path may end in a name of a file: `f"checkpoint_{epoch}.pt"` never is `checkpoint.pt`."""
+    last = _pattern(path, function, _MAX_DEPTH).rpartition("/")[2]
+    return re.fullmatch(last, name) is not None
+
+
+def _pattern(node: ast.expr, function: Function, depth: int) -> str:
+    """A regular expression of all that a path may be, as far as it is written out."""
+    match node:
+        case ast.Constant(value=str() as text):
+            return re.escape(text)
+        case ast.JoinedStr(values=values):
+            return "".join(_pattern(each, function, depth) for each in values)
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _pattern(left, function, depth) + _pattern(right, function, depth)
+        case ast.BinOp(op=ast.Div(), right=inner):
+            return "/" + _pattern(inner, function, depth)
+        case (
+            ast.BinOp(left=ast.Constant(value=str() as text), op=ast.Mod())
+            | ast.Call(func=ast.Attribute(value=ast.Constant(value=str() as text), attr="format"))
+        ):
+            return _ANY.join(map(re.escape, _FIELD.split(text)))
+        case ast.Call(func=called, args=[_, *_, inner]) if dotted_name(called) in _JOINS:
+            return "/" + _pattern(inner, function, depth)
+        case ast.Call(func=called, args=[only]) if dotted_name(called) in _SAME:
+            return _pattern(only, function, depth)
+        case ast.Name(id=name) if depth and name not in function.parameters:
+            match assignments(function).get(name, ()):
+                case [value]:
+                    return _pattern(value, function, depth - 1)
+    return _ANY

@@ -40,7 +40,8 @@ unsafe: ranks take other devices than before. In a shell script, `torchrun` take
 Launches of one script that no edit repairs are one finding, at the first of them; the others are counted. A launch
 that Markdown tells (README.md, docs/TRAIN.md) counts as well. Without a known launch, silent where the program reads
 `LOCAL_RANK` from the environment, where it knows DeepSpeed, whose launcher passes `--local_rank`, and where nothing
-meets other processes or divides devices or data among them: the argument is left over.
+meets other processes or divides devices or data among them: the argument is left over. So is one that nothing reads
+where no script and no page starts anything with the old launcher.
 `parse_known_args` passes over what it does not know. A warning where requirements.txt or conda's environment lets in
 torch below 2 alone.
 
@@ -169,7 +170,10 @@ def check(model: Model) -> Iterator[Finding]:
             if not isinstance(node, ast.Call):  # an alias, of which the script's parser is made
                 launched = [launch for each in started.values() for launch in each]
             if launched or (
-                isinstance(node, ast.Call) and not elsewhere and _is_for_several(model, module)
+                isinstance(node, ast.Call)
+                and not elsewhere
+                and _is_for_several(model, module)
+                and (_is_asked_for(model, node) or _is_passed_somewhere(model))
             ):
                 yield _misspelled(model, module, node, launched)
         elif (
@@ -190,6 +194,19 @@ def _is_for_several(model: Model, module: Module) -> bool:
     )
 
 
+def _is_asked_for(model: Model, declared: ast.Call) -> bool:
+    """Whether a script misses the argument where it is not passed: something reads it, or argparse wants it."""
+    return _is_read(model, declared) or any(each.arg == "required" for each in declared.keywords)
+
+
+def _is_passed_somewhere(model: Model) -> bool:
+    """Whether the project knows the old launcher: else nobody starts a script with it whose argument is left over.
+
+    swav 06b1b7c starts main_swav.py so, and main_deepclusterv2.py by a scheduler; dust3r 4c24a6e all with `torchrun`.
+    """
+    return any(_passes_rank(launch) for _, launch in model.launch.launches(told=True))
+
+
 def _is_of_it(module: Module, launch: Launch) -> bool:
     """Whether a launch starts this very script: a page may tell how another project's of that name is started.
 
@@ -205,11 +222,11 @@ def _is_of_it(module: Module, launch: Launch) -> bool:
 
 def _started(model: Model, module: Module) -> list[Launch]:
     """The launches of a script whose launcher passes the local rank as an argument."""
-    return [
-        launch
-        for _, launch in model.launch.starting(module.path)
-        if launch.launcher is Launcher.TORCH_LAUNCH and "use_env" not in launch.options
-    ]
+    return [launch for _, launch in model.launch.starting(module.path) if _passes_rank(launch)]
+
+
+def _passes_rank(launch: Launch) -> bool:
+    return launch.launcher is Launcher.TORCH_LAUNCH and "use_env" not in launch.options
 
 
 def _leaves_the_rest(module: Module) -> bool:

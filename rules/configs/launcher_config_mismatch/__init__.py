@@ -42,7 +42,8 @@ No fix: which of two settings is meant, a person has to say.
 ## Known limits
 Templates (`{{ … }}`) are not read. Keys are those of accelerate 1.15.0 and deepspeed 0.19.8. A JSON is taken for
 DeepSpeed's where it has `zero_optimization` or `train_micro_batch_size_per_gpu` and at least half of its keys are
-known.
+known. In a dict of the code, a key of the top level that the program itself reads is its own; and so may be each key
+of one that an object of another library takes.
 
 Not proven: what the tables say is compared with the installed accelerate by the test suite.
 
@@ -58,16 +59,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from distlint.analysis.model import Model, place_of
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.findings import Finding, Related, Severity
 from distlint.launch import accelerate, deepspeed
 from distlint.launch.defects import Defect, sentence_of
 from distlint.launch.project import Configuration, Format, LaunchFiles, is_deepspeed
 from distlint.launch.tree import Keys
+from distlint.nodes import walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.program.definitions import Module
+    from distlint.analysis.program.definitions import Function
 
 CODE = "DL802"
 NAME = "launcher-config-mismatch"
@@ -75,6 +78,11 @@ SEVERITY = Severity.ERROR
 STATUS = Status.STABLE
 LITERALS = (b"zero_optimization",)
 
+_HAND_ON = frozenset(
+    {"deepspeed", "accelerate", "transformers", "trl", "lightning", "pytorch_lightning"}
+    | {"json", "yaml", "copy", "pprint"}
+)
+"""Libraries that read nothing of DeepSpeed's configuration but what DeepSpeed has in it, or only write it down."""
 _OF_ANOTHER_RULE = "main_process_port"
 """Ports are DL806's."""
 
@@ -104,15 +112,21 @@ def check(model: Model) -> Iterator[Finding]:
         for function in module.all_functions:
             for node in own_nodes(function):
                 if isinstance(node, ast.Dict):
-                    yield from _in_code(module, node)
+                    yield from _in_code(model, function, node)
 
 
-def _in_code(module: Module, node: ast.Dict) -> Iterator[Finding]:
+def _in_code(model: Model, function: Function, node: ast.Dict) -> Iterator[Finding]:
+    module = function.module
     values, nodes = _literal(node)
     if not is_deepspeed(values) or not isinstance(values.get("zero_optimization"), dict):
         return
+    others = _goes_to_another(model, function, node)
     defects = [
-        *deepspeed.names(values, removed=False),
+        *(
+            each
+            for each in deepspeed.names(values, removed=False)
+            if len(each.keys) > 1 or not (others or _is_read(model, each.keys[0]))
+        ),
         *deepspeed.bounds(values),
         *deepspeed.alone(values),
     ]
@@ -122,6 +136,65 @@ def _in_code(module: Module, node: ast.Dict) -> Iterator[Finding]:
             keys = keys[:-1]
         place = place_of(module, nodes.get(keys, node))
         yield Finding(CODE, NAME, _severity(defect), sentence_of(defect), place)
+
+
+def _is_read(model: Model, key: str) -> bool:
+    """Whether the program itself asks a mapping for a key that DeepSpeed does not know."""
+    return any(
+        isinstance(node, ast.Constant) and node.value == key
+        for module in model.modules
+        if key in module.source.text
+        for asking in walk(module.source.tree)
+        for node in _asked(asking)
+    )
+
+
+def _asked(node: ast.AST) -> list[ast.expr]:
+    """What an expression asks a mapping for."""
+    match node:
+        case ast.Subscript(slice=key, ctx=ast.Load()):
+            return [key]
+        case ast.Call(func=ast.Attribute(attr="get" | "pop"), args=[key, *_]):
+            return [key]
+        case ast.Compare(left=key, ops=[ast.In() | ast.NotIn()]):
+            return [key]
+    return []
+
+
+def _goes_to_another(model: Model, function: Function, written: ast.Dict) -> bool:
+    """Whether an object of another library takes a dict, which may read keys of its own before DeepSpeed gets it.
+
+    LOMO 45d4bac adalomo/instruction-tuning/train.py:28: `config.ds_config = {…}`, where `config` is CoLLiE's, whose
+    monitor reads `monitor_config`.
+    """
+    names = {
+        name for name, values in assignments(function).items() for each in values if each is written
+    }
+
+    def is_it(node: ast.expr) -> bool:
+        return node is written or (isinstance(node, ast.Name) and node.id in names)
+
+    for node in own_nodes(function):
+        match node:
+            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=holder))], value=given) if (
+                is_it(given)
+            ):
+                made = assignments(function).get(holder, ())
+                if any(
+                    isinstance(e, ast.Call) and _is_anothers(model, function, e.func) for e in made
+                ):
+                    return True
+            case ast.Call(func=func, args=args, keywords=keywords):
+                given_all = (*args, *(keyword.value for keyword in keywords))
+                if any(map(is_it, given_all)) and _is_anothers(model, function, func):
+                    return True
+    return False
+
+
+def _is_anothers(model: Model, function: Function, func: ast.expr) -> bool:
+    """Whether a call leads into a library that is none of those that hand all of it on to DeepSpeed."""
+    meaning = model.program.resolve_dotted(function.module, dotted_name(func))
+    return isinstance(meaning, str) and meaning.partition(".")[0] not in _HAND_ON
 
 
 def _literal(node: ast.Dict) -> tuple[dict[str, Any], dict[Keys, ast.expr]]:

@@ -1,6 +1,10 @@
 """DeepSpeed configurations in code."""
 
+import json
+
 import deepspeed
+from colliding import FarConfig, fit_with
+from transformers import TrainingArguments
 
 
 def unknown_key_of_a_section(model):
@@ -62,3 +66,71 @@ def computed(model, names):
 
 def of_another_program(run):
     return run({"zero_optimization": {"levels": 3}, "model": "gpt", "data": "c4", "steps": 3})
+
+
+def unknown_key(model):
+    config = {
+        "train_batch_size": 8,
+        "monitor": {"enabled": True},  # expect: DL802
+        "zero_optimization": {"stage": 2},
+    }
+    return deepspeed.initialize(model=model, config=config)
+
+
+def unknown_key_of_transformers(folder):
+    arguments = TrainingArguments(folder)
+    arguments.deepspeed = {
+        "train_batch_size": 8,
+        "monitor": {"enabled": True},  # expect: DL802
+        "zero_optimization": {"stage": 2},
+    }
+    return arguments
+
+
+def unknown_key_that_is_written_down(model, folder):
+    config = {
+        "train_batch_size": 8,
+        "monitor": {"enabled": True},  # expect: DL802
+        "zero_optimization": {"stage": 2},
+    }
+    with open(folder / "used.json", "w") as file:
+        json.dump(config, file)
+    return deepspeed.initialize(model=model, config=config)
+
+
+def key_of_another_library(size):
+    config = FarConfig.from_pretrained(size)
+    config.ds_config = {
+        "train_batch_size": 8,
+        "monitor": {"enabled": True},
+        "zero_optimization": {"stage": 2},
+    }
+    return config
+
+
+def section_that_is_handed_on(size):
+    config = FarConfig(size)
+    config.ds_config = {
+        "train_batch_size": 8,
+        "zero_optimization": {"stage": 3, "prefetch": 1000},  # expect: DL802
+    }
+    return config
+
+
+def key_of_another_trainer(model):
+    settings = {
+        "train_batch_size": 8,
+        "monitor": {"enabled": True},
+        "zero_optimization": {"stage": 2},
+    }
+    return fit_with(model, engine=settings)
+
+
+def key_that_the_program_reads(model):
+    config = {
+        "train_batch_size": 8,
+        "seen_by": "team",
+        "zero_optimization": {"stage": 2},
+    }
+    who = config.pop("seen_by")
+    return deepspeed.initialize(model=model, config=config), who

@@ -32,7 +32,7 @@ Shown only: what else stands in the branch of rank 0 may have to stay there.
 
 ## Known limits
 Paths are compared as written, through variables that are assigned once and through arguments. Silent where the first
-rank of each machine makes the folder, and in programs whose processes meet on `localhost`. Names of results are
+rank of each machine makes the folder, and where the processes of all scripts that lead there meet on `localhost`. Names of results are
 compared as written, in one function; without their folder, in a function and those that it calls.
 
 ## References
@@ -60,14 +60,15 @@ LITERALS = ()
 
 def check(model: Model) -> Iterator[Finding]:
     """Each folder of rank 0 that all ranks use."""
-    if on_one_machine(model):
-        return
-    yield from map(_finding, folders_of_main(model))
+    for race in folders_of_main(model):
+        if not on_one_machine(model, race.prepared.site.function):
+            yield _finding(race)
     for module in model.modules:
         if "range(" in module.source.text and model.is_distributed(module):
             for function in module.all_functions:
                 for files in collected_files(model, function):
-                    yield _collected(files)
+                    if function not in model.alone and not on_one_machine(model, function):
+                        yield _collected(files)
 
 
 def _collected(files: Collected) -> Finding:

@@ -46,6 +46,34 @@ def trained(args, model):
     save("last")
 
 
+def written_before_the_model(args, model):
+    if dist.get_rank() == 0:
+        os.makedirs(args.out, exist_ok=True)  # expect: DL310
+    dist.barrier()
+    with open(os.path.join(args.out, f"log-{dist.get_rank()}.json"), "w") as file:
+        json.dump({}, file)
+    model.save_pretrained(args.out, is_main_process=dist.get_rank() == 0)
+
+
+def model_saved_where_it_is_wanted(args, model):
+    if dist.get_rank() == 0:
+        os.makedirs(args.out, exist_ok=True)  # expect: DL310
+    dist.barrier()
+    if args.keep:
+        model.save_pretrained(args.out, is_main_process=dist.get_rank() == 0)
+    with open(os.path.join(args.out, f"log-{dist.get_rank()}.json"), "w") as file:
+        json.dump({}, file)
+
+
+def model_saved_by_rank_0(args, model):
+    if dist.get_rank() == 0:
+        os.makedirs(args.out, exist_ok=True)  # expect: DL310
+        model.save_pretrained(args.out)
+    dist.barrier()
+    with open(os.path.join(args.out, f"log-{dist.get_rank()}.json"), "w") as file:
+        json.dump({}, file)
+
+
 def collected(results, folder, name):
     path = os.path.join(folder, "%s_rank%d.json" % (name, dist.get_rank()))
     with open(path, "w") as file:
@@ -306,3 +334,56 @@ def saved_by_what_makes_the_folder(args, model):
         torch.save(model, path)
 
     save(os.path.join(args.out, f"{dist.get_rank()}.pt"))
+
+
+def made_by_saving_the_model(args, model):
+    if dist.get_rank() == 0:
+        os.makedirs(args.out, exist_ok=True)
+    dist.barrier()
+    model.save_pretrained(args.out, is_main_process=dist.get_rank() == 0)
+    with open(os.path.join(args.out, f"log-{dist.get_rank()}.json"), "w") as file:
+        json.dump({}, file)
+
+
+def made_by_saving_below(args, model):
+    if dist.get_rank() == 0:
+        os.makedirs(args.out, exist_ok=True)
+    dist.barrier()
+    if args.keep:
+        model.save_pretrained(os.path.join(args.out, "model"))
+        with open(os.path.join(args.out, f"log-{dist.get_rank()}.json"), "w") as file:
+            json.dump({}, file)
+
+
+class EvaluatorOfOneProcess:
+    def __init__(self, arguments):
+        self.arguments = arguments
+        if arguments.world_size > 1:
+            raise NotImplementedError("several processes")
+
+    def collected(self, results, folder):
+        path = os.path.join(folder, f"{self.arguments.rank}.json")
+        with open(path, "w") as file:
+            json.dump(results, file)
+        dist.barrier()
+        found = []
+        for rank in range(self.arguments.world_size):
+            found += json.load(open(os.path.join(folder, f"{rank}.json")))
+        return found
+
+
+class EvaluatorOfSeveralProcesses:
+    def __init__(self, arguments):
+        self.arguments = arguments
+        if arguments.world_size > 1:
+            print("several processes")
+
+    def collected(self, results, folder):
+        path = os.path.join(folder, f"{self.arguments.rank}.json")
+        with open(path, "w") as file:
+            json.dump(results, file)
+        dist.barrier()
+        found = []
+        for rank in range(self.arguments.world_size):
+            found += json.load(open(os.path.join(folder, f"{rank}.json")))  # expect: DL310
+        return found

@@ -32,7 +32,8 @@ Shown only: which rank's answer counts is for people to say.
 ## Known limits
 Information only where rank 0 alone makes the folder: to list it fails on the other machines.
 Silent where a test that fails raises, where an entry of the listing is taken and an empty one raises, where all machines get a file (the first rank of each writes), where several
-machines cannot meet (a group on `localhost`), where rank 0's answer is sent to the others, and where only weights are
+machines cannot meet (a group on `localhost`, in all scripts that lead to the load), where no write makes a file of the name
+that is written out here, where rank 0's answer is sent to the others, and where only weights are
 loaded, above the line that wraps the model in DDP, whose constructor sends rank 0's to all.
 
 ## References
@@ -48,12 +49,12 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ranks import MAIN, NODE_MAIN, OTHER
 from distlint.analysis.model import Model, place_of, related
-from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.definitions import Function, last_name
 from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import own_nodes, target_names
 from distlint.analysis.questions.machines import on_one_machine
-from distlint.analysis.questions.paths import Parts, parts_of
+from distlint.analysis.questions.paths import Parts, may_be_named, parts_of
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
@@ -66,7 +67,7 @@ from .weights import PROGRESS, names_progress, sent_by_the_wrap
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.model import CallGroup
-    from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.program.definitions import Module
 
 CODE = "DL309"
 NAME = "resume-decided-by-each-rank"
@@ -77,6 +78,14 @@ LITERALS = ()
 _LOADS: Final = {"torch.load", "lightning.fabric.Fabric.load"}
 _LOAD_METHODS: Final = {"load_state", "load_checkpoint"}
 _SAVES: Final = {"torch.save", "safetensors.torch.save_file"}
+_COPIES: Final = frozenset(
+    {"copy", "copy2", "copyfile", "move", "rename", "replace", "link", "symlink", "symlink_to"}
+)
+"""Calls by which a file comes about under another name."""
+_OTHER_SAVES: Final = frozenset(
+    {"save_for_backward", "save_hyperparameters", "savefig", "savetxt", "save_image"}
+)
+"""Calls that write no checkpoint."""
 _WRAPS: Final = {"DistributedDataParallel", "FullyShardedDataParallel", "fully_shard", "initialize"}
 _LOADER: Final = re.compile(r"load|resume|restore")
 _RAISING: Final = frozenset({"listdir", "scandir"})
@@ -86,7 +95,7 @@ _RANK_0: Final = re.compile(r"(?<!local_)\brank(?:\(\))? == 0|\bis_main")
 def check(model: Model) -> Iterator[Finding]:
     """Each test or listing by which the ranks decide for themselves where a training goes on."""
     saves = _saves_of_main(model)
-    if not saves or on_one_machine(model):
+    if not saves:
         return
     seen: set[int] = set()
     for call in model.calls():
@@ -99,7 +108,9 @@ def check(model: Model) -> Iterator[Finding]:
         if asked is None or fails_when_empty(model, call.site.function, asked):
             continue
         save = _of_program(model, call.site, argument, saves)
-        if save is not None and id(asked) not in seen:
+        if save is None or on_one_machine(model, call.site.function):
+            continue
+        if id(asked) not in seen:
             seen.add(id(asked))
             yield _finding(
                 call.site.module, asked, call.site, save, _fails(model, asked, call.site)
@@ -140,13 +151,46 @@ def _of_program(
     model: Model, load: CallSite, path: ast.expr | None, saves: list[CallSite]
 ) -> CallSite | None:
     """The write of what is loaded, by the name of the file; else the first of the file itself, or of one of the files
-    that go with it. None for those of other programs."""
+    that go with it. None for those of other programs, and where no write of the program makes a file of that name."""
+    together = linked(model.program, load.module)
+    name = parts_of(path, load.function)[-1:] if path is not None else ()
+    match name:
+        case (str() as last,) if not _is_made(model, last, together):
+            return None
     own = [save for save in saves if save.module is load.module]
     if not own:
-        together = linked(model.program, load.module)
         return next((save for save in saves if save.module in together), None)
-    name = parts_of(path, load.function)[-1:] if path is not None else ()
     return next((save for save in own if name and _written(save) == name), own[0])
+
+
+def _is_made(model: Model, name: str, modules: set[Module]) -> bool:
+    """Whether some write or copy of a program may make a file of a name.
+
+    ULIP f194ddb main.py:160 looks for "checkpoint.pt", and what is written is "{}/checkpoint_{}.pt".
+    """
+    return any(
+        _may_make(model, function, node, name)
+        for module in modules
+        for function in module.all_functions
+        for node in own_nodes(function)
+        if isinstance(node, ast.Call)
+    )
+
+
+def _may_make(model: Model, function: Function, call: ast.Call, name: str) -> bool:
+    method = last_name(call.func)
+    copies = method in _COPIES and bool(call.args)  # a copy of nothing is an array's
+    if not copies and (not method.startswith("save") or method in _OTHER_SAVES):
+        return False
+    meaning = model.resolve(function.module, call.func)
+    if isinstance(meaning, Function):
+        return False  # what it calls itself is asked
+    given = list(call.args)
+    if meaning in _SAVES:
+        given = [*call.args[1:2], *(each.value for each in call.keywords if each.arg == "f")]
+    return not given or any(
+        isinstance(each, ast.Starred) or may_be_named(each, function, name) for each in given
+    )
 
 
 def _written(save: CallSite) -> Parts:

@@ -1,0 +1,27 @@
+import os
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+
+def save(model, optimizer, epoch, folder):
+    if dist.get_rank() == 0:
+        state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch}
+        torch.save(state, folder + "/checkpoint-%d.pt" % epoch)
+        torch.save(state["model"], os.path.join(folder, "best", "model.pt"))
+
+
+def main(args, model, optimizer):
+    dist.init_process_group("nccl")
+    model = DistributedDataParallel(model)
+    epoch = 0
+    latest = os.path.join(args.folder, "checkpoint.pt")
+    if os.path.isfile(latest):
+        checkpoint = torch.load(latest)
+        model.load_state_dict(checkpoint["model"])
+        optimizer.load_state_dict(checkpoint["optimizer"])
+        epoch = checkpoint["epoch"]
+    for each in range(epoch, args.epochs):
+        train(model, optimizer)
+        save(model, optimizer, each, args.folder)
