@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +15,7 @@ from distlint.analysis.interpreter.ir import AttributeSite, CallSite
 from distlint.analysis.interpreter.ranks import MAIN, RankClass
 from distlint.analysis.interpreter.values import Value
 from distlint.analysis.model import Model, source_of
-from distlint.analysis.program.definitions import Function, Module, dotted_name
+from distlint.analysis.program.definitions import Class, Function, Module, dotted_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.wrapped import call_of_wrap, under_condition
@@ -499,12 +499,11 @@ def _accelerator_of_class(model: Model, function: Function) -> str:
     if method is None or method.cls is None or "self" not in method.parameters[:1]:
         return ""
     own, _ = model.program.mro(method.cls)
-    init = next((cls.methods["__init__"] for cls in own if "__init__" in cls.methods), None)
-    if init is None or init is method:
-        return ""
+    inits = _constructors(own)
     methods = {name: m for cls in reversed(own) for name, m in cls.methods.items()}
-    active = set(methods.values())  # not those that a class overrides
-    for maker in (init, *(methods[name] for name in _called_first(init) if name in methods)):
+    active = {*methods.values(), *inits}  # not those that a class overrides
+    called = [methods[name] for init in inits for name in _called_first(init) if name in methods]
+    for maker in (*inits, *called) if method not in inits else ():
         for statement in maker.body if maker is not method else ():
             text = _kept_accelerator(model, maker, statement)
             kept = text.partition(".")[2]
@@ -556,15 +555,34 @@ def _is_accelerator(model: Model, function: Function, value: ast.expr) -> bool:
     )
 
 
-def _called_first(init: Function) -> list[str]:
-    """The methods of its own that a constructor calls under no condition: Amphion's `_init_accelerator()`."""
+def _constructors(own: Sequence[Class]) -> list[Function]:
+    """The constructors that making an object of the first class runs: its own, and those of bases that it calls.
+
+    Amphion d3de90f models/tta/autoencoder/autoencoder_trainer.py:23: `BaseTrainer.__init__(self, args, cfg)`.
+    """
+    found: list[Function] = []
+    for cls in own:
+        init = cls.methods.get("__init__")
+        if init is None:
+            continue
+        found.append(init)
+        if "__init__" not in _called_first(init, of_base=True):
+            break
+    return found
+
+
+def _called_first(init: Function, *, of_base: bool = False) -> list[str]:
+    """The methods of its own, or else of a base, that a constructor calls under no condition.
+
+    Amphion's `_init_accelerator()`.
+    """
     return [
         call.func.attr
         for statement in init.body
         if isinstance(statement, ast.Expr)
         and isinstance(call := statement.value, ast.Call)
         and isinstance(call.func, ast.Attribute)
-        and ast.unparse(call.func.value) == "self"
+        and (ast.unparse(call.func.value) == "self") is not of_base
     ]
 
 
