@@ -88,6 +88,12 @@ METHOD = """\
     def unwrap_model(self, model):
         return model.module if hasattr(model, "module") else model
 """
+ELSEWHERE = """
+        self.engine = self.accelerator
+
+    def save(self, path):
+        return self.engine.unwrap_model(self.model).state_dict()
+"""
 FUNCTION = """\
 
 def unwrap_model(model):
@@ -103,6 +109,7 @@ def unwrap_model(model):
         ("", "", OF_ANOTHER, "self.accelerator.unwrap_model(self.model).width"),
         ("", "", PREPARES, "self.accelerator.unwrap_model(self.model).width"),
         ("", "", METHOD, "self.unwrap_model(self.model).width"),
+        ("", "", ELSEWHERE, "self.engine.unwrap_model(self.model).width"),
         ("", FUNCTION, "", "unwrap_model(self.model).width"),
         ("from helpers import unwrap_model", "", "", "unwrap_model(self.model).width"),
         ("from helpers import unwrap_model as unwrap", "", "", "unwrap(self.model).width"),
