@@ -123,6 +123,8 @@ def _here(model: Model, place: _Place, *, in_loops: bool) -> str:
     for section in model.answer(first_sections):
         if section.function is function and section.first <= place.first <= section.last:
             return f"one rank goes first there already ({where})"
+    if (handler := _handler_around(function, place)) is not None:
+        return f"the ranks that fail alone come to the `except` of line {handler.lineno}"
     if _in_turnstile(function, place):
         return f"one rank goes first there already ({where})"
     sites = _sites_at(model, place)
@@ -264,6 +266,17 @@ def _by_some(model: Model, function: Function, sites: _Sites) -> bool:
     summaries = model.summaries_of(function)
     entered = summaries.classes if summaries is not None else frozenset()
     return {rank for rank, _ in sites} != entered or any(maybe_guarded(site) for _, site in sites)
+
+
+def _handler_around(function: Function, place: _Place) -> ast.ExceptHandler | None:
+    """The answer to a failure that holds a place: sentence-transformers train_cross_encoder_kd_mse.py:54."""
+    for node in own_nodes(function):
+        if (
+            isinstance(node, ast.ExceptHandler)
+            and node.body[0].lineno <= place.first <= (node.body[-1].end_lineno or 0)
+        ):
+            return node
+    return None
 
 
 def _in_turnstile(function: Function, place: _Place) -> bool:

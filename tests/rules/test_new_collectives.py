@@ -51,6 +51,16 @@ def on_first_device():
 """
 
 APART = {
+    "an answer to a failure": """\
+def main():
+    dist.init_process_group("gloo")
+    dist.barrier()
+    try:
+        weights = torch.load("own.pt", map_location="cpu")
+    except FileNotFoundError:
+        weights = fetch()
+    return weights
+""",
     "a turnstile in the caller": """\
 def main():
     dist.init_process_group("gloo")
