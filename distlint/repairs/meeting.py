@@ -271,9 +271,8 @@ def _by_some(model: Model, function: Function, sites: _Sites) -> bool:
 def _handler_around(function: Function, place: _Place) -> ast.ExceptHandler | None:
     """The answer to a failure that holds a place: sentence-transformers train_cross_encoder_kd_mse.py:54."""
     for node in own_nodes(function):
-        if (
-            isinstance(node, ast.ExceptHandler)
-            and node.body[0].lineno <= place.first <= (node.body[-1].end_lineno or 0)
+        if isinstance(node, ast.ExceptHandler) and node.body[0].lineno <= place.first <= (
+            node.body[-1].end_lineno or 0
         ):
             return node
     return None

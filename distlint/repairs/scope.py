@@ -99,6 +99,11 @@ _FROM_ENVIRONMENT: Final = re.compile(
 )
 """How code asks the launcher for a rank (torch 2.13.0 distributed/run.py, "Environment Variables")."""
 
+_ASKS_FOR_GROUP: Final = re.compile(
+    r"is_(?:torchelastic_)?initialized|is_available\(|environ|getenv"
+)
+"""What a function that answers on one process, too, has looked at."""
+
 _WITH_MODULE: Final = frozenset({"ddp", "dp"})
 """Wrappers whose `module` is the model (torch 2.13.0 nn/parallel/distributed.py, data_parallel.py)."""
 
@@ -133,6 +138,8 @@ def scope_at(model: Model, function: Function, line: int, *, with_group: bool) -
         _add(found, {key: text.format(trainer) for key, text in _OF_TRAINER.items()})
     if "rank" in found:
         found.setdefault("main", f"{found['rank']} == 0")
+    if "main" not in found:
+        _add(found, {"main": _predicate_of_file(model, function, line)})
     name = _group_name(function.module) if with_group else ""
     if name and _is_made(model, function, line):
         found["distributed"] = name
@@ -211,6 +218,37 @@ def _rebound(function: Function, first: int | None, last: int) -> set[str]:
         and (first is None or first < part.lineno < last)
     }
     return named | (set(function.parameters) if first is None else set())
+
+
+def _predicate_of_file(model: Model, function: Function, line: int) -> str:
+    """A call of a function that a file guards with elsewhere, and that is true on rank 0 alone.
+
+    diffusion-pipe 0d2ba8a utils/dataset.py:527: `if is_main_process():`.
+    """
+    rebound = {name for each in function.outward() for name in _bindings(each)}
+    for call in model.calls(module=function.module):
+        guard = _only_test(call.site) if call.classes == {MAIN} else None
+        match guard:
+            case ast.Call(func=ast.Name(id=name), args=[], keywords=[]) if name not in rebound:
+                asked = model.resolve(function.module, guard.func)
+                if isinstance(asked, Function) and (
+                    _answers_without_group(model, asked) or _is_made(model, function, line)
+                ):
+                    return ast.unparse(guard)
+    return ""
+
+
+def _answers_without_group(model: Model, asked: Function) -> bool:
+    """Whether a function that tells ranks apart asks first whether there is a group, or asks the environment."""
+    inside = [asked]
+    for each in inside:
+        for node in own_nodes(each):
+            if isinstance(node, ast.Call):
+                meaning = model.resolve(each.module, node.func)
+                if isinstance(meaning, Function) and meaning not in inside:
+                    inside.append(meaning)
+    text = " ".join(ast.unparse(each.node) for each in inside)
+    return _ASKS_FOR_GROUP.search(text) is not None
 
 
 # Variables
