@@ -435,3 +435,41 @@ def test_the_guard_of_the_file_is_taken_over(answer: str, guard: str, tmp_path: 
     with pytest.raises(SystemExit):
         main(["fix", "--apply", "--unsafe-fixes", "--no-cache", "--select", "DL301", str(file)])
     assert f"    {guard}\n        with open" in file.read_text()
+
+
+ARGUMENTS = """\
+import torch
+from transformers import Trainer, TrainingArguments
+from trl import SFTConfig
+
+
+class Mine(TrainingArguments):
+    pass
+
+
+def main(model, rows):
+    {first}
+    {second}
+    trainer = Trainer(model, args)
+    trainer.train()
+
+
+if __name__ == "__main__":
+    main(None, [1])
+"""
+
+
+@pytest.mark.parametrize("made", ["Mine", "SFTConfig", "TrainingArguments"])
+def test_arguments_of_a_trainer_make_the_group(
+    made: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """sentence-transformers model_distillation.py:156: what stands above them waits for nobody."""
+    lines = ('torch.save(rows, "rows.pt")', f'args = {made}("out")')
+    for folder, (first, second), offered in (
+        ("above", lines, "display"),
+        ("below", lines[::-1], "safe"),
+    ):
+        (tmp_path / folder).mkdir()
+        files = {"train.py": ARGUMENTS.format(first=first, second=second)}
+        found = offers_in("DL301", tmp_path / folder, files, capsys)
+        assert [safety for _, _, safety in found] == [offered]
