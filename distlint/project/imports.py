@@ -18,9 +18,14 @@ from distlint.project.modules import (
     project_root,
 )
 from distlint.project.search_path import added_folders
+from distlint.project.vendoring import is_copy
 
 Written = tuple[int, str, str]
 """An import as written: the dots before it, the module, and the name taken from it ("" for none)."""
+
+
+_RUNTIME_FILES: Final = ("__init__.py", "agreement.py", "sections.py")
+"""Some of the runtime's: only a folder with them is asked whether it is a copy."""
 
 
 def _is_runtime(dotted: str) -> bool:
@@ -52,6 +57,7 @@ class Imports:
         self._numbers: dict[str, dict[str, int]] = {}
         self._words: set[str] = set()
         self._known: dict[tuple[str, str, str, str], str | None] = {}
+        self._copies: dict[str, bool] = {}
         self._top = _outermost(os.path.commonpath(self._files)) if self._files else ""
         scripts: set[tuple[str, str]] = set()
         packages: set[tuple[str, str]] = set()
@@ -203,12 +209,26 @@ class Imports:
         if file:
             if file == importer and dotted:
                 return None  # wandb.py that imports wandb
-            module = self.name(file)
+            module = self._runtime_name(file, importer) or self.name(file)
             return module if name in ("", "*") else f"{module}.{name}"
         if name in ("", "*"):
             return None
         file = self._find(root, f"{dotted}.{name}" if dotted else name)
         return self.name(file) if file and file != importer else None
+
+    def _runtime_name(self, file: str, importer: str) -> str:
+        """The name in the bundled runtime of a module of a copy of it, for what imports the copy; else empty.
+
+        What its functions do the tables say, and that it speaks of FSDP says nothing of the project.
+        """
+        folder, _, filename = file.rpartition(os.sep)
+        if folder not in self._copies:
+            beside = (os.path.join(folder, each) for each in _RUNTIME_FILES)
+            self._copies[folder] = all(each in self._files for each in beside) and is_copy(folder)
+        if not self._copies[folder] or importer.startswith(folder + os.sep):
+            return ""
+        stem = filename.removesuffix(".py")
+        return "distlint.runtime" if stem == "__init__" else f"distlint.runtime.{stem}"
 
     def _find(self, root: str, dotted: str) -> str | None:
         """The file of the module `dotted` below `root`; "" for a folder without `__init__.py`."""

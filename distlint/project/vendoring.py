@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import dataclass
-from importlib import metadata, resources
 from pathlib import Path
 
 MARK = "# Copied from distlint {version} by `distlint vendor`: change it there, not here.\n"
@@ -61,19 +60,22 @@ def ensure_vendored(target: Path) -> Vendored:
     Raises:
         CannotVendor: as `vendor_runtime`.
     """
-    init = target / "__init__.py"
-    if init.is_file() and _is_copy(init):
+    if is_copy(target):
         return Vendored(_module_name(target), ())
     return vendor_runtime(target, force=False)
 
 
-def _is_copy(init: Path) -> bool:
-    return _MARK_START in init.read_text(encoding="utf-8", errors="replace")
+def is_copy(folder: str | Path) -> bool:
+    """Whether a folder is a package that was copied from the runtime."""
+    try:
+        with Path(folder, "__init__.py").open(encoding="utf-8", errors="replace") as init:
+            return init.readline().startswith(_MARK_START)
+    except OSError:
+        return False
 
 
 def _check_replaceable(target: Path, force: bool) -> None:
-    init = target / "__init__.py"
-    if not (init.is_file() and _is_copy(init)):
+    if not is_copy(target):
         raise CannotVendor(
             f"{target} exists and is not a copy of the runtime: name a directory that is not there"
         )
@@ -83,6 +85,8 @@ def _check_replaceable(target: Path, force: bool) -> None:
 
 def _copies() -> dict[str, str]:
     """The runtime's files by name, each with its origin in the first lines."""
+    from importlib import metadata, resources  # a check, which asks for copies, needs neither
+
     head = MARK.format(version=metadata.version("distlint")) + LICENSE
     runtime = resources.files("distlint") / "runtime"
     return {

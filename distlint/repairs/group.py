@@ -11,6 +11,7 @@ from distlint.analysis.live.program import LiveProgram
 from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Class, Function, last_name
 from distlint.analysis.program.syntax import own_nodes
+from distlint.knowledge import facts
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
 
@@ -109,7 +110,7 @@ def _later(model: Model, function: Function, line: int) -> bool:
 
 def _starts(model: Model, site: CallSite, seen: set[Function]) -> bool:
     """Whether a call makes the group, by syntax where runs are not followed."""
-    if site.name in _STARTS or site.name in _MADE_WHERE_NEEDED:
+    if site.name in _STARTS or _makes_where_needed(model, site):
         return True
     function = _run_by(model, site)
     return function is not None and not _keeps_one(function) and _makes(model, function, seen)
@@ -133,6 +134,17 @@ def _keeps_one(function: Function) -> bool:
                 ):
                     return True
     return False
+
+
+def _makes_where_needed(model: Model, site: CallSite) -> bool:
+    """Whether a call makes the group where a launcher asks for several processes, in a base of its class perhaps.
+
+    sentence-transformers examples/sentence_transformer/training/distillation/model_distillation.py:172:
+    `SentenceTransformerTrainingArguments(...)`.
+    """
+    meaning = model.resolve(site.module, site.node.func) if site.callee is None else None
+    bases = model.program.mro(meaning)[1] if isinstance(meaning, Class) else ()
+    return not _MADE_WHERE_NEEDED.isdisjoint(facts.with_bases((site.name, *bases)))
 
 
 def _run_by(model: Model, site: CallSite) -> Function | None:
@@ -167,7 +179,7 @@ def _made_by(model: Model, site: CallSite, seen: frozenset[Function]) -> Group:
         row.effect is Effect.COLLECTIVE for row in site.rows
     ):
         return Group.MADE  # without a group it raises
-    if site.name in _MADE_WHERE_NEEDED:
+    if _makes_where_needed(model, site):
         return Group.MAYBE
     function = _run_by(model, site)
     if function is None or function in seen or function.is_generator:

@@ -25,6 +25,8 @@ from distlint.edits import Span
 from distlint.knowledge import facts
 from distlint.knowledge.collectives.runtime import ROWS
 from distlint.nodes import last_name, walk
+from distlint.repairs.blocks import blocks
+from distlint.repairs.guarding import LEAVES
 
 _ON_ITS_OWN: Final = frozenset(
     {"__del__", "__getattr__", "__getitem__", "__getitems__", "__iter__", "__len__", "__next__", "__repr__"}
@@ -69,8 +71,9 @@ def hindrance(model: Model, function: Function, span: Span) -> str:
     """
     work = [_Place(function, span.line, span.end_line)]
     seen: set[int] = set()
+    in_loops = not _meets_next(model, function, work[0])
     for place in work:
-        found = _here(model, place)
+        found = _here(model, place, in_loops=in_loops)
         if found:
             return found
         for user, call in _callers(model, place.function):
@@ -80,7 +83,36 @@ def hindrance(model: Model, function: Function, span: Span) -> str:
     return ""
 
 
-def _here(model: Model, place: _Place) -> str:
+def _meets_next(model: Model, function: Function, place: _Place) -> bool:
+    """Whether the code itself has all ranks meet in the same turn, right behind a place or in its own statement.
+
+    Then a loop that ended earlier on one rank would hang it without the new collective, too.
+    """
+    holding = [
+        (block, index)
+        for each in walk(function.node)
+        for block in blocks(each)
+        for index, statement in enumerate(block)
+        if statement.lineno <= place.first and place.last <= (statement.end_lineno or 0)
+    ]
+    if not holding:
+        return False
+    block, index = min(holding, key=lambda each: _length(each[0][each[1]]))
+    met = _meetings(model, function, of_all=True)
+    for number, statement in enumerate(block[index:]):
+        inside = statement.body if not number and isinstance(statement, ast.Try) else [statement]
+        if any(id(node) in met for each in inside for node in _certain(each)):
+            return True
+        if number and any(isinstance(node, (*LEAVES, ast.Raise)) for node in walk(statement)):
+            return False
+    return False
+
+
+def _length(statement: ast.stmt) -> int:
+    return (statement.end_lineno or statement.lineno) - statement.lineno
+
+
+def _here(model: Model, place: _Place, *, in_loops: bool) -> str:
     function, where = place.function, f"{place.function.module.path}:{place.first}"
     if function.name in _ON_ITS_OWN or (
         function.is_generator and not function.has_decorator(*_ENTERED_BY_WITH)
@@ -91,6 +123,8 @@ def _here(model: Model, place: _Place) -> str:
     for section in model.answer(first_sections):
         if section.function is function and section.first <= place.first <= section.last:
             return f"one rank goes first there already ({where})"
+    if (handler := _handler_around(function, place)) is not None:
+        return f"the ranks that fail alone come to the `except` of line {handler.lineno}"
     if _in_turnstile(function, place):
         return f"one rank goes first there already ({where})"
     sites = _sites_at(model, place)
@@ -107,7 +141,7 @@ def _here(model: Model, place: _Place) -> str:
                 return (
                     f"`{asked}` can differ between ranks ({guard.module.path}:{guard.node.lineno})"
                 )
-    for loop in _loops_around(function, place):
+    for loop in _loops_around(function, place) if in_loops else ():
         if _may_end_alone(model, function, loop, place):
             return f"the loop of line {loop.lineno} may end earlier on one rank"
     return ""
@@ -234,6 +268,16 @@ def _by_some(model: Model, function: Function, sites: _Sites) -> bool:
     return {rank for rank, _ in sites} != entered or any(maybe_guarded(site) for _, site in sites)
 
 
+def _handler_around(function: Function, place: _Place) -> ast.ExceptHandler | None:
+    """The answer to a failure that holds a place: sentence-transformers train_cross_encoder_kd_mse.py:54."""
+    for node in own_nodes(function):
+        if isinstance(node, ast.ExceptHandler) and node.body[0].lineno <= place.first <= (
+            node.body[-1].end_lineno or 0
+        ):
+            return node
+    return None
+
+
 def _in_turnstile(function: Function, place: _Place) -> bool:
     """Whether a place lies between two barriers that opposite answers lead to, whatever they are asked of.
 
@@ -332,13 +376,20 @@ def _meets_each_turn(
     model: Model, function: Function, loop: ast.For | ast.AsyncFor | ast.While
 ) -> bool:
     """Whether every turn performs a collective that waits however the model is wrapped."""
-    certain = {id(node) for statement in loop.body for node in _certain(statement)}
+    met = _meetings(model, function)
+    return any(id(node) in met for statement in loop.body for node in _certain(statement))
+
+
+def _meetings(model: Model, function: Function, *, of_all: bool = False) -> set[int]:
+    """The nodes that perform a collective, by `id`, which waits however the model is wrapped; `of_all`: for all ranks."""
     summaries = model.summaries_of(function)
-    return any(
-        isinstance(step, Event) and step.layer is Layer.ALWAYS and id(step.node) in certain
+    return {
+        id(step.node)
         for _, summary in (summaries.summaries() if summaries is not None else ())
         for step in steps_below(summary.steps)
-    )
+        if isinstance(step, Event) and step.layer is Layer.ALWAYS
+        if step.group is None or not of_all
+    }
 
 
 def _certain(statement: ast.stmt) -> Iterator[ast.AST]:

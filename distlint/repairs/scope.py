@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +15,7 @@ from distlint.analysis.interpreter.ir import AttributeSite, CallSite
 from distlint.analysis.interpreter.ranks import MAIN, RankClass
 from distlint.analysis.interpreter.values import Value
 from distlint.analysis.model import Model, source_of
-from distlint.analysis.program.definitions import Function, Module, dotted_name
+from distlint.analysis.program.definitions import Class, Function, Module, dotted_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.wrapped import call_of_wrap, under_condition
@@ -99,6 +99,11 @@ _FROM_ENVIRONMENT: Final = re.compile(
 )
 """How code asks the launcher for a rank (torch 2.13.0 distributed/run.py, "Environment Variables")."""
 
+_ASKS_FOR_GROUP: Final = re.compile(
+    r"is_(?:torchelastic_)?initialized|is_available\(|environ|getenv"
+)
+"""What a function that answers on one process, too, has looked at."""
+
 _WITH_MODULE: Final = frozenset({"ddp", "dp"})
 """Wrappers whose `module` is the model (torch 2.13.0 nn/parallel/distributed.py, data_parallel.py)."""
 
@@ -133,6 +138,8 @@ def scope_at(model: Model, function: Function, line: int, *, with_group: bool) -
         _add(found, {key: text.format(trainer) for key, text in _OF_TRAINER.items()})
     if "rank" in found:
         found.setdefault("main", f"{found['rank']} == 0")
+    if "main" not in found:
+        _add(found, {"main": _predicate_of_file(model, function, line)})
     name = _group_name(function.module) if with_group else ""
     if name and _is_made(model, function, line):
         found["distributed"] = name
@@ -211,6 +218,37 @@ def _rebound(function: Function, first: int | None, last: int) -> set[str]:
         and (first is None or first < part.lineno < last)
     }
     return named | (set(function.parameters) if first is None else set())
+
+
+def _predicate_of_file(model: Model, function: Function, line: int) -> str:
+    """A call of a function that a file guards with elsewhere, and that is true on rank 0 alone.
+
+    diffusion-pipe 0d2ba8a utils/dataset.py:527: `if is_main_process():`.
+    """
+    rebound = {name for each in function.outward() for name in _bindings(each)}
+    for call in model.calls(module=function.module):
+        guard = _only_test(call.site) if call.classes == {MAIN} else None
+        match guard:
+            case ast.Call(func=ast.Name(id=name), args=[], keywords=[]) if name not in rebound:
+                asked = model.resolve(function.module, guard.func)
+                if isinstance(asked, Function) and (
+                    _answers_without_group(model, asked) or _is_made(model, function, line)
+                ):
+                    return ast.unparse(guard)
+    return ""
+
+
+def _answers_without_group(model: Model, asked: Function) -> bool:
+    """Whether a function that tells ranks apart asks first whether there is a group, or asks the environment."""
+    inside = [asked]
+    for each in inside:
+        for node in own_nodes(each):
+            if isinstance(node, ast.Call):
+                meaning = model.resolve(each.module, node.func)
+                if isinstance(meaning, Function) and meaning not in inside:
+                    inside.append(meaning)
+    text = " ".join(ast.unparse(each.node) for each in inside)
+    return _ASKS_FOR_GROUP.search(text) is not None
 
 
 # Variables
@@ -499,12 +537,11 @@ def _accelerator_of_class(model: Model, function: Function) -> str:
     if method is None or method.cls is None or "self" not in method.parameters[:1]:
         return ""
     own, _ = model.program.mro(method.cls)
-    init = next((cls.methods["__init__"] for cls in own if "__init__" in cls.methods), None)
-    if init is None or init is method:
-        return ""
+    inits = _constructors(own)
     methods = {name: m for cls in reversed(own) for name, m in cls.methods.items()}
-    active = set(methods.values())  # not those that a class overrides
-    for maker in (init, *(methods[name] for name in _called_first(init) if name in methods)):
+    active = {*methods.values(), *inits}  # not those that a class overrides
+    called = [methods[name] for init in inits for name in _called_first(init) if name in methods]
+    for maker in (*inits, *called) if method not in inits else ():
         for statement in maker.body if maker is not method else ():
             text = _kept_accelerator(model, maker, statement)
             kept = text.partition(".")[2]
@@ -556,15 +593,34 @@ def _is_accelerator(model: Model, function: Function, value: ast.expr) -> bool:
     )
 
 
-def _called_first(init: Function) -> list[str]:
-    """The methods of its own that a constructor calls under no condition: Amphion's `_init_accelerator()`."""
+def _constructors(own: Sequence[Class]) -> list[Function]:
+    """The constructors that making an object of the first class runs: its own, and those of bases that it calls.
+
+    Amphion d3de90f models/tta/autoencoder/autoencoder_trainer.py:23: `BaseTrainer.__init__(self, args, cfg)`.
+    """
+    found: list[Function] = []
+    for cls in own:
+        init = cls.methods.get("__init__")
+        if init is None:
+            continue
+        found.append(init)
+        if "__init__" not in _called_first(init, of_base=True):
+            break
+    return found
+
+
+def _called_first(init: Function, *, of_base: bool = False) -> list[str]:
+    """The methods of its own, or else of a base, that a constructor calls under no condition.
+
+    Amphion's `_init_accelerator()`.
+    """
     return [
         call.func.attr
         for statement in init.body
         if isinstance(statement, ast.Expr)
         and isinstance(call := statement.value, ast.Call)
         and isinstance(call.func, ast.Attribute)
-        and ast.unparse(call.func.value) == "self"
+        and (ast.unparse(call.func.value) == "self") is not of_base
     ]
 
 

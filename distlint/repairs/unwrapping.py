@@ -104,18 +104,20 @@ def once(model: Model, found: list[tuple[AttributeSite, Finding]]) -> Iterator[F
 def _left_beside(
     site: AttributeSite, found: list[tuple[AttributeSite, Finding]]
 ) -> AttributeSite | None:
-    """A read of the same wrapper in the same statement for which there is no edit.
+    """A read of the same wrapper that has no edit, and that runs whenever another read does.
 
     RL4LMs 97df0bd rl4lms/envs/text_generation/policy/causal_policy.py:461: a method of the model is called with its
-    `config`: to repair one of the two would leave the statement raising.
+    `config`: to repair one of the two would leave the function raising.
     """
     model = ast.unparse(site.node.value)
+    conditions = {(id(guard.node), guard.taken) for guard in site.guards}
     for other, finding in found:
         if (
-            other.statement is site.statement
+            other.function is site.function
             and other is not site
             and not (finding.fix is not None and finding.fix.edits)
             and ast.unparse(other.node.value) == model
+            and conditions.issuperset((id(guard.node), guard.taken) for guard in other.guards)
         ):
             return other
     return None

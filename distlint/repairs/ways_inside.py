@@ -37,6 +37,8 @@ def way_inside(model: Model, function: Function, line: int, receiver: str) -> st
             return f"self.{name}"
         if _unwraps_what_it_gets(method, bound=True):
             return f"self.{name}({receiver})"
+    if written := _as_elsewhere(model, function, receiver):
+        return written
     for each in function.outward():
         for name, nested in each.nested.items():
             above = nested.body[0].lineno < line
@@ -56,6 +58,26 @@ def _methods(model: Model, function: Function) -> Iterator[tuple[str, Function]]
             if name not in seen:
                 seen.add(name)
                 yield name, found
+
+
+def _as_elsewhere(model: Model, function: Function, receiver: str) -> str:
+    """How other methods of the class unwrap the same attribute; empty where they do not, or in the constructor.
+
+    DALLE2-pytorch 680dfc4 dalle2_pytorch/trainer.py:280: `self.accelerator.unwrap_model(self.diffusion_prior)`.
+    """
+    names = {each.name for each in function.outward()}
+    if not receiver.startswith("self.") or "__init__" in names:
+        return ""
+    for _, method in _methods(model, function):
+        for node in own_nodes(method) if method.name not in names else ():
+            match node:
+                case ast.Call(
+                    func=ast.Attribute(value=ast.Attribute(value=ast.Name(id="self")), attr=attr),
+                    args=[given],
+                    keywords=[],
+                ) if attr == "unwrap_model" and ast.unparse(given) == receiver:
+                    return ast.unparse(node)
+    return ""
 
 
 def _is_property_of(method: Function, receiver: str) -> bool:

@@ -257,6 +257,34 @@ def test_vendor_copies_the_runtime_that_fixes_import(distlint: Program, tmp_path
     assert not (tmp_path / "pkg/other").exists()
 
 
+def test_a_copy_of_the_runtime_says_nothing_of_the_project(
+    distlint: Program, tmp_path: Path
+) -> None:
+    """The copy speaks of FSDP, and would make `get_state_dict()` on rank 0 a defect of this project."""
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg/__init__.py").write_text("")
+    (tmp_path / "train.py").write_text(
+        "import torch\n"
+        "from accelerate import Accelerator\n\n\n"
+        "def save(accelerator, model):\n"
+        "    if accelerator.is_main_process:\n"
+        "        torch.save(accelerator.get_state_dict(model), 'model.pt')\n\n\n"
+        "def main():\n"
+        "    accelerator = Accelerator()\n"
+        "    model = accelerator.prepare(torch.nn.Linear(2, 2))\n"
+        "    answer = input('go on?')\n"
+        "    save(accelerator, model)\n"
+        "    print(model.training, answer, model.in_features)\n\n\n"
+        'if __name__ == "__main__":\n    main()\n'
+    )
+    result = distlint("fix", "--apply", "--unsafe-fixes", "--vendor", "pkg/shared")
+    assert "not offered" not in result.err
+    assert "run_on_main(input, 'go on?', broadcast=True)" in (tmp_path / "train.py").read_text()
+    settings = tmp_path / "distlint.toml"
+    settings.write_text('runtime-module = "pkg.shared"\n')
+    assert distlint("check").code == 0
+
+
 def test_a_wrong_style_is_refused(distlint: Program, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
     (tmp_path / "distlint.toml").write_text('fix-style = "nativ"\n')

@@ -299,7 +299,12 @@ def train(batches, optimizer):
     [
         # RL4LMs 97df0bd causal_policy.py:461: with half of it repaired the statement raises as before.
         ("loss = model.score(batch, model.kind)", ["display", "display"]),
-        ("kind = model.kind\n        loss = model.score(batch, kind)", ["safe", "display"]),
+        ("kind = model.kind\n        loss = model.score(batch, kind)", ["display", "display"]),
+        # What does not run whenever the other does is repaired by itself.
+        (
+            "kind = model.kind\n        loss = model.score(batch, kind) if batch.any() else model(batch)",
+            ["safe", "display"],
+        ),
     ],
 )
 def test_a_statement_is_not_repaired_by_half(
@@ -391,3 +396,80 @@ def test_the_accelerator_of_the_file_is_taken_over(
     with pytest.raises(SystemExit):
         main(["fix", "--apply", "--no-cache", "--select", "DL301", str(file)])
     assert ("if accelerator.is_main_process:" in file.read_text()) is taken
+
+
+OWN_GUARD = """\
+import json
+
+import torch.distributed as dist
+
+
+def is_main_process():
+    return {answer}
+
+
+def say(text):
+    if is_main_process():
+        print(text)
+
+
+def write(keys, path):
+    with open(path, "w") as f:
+        json.dump(keys, f)
+    dist.barrier()
+    say("written")
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "guard"),
+    [
+        # diffusion-pipe 8f83dbf utils/dataset.py:527
+        ("not dist.is_initialized() or dist.get_rank() == 0", "if is_main_process():"),
+        ("dist.get_rank() == 0", "if rank_info().rank == 0:"),  # raises without a group
+    ],
+)
+def test_the_guard_of_the_file_is_taken_over(answer: str, guard: str, tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(OWN_GUARD.format(answer=answer))
+    with pytest.raises(SystemExit):
+        main(["fix", "--apply", "--unsafe-fixes", "--no-cache", "--select", "DL301", str(file)])
+    assert f"    {guard}\n        with open" in file.read_text()
+
+
+ARGUMENTS = """\
+import torch
+from transformers import Trainer, TrainingArguments
+from trl import SFTConfig
+
+
+class Mine(TrainingArguments):
+    pass
+
+
+def main(model, rows):
+    {first}
+    {second}
+    trainer = Trainer(model, args)
+    trainer.train()
+
+
+if __name__ == "__main__":
+    main(None, [1])
+"""
+
+
+@pytest.mark.parametrize("made", ["Mine", "SFTConfig", "TrainingArguments"])
+def test_arguments_of_a_trainer_make_the_group(
+    made: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """sentence-transformers model_distillation.py:156: what stands above them waits for nobody."""
+    lines = ('torch.save(rows, "rows.pt")', f'args = {made}("out")')
+    for folder, (first, second), offered in (
+        ("above", lines, "display"),
+        ("below", lines[::-1], "safe"),
+    ):
+        (tmp_path / folder).mkdir()
+        files = {"train.py": ARGUMENTS.format(first=first, second=second)}
+        found = offers_in("DL301", tmp_path / folder, files, capsys)
+        assert [safety for _, _, safety in found] == [offered]

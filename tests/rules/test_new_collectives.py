@@ -51,6 +51,16 @@ def on_first_device():
 """
 
 APART = {
+    "an answer to a failure": """\
+def main():
+    dist.init_process_group("gloo")
+    dist.barrier()
+    try:
+        weights = torch.load("own.pt", map_location="cpu")
+    except FileNotFoundError:
+        weights = fetch()
+    return weights
+""",
     "a turnstile in the caller": """\
 def main():
     dist.init_process_group("gloo")
@@ -286,3 +296,47 @@ def test_a_new_collective_is_offered(
 ) -> None:
     (offered,) = _offered(TOGETHER[shape], tmp_path, capsys)
     assert offered in ("safe", "unsafe")
+
+
+FAILS = """\
+import torch
+import torch.distributed as dist
+
+
+def reduced(counts):
+    try:
+        open("settings.json").close()
+    except OSError:
+        return counts
+{behind}
+    return counts
+
+
+def main(loader):
+    dist.init_process_group("gloo")
+    for batch in loader:
+        counts = reduced(torch.zeros(3))
+        if batch.sum().item() > 3:
+            break
+    dist.all_reduce(counts)
+"""
+
+
+@pytest.mark.parametrize(
+    ("behind", "offered"),
+    [
+        # The code meets in each turn itself: what hangs with the new collective hangs without.
+        ("    dist.all_reduce(counts)", ["unsafe"]),
+        ("    if dist.is_initialized():\n        dist.all_reduce(counts)", ["display"]),
+        (
+            "    if counts.sum() > 1:\n        return counts\n    dist.all_reduce(counts)",
+            ["display"],
+        ),
+    ],
+)
+def test_a_collective_in_front_of_one_needs_no_more_than_that(
+    behind: str, offered: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"train.py": FAILS.format(behind=behind)}
+    found = [safety for _, _, safety in offers_in("DL105", tmp_path, files, capsys)]
+    assert found == offered

@@ -50,6 +50,31 @@ PROPERTY = """\
     def unwrapped_model(self):
         return self.accelerator.unwrap_model(self.model)
 """
+DERIVED = """\
+from accelerate import Accelerator
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.width = 3
+
+
+class Base:
+    def __init__(self):
+        self.accelerator = Accelerator()
+
+
+class Trainer(Base):
+    def __init__(self):
+        {constructor}
+        self.model = DistributedDataParallel(Net())
+
+    def train(self):
+        return self.model.width
+"""
 OF_ANOTHER = PROPERTY.replace("self.model)", "self.teacher)")
 PREPARES = """\
 
@@ -62,6 +87,12 @@ METHOD = """\
 
     def unwrap_model(self, model):
         return model.module if hasattr(model, "module") else model
+"""
+ELSEWHERE = """
+        self.engine = self.accelerator
+
+    def save(self, path):
+        return self.engine.unwrap_model(self.model).state_dict()
 """
 FUNCTION = """\
 
@@ -78,6 +109,7 @@ def unwrap_model(model):
         ("", "", OF_ANOTHER, "self.accelerator.unwrap_model(self.model).width"),
         ("", "", PREPARES, "self.accelerator.unwrap_model(self.model).width"),
         ("", "", METHOD, "self.unwrap_model(self.model).width"),
+        ("", "", ELSEWHERE, "self.engine.unwrap_model(self.model).width"),
         ("", FUNCTION, "", "unwrap_model(self.model).width"),
         ("from helpers import unwrap_model", "", "", "unwrap_model(self.model).width"),
         ("from helpers import unwrap_model as unwrap", "", "", "unwrap(self.model).width"),
@@ -107,6 +139,27 @@ def test_what_unwraps(imports: str, above: str, members: str, wanted: str, tmp_p
     file = tmp_path / "train.py"
     file.write_text(PLACE.format(imports=imports, above=above, members=members))
     (tmp_path / "helpers.py").write_text(HELPERS)
+    _fix(tmp_path)
+    assert f"        return {wanted}\n" in file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("constructor", "wanted"),
+    [
+        ("super().__init__()", "self.accelerator.unwrap_model(self.model).width"),
+        ("Base.__init__(self)", "self.accelerator.unwrap_model(self.model).width"),
+        # Who calls no other constructor has what it makes itself.
+        ("self.name = 'mine'", "unwrap(self.model).width"),
+    ],
+)
+def test_the_accelerator_of_a_base(constructor: str, wanted: str, tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(DERIVED.format(constructor=constructor))
+    _fix(tmp_path, "runtime")
+    assert file.read_text().endswith(f"        return {wanted}\n")
+
+
+def _fix(folder: Path, style: str = "native") -> None:
     command = [
         sys.executable,
         "-m",
@@ -118,10 +171,9 @@ def test_what_unwraps(imports: str, above: str, members: str, wanted: str, tmp_p
         "DL201",
     ]
     subprocess.run(
-        [*command, "--fix-style", "native", "--exit-zero", "."],
-        cwd=tmp_path,
+        [*command, "--fix-style", style, "--exit-zero", "."],
+        cwd=folder,
         capture_output=True,
         timeout=60,
         check=True,
     )
-    assert f"        return {wanted}\n" in file.read_text()

@@ -102,13 +102,28 @@ def _wraps_under_a_test(statement: ast.stmt, wrapper: str) -> bool:
     """Whether an `if` does nothing but to wrap one model more: vits2_pytorch 1f4f379 train.py:223."""
     return (
         isinstance(statement, ast.If)
-        and not statement.orelse
+        and any(_is_call_of(each, wrapper) for each in statement.body)
         and all(
-            isinstance(each, ast.Assign)
-            and isinstance(each.value, ast.Call)
-            and ast.unparse(each.value.func) == wrapper
-            for each in statement.body
+            _is_call_of(each, wrapper) or _only_names(each)
+            for each in (*statement.body, *statement.orelse)
         )
+    )
+
+
+def _is_call_of(statement: ast.stmt, wrapper: str) -> bool:
+    return (
+        isinstance(statement, ast.Assign)
+        and isinstance(statement.value, ast.Call)
+        and ast.unparse(statement.value.func) == wrapper
+    )
+
+
+def _only_names(statement: ast.stmt) -> bool:
+    """Whether a statement gives something a second name: deit 7e160fe main.py:346, `model.module` behind the wrap."""
+    return (
+        isinstance(statement, ast.Assign)
+        and dotted_name(statement.value) != ""
+        and all(isinstance(target, ast.Name) for target in statement.targets)
     )
 
 

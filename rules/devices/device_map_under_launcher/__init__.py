@@ -185,8 +185,12 @@ def _fix(site: CallSite, calls: list[CallSite]) -> Fix:
         and values[0] is made.node
         and made.node.lineno < site.node.lineno
     ]
-    index = f"{accelerators[0]}.local_process_index" if accelerators else ""
-    return _fix_of(site.node, index, _as_elsewhere(site))
+    several = _as_elsewhere(site)
+    if accelerators and not several:
+        name = accelerators[0]
+        # Otter 1e7eb9a pipeline/train/pretraining_cc3m.py:339: one process keeps the model on all of its GPUs.
+        several = f'{{"": {name}.local_process_index}} if {name}.num_processes > 1'
+    return _fix_of(site.node, several)
 
 
 def _as_elsewhere(site: CallSite) -> str:
@@ -220,12 +224,12 @@ def _as_elsewhere(site: CallSite) -> str:
     return ""
 
 
-def _fix_of(load: ast.Call, index: str = "", elsewhere: str = "") -> Fix:
+def _fix_of(load: ast.Call, several: str = "") -> Fix:
     advice = "Put each rank's copy on its own device"
     node = next((k.value for k in load.keywords if k.arg == "device_map"), None)
     if not isinstance(node, ast.Constant):
         return Fix(Applicability.DISPLAY, advice)
-    text = f'{{"": {index or "$rank_info().local_rank"}}}'
-    if elsewhere:
-        text = f'{elsewhere} else "{node.value!s}"'
+    text = '{"": $rank_info().local_rank}'
+    if several:
+        text = f'{several} else "{node.value!s}"'
     return Fix(Applicability.UNSAFE, advice, (Replace(span_of(node), text),))

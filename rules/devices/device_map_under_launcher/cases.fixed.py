@@ -13,7 +13,7 @@ from transformers import AutoModelForCausalLM, Trainer
 
 def prepared(name, optimizer):
     accelerator = Accelerator()
-    model = AutoModelForCausalLM.from_pretrained(name, device_map={"": accelerator.local_process_index})  # expect: DL507
+    model = AutoModelForCausalLM.from_pretrained(name, device_map={"": accelerator.local_process_index} if accelerator.num_processes > 1 else "auto")  # expect: DL507
     model, optimizer = accelerator.prepare(model, optimizer)
     return model, optimizer
 

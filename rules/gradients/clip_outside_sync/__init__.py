@@ -60,6 +60,7 @@ from distlint.analysis.questions.accelerating import Training, accelerators, tra
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import last_name, walk
+from distlint.repairs.guarding import comment_behind
 from distlint.rule import Status
 
 from .cleared import clears
@@ -87,7 +88,7 @@ def check(model: Model) -> Iterator[Finding]:
         found = training(model, call.site.function)
         if found is not None and found.of("backward") and not _chosen(call) and not _in_hook(call):
             cleared = clears(call.site)
-            yield _past(found, call) if cleared is None else _nothing_left(call, cleared)
+            yield _past(model, found, call) if cleared is None else _nothing_left(call, cleared)
     yield from _of_shards(model)
     for call in model.calls("accelerate.Accelerator.clip_grad_norm_"):
         block = _accumulates(model, call)
@@ -149,11 +150,13 @@ def _in_hook(call: CallGroup) -> bool:
     )
 
 
-def _past(found: Training, call: CallGroup) -> Finding:
+def _past(model: Model, found: Training, call: CallGroup) -> Finding:
     site = call.site
     right = f"{found.text}.{_TORCH[site.name]}"
     other = found.of("backward")
     fix = Fix(Applicability.UNSAFE, f"Call `{right}`", (Replace(span_of(site.node.func), right),))
+    if _accumulates(model, call) is not None:
+        fix = _between_steps(call, found.text, right)
     return Finding(
         CODE,
         NAME,
@@ -166,6 +169,22 @@ def _past(found: Training, call: CallGroup) -> Finding:
         else (),
         fix,
     )
+
+
+def _between_steps(call: CallGroup, accelerator: str, right: str) -> Fix:
+    """The Accelerator's clipping where batches are accumulated: the norm that is kept has no value in between.
+
+    Amphion d3de90f models/svc/comosvc/comosvc_trainer.py:129: `grad_norm = torch.nn.utils.clip_grad_norm_(...)`.
+    """
+    site = call.site
+    test = f"{accelerator}.sync_gradients"
+    advice = f"Call `{right}` under `if {test}:`"
+    if not isinstance(site.statement, ast.Expr) or _only_test(call) is not None:
+        return Fix(Applicability.DISPLAY, advice)
+    given = source_of(site.module, site.node).removeprefix(source_of(site.module, site.node.func))
+    comment = comment_behind(site.module.source.text, site.statement)
+    edit = Replace(span_of(site.statement), f"if {test}:\n    {right}{given}{comment}")
+    return Fix(Applicability.UNSAFE, advice, (edit,))
 
 
 def _nothing_left(call: CallGroup, cleared: ast.Call) -> Finding:

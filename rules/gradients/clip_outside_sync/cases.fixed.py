@@ -44,6 +44,19 @@ def between_the_batches(model, optimizer, loader, limit):
             optimizer.step()
 
 
+def past_it_between_the_batches(model, optimizer, loader, limit):
+    accelerator = Accelerator(gradient_accumulation_steps=4)
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        with accelerator.accumulate(model):
+            accelerator.backward(model(batch).loss)
+            norm = torch.nn.utils.clip_grad_norm_(model.head.parameters(), limit)  # expect: DL604
+            if accelerator.sync_gradients:
+                accelerator.clip_grad_norm_(model.parameters(), limit)  # expect: DL604
+            optimizer.step()
+            accelerator.log({"norm": norm})
+
+
 def of_shards(model, optimizer, loader, limit):
     model = FSDP(model, use_orig_params=True)
     for batch in loader:
@@ -161,3 +174,10 @@ def clipped_in_hooks(args, model, loader):
     model = accelerator.prepare_model(model)
     for batch in loader:
         accelerator.backward(model(batch).mean())
+
+
+def without_an_accelerator(model, optimizer, loader, limit):
+    for batch in loader:
+        model(batch).sum().backward()
+        clip_grad_norm_(model.parameters(), limit)
+        optimizer.step()

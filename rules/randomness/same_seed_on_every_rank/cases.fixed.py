@@ -101,6 +101,22 @@ def crops(args, model, optimizer, make_dataset):
         optimizer.step()
 
 
+def crops_of_what_a_test_wraps(args, model, optimizer, make_dataset):
+    # facebookresearch/deit 7e160fe main.py:345
+    seed = args.seed
+    torch.manual_seed(seed)  # expect: DL401
+    loader = DataLoader(make_dataset(augmentations()))
+    model_without_ddp = model
+    if args.distributed:
+        model = DDP(model)
+        model_without_ddp = model.module
+    decorrelate(seed)
+    for batch in loader:
+        model(batch).sum().backward()
+        optimizer.step()
+    return model_without_ddp
+
+
 def scaled_by_timm(args, model, optimizer, make_dataset):
     torch.manual_seed(args.seed)  # expect: DL401
     loader = DataLoader(make_dataset(augmentations()))
