@@ -15,7 +15,7 @@ from distlint.launch.spelling import named
 
 def names(values: Mapping[str, Any], *, removed: bool) -> Iterator[Defect]:
     """Keys that DeepSpeed does not read, or refuses; with `removed`, those of features that are gone."""
-    known = deepspeed_keys.TOP_LEVEL | deepspeed_keys.REMOVED
+    known = deepspeed_keys.TOP_LEVEL | deepspeed_keys.EXTENSIONS | deepspeed_keys.REMOVED
     unknown = sorted(key for key in values if key not in known and not _is_note(key))
     if unknown:
         yield mild(

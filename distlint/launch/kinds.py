@@ -17,6 +17,10 @@ class Kind(enum.Enum):
     GUIDE = "guide"
     """Markdown, which tells people what to type."""
     REQUIREMENTS = "requirements"
+    PROJECT = "project"
+    """pyproject.toml."""
+    LOCK = "lock"
+    """The versions that are installed, as poetry, uv or pdm write them down."""
 
 
 _SUFFIXES: Final = {
@@ -35,12 +39,20 @@ _HISTORY: Final = ("CHANGELOG", "CHANGES", "HISTORY", "NEWS", "RELEASE")
 
 _SETTINGS: Final = frozenset({Kind.YAML, Kind.JSON})
 _REQUIREMENTS: Final = "requirements.txt"
+_NAMES: Final = {
+    "pyproject.toml": Kind.PROJECT,
+    "poetry.lock": Kind.LOCK,
+    "uv.lock": Kind.LOCK,
+    "pdm.lock": Kind.LOCK,
+}
 
-LAUNCH_SUFFIXES: Final = (*_SUFFIXES, ".md", "ockerfile", _REQUIREMENTS)
+LAUNCH_SUFFIXES: Final = (*_SUFFIXES, ".md", "ockerfile", _REQUIREMENTS, *_NAMES)
 """What the names of such files end in, or nearly: a quick look before `kind_of`."""
 
 LAUNCH_LIMIT: Final = 256 * 1024
 """Bytes. Scripts and configurations are smaller; larger files are data, and are not opened."""
+_LOCK_LIMIT: Final = 4 * 1024 * 1024
+"""Bytes of a lock file, which lists each wheel of each package."""
 
 _LAUNCHES: Final = re.compile(rb"torchrun|torch\.distributed\.|accelerate|deepspeed|MASTER_PORT")
 _WORDS: Final = {
@@ -51,6 +63,10 @@ _WORDS: Final = {
     Kind.DOCKERFILE: _LAUNCHES,
     Kind.GUIDE: re.compile(rb"torch\.distributed\.launch"),
     Kind.REQUIREMENTS: re.compile(rb"^(?:transformers|torch)\b", re.MULTILINE),
+    Kind.PROJECT: re.compile(
+        rb"^[ \t]*[\"']?(?:transformers|torch)\b|[\"'](?:transformers|torch)\b", re.MULTILINE
+    ),
+    Kind.LOCK: re.compile(rb"^name = \"(?:transformers|torch)\"$", re.MULTILINE),
 }
 _ENVIRONMENT: Final = re.compile(rb"^[ \t]*-[ \t]*[\"']?(?:py)?torch[ \t]*[=<>~]", re.MULTILINE)
 """conda's list of packages, in YAML, where it names a version of torch."""
@@ -73,8 +89,15 @@ def kind_of(name: str) -> Kind | None:
         return None if base.upper().startswith(_HISTORY) else Kind.GUIDE
     if base.endswith(_REQUIREMENTS):
         return Kind.REQUIREMENTS
+    if base in _NAMES:
+        return _NAMES[base]
     stem, dot, suffix = base.rpartition(".")
     return _SUFFIXES.get(f".{suffix}") if dot and stem else None
+
+
+def is_data(name: str, size: int) -> bool:
+    """Whether a file of `size` bytes is data, whatever its name says, and is not opened."""
+    return size > (_LOCK_LIMIT if kind_of(name) is Kind.LOCK else LAUNCH_LIMIT)
 
 
 def is_relevant(kind: Kind, data: bytes) -> bool:

@@ -16,27 +16,15 @@ from distlint.knowledge.configuration.launchers import Launcher
 from distlint.knowledge.configuration.values import full_key, section_of
 from distlint.launch.commands import Launch, Plain, launches, plain
 from distlint.launch.json_text import read_json
-from distlint.launch.kinds import Kind, says_launch
+from distlint.launch.kinds import Kind, kind_of, says_launch
 from distlint.launch.places import Lines
 from distlint.launch.shell import Command, Word, commands_of
 from distlint.launch.tree import Keys, Spans, Unreadable
+from distlint.launch.versions import Requirement, near, required
 from distlint.launch.yaml_text import read_yaml
 
 _PLACEHOLDER = re.compile(r"\{\{|\{%|\$\{|<[A-Za-z_ ]+>")
 """What a program fills in before anybody reads the file: nothing is known of such a configuration."""
-
-_REQUIREMENT = re.compile(
-    r"^(?P<name>[A-Za-z0-9][\w.-]*)[ \t]*(?:\[[^\]\n]*\])?(?P<clauses>[^#;\n]*)", re.MULTILINE
-)
-_OLDEST = re.compile(r"(?:>=|===?|~=|>)[ \t]*(\d+(?:\.\d+)*)")
-"""The clauses of a requirement that name the oldest version which meets it, or one below."""
-_NEWEST = re.compile(r"(<=?|===?|~=)[ \t]*(\d+(?:\.\d+)*)")
-"""Those that name the newest, or the first that is too new."""
-_ANY = 1 << 16
-"""Above every part of a version."""
-_ENVIRONMENT = re.compile(
-    r"^[ \t]*-[ \t]*[\"']?(?:py)?torch[ \t]*(?P<clauses>[=<>~][^#\n\"']*)", re.MULTILINE
-)
 
 _INSTRUCTION = re.compile(r"^[ \t]*(?:RUN|CMD|ENTRYPOINT)[ \t]+", re.IGNORECASE | re.MULTILINE)
 _SBATCH = re.compile(r"^#SBATCH[ \t]+(--?[\w-]+)(?:[= \t]+(\S+))?", re.MULTILINE)
@@ -121,16 +109,6 @@ class Script:
     """Whether what is found in it is asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
-    """A package that a file asks for: the oldest version and the newest; () where any will do."""
-
-    path: str
-    name: str
-    oldest: tuple[int, ...]
-    newest: tuple[int, ...] = ()
-
-
 @dataclass
 class LaunchFiles:
     """The configurations, scripts and requirements of a project, and what could not be read."""
@@ -191,11 +169,7 @@ class LaunchFiles:
 
     def asks_for(self, name: str, oldest: tuple[int, ...], path: str) -> bool:
         """Whether the requirements in the folder of `path`, or above, want a package of this version or later."""
-        found = [
-            each.oldest
-            for each in self.requirements
-            if each.name == name and path.startswith(each.path[: each.path.rfind("/") + 1])
-        ]
+        found = [each.oldest for each in near(self.requirements, name, path)]
         return bool(found) and all(each >= oldest for each in found)
 
     def older_than(self, name: str, version: tuple[int, ...], path: str) -> bool:
@@ -203,9 +177,9 @@ class LaunchFiles:
 
         imaginaire c6f7480 scripts/requirements_conda.yaml: `pytorch=1.9`.
         """
-        named = [each for each in self.requirements if each.name == name]
-        near = [each for each in named if path.startswith(each.path[: each.path.rfind("/") + 1])]
-        found = near or [each for each in named if not each.path.endswith(".txt")]
+        found = near(self.requirements, name, path) or [
+            each for each in self.requirements if each.name == name and _is_of_conda(each.path)
+        ]
         return bool(found) and all(each.newest and each.newest < version for each in found)
 
     def on_several(self, path: str) -> bool:
@@ -289,49 +263,21 @@ def read_files(files: Iterable[TextFile]) -> LaunchFiles:
     """What `files` say. One that cannot be read leaves a note: a template is no mistake."""
     result = LaunchFiles()
     for file in files:
+        result.requirements += required(file.kind, file.path, file.text)
         match file.kind:
             case Kind.YAML | Kind.JSON:
                 _read_configuration(file, result)
-                result.requirements += _torch(file)
             case Kind.SHELL:
                 _read_script(file, commands_of(file.path, file.text), result)
             case Kind.DOCKERFILE:
                 _read_script(file, commands_of(file.path, _shell_of_dockerfile(file.text)), result)
             case Kind.GUIDE:
                 _read_script(file, commands_of(file.path, _shell_of_markdown(file.text)), result)
-            case Kind.REQUIREMENTS:
-                result.requirements += _requirements(file)
     return result
 
 
-def _requirements(file: TextFile) -> Iterator[Requirement]:
-    for found in _REQUIREMENT.finditer(file.text):
-        name = re.sub(r"[-_.]+", "-", found["name"]).lower()
-        yield _requirement(file.path, name, found["clauses"])
-
-
-def _torch(file: TextFile) -> Iterator[Requirement]:
-    """The versions of torch in conda's list of packages, which writes one `=`."""
-    for found in _ENVIRONMENT.finditer(file.text):
-        yield _requirement(file.path, "torch", re.sub(r"(?<![=<>~])=(?!=)", "==", found["clauses"]))
-
-
-def _requirement(path: str, name: str, clauses: str) -> Requirement:
-    oldest = [tuple(map(int, each.split("."))) for each in _OLDEST.findall(clauses)]
-    newest = [_bound(sign, each) for sign, each in _NEWEST.findall(clauses)]
-    return Requirement(path, name, max(oldest, default=()), min(newest, default=()))
-
-
-def _bound(sign: str, version: str) -> tuple[int, ...]:
-    """The newest version that a clause lets in: `<2.0` those below 2, `~=1.9.0` all of 1.9, `==1.9` that one."""
-    parts = [*map(int, version.split("."))]
-    if sign == "~=":
-        return (*parts[:-1], _ANY)
-    if sign != "<":
-        return tuple(parts)
-    while parts and not parts[-1]:
-        parts.pop()
-    return (*parts[:-1], parts[-1] - 1, _ANY) if parts else (0,)
+def _is_of_conda(path: str) -> bool:
+    return kind_of(path) is Kind.YAML
 
 
 def _read_configuration(file: TextFile, result: LaunchFiles) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from distlint.launch.kinds import LAUNCH_LIMIT, Kind, is_relevant, kind_of
+from distlint.launch.kinds import Kind, is_data, is_relevant, kind_of
 from distlint.project.cache import Cache, FileFacts, Stamp, content_digest
 from distlint.project.entries import (
     Entry,
@@ -148,7 +148,7 @@ def survey(
     if trees is not None:
         trees.keep_only([entry.file.path for entry in result.entries])
     for number, file in enumerate((*found.launch, *around.launch)):
-        if file.stamp[2] > LAUNCH_LIMIT:  # data, whatever its name says
+        if is_data(file.path, file.stamp[2]):
             continue
         stored = known.get(file.path)
         data = overlays.get(file.path)

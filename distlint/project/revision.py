@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from distlint.launch.kinds import LAUNCH_LIMIT, kind_of
+from distlint.launch.kinds import is_data, kind_of
 from distlint.project.files import PYTHON_SUFFIXES
 from distlint.project.naming import escaped, shown_as
 from distlint.project.reading import SIZE_LIMIT
@@ -123,7 +123,7 @@ def _is_read(path: str) -> bool:
     if kind_of(name) is None:
         return False
     try:
-        return os.path.getsize(path) <= LAUNCH_LIMIT
+        return not is_data(name, os.path.getsize(path))
     except OSError:  # gone since then
         return True
 

@@ -78,6 +78,31 @@ def train(model):
         ({"requirements.txt": "transformers>=5\n", "code/requirements.txt": "transformers\n"}, 1),
         ({"other/requirements.txt": "transformers>=5\n"}, 1),
         ({"code/requirements.txt": "transformers>=5\n"}, 0),
+        (
+            {"pyproject.toml": '[project]\ndependencies = ["torch", "transformers[torch]>=5.6"]\n'},
+            0,
+        ),
+        ({"pyproject.toml": '[project]\ndependencies = ["transformers>=4.40"]\n'}, 1),
+        ({"pyproject.toml": '[project.optional-dependencies]\ntrain = ["transformers~=5.6"]\n'}, 0),
+        ({"pyproject.toml": '[tool.poetry.dependencies]\ntransformers = "^5.6"\n'}, 0),
+        ({"pyproject.toml": '[tool.poetry.dependencies]\ntransformers = {version = "4.40"}\n'}, 1),
+        ({"pyproject.toml": '[project\ndependencies = ["transformers>=5.6"]\n'}, 1),
+        ({"uv.lock": '[[package]]\nname = "transformers"\nversion = "5.6.1"\n'}, 0),
+        ({"uv.lock": '[[package]]\nname = "transformers-extra"\nversion = "5.6.1"\n'}, 1),
+        (
+            {
+                "requirements.txt": "transformers>=5.6\n",
+                "poetry.lock": '[[package]]\nname = "transformers"\nversion = "4.40.2"\n',
+            },
+            1,
+        ),
+        (
+            {
+                "pyproject.toml": '[project]\ndependencies = ["transformers>=4.40"]\n',
+                "pdm.lock": '[[package]]\nname = "transformers"\nversion = "5.6.1"\n',
+            },
+            0,
+        ),
         ({}, 1),
     ],
 )
@@ -93,6 +118,34 @@ def test_a_version_that_reads_no_flags_of_the_model(
     arguments = ["check", "--no-cache", "--select", "DL508", "--output-format", "json"]
     findings = json.loads(CliRunner().invoke(main, arguments).stdout)["findings"]
     assert len(findings) == found
+
+
+FLASH = """
+from accelerate import Accelerator
+from transformers import AutoModel
+
+
+def train(name):
+    accelerator = Accelerator()
+    return accelerator.prepare(AutoModel.from_pretrained(name, attn_implementation="flash_attention_2"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("lock", "keyword"),
+    [("4.55.4", "torch_dtype"), ("4.56.0", "dtype"), ("", "torch_dtype")],
+)
+def test_the_dtype_by_the_name_that_the_version_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lock: str, keyword: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(FLASH)
+    if lock:
+        text = f'[[package]]\nname = "transformers"\nversion = "{lock}"\n'
+        (tmp_path / "uv.lock").write_text(text)
+    arguments = ["fix", "--preview", "--select", "DL804", "--unsafe-fixes", "--apply"]
+    CliRunner().invoke(main, arguments)
+    assert f", {keyword}=torch.bfloat16)" in (tmp_path / "train.py").read_text()
 
 
 def test_another_version_is_another_answer_of_the_cache(

@@ -18,6 +18,7 @@ from distlint.analysis.interpreter.summaries import Summaries
 from distlint.analysis.live.joint_entry import (
     Group,
     JointEntry,
+    beside_a_collective,
     callers_of,
     groups_of,
     imported_again,
@@ -278,6 +279,13 @@ class LiveProgram:
         )
         known = next((joint_entry for joint_entry in found if joint_entry is not None), None)
         return known or imported_again(call.site)
+
+    def collective_beside(self, call: CallGroup) -> JointEntry | None:
+        """The collective that every rank performs whenever it comes to a call."""
+        summaries = self._summaries.get(call.site.function)
+        groups = groups_of(summaries) if summaries is not None else ()
+        found = (beside_a_collective(call.site, group) for _, group in groups)
+        return next((reason for reason in found if reason is not None), None)
 
     @cached_property
     def callers(self) -> dict[Function, list[CallSite]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import assignments, own_nodes, target_names
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
@@ -53,12 +53,30 @@ def training(live: LiveProgram, function: Function) -> Training | None:
     calls = tuple(call for near in near_by for call in known.get(near, ()))
     if not any(call.site.method in _TRAINS for call in calls):
         return None
-    own = [dotted_name(c.site.node.func) for c in calls if c.site.function is function]
-    every = {name.rpartition(".")[0] for name in own} or {
-        dotted_name(call.site.node.func).rpartition(".")[0] for call in calls
-    }
+    own = {_owner(call) for call in calls if call.site.function is function}
+    if len(own) > 1:
+        same = _second_names(function)
+        own = {same.get(name, name) for name in own}
+    every = own or {_owner(call) for call in calls}
     text = next(iter(every)) if len(every) == 1 else ""
     return Training(text, calls) if text and _is_in_reach(function, text) else None
+
+
+def _owner(call: CallGroup) -> str:
+    """What a method of the Accelerator is called on, as it is written."""
+    return dotted_name(call.site.node.func).rpartition(".")[0]
+
+
+def _second_names(function: Function) -> dict[str, str]:
+    """The variables of a function that are other names of an attribute: `accelerator = self.accelerator`.
+
+    denoising-diffusion-pytorch faed4db denoising_diffusion_pytorch/repaint.py:1079: `train` uses both names.
+    """
+    return {
+        name: owner
+        for name, (value, *more) in assignments(function).items()
+        if not more and (owner := dotted_name(value)).startswith("self.")
+    }
 
 
 def _family(live: LiveProgram, cls: Class) -> list[Class]:
@@ -91,14 +109,32 @@ def _is_in_reach(function: Function, text: str) -> bool:
 
 
 def steps_optimizer(function: Function) -> bool:
-    """Whether a function, one around it or one of its class lets an optimizer step, and it reads no gradient."""
-    if any(isinstance(n, ast.Attribute) and n.attr == "grad" for n in own_nodes(function)):
+    """Whether a function, one around it or one of its class lets an optimizer step, and it reads no gradient.
+
+    That of one parameter after the other does not count: their norm is logged
+    (EasyAnimate scripts/train.py:2118).
+    """
+    each = _loop_variables(function)
+    if any(
+        isinstance(n, ast.Attribute) and n.attr == "grad" and dotted_name(n.value) not in each
+        for n in own_nodes(function)
+    ):
         return False
     return any(
         isinstance(n, ast.Call) and _is_step(n.func)
         for near in _near(function)
         for n in own_nodes(near)
     )
+
+
+def _loop_variables(function: Function) -> set[str]:
+    """The names that a function's loops and comprehensions go through."""
+    return {
+        name
+        for node in own_nodes(function)
+        if isinstance(node, ast.For | ast.comprehension)
+        for name in target_names(node.target)
+    }
 
 
 def _is_step(called: ast.expr) -> bool:

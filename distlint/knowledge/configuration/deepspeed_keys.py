@@ -69,6 +69,10 @@ TOP_LEVEL = frozenset(
     ]
 )
 
+EXTENSIONS = frozenset({"msamp"})
+"""What engines on top of DeepSpeed's read: MS-AMP msamp/deepspeed/runtime/constants.py (accelerate 1.15.0
+benchmarks/fp8/ms_amp/distrib_deepspeed.py:61)."""
+
 # runtime/config.py, _REMOVED_TOP_LEVEL_CONFIG_KEYS and _REMOVED_ZERO_CONFIG_KEYS: it raises
 # DeepSpeedConfigError on them, earlier releases read them.
 REMOVED = frozenset(

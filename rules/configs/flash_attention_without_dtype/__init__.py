@@ -27,8 +27,8 @@ model = AutoModelForCausalLM.from_pretrained(
 ```
 
 ## Fix safety
-Unsafe: the weights are bf16 afterwards, and numbers change. `torch_dtype` is the name that all versions take; since
-transformers 4.56 it is also called `dtype`.
+Unsafe: the weights are bf16 afterwards, and numbers change. `torch_dtype` is the name that all versions take; where
+the project's requirements, pyproject.toml or lock file ask for transformers 4.56 or later, `dtype` is written.
 
 ## Known limits
 Silent where the file casts (`.half()`, `autocast`), names a mixed precision, or hands on `**kwargs`. Which dtype the
@@ -61,6 +61,8 @@ STATUS = Status.PREVIEW
 LITERALS = (b"flash_attention_2", b"flash_attention_3")
 
 _FLASH = ("flash_attention_2", "flash_attention_3")
+_NAMED_DTYPE = (4, 56)
+"""The version of transformers since which `torch_dtype` is called `dtype`."""
 _LOADS = ("from_pretrained", "from_config")
 _SAYS = frozenset(
     {"dtype", "torch_dtype", "quantization_config", "load_in_8bit", "load_in_4bit", None}
@@ -87,14 +89,17 @@ def check(model: Model) -> Iterator[Finding]:
                     case ast.Call(func=ast.Attribute(attr=attr)) if (
                         attr in _LOADS and _uses_flash(node) and not _has_dtype(node)
                     ):
-                        edit = with_keyword(text, node, "torch_dtype=torch.bfloat16")
+                        dtype = "torch_dtype=torch.bfloat16"
+                        if model.launch.asks_for("transformers", _NAMED_DTYPE, module.path):
+                            dtype = dtype.removeprefix("torch_")
+                        edit = with_keyword(text, node, dtype)
                         edits = (AddImport("torch"), edit) if edit is not None else ()
                         yield Finding(
                             CODE,
                             NAME,
                             SEVERITY,
                             "FlashAttention refuses fp32, in which the model may be loaded: the first forward "
-                            "raises on every rank. Give `torch_dtype=torch.bfloat16`.",
+                            f"raises on every rank. Give `{dtype}`.",
                             place_of(module, node),
                             (),
                             Fix(Applicability.UNSAFE, "Load in bf16", edits) if edits else None,

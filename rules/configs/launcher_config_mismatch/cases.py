@@ -36,6 +36,24 @@ def two_precisions(model):
     return deepspeed.initialize(model=model, config=config)
 
 
+def unknown_section(model):
+    config = {
+        "train_batch_size": 8,
+        "transformer_engine": {"enabled": True},  # expect: DL802
+        "zero_optimization": {"stage": 2},
+    }
+    return deepspeed.initialize(model=model, config=config)
+
+
+def section_of_another_engine(model, engine):
+    config = {
+        "train_batch_size": 8,
+        "msamp": {"enabled": True, "opt_level": "O2"},
+        "zero_optimization": {"stage": 2},
+    }
+    return engine.initialize(model=model, config_params=config)
+
+
 def right(model, stage, sections):
     config = {
         "train_micro_batch_size_per_gpu": 4,

@@ -92,7 +92,7 @@ def check(model: Model) -> Iterator[Finding]:
         elif (
             len(call.classes) > 1
             and not maybe_guarded(site)
-            and model.joint_entry_at(call) is not None
+            and (model.joint_entry_at(call) or model.collective_beside(call)) is not None
         ):
             yield _on_all(call)
 

@@ -81,6 +81,24 @@ def imported_for_it(loss):
     return loss
 
 
+def beside_one_of_two_ways(features, with_gradient, world_size):
+    if with_gradient:
+        return dist.nn.all_gather(features)
+    parts = [torch.zeros_like(features) for _ in range(world_size)]
+    if not features.is_contiguous():
+        return parts
+    breakpoint()  # expect: DL701
+    dist.all_gather(parts, features)
+    return parts
+
+
+def at_the_end_of_an_epoch(trainer, max_steps):
+    if max_steps is None:
+        trainer.save()
+        breakpoint()  # expect: DL701
+        dist.barrier()
+
+
 def behind_a_switch(loss, args):
     dist.all_reduce(loss)
     if args.debug:
@@ -137,3 +155,19 @@ def below_an_assertion_for_debugging(loss, debugging):
     assert torch.isfinite(loss), "the loss is no number"
     if debugging:
         breakpoint()
+
+
+def apart_from_the_collective(features, alone):
+    if alone:
+        breakpoint()
+    else:
+        dist.barrier()
+    return features
+
+
+def beside_a_collective_that_another_option_asks_for(features, gathers, looks):
+    if gathers:
+        dist.barrier()
+    if looks:
+        breakpoint()
+    return features

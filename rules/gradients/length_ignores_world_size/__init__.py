@@ -76,6 +76,8 @@ LITERALS = ()
 
 _STEPS = ("num_training_steps", "total_steps", "T_max", "total_iters", "steps_per_epoch")
 _LAMBDA = "LambdaLR"
+_ENDLESS = frozenset({"constant", "constant_with_warmup"})
+"""Schedules of `get_scheduler` that take no number of steps: transformers 5.23.0 and diffusers 0.42.1 optimization.py."""
 _PREPARES = ("accelerate.Accelerator.prepare", "accelerate.Accelerator.prepare_scheduler")
 _OTHERWISE = frozenset(
     {"split_batches", "step_scheduler_with_optimizer", "dataloader_config", "even_batches", None}
@@ -232,8 +234,20 @@ def _made(function: Function, argument: ast.expr) -> ast.Call | None:
             any(k.arg in _STEPS for k in v.keywords)
             or (last_name(v.func) == _LAMBDA and len(v.args) == 2 and not v.keywords)
         )
+        and not _has_no_end(v)
     ]
     return calls[0] if len(calls) == 1 else None
+
+
+def _has_no_end(made: ast.Call) -> bool:
+    """Whether a schedule is one that stays as it is.
+
+    diffusers examples/community/sde_drag.py:251: `get_scheduler("constant", …, num_training_steps=lora_step)`.
+    """
+    return last_name(made.func) == "get_scheduler" and any(
+        isinstance(given, ast.Constant) and given.value in _ENDLESS
+        for given in (*made.args[:1], *(k.value for k in made.keywords if k.arg == "name"))
+    )
 
 
 def _steps(made: ast.Call) -> ast.expr:

@@ -355,6 +355,16 @@ def never_counted_to(model, optimizer, loader, args):
         scheduler.step()
 
 
+def without_an_end(model, optimizer, loader, steps):
+    accelerator = Accelerator(mixed_precision="fp16")
+    scheduler = get_scheduler("constant", optimizer=optimizer, num_training_steps=steps)
+    model, optimizer, scheduler = accelerator.prepare(model, optimizer, scheduler)
+    for _ in range(steps):
+        accelerator.backward(model(next(loader)).loss)
+        optimizer.step()
+        scheduler.step()
+
+
 class BackendThatSplits:
     # The batches are those of all processes: the scheduler steps once.
     def __init__(self):

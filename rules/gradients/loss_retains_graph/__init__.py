@@ -162,7 +162,7 @@ def _kept(
         if not around:
             continue
         inner = min(around, key=lambda loop: len(list(walk(loop))))
-        backward = _backward_of(inner, loss.id)
+        backward = _backward_of(inner, loss.id, node)
         if backward is None or _is_sent(function, total) or _begun_in(inner, total):
             continue
         if _is_let_go(inner, loss.id, backward, node) or without_gradients(function, node):
@@ -193,15 +193,22 @@ def _memory(backward: ast.Call) -> str:
     return "the device's memory" if retains else "the host's memory"
 
 
-def _backward_of(loop: ast.AST, name: str) -> ast.Call | None:
-    """The call of a loop that sends a variable backward."""
+def _backward_of(loop: ast.AST, name: str, added: ast.AST) -> ast.Call | None:
+    """The call of a loop that sends a variable backward: the last one above the sum, else the first.
+
+    MedSAM d71e8a1 train_multi_gpus.py:410: each way to train makes its own loss, and sends it backward.
+    """
+    found: list[ast.Call] = []
     for node in walk(loop):
         root = sent_backward(node)
         if isinstance(root, ast.Call) and root.args:
             root = root.args[0]  # scaler.scale(loss).backward()
         if isinstance(node, ast.Call) and root is not None and name in _summands(root):
-            return node
-    return None
+            found.append(node)
+    above = [call for call in found if call.lineno <= added.lineno]  # type: ignore[attr-defined]
+    if above:
+        return max(above, key=lambda call: call.lineno)
+    return found[0] if found else None
 
 
 def _summands(node: ast.expr) -> Iterator[str]:

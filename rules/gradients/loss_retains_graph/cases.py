@@ -74,6 +74,22 @@ def weighted(model, optimizer, loader):
     return total
 
 
+def in_each_precision(model, optimizer, loader, scaler, half, every):
+    total = 0.0
+    for batch in loader:
+        if half:
+            loss = model(batch).mean()
+            scaler.scale(loss).backward()
+        else:
+            loss = model(batch).float().mean()
+            if every > 1:
+                loss = loss / every
+            loss.backward()
+        optimizer.step()
+        total += loss  # expect: DL607
+    return total
+
+
 def averaged(value, name):
     return hvd.allreduce(value, name=name)
 
@@ -242,4 +258,18 @@ def something_else(model, optimizer, loader, weight):
         loss.backward()
         optimizer.step()
         total += weight * len(batch)
+    return total
+
+
+def let_go_in_each_precision(model, optimizer, loader, scaler, half):
+    total = 0.0
+    for batch in loader:
+        loss = model(batch).mean()
+        if half:
+            scaler.scale(loss).backward()
+        else:
+            loss.backward()
+        optimizer.step()
+        loss = loss.detach() / len(batch)
+        total += loss
     return total

@@ -196,3 +196,16 @@ def rank_0_has_all(model, data, path):
     if dist.get_rank() == 0:
         results = [model.generate(batch) for batch in DataLoader(data)]
         torch.save(results, path)
+
+
+def the_weights_among_what_is_prepared(objects, path):
+    for i in range(len(objects)):
+        if isinstance(objects[i], DataLoader):
+            data = objects[i].dataset
+            objects[i] = DataLoader(data, sampler=DistributedSampler(data, shuffle=False))
+    model = objects[0]
+    weights = {}
+    for name, parameter in model.named_parameters():
+        weights[name] = parameter.detach().cpu()
+    if dist.get_rank() == 0:
+        torch.save(weights, path)

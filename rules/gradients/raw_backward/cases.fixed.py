@@ -42,6 +42,36 @@ class Trainer:
         self.optimizer.step()
 
 
+class Loop:
+    """The Accelerator has two names in one method."""
+
+    def __init__(self, model, optimizer):
+        self.accelerator = Accelerator()
+        self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
+
+    def run(self, loader):
+        accelerator = self.accelerator
+        for batch in loader:
+            with self.accelerator.autocast():
+                loss = self.model(batch).mean()
+            self.accelerator.backward(loss)  # expect: DL605
+            accelerator.wait_for_everyone()
+            self.optimizer.step()
+
+
+def with_the_norm_of_each_gradient(model, optimizer, loader, writer):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        loss = model(batch).mean()
+        accelerator.backward(loss)  # expect: DL605
+        norms = [p.grad.norm() for p in model.parameters() if p.grad is not None]
+        for name, parameter in model.named_parameters():
+            writer.add_scalar(name, parameter.grad.norm())
+        optimizer.step()
+    return norms
+
+
 # Correct
 
 
@@ -89,3 +119,30 @@ def the_accelerator_tells_the_rank_alone(model, batch):
     optimizer.step()
     if accelerator.is_main_process:
         print(loss.item())
+
+
+class TwoAccelerators:
+    def __init__(self, model, teacher, optimizer):
+        self.one, self.other = Accelerator(), Accelerator()
+        self.model, self.optimizer = self.one.prepare(model, optimizer)
+        self.teacher = self.other.prepare(teacher)
+
+    def run(self, batch):
+        one = self.one
+        self.other.print("step")
+        loss = self.model(batch).mean()
+        loss.backward()
+        one.print(loss)
+        self.optimizer.step()
+
+
+def attack_beside_the_training(model, optimizer, loader, step):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        noise = torch.zeros_like(batch, requires_grad=True)
+        worst = -model(batch + noise).mean()
+        worst.backward()
+        loss = model(batch - step * noise.grad.sign()).mean()
+        accelerator.backward(loss)
+        optimizer.step()

@@ -32,6 +32,7 @@ from distlint.analysis.questions.shares.values import (
     plain,
 )
 from distlint.knowledge import shares as tables
+from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
@@ -55,6 +56,8 @@ class Flow:
         """The variables at each `return`."""
         self.filled: set[str] = set()
         """The variables that a collective has put its outcome into."""
+        self.singled: frozenset[str] = frozenset()
+        """The elements that a condition in force has picked by what they are: the others are something else."""
 
     def run(self) -> Held:
         """Follow the body; what the function returns.
@@ -131,7 +134,11 @@ class Flow:
                 return self.block(body)
             case False:
                 return self.block(orelse)
-        return self._ways([body, orelse])
+        before = self.singled
+        self.singled |= _asked_what_it_is(test)
+        on = self._ways([body, orelse])
+        self.singled = before
+        return on
 
     def _decided(self, test: ast.expr) -> bool | None:
         """What a condition is where several ranks run and variables hold what was written out."""
@@ -218,7 +225,7 @@ class Flow:
                     self.put(path, value)
                 if isinstance(target, ast.Attribute):
                     self._give_data(target.value, value)
-                if isinstance(target, ast.Subscript):
+                if isinstance(target, ast.Subscript) and ast.unparse(target) not in self.singled:
                     self._keep_under(target, value)
 
     def _give_data(self, owner: ast.expr, value: Held) -> None:
@@ -412,6 +419,21 @@ class Flow:
         made = self.value(element)
         self.variables = outer
         return Held(made.part, made.source, Kind.PLAIN, element=made, ended=made.ended)
+
+
+def _asked_what_it_is(test: ast.expr) -> frozenset[str]:
+    """The elements whose class a condition asks for: `isinstance(objects[i], DataLoader)`.
+
+    accelerate 1.15.0 accelerator.py:2425: of the objects that are prepared, the loaders are divided, the model is not.
+    """
+    return frozenset(
+        ast.unparse(node.args[0])
+        for node in walk(test)
+        if isinstance(node, ast.Call)
+        and last_name(node) == "isinstance"
+        and node.args
+        and isinstance(node.args[0], ast.Subscript)
+    )
 
 
 def plain_but_world(value: Held) -> Held:

@@ -1,0 +1,151 @@
+"""Which versions of a package a project asks for: requirements.txt, pyproject.toml, lock files, conda's lists."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from distlint.launch.kinds import Kind
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_REQUIREMENT: Final = re.compile(
+    r"^(?P<name>[A-Za-z0-9][\w.-]*)[ \t]*(?:\[[^\]\n]*\])?(?P<clauses>[^#;\n]*)", re.MULTILINE
+)
+_OLDEST: Final = re.compile(r"(?:>=|===?|~=|>)[ \t]*(\d+(?:\.\d+)*)")
+"""The clauses of a requirement that name the oldest version which meets it, or one below."""
+_NEWEST: Final = re.compile(r"(<=?|===?|~=)[ \t]*(\d+(?:\.\d+)*)")
+"""Those that name the newest, or the first that is too new."""
+_ANY: Final = 1 << 16
+"""Above every part of a version."""
+_ENVIRONMENT: Final = re.compile(
+    r"^[ \t]*-[ \t]*[\"']?(?:py)?torch[ \t]*(?P<clauses>[=<>~][^#\n\"']*)", re.MULTILINE
+)
+_LOCKED: Final = re.compile(
+    r"^name = \"(?P<name>torch|transformers)\"\nversion = \"(?P<version>\d+(?:\.\d+)*)",
+    re.MULTILINE,
+)
+"""A package as poetry, uv and pdm write it: its name, and the version below it."""
+_CARET: Final = re.compile(r"\^[ \t]*((\d+)(?:\.\d+)*)")
+"""Poetry's `^2.1`: that version and later ones, below 3."""
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """A package that a file asks for: the oldest version and the newest; () where any will do."""
+
+    path: str
+    name: str
+    oldest: tuple[int, ...]
+    newest: tuple[int, ...] = ()
+    locked: bool = False
+    """Whether it is the version that is installed, by a lock file: what others ask for says less."""
+
+
+def required(kind: Kind, path: str, text: str) -> Iterator[Requirement]:
+    """The packages that a file asks for."""
+    reader = _READERS.get(kind)
+    if reader is not None:
+        for name, clauses in reader(text):
+            yield _requirement(path, name, clauses, locked=kind is Kind.LOCK)
+
+
+def near(requirements: Sequence[Requirement], name: str, path: str) -> list[Requirement]:
+    """What is asked of a package in the folder of `path`, or above; what a lock file says there alone."""
+    found = [
+        each
+        for each in requirements
+        if each.name == name and path.startswith(each.path[: each.path.rfind("/") + 1])
+    ]
+    return [each for each in found if each.locked] or found
+
+
+def _in_lines(text: str) -> Iterator[tuple[str, str]]:
+    for found in _REQUIREMENT.finditer(text):
+        yield found["name"], found["clauses"]
+
+
+def _in_environment(text: str) -> Iterator[tuple[str, str]]:
+    """The versions of torch in conda's list of packages, which writes one `=`."""
+    for found in _ENVIRONMENT.finditer(text):
+        yield "torch", re.sub(r"(?<![=<>~])=(?!=)", "==", found["clauses"])
+
+
+def _in_lock(text: str) -> Iterator[tuple[str, str]]:
+    for found in _LOCKED.finditer(text):
+        yield found["name"], f"=={found['version']}"
+
+
+def _in_project(text: str) -> Iterator[tuple[str, str]]:
+    """The dependencies of pyproject.toml, those of extras and groups too; nothing of one that cannot be read."""
+    try:
+        document: object = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return
+    project = _at(document, "project")
+    extras = _at(project, "optional-dependencies")
+    groups = _at(document, "dependency-groups")
+    lists = [_at(project, "dependencies")]
+    lists += [
+        each for table in (extras, groups) if isinstance(table, dict) for each in table.values()
+    ]
+    for entries in lists:
+        for entry in entries if isinstance(entries, list) else ():
+            if isinstance(entry, str):
+                yield from _in_lines(entry)
+    poetry = _at(_at(document, "tool"), "poetry")
+    tables = [_at(poetry, "dependencies")]
+    more = _at(poetry, "group")
+    tables += [
+        _at(each, "dependencies") for each in (more.values() if isinstance(more, dict) else ())
+    ]
+    for table in tables:
+        for name, given in table.items() if isinstance(table, dict) else ():
+            version = _at(given, "version") if isinstance(given, dict) else given
+            if isinstance(version, str):
+                yield name, _of_poetry(version)
+
+
+def _of_poetry(version: str) -> str:
+    """Poetry's clauses as pip writes them: a bare version is that one."""
+    if version[:1].isdigit():
+        return f"=={version}"
+    return _CARET.sub(lambda found: f">={found[1]},<{int(found[2]) + 1}", version)
+
+
+def _at(value: object, key: str) -> object:
+    return value.get(key) if isinstance(value, dict) else None
+
+
+_READERS: Final[dict[Kind, Callable[[str], Iterator[tuple[str, str]]]]] = {
+    Kind.REQUIREMENTS: _in_lines,
+    Kind.PROJECT: _in_project,
+    Kind.LOCK: _in_lock,
+    Kind.YAML: _in_environment,
+    Kind.JSON: _in_environment,
+}
+
+
+def _requirement(path: str, name: str, clauses: str, *, locked: bool) -> Requirement:
+    oldest = [tuple(map(int, each.split("."))) for each in _OLDEST.findall(clauses)]
+    newest = [_bound(sign, each) for sign, each in _NEWEST.findall(clauses)]
+    name = re.sub(r"[-_.]+", "-", name).lower()
+    return Requirement(path, name, max(oldest, default=()), min(newest, default=()), locked)
+
+
+def _bound(sign: str, version: str) -> tuple[int, ...]:
+    """The newest version that a clause lets in: `<2.0` those below 2, `~=1.9.0` all of 1.9, `==1.9` that one."""
+    parts = [*map(int, version.split("."))]
+    if sign == "~=":
+        return (*parts[:-1], _ANY)
+    if sign != "<":
+        return tuple(parts)
+    while parts and not parts[-1]:
+        parts.pop()
+    return (*parts[:-1], parts[-1] - 1, _ANY) if parts else (0,)
