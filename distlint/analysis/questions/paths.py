@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping
 from typing import Final
 
 from distlint.analysis.program.definitions import Function, dotted_name
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments
 
 Parts = tuple[Hashable, ...]
@@ -35,6 +36,11 @@ _MAX_DEPTH: Final = 8
 
 def parts_of(node: ast.expr, function: Function) -> Parts:
     """The components of a path expression, through the variables that its function assigns once."""
+    return _parts_in(function, node)
+
+
+@remembered
+def _parts_in(function: Function, node: ast.expr) -> Parts:
     return _parts(node, function, _MAX_DEPTH)
 
 
