@@ -92,10 +92,14 @@ def never_launched(program: Program, module: Module) -> bool:
 @remembered
 def trains_on_one(program: Program, module: Module) -> bool:
     """Whether each file that makes a trainer with the callbacks of a file keeps to one process."""
-    makers = [
-        each for each in importers(program, module) if _MAKES_TRAINER.search(each.source.text)
-    ]
+    makers = importers(program, module) & _makers_of_trainers(program)
     return bool(makers) and all(map(keeps_to_one, makers))
+
+
+@remembered
+def _makers_of_trainers(program: Program) -> set[Module]:
+    """The files that make a trainer of transformers."""
+    return {m for m in program.modules.values() if _MAKES_TRAINER.search(m.source.text)}
 
 
 @remembered

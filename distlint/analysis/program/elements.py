@@ -58,13 +58,19 @@ def _held_in(function: Function, owner: ast.expr, call: ast.Call) -> Iterator[as
         case ast.Subscript(value=container):
             yield container
         case ast.Name(id=name) if name not in function.parameters:
-            loops = [n.iter for n in own_nodes(function) if isinstance(n, ast.For | ast.AsyncFor)]
+            loops = _iterated(function)
             values = [v for v in assignments(function).get(name, ()) if v not in loops]
             if all(isinstance(v, ast.Subscript) for v in values):
                 around = _turns(function).get((call, name))
                 yield from [around] if around is not None else []
                 for value in values:
                     yield from _held_in(function, value, call)
+
+
+@remembered
+def _iterated(function: Function) -> frozenset[ast.expr]:
+    """What the loops of a function go through."""
+    return frozenset(n.iter for n in own_nodes(function) if isinstance(n, ast.For | ast.AsyncFor))
 
 
 @remembered

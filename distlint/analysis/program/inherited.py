@@ -7,8 +7,9 @@ calls.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, dotted_name
 from distlint.analysis.program.memory import remembered
@@ -16,8 +17,11 @@ from distlint.analysis.program.syntax import own_nodes
 from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
-    from distlint.analysis.program.definitions import Function
+    from distlint.analysis.program.definitions import Function, Module
     from distlint.analysis.program.program import Program
+
+_PRIVATE: Final = re.compile(r"_\w*")
+"""What holds every name that starts with an underscore."""
 
 
 def may_run(program: Program, cls: Class, method: Function) -> bool:
@@ -117,17 +121,41 @@ def _is_private(method: Function) -> bool:
 
 def _named_outside(program: Program, cls: Class, method: Function) -> bool:
     """Whether code beside the class and its bases names a method, on an object that is not its own `self`."""
-    family = set(program.mro(cls)[0])
-    return any(
-        method.name in module.source.text
-        and any(
-            isinstance(node, ast.Attribute) and node.attr == method.name and not _is_own(node.value)
-            for function in module.all_functions
-            if _owner(function) not in family
-            for node in own_nodes(function)
-        )
+    return not set(program.mro(cls)[0]).issuperset(_owners_that_name(program, method.name))
+
+
+@remembered
+def _owners_that_name(program: Program, name: str) -> frozenset[Class | None]:
+    """The classes whose code names a private method on an object that is not their own; None: code of no class."""
+    files = _files_with(program).get(name, ())
+    return frozenset(owner for module in files for owner in _attributes(module).get(name, ()))
+
+
+@remembered
+def _files_with(program: Program) -> dict[str, list[Module]]:
+    """By private method, the files whose text has its name: a thousand methods are not sought in each file."""
+    files: dict[str, list[Module]] = {
+        method: []
         for module in program.modules.values()
-    )
+        for cls in module.all_classes
+        for method in cls.methods
+        if method.startswith("_")
+    }
+    for module in program.modules.values():
+        for name in files.keys() & set(_PRIVATE.findall(module.source.text)):
+            files[name].append(module)
+    return files
+
+
+@remembered
+def _attributes(module: Module) -> dict[str, set[Class | None]]:
+    """The private names that a file reads from objects which are not the method's own; the classes that do."""
+    found: dict[str, set[Class | None]] = {}
+    for function in module.all_functions:
+        for node in own_nodes(function):
+            if isinstance(node, ast.Attribute) and node.attr[0] == "_" and not _is_own(node.value):
+                found.setdefault(node.attr, set()).add(_owner(function))
+    return found
 
 
 def _is_own(receiver: ast.expr) -> bool:

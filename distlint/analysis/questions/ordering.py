@@ -98,6 +98,7 @@ class Traces:
     def __init__(self, live: LiveProgram) -> None:
         self._live = live
         self._known: dict[Summary, list[Step]] = {}
+        self._own: dict[CallSite, tuple[Step, ...]] = {}
 
     def of(self, summary: Summary, depth: int = _MAX_DEPTH) -> list[Step]:
         """The steps of a run in order."""
@@ -115,7 +116,9 @@ class Traces:
             inner = children.get(id(site))
             if inner is not None:
                 steps += self._inside(site, inner, depth)
-            steps += _own(site, inner)
+            if inner is None and site not in self._own:
+                self._own[site] = tuple(_own(site, None))
+            steps += self._own[site] if inner is None else _own(site, inner)
         if depth == _MAX_DEPTH or not children:
             self._known[summary] = steps
         else:

@@ -8,6 +8,7 @@ from collections.abc import Hashable, Mapping
 from typing import Final
 
 from distlint.analysis.program.definitions import Function, dotted_name
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments
 
 Parts = tuple[Hashable, ...]
@@ -39,6 +40,11 @@ _ANY: Final = ".*"
 
 def parts_of(node: ast.expr, function: Function) -> Parts:
     """The components of a path expression, through the variables that its function assigns once."""
+    return _parts_in(function, node)
+
+
+@remembered
+def _parts_in(function: Function, node: ast.expr) -> Parts:
     return _parts(node, function, _MAX_DEPTH)
 
 

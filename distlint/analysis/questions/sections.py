@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ir import CallSite
 from distlint.analysis.interpreter.ranks import MAIN, OTHER
 from distlint.analysis.live.joint_entry import BARRIERS, groups_of
-from distlint.analysis.program.definitions import Class, Function, last_name
+from distlint.analysis.program.definitions import Class, Function, Module, last_name
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import literals, own_nodes
 from distlint.knowledge import facts
 
@@ -190,7 +191,7 @@ def _turnstiles_by_one_test(function: Function) -> Iterator[Section]:
 
     imaginaire c6f7480 imaginaire/evaluation/common.py:270: `is_local_master()` is `torch.cuda.current_device() == 0`.
     """
-    if not any(word in function.module.source.text for word in BARRIERS):
+    if not _names_barrier(function.module):
         return
     waiting = [
         (node, frozenset(_alike(part, holds) for part, holds in literals(node.test, True)))
@@ -207,6 +208,11 @@ def _turnstiles_by_one_test(function: Function) -> Iterator[Section]:
                 and not isinstance(last.test, ast.Constant)
             ):
                 yield Section(function, (first.end_lineno or first.lineno) + 1, last.lineno - 1)
+
+
+@remembered
+def _names_barrier(module: Module) -> bool:
+    return any(word in module.source.text for word in BARRIERS)
 
 
 def _alike(part: ast.expr, holds: bool) -> tuple[str, bool]:

@@ -27,8 +27,9 @@ def in_one_section(model: Model, findings: list[Finding]) -> Iterator[Finding]:
         if (section := _section(finding)) is not None:
             sections.setdefault((finding.place.path, section.first), []).append(finding)
     made: dict[int, Fix] = {}
+    paths = {path for path, _ in sections}
     for module in model.modules:
-        for function in module.all_functions:
+        for function in module.all_functions if module.path in paths else ():
             for run in _runs(function, module.path, sections):
                 fixes = [f.fix for each in run for f in sections[each] if f.fix is not None]
                 safe = all(fix.applicability is Applicability.SAFE for fix in fixes)
