@@ -332,6 +332,15 @@ def is_training_class(bases: Iterable[str]) -> bool:
     return any(base in _TRAINING_CLASSES for base in with_bases(bases))
 
 
+_DATA_SETS: Final = ("Dataset", "DataSet", "ImageFolder", "DatasetFolder", "CocoDetection")
+"""How the names of libraries' data sets end: torch's, torchvision's, torch_geometric's, those of the OpenMMLab."""
+
+
+def is_data_set(bases: Iterable[str]) -> bool:
+    """Whether a class derives from a library's data set, by the name."""
+    return any(base.endswith(_DATA_SETS) for base in bases)
+
+
 def model_parameter(bases: Iterable[str], method: str) -> tuple[str, str] | None:
     """The parameter of a trainer's method that receives a wrapped model, and the wrapper's kind."""
     for base in with_bases(bases):

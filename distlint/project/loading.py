@@ -582,7 +582,14 @@ def _helpers(entries: Sequence[Entry], imports: Imports) -> list[Entry]:
     }
     large = sum(entry.file.stamp[2] for entry in by_module.values()) > WAVE_BYTES
     telling = downloads if large else serves_training
-    wave = [e for e in entries if e.analysed and e.facts and e.facts.relevant]
+    # What a package passes on it also runs: its data sets put themselves into a registry.
+    wave = [
+        e
+        for e in entries
+        if e.analysed
+        and e.facts
+        and (e.facts.relevant or (not large and e.file.path.endswith("__init__.py")))
+    ]
     taken: list[Entry] = []
     for _ in range(WAVES):
         named = {name for entry in wave for name in _imported_names(entry, imports)}

@@ -85,6 +85,7 @@ def relevance(program: Program, knowledge: Knowledge, flags: frozenset[str]) -> 
         strong |= more
         names = _called_as(program, more) - names
     weak |= _calling_writers(program, texts, held, strong)
+    strong |= _making_data_sets(program, texts, held, weak)
     plain = {f for f in texts if f not in strong and f not in weak}
     strong.update(module.body for module in program.modules.values())
     defined = Counter(f.name for f in texts)
@@ -116,6 +117,28 @@ def _calling_writers(
         work = {f for f in held if f not in found and not held[f].isdisjoint(calls)} - strong
         found |= work
     return found
+
+
+def _making_data_sets(
+    program: Program,
+    texts: dict[Function, str],
+    held: dict[Function, frozenset[str]],
+    weak: set[Function],
+) -> set[Function]:
+    """The constructors of data sets that may write or fetch files, and the methods that do."""
+    return {
+        method
+        for module in program.modules.values()
+        for cls in module.all_classes
+        if facts.is_data_set(program.mro(cls)[1])
+        for method in cls.methods.values()
+        if method in texts
+        and (
+            (method.name == "__init__" and method in weak)
+            or not held[method].isdisjoint(_WRITES)
+            or _OPENED_TO_WRITE.search(texts[method])
+        )
+    }
 
 
 _CALLS_TO_WRITERS: Final = 2

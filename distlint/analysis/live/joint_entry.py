@@ -18,6 +18,7 @@ from typing import Final
 from distlint.analysis.interpreter.ir import CallSite, Guard, Summary
 from distlint.analysis.interpreter.ranks import MAIN, RankClass
 from distlint.analysis.interpreter.values import Closure, Variance
+from distlint.analysis.live.data_sets import made_by_name, run_by_constructor
 from distlint.analysis.live.processes import runs_alone
 from distlint.analysis.live.several import (
     is_one_kernel,
@@ -168,6 +169,7 @@ def joint_entries(
     # are reached in the modes alone that run on one process (accelerate 1.15.0, big_modeling.py).
     _lead_further(groups, found, [g for g, reason in found.items() if reason.all_ranks])
     _lead_further(groups, found, _performed_inside(groups, found, origins))
+    _lead_further(groups, found, list(_built_by_name(program, groups, found)))
     return found
 
 
@@ -216,6 +218,24 @@ class _Origins:
         return self._of_body[function]
 
 
+def _built_by_name(
+    program: Program, groups: Mapping[Group, Together], found: dict[Group, JointEntry]
+) -> Iterator[Group]:
+    """Add, and yield, the constructors of the data sets that all ranks build by a name, and the methods in them."""
+    entered = {function for (function, _), why in found.items() if why.all_ranks}
+    by_function: dict[Function, list[Group]] = {}
+    for group in groups:
+        by_function.setdefault(group[0], []).append(group)
+    for made in made_by_name(program, entered.__contains__):
+        text = f"every rank builds `{made.cls.name}`, which {made.by} makes by its name"
+        why = JointEntry(text, made.maker.module, made.node, False)
+        for function in run_by_constructor(program, made.cls):
+            for group in by_function.get(function, ()):
+                if group not in found:
+                    found[group] = why
+                    yield group
+
+
 def _lead_further(
     groups: dict[Group, Together],
     found: dict[Group, JointEntry],
@@ -231,12 +251,12 @@ def _lead_further(
                 callee = (child.function, family_of(child.context))
                 known = found.get(callee)
                 # A test of the rank in the callee says less than a caller from which all come.
+                reason = found[group]
                 if (
                     id(site.node) in calls
-                    and (known is None or not known.all_ranks)
+                    and (known is None or (reason.all_ranks and not known.all_ranks))
                     and id(site.node) not in _in_handlers(site.function)
                 ):
-                    reason = found[group]
                     if reason.inside and any(
                         g.value.truthiness() is None and not _asks_for_script(g.node)
                         for g in site.guards

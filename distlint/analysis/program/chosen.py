@@ -362,6 +362,29 @@ def _filled(program: Program, function: Function) -> tuple[Variable, ...]:
     return tuple(home for home in homes if home is not None)
 
 
+def registries_of(program: Program, cls: Class) -> Iterator[Variable]:
+    """The registries that a class is put into by its decorators."""
+    for decorator in cls.node.decorator_list:
+        yield from _registries(program, cls.module, decorator)
+
+
+@remembered
+def takers(program: Program, registry: Variable) -> tuple[tuple[Function, ast.expr], ...]:
+    """The places in functions that name a registry to take something out of it, or to hand it on."""
+    name = registry[1]
+    return tuple(
+        (function, node)
+        for module in program.modules.values()
+        if name in module.source.text
+        for function in module.all_functions
+        if not function.is_module_body and registry not in _filled(program, function)
+        for node in own_nodes(function)
+        if isinstance(node, ast.Name | ast.Attribute)
+        and last_name(node) == name
+        and _variable(program, module, node) == registry
+    )
+
+
 def _key(decorator: ast.expr, name: str) -> str:
     """The name under which a decorator registers something: its text, else the name of what is decorated."""
     given = (

@@ -168,9 +168,7 @@ def _is_sampler(name: str) -> bool:
     return row.distributed if row is not None else name.endswith(_SAMPLER_ENDS)
 
 
-def sampled(
-    flow: Following, node: ast.Call, args: list[Held], keywords: dict[str, Held]
-) -> Held:
+def sampled(flow: Following, node: ast.Call, args: list[Held], keywords: dict[str, Held]) -> Held:
     """A sampler of this rank's part; of one replica, that is all.
 
     msn 4388dc1 logistic_eval.py:135: `init_data(…, world_size=1, rank=0)` hands them to the sampler.

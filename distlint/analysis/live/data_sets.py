@@ -1,0 +1,240 @@
+"""Data sets that every rank builds though no call of their constructors is seen: the program makes them by name.
+
+A registry, `eval()` of an option, `getattr()` of a module: what the call makes is not known, but each data set that it
+may make is made by all who come to it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from distlint.analysis.program.chosen import registries_of, takers
+from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
+from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.program import Program
+from distlint.analysis.program.syntax import mentions_rank, own_nodes
+from distlint.knowledge import facts
+from distlint.nodes import walk
+
+_FIRST: Final = ("_first", "_in_turn", "_sequentially")
+"""Ends of the names of context managers that let one rank go first."""
+_MAX_CALLERS: Final = 4
+_ASKED: Final = frozenset({"isinstance", "issubclass", "super", "type"})
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A data set's class, and the call that makes one by its name."""
+
+    cls: Class
+    maker: Function
+    node: ast.AST
+    by: str
+
+
+def made_by_name(program: Program, comes: Callable[[Function], bool]) -> Iterator[Made]:
+    """The data sets that a call makes by their names to which all ranks come.
+
+    `comes` says whether all ranks are known to come to a function. A data set that is also made by its class, or whose
+    makers are called, under a test of the rank or in a section of one rank, is left out.
+    """
+    classes = [
+        c
+        for m in program.modules.values()
+        for c in m.all_classes
+        if facts.is_data_set(program.mro(c)[1])
+    ]
+    if not classes:
+        return
+    for cls in classes:
+        if _made_by_one(program, cls):
+            continue
+        for maker, node, by in _makers(program, cls):
+            if _all_come(program, maker, node, comes):
+                yield Made(cls, maker, node, by)
+                break
+
+
+def run_by_constructor(program: Program, cls: Class) -> Iterator[Function]:
+    """The constructor of a class and the methods that it calls on itself, those that subclasses fill in among them."""
+    first = program.find_method(cls, "__init__")
+    work = [first] if first is not None else []
+    seen = set(work)
+    while work:
+        method = work.pop()
+        yield method
+        for node in own_nodes(method):
+            called = _on_itself(program, cls, method, node)
+            if called is not None and called not in seen and not one_rank(method, node):
+                seen.add(called)
+                work.append(called)
+
+
+def _on_itself(program: Program, cls: Class, method: Function, node: ast.AST) -> Function | None:
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)):
+            return program.find_method(cls, name)
+        case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=name)):
+            return program.find_method(cls, name, after=method.cls)
+    return None
+
+
+def _makers(program: Program, cls: Class) -> Iterator[tuple[Function, ast.AST, str]]:
+    """The calls that may make a class by its name."""
+    for registry in registries_of(program, cls):
+        for function, node in takers(program, registry):
+            yield function, node, "a registry"
+    if not program.subclasses(cls) and not _is_named(program, cls):
+        for function, call, by in _calls_by_name(program):
+            if _sees(program, function.module, call, cls):
+                yield function, call, by
+
+
+@remembered
+def _calls_by_name(program: Program) -> tuple[tuple[Function, ast.Call, str], ...]:
+    """The calls of `eval()` and `getattr()` by which code makes what it is told."""
+    return tuple(
+        (function, node, f"`{last_name(node)}()`")
+        for module in program.modules.values()
+        if "eval(" in module.source.text or "getattr(" in module.source.text
+        for function in module.all_functions
+        for node in own_nodes(function)
+        if isinstance(node, ast.Call) and _is_by_name(node)
+    )
+
+
+def _is_by_name(call: ast.Call) -> bool:
+    match call:
+        case ast.Call(func=ast.Name(id="eval"), args=[told, *_]):
+            pass
+        case ast.Call(func=ast.Name(id="getattr"), args=[_, told]):
+            pass
+        case _:
+            return False
+    return not isinstance(told, ast.Constant)
+
+
+def _sees(program: Program, module: Module, call: ast.Call, cls: Class) -> bool:
+    """Whether a call by name may mean a class: what `eval()` of a file sees, what a module has for `getattr()`."""
+    home: object = module
+    if last_name(call.func) == "getattr":
+        home = program.resolve_dotted(module, dotted_name(call.args[0]))
+    return isinstance(home, Module) and program.member(home, cls.name) is cls
+
+
+@remembered
+def _is_named(program: Program, cls: Class) -> bool:
+    """Whether code makes a class by the class itself, or hands it on."""
+    return any(True for _ in _uses(program, cls))
+
+
+def _made_by_one(program: Program, cls: Class) -> bool:
+    """Whether code makes a data set by its class on one rank, or on one rank first."""
+    return any(one_rank(function, node) for function, node in _uses(program, cls))
+
+
+@remembered
+def _uses(program: Program, meant: Class | Function) -> tuple[tuple[Function, ast.expr], ...]:
+    """The places in functions that name a class or function, but to ask whether something is one."""
+    return tuple(
+        (function, node)
+        for function, node in _named(program, meant.name)
+        if program.resolve_dotted(function.module, dotted_name(node)) is meant
+    )
+
+
+@remembered
+def _named(program: Program, name: str) -> tuple[tuple[Function, ast.expr], ...]:
+    """The places in functions that have a name, but to ask whether something is one."""
+    found: list[tuple[Function, ast.expr]] = []
+    for module in program.modules.values():
+        if name not in module.source.text:
+            continue
+        for function in module.all_functions:
+            asked = {
+                id(part)
+                for node in own_nodes(function)
+                if isinstance(node, ast.Call) and last_name(node.func) in _ASKED
+                for argument in node.args
+                for part in walk(argument)
+            }
+            found += (
+                (function, node)
+                for node in own_nodes(function)
+                if isinstance(node, ast.Name | ast.Attribute)
+                and isinstance(node.ctx, ast.Load)
+                and (node.attr if isinstance(node, ast.Attribute) else node.id) == name
+                and id(node) not in asked
+            )
+    return tuple(found)
+
+
+# Who comes to a maker
+
+
+def _all_come(
+    program: Program, maker: Function, node: ast.AST, comes: Callable[[Function], bool]
+) -> bool:
+    """Whether a function to which all ranks come leads to a call, and nothing on the way lets one rank in, or first."""
+    reached = False
+    seen = {maker}
+    work = [(maker, node, _MAX_CALLERS)]
+    while work:
+        function, called, depth = work.pop()
+        if one_rank(function, called) or function.name == "prepare_data":
+            return False
+        reached = reached or comes(function)
+        for user, call in _callers(program, function) if depth else ():
+            if user not in seen:
+                seen.add(user)
+                work.append((user, call, depth - 1))
+    return reached
+
+
+def _callers(program: Program, function: Function) -> Iterator[tuple[Function, ast.expr]]:
+    """The places that name a function: a method by a name that no other has, a constructor by its classes."""
+    cls = function.cls
+    if function.is_module_body:
+        return
+    if cls is None:
+        yield from _uses(program, function)
+    elif function.name == "__init__":
+        for each in (cls, *program.subclasses(cls)):
+            yield from _uses(program, each)
+    elif sum(f.name == function.name for f in program.functions()) == 1:
+        for user, node in _named(program, function.name):
+            if isinstance(node, ast.Attribute):
+                yield user, node
+
+
+def one_rank(function: Function, node: ast.AST) -> bool:
+    """Whether a place of a function stands under a test that by its words is one of the rank, or in a first section."""
+    line = getattr(node, "lineno", 0)
+    for around in own_nodes(function):
+        match around:
+            case ast.If(test=test, body=body) if mentions_rank(test):
+                leaves = isinstance(body[-1], ast.Return | ast.Raise | ast.Continue)
+                if _holds(around, node) or (leaves and around.lineno < line):
+                    return True
+            case ast.IfExp(test=test) if mentions_rank(test) and _holds(around, node):
+                return True
+            case ast.With(items=items) | ast.AsyncWith(items=items) if _holds(around, node):
+                if any(_lets_one_first(item.context_expr) for item in items):
+                    return True
+    return False
+
+
+def _holds(around: ast.AST, node: ast.AST) -> bool:
+    return any(each is node for each in walk(around))
+
+
+def _lets_one_first(manager: ast.expr) -> bool:
+    called = manager.func if isinstance(manager, ast.Call) else manager
+    return (
+        last_name(called).endswith(_FIRST)
+        or mentions_rank(called)
+        or "lock" in last_name(called).lower()
+    )
