@@ -632,3 +632,104 @@ def main(model, data, options):
 """
     text = text.replace("sampler =", f"{name} =").replace("=sampler", f"={name}")
     assert len(findings_in("DL403", tmp_path, {"train.py": text}, capsys)) == found
+
+
+PASSES = """
+import torch.multiprocessing as mp
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def forever(loader, sampler=None):
+    while True:
+        if sampler is not None:
+            sampler.set_epoch(1)
+        for batch in loader:
+            yield batch
+
+
+class Passes:
+    def __init__(self, loader, model, sampler=None):
+        self.loader, self.model = loader, model
+        self.sampler = sampler
+
+    def train(self, epochs):
+        for turn in range(epochs):
+            if self.sampler is not None:
+                self.sampler.set_epoch(turn)
+            for batch in self.loader:
+                self.model(batch).sum().backward()
+
+
+def worker(rank, model, data, chosen):
+    sampler = DistributedSampler(data)
+    loader = DataLoader(data, sampler=sampler)
+    PASS
+
+
+if __name__ == "__main__":
+    mp.spawn(worker, args=(make_model(), make_data(), {}), nprocs=8)
+"""
+
+IN_A_CLASS = PASSES[: PASSES.index("def forever")] + PASSES[PASSES.index("class Passes") :]
+HANDED_OUT = PASSES[: PASSES.index("class Passes")] + PASSES[PASSES.index("def worker") :]
+
+
+@pytest.mark.parametrize(
+    ("text", "started", "found"),
+    [
+        (IN_A_CLASS, "Passes(loader, model).train(9)", 1),
+        (IN_A_CLASS, "Passes(loader, model, None).train(9)", 1),
+        (IN_A_CLASS, "Passes(loader, model, sampler=sampler).train(9)", 0),
+        (IN_A_CLASS, "Passes(loader, model, sampler).train(9)", 0),
+        (IN_A_CLASS, "Passes(loader, model, **chosen).train(9)", 0),
+        (IN_A_CLASS, "Passes(*chosen).train(9)", 0),
+        (HANDED_OUT, "step(model, forever(loader))", 1),
+        (HANDED_OUT, "step(model, forever(loader, sampler))", 0),
+        (HANDED_OUT, "step(model, partial(forever, loader, sampler=sampler))", 0),
+    ],
+)
+def test_a_sampler_that_nobody_hands_to_who_would_tell_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, started: str, found: int
+) -> None:
+    text = text.replace("PASS", started)
+    assert len(findings_in("DL403", tmp_path, {"train.py": text}, capsys)) == found
+
+
+TURNS = """
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def train(number, loader, model):
+    for batch in loader:
+        model(batch).sum().backward()
+
+
+def main(model, data, args):
+    sampler = DistributedSampler(data)
+    loader = DataLoader(data, sampler=sampler)
+    for i in COUNT:
+        train(i, loader, model)
+"""
+
+
+@pytest.mark.parametrize(
+    ("count", "found"),
+    [
+        ("range(args.epoch)", 1),
+        ("range(args.start, args.epochs + 1)", 1),
+        ('tqdm(range(args["num_epochs"]))', 1),
+        ("trange(args.max_epoch, desc='all')", 1),
+        ("range(args.epoch_num)", 1),
+        ("range(args.steps_per_epoch)", 0),
+        ("range(args.epoch_length)", 0),
+        ("range(args.repeats)", 0),
+        ("loader", 0),
+    ],
+)
+def test_a_range_that_counts_the_epochs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], count: str, found: int
+) -> None:
+    text = TURNS.replace("COUNT", count)
+    assert len(findings_in("DL403", tmp_path, {"train.py": text}, capsys)) == found
+    told = text.replace("        train(i,", "        sampler.set_epoch(i)\n        train(i,")
+    assert findings_in("DL403", tmp_path, {"train.py": told}, capsys) == []

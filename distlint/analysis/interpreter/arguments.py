@@ -91,7 +91,7 @@ class Arguments:
             and not cuts_by_parameters(function)
             and all(
                 value.known
-                or (value.type is not None and value.entries is None)
+                or (value.type is not None and value.entries is None and not value.wraps)
                 or _known_of(value) is None
                 for value in inputs
             )

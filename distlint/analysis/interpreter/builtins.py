@@ -150,6 +150,8 @@ def _getattr(frame: Frame, node: ast.Call, args: list[Value], name: str) -> Valu
     ast.copy_location(attribute, node)
     if len(args) == 2 and not args[0].wraps:
         return attribute_of(frame, args[0], attribute)
+    if args[0].wraps and name == "module":
+        frame.site(node, "builtins.getattr", None, args, {}, (), None)
     unwrapped = (
         args[0].replace(wraps=(), tags=args[0].tags | {"unwrapped"})
         if name == "module"

@@ -57,8 +57,11 @@ class Idle:
 def inner_of(site: CallSite) -> bool:
     """Whether a call gives the model inside of its first argument: a library's, or a function that unwraps.
 
-    sd-scripts 0.6.5 library/train_util.py: `return model.module if isinstance(model, DDP) else model`.
+    sd-scripts 0.6.5 library/train_util.py: `return model.module if isinstance(model, DDP) else model`. Of `getattr`
+    a site stands where it asks a wrapped model for `module` alone.
     """
+    if site.name == "builtins.getattr":
+        return True
     if facts.is_unwrap(site.name):
         return True
     callee = site.callee

@@ -52,13 +52,23 @@ class Backward:
     """What the `backward()` calls of one function reach.
 
     Variables are followed by name through assignments, in whatever order they stand.
+
+    Args:
+        function: the function.
+        returned: whether what it returns counts as what is sent backward, as it is where a caller does so.
     """
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, *, returned: bool = False) -> None:
         self._function = function
         self._roots = [
             root for node in walk(function.node) if (root := sent_backward(node)) is not None
         ]
+        if returned:
+            self._roots += [
+                node.value
+                for node in own_nodes(function)
+                if isinstance(node, ast.Return) and node.value is not None
+            ]
         self._assigned = list(_assigned(function)) if self._roots else []
         self._names = self._reached() if self._roots else frozenset()
 

@@ -95,6 +95,54 @@ def counted_beside_steps(model, data, steps):
         epoch += 1
 
 
+def by_a_helper(data, shuffle, distributed):
+    if distributed:
+        return DistributedSampler(data, shuffle=shuffle)  # expect: DL403
+    return RandomSampler(data)
+
+
+def train_pass(number, loader, model):
+    for batch in loader:
+        model(batch).sum().backward()
+
+
+def counted_by_range(model, data, args):
+    # vq-vae-2-pytorch ef5f67c train_vqvae.py:124
+    sampler = by_a_helper(data, shuffle=True, distributed=args.distributed)
+    loader = DataLoader(data, sampler=sampler)
+    for i in range(args.epoch):
+        train_pass(i, loader, model)
+
+
+def counted_with_a_bar(model, data, cfg):
+    sampler = DistributedSampler(data)  # expect: DL403
+    loader = DataLoader(data, sampler=sampler)
+    for turn in tqdm(range(cfg["start"], cfg["num_epochs"]), desc="all"):
+        sampler.set_epoch(turn)
+        for batch in loader:
+            model(batch).sum().backward()
+
+
+def counted_by_nobody(model, data, max_epoch):
+    sampler = DistributedSampler(data)  # expect: DL403
+    loader = DataLoader(data, sampler=sampler)
+    for _ in range(max_epoch):
+        for batch in loader:
+            model(batch).sum().backward()
+
+
+def until_told_to_stop(model, data, steps):
+    sampler = DistributedSampler(data)  # expect: DL403
+    loader = DataLoader(data, sampler=sampler)
+    step = 0
+    while True:
+        for batch in loader:
+            model(batch).sum().backward()
+            step += 1
+            if step == steps:
+                return
+
+
 # Correct
 
 

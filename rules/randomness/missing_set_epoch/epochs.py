@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
 from distlint.analysis.program.environment import statements
+from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes
 from distlint.nodes import walk
 
@@ -16,6 +19,11 @@ _TRAINS = frozenset({"train", "training", "is_train", "is_training", "istrain"})
 """Flags that are true for the data that is trained on."""
 _ITERATES = ("__iter__", "__next__")
 """Methods that a loop over an object runs, whoever writes the loop."""
+_BARS: Final = frozenset({"tqdm", "trange", "track"})
+_EPOCHS: Final = re.compile(
+    r"(?!.*per_?epoch)(?:.*epochs|(?:n|nb|num|max|total|end|last|final|stop)?_?epoch|epochs?_(?:num|count|number))$"
+)
+"""How the number of epochs is called; that of the steps in one epoch is another."""
 
 EpochLoop = ast.For | ast.While | ast.Try
 """What runs through the data again and again: a loop over epochs, a generator's endless loop, or the `try` that
@@ -32,10 +40,14 @@ class Loops:
         for function in self._functions:
             self._by_name.setdefault(function.name, []).append(function)
         self._callers: dict[Function, set[Function]] = {}
+        self._handed_over: set[Function] = set()
         for function in self._functions:
             for callee in self._called(function, own_nodes(function), surely=True):
                 self._callers.setdefault(callee, set()).add(function)
-        self._sets = [f for f in self._functions if any(map(_sets_epoch, own_nodes(f)))]
+            for callee in self._handed_in(function):
+                self._callers.setdefault(callee, set()).add(function)
+                self._handed_over.add(callee)
+        self._sets = [f for f in self._functions if any(self._told(f, own_nodes(f)))]
         # Whoever hands batches out for ever counts no epochs: any `set_epoch` may be meant for it.
         found = (epoch_loops,) if self._sets else (epoch_loops, endless_loops)
         self._all = [(f, loop) for f in self._functions for of in found for loop in of(f)]
@@ -125,7 +137,7 @@ class Loops:
         """Whether some sampler is told the epoch in a loop, in what it calls, or where nothing shows who calls."""
         others = [node for _, each in self._all if each is not loop for node in walk(each)]
         elsewhere = {id(node) for node in others} - {id(node) for node in walk(loop)}
-        if any(_sets_epoch(n) and id(n) not in elsewhere for n in own_nodes(function)):
+        if any(id(n) not in elsewhere for n in self._told(function, own_nodes(function))):
             return True
         reached = self._reached(function, walk(loop), surely=False)
         return any(setter in reached or self._is_hook(setter) for setter in self._sets)
@@ -138,8 +150,42 @@ class Loops:
         """
         outside = all(f is not setter for f, _ in self._all)
         # s1 finetune/gpt-accelera/data_utils/common_utils.py:196: the `__next__` of a loader without an end.
-        unseen = setter.name in _ITERATES or not self._callers.get(setter)
+        unseen = setter.name in _ITERATES or setter in self._handed_over
+        unseen = unseen or not self._callers.get(setter)
         return outside and not setter.is_module_body and unseen
+
+    def _told(self, function: Function, nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+        """The calls among nodes that tell some sampler the epoch, without those of one that is always None."""
+        for node in nodes:
+            told = told_epoch(node)
+            if told is not None and not self._is_never_given(function, told):
+                yield node
+
+    def _is_never_given(self, function: Function, told: str) -> bool:
+        """Whether a name is a parameter whose default None no call replaces, or an attribute made of one.
+
+        Score-Entropy-Discrete-Diffusion 0605786 data.py:16: `def cycle_loader(dataloader, sampler=None)`, and both
+        calls give the loader alone.
+        """
+        owner, name = function, told
+        if told.startswith("self.") and function.cls is not None:
+            found = self._model.program.find_method(function.cls, "__init__")
+            values = self._values_of(function.cls, told)
+            if found is None or len(values) != 1 or not isinstance(values[0], ast.Name):
+                return False
+            owner, name = found, values[0].id
+        default = default_of(owner, name) if name in owner.parameters else None
+        if not (isinstance(default, ast.Constant) and default.value is None):
+            return False
+        if assignments(owner).get(name) or owner in self._handed_over:
+            return False
+        calls = callers_by_name(self._model.program, owner)
+        return bool(calls) and not any(_may_give(call, owner, name) for _, call in calls)
+
+    def _values_of(self, cls: Class, attribute: str) -> list[ast.expr]:
+        own, _ = self._model.program.mro(cls)
+        methods = [method for each in own for method in each.methods.values()]
+        return [v for method in methods for v in assignments(method).get(attribute, ())]
 
     def _above(self, function: Function) -> set[Function]:
         found = {function}
@@ -173,6 +219,20 @@ class Loops:
                 yield from self._meant(function, node.func, surely=surely)
             elif isinstance(node, (ast.For, ast.comprehension)) and not surely:
                 yield from self._by_name.get("__iter__", ())
+
+    def _handed_in(self, function: Function) -> Iterator[Function]:
+        """The functions that a function hands to whoever calls them: `mp.spawn(worker, args=…)`, `launch(main)`."""
+        for node in own_nodes(function):
+            if isinstance(node, ast.Call):
+                for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+                    if (
+                        isinstance(argument, ast.Name | ast.Attribute)
+                        and last_name(argument) in self._by_name
+                        and isinstance(
+                            found := self._model.resolve(function.module, argument), Function
+                        )
+                    ):
+                        yield found
 
     def _meant(self, function: Function, func: ast.expr, *, surely: bool) -> Iterator[Function]:
         program = self._model.program
@@ -231,8 +291,13 @@ def _mention(nodes: Iterable[ast.AST], names: set[str]) -> bool:
     )
 
 
-def _sets_epoch(node: ast.AST) -> bool:
-    return told_epoch(node) is not None
+def _may_give(call: ast.Call, function: Function, parameter: str) -> bool:
+    """Whether a call hands a function something for a parameter, or may in what it unpacks."""
+    unpacks = any(isinstance(a, ast.Starred) for a in call.args)
+    if unpacks or any(keyword.arg is None for keyword in call.keywords):
+        return True
+    given = argument_of(call, function, parameter)
+    return given is not None and not (isinstance(given, ast.Constant) and given.value is None)
 
 
 def told_epoch(node: ast.AST) -> str | None:
@@ -255,8 +320,14 @@ def epoch_loops(function: Function) -> Iterator[EpochLoop]:
 def _passes_again(loop: EpochLoop) -> bool:
     """Whether each turn of a loop goes through all of a loader, until enough steps are done."""
     match loop:
-        case ast.While(test=ast.Compare(), body=body):
-            return any(isinstance(s, ast.For) and _is_loader(_gone_through(s.iter)) for s in body)
+        case ast.While(
+            test=ast.Compare() | ast.Constant(value=True | 1) | ast.UnaryOp(), body=body
+        ):
+            # Who hands batches out for ever trains nothing itself: `endless_loops`.
+            return any(
+                isinstance(s, ast.For) and _is_loader(_gone_through(s.iter)) and not _hands_out(s)
+                for s in body
+            )
     return False
 
 
@@ -272,10 +343,13 @@ def epoch_of(loop: EpochLoop) -> str:
     """What counts the epochs of a loop; "" where nothing does.
 
     sam2 2b90b9f training/trainer.py: `while self.epoch < self.max_epochs`, with `self.epoch += 1` at its end;
-    tevatron src/tevatron/megatron/driver/train.py: `while global_step < total_steps`, with `epoch += 1` there.
+    tevatron src/tevatron/megatron/driver/train.py: `while global_step < total_steps`, with `epoch += 1` there;
+    vq-vae-2-pytorch ef5f67c train_vqvae.py: `for i in range(args.epoch)`.
     """
     match loop:
-        case ast.For(target=ast.Name() | ast.Attribute() as target) if _is_epoch(target):
+        case ast.For(target=ast.Name() | ast.Attribute() as target, iter=turns) if _is_epoch(
+            target
+        ) or _counts_epochs(turns):
             return ast.unparse(target)
         case ast.While(test=ast.Compare(left=ast.Name() | ast.Attribute() as counter)) if _is_epoch(
             counter
@@ -289,6 +363,28 @@ def epoch_of(loop: EpochLoop) -> str:
         case ast.While(body=body):
             return next((each for s in body if (each := _counted(s))), "")
     return ""
+
+
+def _counts_epochs(turns: ast.expr) -> bool:
+    """Whether what a loop runs through are the numbers of the epochs: `range(start, args.epochs)`."""
+    match turns:
+        case ast.Call(func=func, args=[ast.Call() as inner, *_]) if last_name(func) in _BARS:
+            return _counts_epochs(inner)
+        case ast.Call(func=func, args=[stop] | [_, stop] | [_, stop, _]) if last_name(func) in (
+            "range",
+            "trange",
+        ):
+            return any(map(_is_number_of_epochs, walk(stop)))
+    return False
+
+
+def _is_number_of_epochs(node: ast.AST) -> bool:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return _EPOCHS.match(name.lower()) is not None
+        case ast.Subscript(slice=ast.Constant(value=str(name))):
+            return _EPOCHS.match(name.lower()) is not None
+    return False
 
 
 def _counted(statement: ast.stmt) -> str:

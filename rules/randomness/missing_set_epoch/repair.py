@@ -27,7 +27,7 @@ def holder_of(function: Function, node: ast.AST) -> str | None:
 def repaired(function: Function, call: ast.Call, loop: EpochLoop) -> Fix:
     """The fix: an edit where sampler and loop stand in one function, else advice."""
     epoch = epoch_of(loop)
-    if not epoch:
+    if epoch in ("", "_"):
         advice = (
             "Count the passes over the data, and call `set_epoch(count)` of the sampler before each"
         )

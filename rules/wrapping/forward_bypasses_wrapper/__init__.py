@@ -36,7 +36,7 @@ loss.backward()
 Shown, not applied: another method than `forward` has to be reached through `forward` first.
 
 ## Known limits
-Variables are followed inside one function. Calls under `no_grad` are right and not reported, nor is a
+Variables are followed inside one function, and from one that returns the loss to its caller. Calls under `no_grad` are right and not reported, nor is a
 function that reduces gradients itself, or whose gradients no optimizer steps with, nor a model that nothing calls
 where all launches that the project shows ask for FSDP or DeepSpeed.
 
@@ -52,9 +52,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of
+from distlint.analysis.program.handed import callers_by_name
+from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.idle import Idle, idle_wrappers, inner_of, thrown_away
 from distlint.analysis.questions.training import Backward
-from distlint.analysis.questions.wrapped import without_layers
+from distlint.analysis.questions.wrapped import layer_runners, without_layers
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import wrappers
 from distlint.nodes import walk
@@ -83,10 +85,10 @@ def check(model: Model) -> Iterator[Finding]:
     for function, node, source, wrap in inner:
         by_function.setdefault(function, []).append((node, source, wrap))
     for function, found in by_function.items():
-        backward = Backward(function)
+        wrapped = {ast.unparse(source) for _, source, _ in found}
+        backward = Backward(function) or _sent_by_caller(model, function, wrapped)
         if not backward or _reduces_by_hand(function) or not _steps(model, function):
             continue
-        wrapped = {ast.unparse(source) for _, source, _ in found}
         calls = [n for n in walk(function.node) if isinstance(n, ast.Call)]
         if any(ast.unparse(c.func) in wrapped and backward.reaches(c) for c in calls):
             continue  # the wrapper's forward runs for the same loss
@@ -130,6 +132,23 @@ def _idle(idle: Idle) -> Finding:
     )
 
 
+def _sent_by_caller(model: Model, function: Function, wrapped: set[str]) -> Backward | None:
+    """What a function returns to one that sends it backward, and that calls the wrapper itself for no part of it."""
+    for caller, call in callers_by_name(model.program, function):
+        meant = model.resolve(caller.module, call.func) is function or (
+            caller.cls is function.cls and ast.unparse(call.func) == f"self.{function.name}"
+        )
+        backward = Backward(caller) if meant and caller is not function else None
+        if not backward or not backward.reaches(call) or _reduces_by_hand(caller):
+            continue
+        handed = [*call.args, *(keyword.value for keyword in call.keywords)]
+        models = {*map(ast.unparse, handed), *(path for path in wrapped if "." in path)}
+        calls = (n for n in own_nodes(caller) if isinstance(n, ast.Call))
+        if not any(ast.unparse(c.func) in models and backward.reaches(c) for c in calls):
+            return Backward(function, returned=True)
+    return None
+
+
 def _reduces_by_hand(function: Function) -> bool:
     """Whether a function reads gradients and reduces over the ranks itself."""
     names = {n.attr for n in walk(function.node) if isinstance(n, ast.Attribute)}
@@ -171,6 +190,11 @@ def _bypassing(
 ) -> Iterator[Finding]:
     nodes = {id(node): (source, wrap) for node, source, wrap in found}
     names: dict[str, tuple[ast.expr, Wrap]] = {}
+    for part in walk(function.node):
+        match part:
+            # `(model.module if hasattr(model, "module") else model).loss(batch)`
+            case ast.IfExp(body=body, orelse=orelse) if {id(body), id(orelse)} & nodes.keys():
+                nodes[id(part)] = nodes.get(id(body)) or nodes[id(orelse)]
     for statement in walk(function.node):
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if id(value) in nodes:
@@ -180,7 +204,7 @@ def _bypassing(
     for call in calls:
         target = call.func
         if isinstance(target, ast.Attribute) and id(target) not in nodes:
-            if wrappers.trains_nothing(target.attr) or target.attr in model.answer(without_layers):
+            if _trains_nothing(model, target.attr):
                 continue
             target = target.value
         if id(target) in nodes:
@@ -191,6 +215,17 @@ def _bypassing(
             continue
         if backward.reaches(call):
             yield _finding(function.module, call, source, wrap)
+
+
+def _trains_nothing(model: Model, method: str) -> bool:
+    """Whether a method of a model runs no layers with gradients, by its name, or by what the program writes in it.
+
+    ULIP f194ddb models/pointnext/PointNeXt/examples/classification/train.py:264: `get_logits_loss` calls `forward`.
+    """
+    if method in model.answer(without_layers):
+        return True
+    runs_layers = method.startswith("get_") and method in model.answer(layer_runners)
+    return wrappers.trains_nothing(method) and not runs_layers
 
 
 def _finding(module: Module, call: ast.Call, source: ast.expr, wrap: Wrap) -> Finding:

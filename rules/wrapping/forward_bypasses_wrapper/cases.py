@@ -42,6 +42,13 @@ class Matcher(nn.Module):
     def measured(self, batch):
         return self.encoder(batch).mean()
 
+    def get_pairs_loss(self, batch):
+        scores = self.forward(batch)
+        return scores, scores.mean()
+
+    def get_length(self, batch):
+        return len(batch)
+
     def batch_of(self, samples, tokenizer):
         return torch.cat([tokenizer.encode(sample) for sample in samples])
 
@@ -114,7 +121,85 @@ def handed_back_bare(net):
     return accelerator, net
 
 
+def one_epoch(model, loader, optimizer):
+    # ULIP f194ddb models/pointnext/PointNeXt/examples/classification/train.py:264
+    for batch in loader:
+        _, loss = (
+            model.get_pairs_loss(batch)
+            if not hasattr(model, "module")
+            else model.module.get_pairs_loss(batch)  # expect: DL206
+        )
+        loss.backward()
+        optimizer.step()
+
+
+def epochs_of_a_helper(encoder, loader, optimizer):
+    model = DDP(Matcher(encoder))
+    for _ in range(3):
+        one_epoch(model, loader, optimizer)
+
+
+def taken_off_where_it_is_on(encoder, batch):
+    model = DDP(Matcher(encoder))
+    net = model.module if hasattr(model, "module") else model
+    net.measured(batch).backward()  # expect: DL206
+
+
+def asked_for_by_name(encoder, batch):
+    model = DDP(Matcher(encoder))
+    getattr(model, "module", model).measured(batch).backward()  # expect: DL206
+
+
+def returned_loss(model, batch):
+    return model.module.measured(batch)  # expect: DL206
+
+
+def sent_backward_here(encoder, batch):
+    model = DDP(Matcher(encoder))
+    loss = returned_loss(model, batch)
+    loss.backward()
+
+
 # Correct
+
+
+def scaled(model, batch):
+    return model.module.paired(model, batch) / model.module.get_length(batch)
+
+
+def looked_at(encoder, batch):
+    model = DDP(Matcher(encoder))
+    print(scaled(model, batch))
+    model(batch).mean().backward()
+
+
+def rest_of_the_loss(model, scores):
+    return model.module.paired(model, scores)
+
+
+def sent_through_the_wrapper_first(encoder, batch):
+    model = DDP(Matcher(encoder))
+    loss = rest_of_the_loss(model, model(batch))
+    loss.backward()
+
+
+def divided_by_the_length(encoder, batch):
+    model = DDP(Matcher(encoder))
+    scale = getattr(model, "module", model).get_length(batch)
+    loss = loss_of(model, batch) / scale
+    loss.backward()
+
+
+def measured_only(encoder, batch):
+    model = DDP(Matcher(encoder))
+    with torch.no_grad():
+        return getattr(model, "module", model).measured(batch)
+
+
+def asked_for_a_setting(encoder, batch):
+    model = DDP(Matcher(encoder))
+    scale = getattr(model, "module", model).config.scale
+    (model(batch).mean() * scale).backward()
 
 
 def changed_in_place(net, batches):
