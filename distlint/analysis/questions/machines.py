@@ -7,10 +7,9 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import last_name
-from distlint.analysis.program.linked import roots_of
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes, spawned_index
-from distlint.analysis.questions.launched import meets_at_localhost
+from distlint.analysis.questions.launched import meets_at_localhost, roots
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
@@ -33,10 +32,10 @@ def on_one_machine(live: LiveProgram, function: Function) -> bool:
     ULIP f194ddb models/pointnext/PointNeXt/examples/classification/main.py:63: `dist_url = f"tcp://localhost:{port}"` above
     `mp.spawn(main, …)`; the main.py of the repository, which imports the same package, runs on several.
     """
-    roots = live.answer(_roots)
-    starts = {root for top in _tops(live, function) for root in roots[top.module]}
+    leading = live.answer(roots)
+    starts = {root for top in _tops(live, function) for root in leading[top.module]}
     if not starts:
-        return any(_says_one(live, module) for module in roots)
+        return any(_says_one(live, module) for module in leading)
     return all(_starts_one(live, root) for root in starts)
 
 
@@ -64,14 +63,10 @@ def _callers(live: LiveProgram) -> dict[Function, set[Function]]:
     return callers
 
 
-def _roots(live: LiveProgram) -> dict[Module, set[Module]]:
-    return roots_of(live.program)
-
-
 @remembered
 def _starts_one(live: LiveProgram, root: Module) -> bool:
     """Whether a script, or what it imports, lets ranks meet on one machine alone."""
-    return any(_says_one(live, m) for m, roots in live.answer(_roots).items() if root in roots)
+    return any(_says_one(live, m) for m, above in live.answer(roots).items() if root in above)
 
 
 @remembered
