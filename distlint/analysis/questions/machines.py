@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.live.joint_entry import calling, leading
 from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes, spawned_index
@@ -32,35 +33,20 @@ def on_one_machine(live: LiveProgram, function: Function) -> bool:
     ULIP f194ddb models/pointnext/PointNeXt/examples/classification/main.py:63: `dist_url = f"tcp://localhost:{port}"` above
     `mp.spawn(main, …)`; the main.py of the repository, which imports the same package, runs on several.
     """
-    leading = live.answer(roots)
-    starts = {root for top in _tops(live, function) for root in leading[top.module]}
+    above = live.answer(roots)
+    tops = leading(live.answer(_callers), function)
+    starts = {root for top in tops for root in above[top.module]}
     if not starts:
-        return any(_says_one(live, module) for module in leading)
+        return any(_says_one(live, module) for module in above)
     return all(_starts_one(live, root) for root in starts)
 
 
-def _tops(live: LiveProgram, function: Function) -> set[Function]:
-    """The functions from which calls lead to a function, and that nothing calls."""
-    callers = live.answer(_callers)
-    seen, work = {function}, [function]
-    found: set[Function] = set()
-    while work:
-        each = work.pop()
-        above = callers.get(each, set()) - {each}
-        if not above:
-            found.add(each)
-        work.extend(above - seen)
-        seen |= above
-    return found
-
-
 def _callers(live: LiveProgram) -> dict[Function, set[Function]]:
-    callers: dict[Function, set[Function]] = {}
-    for function, summaries in live.of_several.items():
-        for _, summary in summaries.summaries():
-            for child in summary.children:
-                callers.setdefault(child.function, set()).add(function)
-    return callers
+    return calling(
+        (function, run)
+        for function, summaries in live.of_several.items()
+        for _, run in summaries.summaries()
+    )
 
 
 @remembered
