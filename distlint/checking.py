@@ -626,9 +626,12 @@ def _of_model(
         if request.progress:
             request.progress(f"checking {rule.code}", number, len(rules))
         for each in _run_rule(rule, model, sources, report, style):
-            finding = _as_in_a_test(each) if in_test(each.place.path) else each
-            finding = _on_trial(rule, finding)
-            place = finding.place.path
+            place = each.place.path
+            finding = _as_in_a_test(each) if in_test(place) else _on_trial(rule, each)
+            if finding.severity is not Severity.INFO and model.is_left_over(
+                place, finding.place.line
+            ):
+                finding = replace(finding, severity=Severity.INFO)
             if place in shown and request.selection.reports(finding.code, finding.severity):
                 yield finding
 

@@ -23,6 +23,7 @@ from distlint.analysis.program.places import place_of, related, source_of, span_
 from distlint.analysis.program.program import Program
 from distlint.analysis.questions.filesystem import FileCall, file_calls
 from distlint.analysis.questions.launched import expects_several, started_by
+from distlint.analysis.questions.leftover import is_left_over
 from distlint.analysis.questions.sections import first_blocks
 from distlint.analysis.questions.sharding import may_shard
 from distlint.analysis.traces.divergence import Divergence, divergences_of
@@ -48,6 +49,12 @@ class Model(LiveProgram):
     def launch(self) -> LaunchFiles:
         """The scripts and configurations beside the code."""
         return self.read_launch()
+
+    def is_left_over(self, path: str, line: int) -> bool:
+        """Whether a place is in a function that no program calls: what goes wrong there, nobody meets."""
+        return any(
+            is_left_over(self, module, line) for module in self.modules if module.path == path
+        )
 
     def starts_several(self, module: Module) -> bool:
         """Whether a file shows that it is started on several processes: by its words, or by a launch."""

@@ -39,9 +39,9 @@ def findings_in(
 def offers_in(
     code: str, tmp_path: Path, files: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> list[tuple[str, int, str]]:
-    """The files and lines of the findings of one rule in a project, with what their fixes may do."""
+    """The files and lines of what one rule would fix in a project, with what its fixes may do."""
     found = _found(code, tmp_path, files, capsys)
-    return [(Path(f["path"]).name, f["line"], f["fix"]["applicability"]) for f in found]
+    return [(Path(f["path"]).name, f["line"], f["fix"]["applicability"]) for f in found if f["fix"]]
 
 
 def severities_in(

@@ -96,18 +96,25 @@ dist.init_process_group("nccl")
 
 
 @pytest.mark.parametrize(
-    ("more", "reads", "offered"),
+    ("more", "reads", "start", "offered"),
     [
-        ("", "parser.parse_args()", "safe"),
-        ("", "print(parser.parse_args().local_rank)", "unsafe"),
-        (', dest="rank"', "print(parser.parse_args().rank)", "unsafe"),
+        ("", "parser.parse_args()", "python -m torch.distributed.launch train.py\n", ["safe"]),
+        ("", "parser.parse_args()", "", []),
+        ("", "print(parser.parse_args().local_rank)", "", ["unsafe"]),
+        (', dest="rank"', "print(parser.parse_args().rank)", "", ["unsafe"]),
     ],
 )
 def test_an_argument_that_nothing_reads_gets_no_default(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: str, reads: str, offered: str
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    more: str,
+    reads: str,
+    start: str,
+    offered: list[str],
 ) -> None:
-    files = {"train.py": DECLARES.format(more=more, reads=reads)}
-    assert offers_in("DL805", tmp_path, files, capsys) == [("train.py", 6, offered)]
+    files = {"train.py": DECLARES.format(more=more, reads=reads), "run.sh": start}
+    offers = offers_in("DL805", tmp_path, files, capsys)
+    assert offers == [("train.py", 6, each) for each in offered]
 
 
 @pytest.mark.parametrize("reads", ["parser.parse_args()", "print(parser.parse_args().local_rank)"])

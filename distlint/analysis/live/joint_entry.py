@@ -173,6 +173,28 @@ def joint_entries(
     return found
 
 
+def calling(runs: Iterable[tuple[Function, Summary]]) -> dict[Function, set[Function]]:
+    """The functions that lead to each function in some run, by one call."""
+    callers: dict[Function, set[Function]] = {}
+    for function, summary in runs:
+        for child in summary.children:
+            if child.function is not function:
+                callers.setdefault(child.function, set()).add(function)
+    return callers
+
+
+def leading(callers: Mapping[Function, set[Function]], function: Function) -> Iterator[Function]:
+    """The functions that nothing calls, from which calls lead to a function; itself where it is one."""
+    seen, work = {function}, [function]
+    while work:
+        each = work.pop()
+        above = callers.get(each, set())
+        if not above:
+            yield each
+        work.extend(above - seen)
+        seen |= above
+
+
 class _Origins:
     """Whether what leads to a function may have made a process group before."""
 
@@ -183,12 +205,7 @@ class _Origins:
 
     @cached_property
     def _callers(self) -> dict[Function, set[Function]]:
-        callers: dict[Function, set[Function]] = {}
-        for (function, _), summaries in self._groups.items():
-            for _, summary in summaries:
-                for child in summary.children:
-                    callers.setdefault(child.function, set()).add(function)
-        return callers
+        return calling((f, run) for (f, _), runs in self._groups.items() for _, run in runs)
 
     def have_group(self, function: Function) -> bool:
         """Whether some caller is unknown, or the body of a script that makes a group, as far as is seen.
@@ -196,15 +213,7 @@ class _Origins:
         nanoVLM 4e0c096 run_evaluation.py:59: the helper has a barrier for those who have initialized a group; this
         script has not. molmo 793fa38 scripts/dataset_visualize.py:114: `barrier()` does nothing on one process.
         """
-        seen, work = {function}, [function]
-        while work:
-            each = work.pop()
-            callers = self._callers.get(each, set()) - {each}
-            if not callers and self._starts(each):
-                return True
-            work.extend(callers - seen)
-            seen |= callers
-        return False
+        return any(map(self._starts, leading(self._callers, function)))
 
     def _starts(self, function: Function) -> bool:
         module = function.module

@@ -112,7 +112,7 @@ def on_one_machine(live: LiveProgram, module: Module) -> bool:
     Lightning is told of no nodes, and then refuses to run on several (pytorch-lightning 2.6.6
     lightning_fabric/plugins/environments/torchelastic.py:95).
     """
-    leading = live.answer(_roots)[module]
+    leading = live.answer(roots)[module]
     return _says_one_machine(live, module) or (
         bool(leading) and all(_says_one_machine(live, m) for m in leading)
     )
@@ -120,10 +120,11 @@ def on_one_machine(live: LiveProgram, module: Module) -> bool:
 
 def started_by(live: LiveProgram, module: Module) -> list[str]:
     """The paths of the files that lead to a file, and that nothing imports, in order."""
-    return sorted(m.source.path for m in live.answer(_roots)[module])
+    return sorted(m.source.path for m in live.answer(roots)[module])
 
 
-def _roots(live: LiveProgram) -> dict[Module, set[Module]]:
+def roots(live: LiveProgram) -> dict[Module, set[Module]]:
+    """The files from which a file is imported, at any depth, and that nothing imports."""
     return roots_of(live.program)
 
 

@@ -6,11 +6,11 @@ import ast
 import re
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.live.joint_entry import calling, leading
 from distlint.analysis.program.definitions import last_name
-from distlint.analysis.program.linked import roots_of
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes, spawned_index
-from distlint.analysis.questions.launched import meets_at_localhost
+from distlint.analysis.questions.launched import meets_at_localhost, roots
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
@@ -33,45 +33,26 @@ def on_one_machine(live: LiveProgram, function: Function) -> bool:
     ULIP f194ddb models/pointnext/PointNeXt/examples/classification/main.py:63: `dist_url = f"tcp://localhost:{port}"` above
     `mp.spawn(main, …)`; the main.py of the repository, which imports the same package, runs on several.
     """
-    roots = live.answer(_roots)
-    starts = {root for top in _tops(live, function) for root in roots[top.module]}
+    above = live.answer(roots)
+    tops = leading(live.answer(_callers), function)
+    starts = {root for top in tops for root in above[top.module]}
     if not starts:
-        return any(_says_one(live, module) for module in roots)
+        return any(_says_one(live, module) for module in above)
     return all(_starts_one(live, root) for root in starts)
 
 
-def _tops(live: LiveProgram, function: Function) -> set[Function]:
-    """The functions from which calls lead to a function, and that nothing calls."""
-    callers = live.answer(_callers)
-    seen, work = {function}, [function]
-    found: set[Function] = set()
-    while work:
-        each = work.pop()
-        above = callers.get(each, set()) - {each}
-        if not above:
-            found.add(each)
-        work.extend(above - seen)
-        seen |= above
-    return found
-
-
 def _callers(live: LiveProgram) -> dict[Function, set[Function]]:
-    callers: dict[Function, set[Function]] = {}
-    for function, summaries in live.of_several.items():
-        for _, summary in summaries.summaries():
-            for child in summary.children:
-                callers.setdefault(child.function, set()).add(function)
-    return callers
-
-
-def _roots(live: LiveProgram) -> dict[Module, set[Module]]:
-    return roots_of(live.program)
+    return calling(
+        (function, run)
+        for function, summaries in live.of_several.items()
+        for _, run in summaries.summaries()
+    )
 
 
 @remembered
 def _starts_one(live: LiveProgram, root: Module) -> bool:
     """Whether a script, or what it imports, lets ranks meet on one machine alone."""
-    return any(_says_one(live, m) for m, roots in live.answer(_roots).items() if root in roots)
+    return any(_says_one(live, m) for m, above in live.answer(roots).items() if root in above)
 
 
 @remembered

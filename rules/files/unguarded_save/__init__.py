@@ -66,7 +66,8 @@ offered for what stands in front of `init_process_group()`, where every process 
 A path that a function receives counts as the same on all ranks unless a caller is seen to pass a
 rank's own. Elements of collections count as the rank's own, and so does every path with the local rank,
 also where several machines share a disk. `rank % 2` counts as a name of its own. Writes through unknown
-functions are not seen.
+functions are not seen. A collective that is made only where there is a process group (`if dist.is_initialized()`) shows
+nothing of a script that makes none.
 
 ## References
 - torch 2.13.0 torch/serialization.py: `save` opens the path with "wb"

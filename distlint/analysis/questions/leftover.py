@@ -1,0 +1,58 @@
+"""Functions that no program calls: left over from where a file was copied."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.linked import importers
+from distlint.analysis.program.memory import remembered
+from distlint.analysis.questions.launched import roots
+
+if TYPE_CHECKING:
+    from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.program.definitions import Module
+
+_BY_NAME: Final = re.compile(
+    r"globals\(\)|locals\(\)|(?<![\w.])eval\(|importlib|import_module|instantiate|_target_|\bfire\b|\btyper\b|\bclick\b|__all__|__dict__"
+    r"|getattr\([\w.]+,\s*(?![\"'\s])"
+)
+"""What finds a function by a name that is made, or handed in, or lets others import all of a file."""
+_OF_PYTEST: Final = re.compile(r"(?:test|pytest|setup|teardown)_|(?:setUp|tearDown)")
+
+
+def is_left_over(live: LiveProgram, module: Module, line: int) -> bool:
+    """Whether a line is in a function of a script, or of what scripts alone import, that nothing names again.
+
+    nanoVLM 4e0c096 utils/run_checkpoint_evaluations.py:42 is a copy of train.py's `wrap_model`; BELLE 645084d
+    train/dschat_train_v1/utils/utils.py:113 one of DeepSpeed-Chat's, whose main.py keeps no moving average.
+    """
+    return any(first <= line <= last for first, last in _left_over(live, module))
+
+
+@remembered
+def _left_over(live: LiveProgram, module: Module) -> tuple[tuple[int, int], ...]:
+    """The first and last lines of such functions."""
+    starting = live.answer(roots)[module]
+    users = importers(live.program, module)
+    if (
+        not starting
+        or not all(root.is_script for root in starting)
+        or any(_BY_NAME.search(user.source.text) for user in users)
+    ):
+        return ()
+    texts = [each.source.text for each in live.program.modules.values()]
+    return tuple(
+        (node.lineno, node.end_lineno or node.lineno)
+        for node in module.source.tree.body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and not node.decorator_list
+        and not _OF_PYTEST.match(node.name)
+        and _is_named_once(node.name, [module.source.text] if users == {module} else texts)
+    )
+
+
+def _is_named_once(name: str, texts: list[str]) -> bool:
+    word = re.compile(rf"\b{re.escape(name)}\b")
+    return sum(len(word.findall(text)) for text in texts if name in text) == 1

@@ -1,0 +1,88 @@
+"""What stands in a function that no program calls is information: a defect there hurts nobody."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from distlint.cli import main
+
+HELPER = """
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+def wrap(model):
+    return DistributedDataParallel(model, device_ids=[dist.get_rank()])
+
+def started():
+    return dist.is_initialized()
+"""
+SCRIPT = """
+import torch.distributed as dist
+from helper import started
+
+if __name__ == "__main__":
+    dist.init_process_group("nccl")
+    print(started())
+"""
+START = """
+if __name__ == "__main__":
+    dist.init_process_group("nccl")
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        pytest.param({"helper.py": HELPER, "train.py": SCRIPT}, "info", id="imported by scripts"),
+        pytest.param({"helper.py": HELPER + START}, "info", id="a script"),
+        pytest.param({"helper.py": HELPER}, "error", id="a module that anybody may import"),
+        pytest.param(
+            {"helper.py": HELPER + START + "    wrap(read())\n"}, "error", id="called in its script"
+        ),
+        pytest.param(
+            {
+                "helper.py": HELPER,
+                "train.py": SCRIPT.replace("started()", "wrap(1)").replace("started", "wrap"),
+            },
+            "error",
+            id="called elsewhere",
+        ),
+        pytest.param(
+            {"helper.py": HELPER + "__all__ = [name for name in dir()]\n", "train.py": SCRIPT},
+            "error",
+            id="exported",
+        ),
+        pytest.param(
+            {
+                "helper.py": HELPER,
+                "train.py": SCRIPT,
+                "tools.py": "import torch.distributed as dist\nimport helper\n",
+            },
+            "error",
+            id="imported by a module, too",
+        ),
+        pytest.param(
+            {"helper.py": HELPER + START + "    globals()[chosen()](read())\n"},
+            "error",
+            id="found by its name",
+        ),
+        pytest.param(
+            {"helper.py": HELPER.replace("def wrap", "@kept\ndef wrap"), "train.py": SCRIPT},
+            "error",
+            id="kept by a decorator",
+        ),
+    ],
+)
+def test_a_function_that_nobody_calls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], severity: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in files.items():
+        Path(name).write_text(text)
+    options = ["--no-cache", "--select", "DL504", "--output-format", "json"]
+    result = CliRunner().invoke(main, ["check", *options, "."])
+    assert [each["severity"] for each in json.loads(result.stdout)["findings"]] == [severity]
