@@ -227,6 +227,92 @@ def asked_for_none(function: Function) -> frozenset[str]:
     )
 
 
+@remembered
+def asked_for_text(function: Function) -> frozenset[str]:
+    """The parameters that a function compares with texts: `if mode == "train"`."""
+    found: set[str] = set()
+    for node in own_nodes(function):
+        match node:
+            case (
+                ast.Compare(
+                    left=ast.Name(id=name),
+                    ops=[ast.Eq() | ast.NotEq() | ast.In() | ast.NotIn()],
+                    comparators=[ast.Constant(value=str())]
+                    | [ast.Tuple(elts=[ast.Constant(value=str()), *_])]
+                    | [ast.List(elts=[ast.Constant(value=str()), *_])]
+                    | [ast.Set(elts=[ast.Constant(value=str()), *_])],
+                )
+                | ast.Match(subject=ast.Name(id=name))
+            ):
+                found.add(name)
+    return frozenset(found.intersection(function.parameters))
+
+
+@remembered
+def dereferenced(function: Function) -> dict[ast.stmt, tuple[str, ...]]:
+    """The variables that a statement surely reads an attribute or item of, calls or goes through: none is None then.
+
+    Only those that the function compares with None or hands on.
+    """
+    wanted = asked_for_none(function) | {name for name, _ in names_asked(function)[1]}
+    found: dict[ast.stmt, tuple[str, ...]] = {}
+    for node in own_nodes(function) if wanted else ():
+        names = [name for each in _surely_evaluated(node) if (name := _used(each)) in wanted]
+        if names and isinstance(node, ast.stmt):
+            found[node] = tuple(dict.fromkeys(names))
+    return found
+
+
+def _surely_evaluated(statement: ast.AST) -> Iterator[ast.AST]:
+    """The expressions that a statement evaluates in any case, before any block in it begins."""
+    work: list[ast.AST] = []
+    match statement:
+        case (
+            ast.If(test=head)
+            | ast.Assert(test=head)
+            | ast.With(items=[ast.withitem(context_expr=head), *_])
+        ):
+            work.append(head)
+        case ast.For(iter=head):
+            work += [head, ast.Starred(head, ast.Load())]
+        case (
+            ast.Assign()
+            | ast.AnnAssign(value=ast.expr())
+            | ast.AugAssign()
+            | ast.Expr()
+            | ast.Return()
+            | ast.Raise()
+        ):
+            work += children(statement)
+    while work:
+        node = work.pop()
+        yield node
+        match node:
+            case ast.BoolOp(values=[first, *_]) | ast.IfExp(test=first):
+                work.append(first)
+            case ast.ListComp(generators=[first, *_]) | ast.SetComp(generators=[first, *_]):
+                work.append(first.iter)
+            case ast.DictComp() | ast.GeneratorExp() | ast.Lambda() | ast.NamedExpr():
+                continue
+            case _:
+                work += children(node)
+
+
+def _used(node: ast.AST) -> str:
+    """The variable that would raise here if it were None."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=name), attr=attr) if not attr.startswith("__"):
+            return name
+        case (
+            ast.Subscript(value=ast.Name(id=name))
+            | ast.Starred(value=ast.Name(id=name))
+            | ast.Call(func=ast.Name(id="len" | "iter" | "enumerate"), args=[ast.Name(id=name)])
+            | ast.Call(func=ast.Name(id=name))
+        ):
+            return name
+    return ""
+
+
 def statement_with_test(function: Function, test: ast.expr) -> ast.If | None:
     """The `if` statement of a function whose condition is this node."""
     for node in own_nodes(function):
