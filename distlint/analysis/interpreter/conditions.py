@@ -26,7 +26,7 @@ from distlint.analysis.interpreter.values import (
     variance_of,
 )
 from distlint.analysis.program.definitions import dotted_name
-from distlint.analysis.program.syntax import only_adds_a_bar
+from distlint.analysis.program.syntax import asks_for_zero3, only_adds_a_bar
 from distlint.knowledge import facts, ranks
 
 _COMPARE: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
@@ -138,6 +138,10 @@ def negate(value: Value) -> Value:
 
 def compare(frame: Frame, node: ast.Compare) -> Value:
     """A comparison, chained ones included."""
+    if (asks_for_shards := asks_for_zero3(frame.function, node)) is not None:
+        frame.evaluate(node.left)
+        mode = frame.rank_value("zero3", node, "")
+        return mode if asks_for_shards else negate(mode)
     left = _argument_rank(frame, node) or frame.evaluate(node.left)
     results: list[Value] = []
     for op, comparator in zip(node.ops, node.comparators, strict=True):

@@ -221,6 +221,8 @@ class Frame(ABC):
             return constant(fact, tags=frozenset({"world_size"}))
         if kind == "sharded_mode":
             return Value(("mode", text), tags=frozenset({"sharded-mode"}))
+        if kind == "zero3":
+            return Value(("mode", "zero3"), tags=frozenset({"sharded-mode"}))
         if kind in ("group_size", "not_rank"):
             return Value((kind, text))
         origin = self.origin(node, text)

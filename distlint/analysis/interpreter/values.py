@@ -380,6 +380,14 @@ def _has_engine(wraps: tuple[Wrap, ...]) -> bool:
     return any(wrap.kind == "deepspeed" for wrap in wraps)
 
 
+def is_mode(value: Value) -> bool:
+    """Whether a value says how the model is sharded, which is the same whoever asks."""
+    match value.key:
+        case ("mode", _) | ("not", ("mode", _)):
+            return True
+    return False
+
+
 def join(a: Value, b: Value, key: Hashable) -> Value:
     """The value where two paths meet. `key` numbers the result when the two differ."""
     if a is b:

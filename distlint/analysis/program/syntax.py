@@ -10,6 +10,7 @@ from distlint.analysis.program.definitions import Function, Module, dotted_name,
 from distlint.analysis.program.memory import remembered, remembered_of_nodes
 from distlint.knowledge import conventions
 from distlint.knowledge.devices import LOCAL_INDEX_FIRST
+from distlint.knowledge.ranks import ZERO_STAGES
 from distlint.nodes import LEAVES, children, walk
 
 _RANK_WORDS: Final = (
@@ -225,6 +226,47 @@ def asked_for_none(function: Function) -> frozenset[str]:
         and isinstance(node.comparators[0], ast.Constant)
         and node.comparators[0].value is None
     )
+
+
+def asks_for_zero3(function: Function, node: ast.Compare) -> bool | None:
+    """Whether a comparison is true in stage 3 of ZeRO, or false there; None where it asks something else."""
+    match node:
+        case (
+            ast.Compare(ops=[ast.Eq() | ast.GtE()], comparators=[ast.Constant(value=3)])
+            | ast.Compare(ops=[ast.Gt()], comparators=[ast.Constant(value=2)])
+        ):
+            answer = True
+        case (
+            ast.Compare(ops=[ast.NotEq() | ast.Lt()], comparators=[ast.Constant(value=3)])
+            | ast.Compare(ops=[ast.LtE()], comparators=[ast.Constant(value=2)])
+        ):
+            answer = False
+        case _:
+            return None
+    given = [node.left]
+    if isinstance(node.left, ast.Name):
+        given = assignments(function).get(node.left.id, [])
+    return answer if given and all(map(_is_zero_stage, given)) else None
+
+
+def _is_zero_stage(node: ast.expr) -> bool:
+    match node:
+        case ast.Attribute(attr=name) | ast.Call(func=ast.Attribute(attr=name), args=[]):
+            return name in ZERO_STAGES
+    return _entry_of(node, "stage") and any(
+        _entry_of(child, "zero_optimization") for child in walk(node)
+    )
+
+
+def _entry_of(node: ast.AST, key: str) -> bool:
+    """Whether an entry of a dict is read: `d[key]`, `d.get(key)`."""
+    match node:
+        case (
+            ast.Subscript(slice=ast.Constant(value=found))
+            | ast.Call(func=ast.Attribute(attr="get"), args=[ast.Constant(value=found), *_])
+        ):
+            return found == key
+    return False
 
 
 @remembered
