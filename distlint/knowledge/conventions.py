@@ -234,6 +234,109 @@ rank 0 only, all ranks go through the same."""
 DRAWN_BY_RANK: Final = "drawn-by-rank"
 """What a bar is that some ranks have disabled: its `update()` counts nothing there (tqdm 4.67 tqdm/std.py:1229)."""
 
+_GIVING_METHODS: Final = frozenset(
+    {
+        "absolute",
+        "as_posix",
+        "bfloat16",
+        "bool",
+        "clone",
+        "contiguous",
+        "copy",
+        "cpu",
+        "cuda",
+        "decode",
+        "detach",
+        "double",
+        "encode",
+        "endswith",
+        "flatten",
+        "float",
+        "format",
+        "from_config",
+        "from_pretrained",
+        "half",
+        "hexdigest",
+        "int",
+        "isoformat",
+        "item",
+        "items",
+        "keys",
+        "long",
+        "lower",
+        "lstrip",
+        "mean",
+        "model_dump",
+        "modules",
+        "named_modules",
+        "named_parameters",
+        "numpy",
+        "parameters",
+        "parse_args",
+        "parse_known_args",
+        "permute",
+        "readlines",
+        "replace",
+        "reshape",
+        "rsplit",
+        "rstrip",
+        "size",
+        "split",
+        "splitlines",
+        "squeeze",
+        "startswith",
+        "state_dict",
+        "strftime",
+        "strip",
+        "sum",
+        "to",
+        "to_dict",
+        "tolist",
+        "transpose",
+        "unsqueeze",
+        "upper",
+        "values",
+        "view",
+    }
+)
+"""Methods that never give None, of tensors, modules, dicts, texts and paths: python 3.12, torch 2.13.0."""
+_GIVING_FUNCTIONS: Final = frozenset(
+    {
+        "torch.arange",
+        "torch.cat",
+        "torch.device",
+        "torch.distributed.checkpoint.state_dict.get_model_state_dict",
+        "torch.distributed.checkpoint.state_dict.get_optimizer_state_dict",
+        "torch.distributed.checkpoint.state_dict.get_state_dict",
+        "torch.empty",
+        "torch.from_numpy",
+        "torch.full",
+        "torch.ones",
+        "torch.rand",
+        "torch.randn",
+        "torch.stack",
+        "torch.tensor",
+        "torch.zeros",
+        "glob.glob",
+        "os.getcwd",
+        "os.listdir",
+        "time.time",
+    }
+)
+_GIVING_MODULES: Final = ("os.path.", "numpy.", "collections.", "pathlib.", "datetime.")
+
+
+def gives_something(name: str) -> bool:
+    """Whether a library's function, or a method known by its name alone, never gives None."""
+    if name.startswith("."):
+        return name[1:] in _GIVING_METHODS
+    return (
+        name in _GIVING_FUNCTIONS
+        or name.startswith(_GIVING_MODULES)
+        or name.rpartition(".")[2] in ("from_pretrained", "state_dict")
+    )
+
+
 IMAGE = "PIL.Image.Image"
 """The class of Pillow's images, which functions make: its own constructor is not for users."""
 MADE_BY = {

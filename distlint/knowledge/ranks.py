@@ -119,7 +119,7 @@ _FUNCTION_ROWS: tuple[RankFact, ...] = (
     ),
     RankFact(
         "transformers.integrations.deepspeed.is_deepspeed_zero3_enabled",
-        "sharded_mode",
+        "zero3",
         source="transformers 5.23.0 transformers/integrations/deepspeed.py:284",
     ),
     RankFact(
@@ -134,8 +134,13 @@ _FUNCTION_ROWS: tuple[RankFact, ...] = (
     ),
     RankFact(
         "peft.utils.integrations.check_deepspeed_zero3_enabled",
-        "sharded_mode",
+        "zero3",
         source="peft 0.21.2 peft/utils/integrations.py:52",
+    ),
+    RankFact(
+        "deepspeed.DeepSpeedEngine.zero_optimization_partition_weights",
+        "zero3",
+        source="deepspeed 0.19.8 deepspeed/runtime/engine.py:1618",
     ),
     RankFact(
         "deepspeed.comm.get_rank",
@@ -1146,7 +1151,16 @@ AMBIGUOUS_ARGUMENT_ATTRIBUTES: dict[str, Kind] = {"rank": "rank"}
 scripts of diffusers `args.rank` is the rank of a matrix."""
 
 
+ZERO_STAGES = frozenset({"zero_stage", "zero_optimization_stage"})
+"""Attributes and methods that give the stage of ZeRO: in DeepSpeed's configuration `stage` under `zero_optimization`.
+
+Sources: deepspeed 0.19.8 deepspeed/runtime/engine.py:1584; accelerate 1.15.0 accelerate/utils/dataclasses.py:1173.
+"""
+
 ANY_METHODS: dict[str, Kind] = {
+    # deepspeed 0.19.8 deepspeed/runtime/engine.py:1618: stage 3 partitions the weights.
+    "zero_optimization_partition_weights": "zero3",
+    "is_deepspeed_zero3_enabled": "zero3",
     "is_world_process_zero": "is_main",
     "is_local_process_zero": "is_local_main",
     "is_main_process": "is_main",

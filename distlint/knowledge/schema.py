@@ -118,6 +118,7 @@ Kind = Literal[
     "node_rank",
     "initialized",
     "sharded_mode",
+    "zero3",
     "group_rank",
     "group_size",
     "not_rank",
@@ -126,7 +127,8 @@ Kind = Literal[
 
 "is_main" is true on global rank 0, "is_local_main" on local rank 0 of each machine, "is_last" on the
 last global rank. "initialized" is true on every rank of a distributed run and false in a single
-process. "sharded_mode" says whether FSDP, ZeRO or tensor parallel is on, the same on all ranks.
+process. "sharded_mode" says whether FSDP, ZeRO or tensor parallel is on, the same on all ranks,
+and "zero3" whether DeepSpeed shards the weights: whoever asks gets the same answer.
 "group_rank" is a position inside a subgroup (tensor, pipeline, data parallel), "group_size" its size.
 "not_rank" looks like a rank predicate and is the same on all ranks."""
 

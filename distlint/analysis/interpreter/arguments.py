@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property
 from typing import Final
 
@@ -14,6 +14,7 @@ from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import (
     asked_for_none,
+    asked_for_text,
     cuts_by_parameters,
     makes_own_class,
     names_asked,
@@ -27,6 +28,9 @@ _LITERAL_RANKS: Final = (-1, 0)
 _CONSTRUCTING: Final = frozenset({"__init__", "__call__", "forward"})
 
 Signature = tuple[Hashable, ...]
+_GIVEN: Final = ("given",)
+Question = Callable[[Function], frozenset[str]]
+"""Of which names a function asks something."""
 
 
 class Arguments:
@@ -49,11 +53,16 @@ class Arguments:
         self._receivers: dict[tuple[Function, str], str | None] = {}
         self._self_uses: dict[Function, frozenset[str]] = {}
         self._asked: dict[Function, frozenset[str]] = {}
+        self._questions: dict[tuple[Function, Question], frozenset[str]] = {}
         self._free: dict[Function, tuple[str, ...]] = {}
 
     def signatures(self, function: Function, given: dict[str, Value]) -> dict[str, Signature]:
         """What is known of each argument that may matter to a function."""
         signatures = {n: s for n, v in given.items() if (s := _argument(n, v))}
+        for name in self._texts(function):
+            value = given.get(name)
+            if value is not None and isinstance(value.const, str) and name not in signatures:
+                signatures[name] = ("text", value.const)
         if any(s[0] == "constant" for s in signatures.values()):
             matters = self._matters(function)
             signatures = {n: s for n, s in signatures.items() if s[0] != "constant" or n in matters}
@@ -62,6 +71,61 @@ class Arguments:
                 if signatures.get(name) == ("type", type_):
                     del signatures[name]  # known without the argument
         return signatures
+
+    def told(self, function: Function, bound: dict[str, Value]) -> dict[str, Value]:
+        """Arguments; that one is not None only where the function asks for it, or what it hands it to."""
+        asked = self._handed(function, asked_for_none, self._asking_for_none)
+        changed = {
+            name: value.replace(not_none=False)
+            for name, value in bound.items()
+            if value.not_none and name not in asked
+        }
+        for name in asked:
+            value = bound.get(name)
+            if value is None or not value.never_none or isinstance(value.const, bool):
+                continue
+            if isinstance(value.const, str) and name in self._texts(function):
+                continue
+            changed[name] = (
+                Value(value.key, not_none=True)
+                if _argument(name, value) in (None, _GIVEN)
+                else value.replace(not_none=not value.known)
+            )
+        return {**bound, **changed} if changed else bound
+
+    def _texts(self, function: Function) -> frozenset[str]:
+        """The names that a function compares with texts: there, or in what they are passed to."""
+        return self._handed(function, asked_for_text, self._asking_for_text)
+
+    def _handed(
+        self, function: Function, asked: Question, asking: frozenset[str]
+    ) -> frozenset[str]:
+        """The names of which a function asks something, or something to which it hands them on."""
+        found = self._questions.get((function, asked))
+        if found is None:
+            found = asked(function) | {n for n, to in names_asked(function)[1] if to in asking}
+            self._questions[function, asked] = found
+        return found
+
+    @cached_property
+    def _asking_for_none(self) -> frozenset[str]:
+        return self._names_of_asking(asked_for_none)
+
+    @cached_property
+    def _asking_for_text(self) -> frozenset[str]:
+        return self._names_of_asking(asked_for_text)
+
+    def _names_of_asking(self, asked: Question) -> frozenset[str]:
+        """Names of functions and classes whose calls are followed, and that ask something of a parameter."""
+        found: set[str] = set()
+        for module in self._program.modules.values():
+            for function in module.all_functions:
+                if function in self.plain or asked(function).isdisjoint(function.parameters):
+                    continue
+                found.add(function.name)
+                if function.cls is not None and function.name in _CONSTRUCTING:
+                    found.add(function.cls.name)
+        return frozenset(found)
 
     def context(
         self,
@@ -214,16 +278,6 @@ class Arguments:
         return found
 
 
-def told(function: Function, bound: dict[str, Value]) -> dict[str, Value]:
-    """Arguments; that one is not None only where the function asks for it."""
-    return {
-        name: value.replace(not_none=False)
-        if value.not_none and name not in asked_for_none(function)
-        else value
-        for name, value in bound.items()
-    }
-
-
 def class_of(context: Hashable) -> str | None:
     """The class of the receiver in a context."""
     return context[0] if isinstance(context, tuple) else None
@@ -253,7 +307,7 @@ def _argument(name: str, value: Value) -> Signature | None:
     known = _known_of(value)
     if not value.not_none:
         return known
-    return (*known, "given") if known is not None else ("given",)
+    return (*known, *_GIVEN) if known is not None else _GIVEN
 
 
 def _known_of(value: Value) -> Signature | None:

@@ -41,7 +41,8 @@ def bind_parameters(frame: Frame, bound: dict[str, Value], receiver: Value | Non
             continue
         key = ("parameter", id(frame.function), name)
         value = bound.get(name)
-        if value is not None:
+        given = value is not None and value.not_none
+        if value is not None and not _says_no_more(value):
             known = value.known or value.target
             bind(name, value if known else value.replace(key=key, logic=None))
             continue
@@ -50,16 +51,29 @@ def bind_parameters(frame: Frame, bound: dict[str, Value], receiver: Value | Non
         ) or facts.parameter_type(outside, name)
         conventional = None if type_ else convention(frame, name, parameter)
         if conventional is not None:
-            bind(name, conventional)
+            bind(name, conventional.replace(not_none=True) if given else conventional)
             continue
         wraps: tuple[Wrap, ...] = ()
         if wrapped is not None and name == wrapped[0]:
             wraps = frame.wraps((wrapped[1],), parameter)
-        bind(name, Value(key, type=type_, wraps=wraps))
+        bind(name, Value(key, type=type_, wraps=wraps, not_none=given))
     for extra in (spec.vararg, spec.kwarg):
         if extra is not None:
             type_ = facts.parameter_type(outside, "**") if extra is spec.kwarg else None
             bind(extra.arg, Value(("parameter", id(frame.function), extra.arg), type=type_))
+
+
+def _says_no_more(value: Value) -> bool:
+    """Whether of an argument it is only known that it is something."""
+    return value.not_none and not (
+        value.known
+        or value.wraps
+        or value.type
+        or value.target
+        or value.items
+        or value.entries
+        or value.variance is not Variance.UNIFORM
+    )
 
 
 def _self_value(frame: Frame, receiver: Value | None) -> Value:

@@ -41,6 +41,7 @@ from distlint.analysis.interpreter.values import (
     Value,
     Variance,
     constant,
+    is_mode,
     variance_of,
 )
 from distlint.analysis.program.chosen import Candidate, chosen
@@ -445,7 +446,7 @@ def call_project(
             return _inside(argument) if facts.is_unwrap(function.name) else argument
     if facts.is_unwrap(function.name):
         returned = _inside(returned)
-    if returned.known or returned.target is not None:
+    if returned.known or returned.target is not None or is_mode(returned):
         return returned
     return returned.replace(key=_ident(closure, args, keywords, node))
 

@@ -14,19 +14,19 @@ from distlint.analysis.interpreter.ir import (
 )
 from distlint.analysis.interpreter.narrowing import narrow
 from distlint.analysis.interpreter.values import (
+    ALL_GIVEN,
     HOST_ARRAY,
     MODEL_OUTPUT,
     NO_TAGS,
     UNKNOWN,
-    Closure,
     Value,
     Variance,
     constant,
     join,
     variance_of,
 )
-from distlint.analysis.program.definitions import Class, Module, dotted_name
-from distlint.analysis.program.syntax import only_adds_a_bar
+from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.syntax import asks_for_zero3, only_adds_a_bar
 from distlint.knowledge import facts, ranks
 
 _COMPARE: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
@@ -138,6 +138,10 @@ def negate(value: Value) -> Value:
 
 def compare(frame: Frame, node: ast.Compare) -> Value:
     """A comparison, chained ones included."""
+    if (asks_for_shards := asks_for_zero3(frame.function, node)) is not None:
+        frame.evaluate(node.left)
+        mode = frame.rank_value("zero3", node, "")
+        return mode if asks_for_shards else negate(mode)
     left = _argument_rank(frame, node) or frame.evaluate(node.left)
     results: list[Value] = []
     for op, comparator in zip(node.ops, node.comparators, strict=True):
@@ -231,10 +235,12 @@ def _compare_pair(left: Value, op: ast.cmpop, right: Value) -> Value:
         return constant(found is isinstance(op, ast.In), variance, origin, tags)
     if (
         isinstance(op, (ast.Is, ast.IsNot))
-        and _never_none(left)
+        and left.never_none
         and right.const is None
         and right.known
     ):
+        if left.origin is not None and left.origin.kind == ALL_GIVEN:
+            return constant(isinstance(op, ast.IsNot))
         return constant(isinstance(op, ast.IsNot), variance, origin, tags)
     names = isinstance(op, (ast.Eq, ast.NotEq)) and (_is_word(left, right) or _is_word(right, left))
     if (
@@ -277,20 +283,6 @@ def _asks_for_launcher(left: Value, op: ast.cmpop, right: Value) -> bool:
         and isinstance(op, (ast.In, ast.NotIn))
         and isinstance(left.const, str)
         and left.const in ranks.LAUNCHED_WITH
-    )
-
-
-def _never_none(value: Value) -> bool:
-    return (
-        value.not_none
-        or value.items is not None
-        or isinstance(value.target, (Closure, Class, Module))
-        or (
-            value.type is not None
-            and value.key is not None
-            and isinstance(value.key, tuple)
-            and value.key[:1] == ("instance",)
-        )
     )
 
 

@@ -7,6 +7,7 @@ import ast
 from distlint.analysis.interpreter.assignment import assign
 from distlint.analysis.interpreter.frame import WITHOUT_GRADIENTS, Frame
 from distlint.analysis.interpreter.ir import (
+    Branch,
     CallSite,
     InlineBody,
     Layer,
@@ -123,10 +124,21 @@ def _enter_context(frame: Frame, site: CallSite, row: CallRow, attempt: Try) -> 
         with frame.filling(attempt.final if first else frame.steps):
             frame.event(row, layer, site.node, site)
     else:
-        frame.event(row, layer, site.node, site)
+        _event_where_enabled(frame, site, row, layer)
     if row.exit_too:
         with frame.filling(attempt.final):
-            frame.event(row, layer, site.node, site)
+            _event_where_enabled(frame, site, row, layer)
+
+
+def _event_where_enabled(frame: Frame, site: CallSite, row: CallRow, layer: Layer) -> None:
+    """A collective that an argument turns off: `GatheredParameters(params, enabled=stage == 3)`."""
+    enabled = site.argument(row.condition, row.unless.partition("=")[0]) if row.unless else None
+    if enabled is None or enabled.truthiness() is not None:
+        frame.event(row, layer, site.node, site)
+        return
+    with frame.filling([]) as steps:
+        frame.event(row, layer, site.node, site)
+    frame.steps.append(Branch(enabled, site.node, steps, []))
 
 
 def _turns_gradients_off(expression: ast.expr) -> bool:

@@ -36,6 +36,7 @@ from distlint.analysis.interpreter.variables import Variables
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
 from distlint.analysis.program.handed import asks_rank_test
 from distlint.analysis.program.program import Program
+from distlint.analysis.program.syntax import dereferenced
 from distlint.knowledge import facts
 from distlint.knowledge.facts import Knowledge
 from distlint.knowledge.failures import NOT_FINITE
@@ -137,6 +138,7 @@ class Frame(ABC):
         self.depth = 0
         self.order = 0
         self.signalled = summaries.signals.variables.get(self.function)
+        self.used = {} if self.function.is_module_body else dereferenced(self.function)
 
     @abstractmethod
     def evaluate(self, node: ast.expr) -> Value:
@@ -219,6 +221,8 @@ class Frame(ABC):
             return constant(fact, tags=frozenset({"world_size"}))
         if kind == "sharded_mode":
             return Value(("mode", text), tags=frozenset({"sharded-mode"}))
+        if kind == "zero3":
+            return Value(("mode", "zero3"), tags=frozenset({"sharded-mode"}))
         if kind in ("group_size", "not_rank"):
             return Value((kind, text))
         origin = self.origin(node, text)

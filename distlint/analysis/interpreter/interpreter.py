@@ -10,6 +10,7 @@ from distlint.analysis.interpreter.calls import call_project
 from distlint.analysis.interpreter.expressions import EXPRESSIONS, operands
 from distlint.analysis.interpreter.frame import Frame, SummarySource
 from distlint.analysis.interpreter.ir import Summary
+from distlint.analysis.interpreter.narrowing import use
 from distlint.analysis.interpreter.statements import STATEMENTS, plain, start
 from distlint.analysis.interpreter.values import Closure, Value
 
@@ -38,6 +39,8 @@ class Interpreter(Frame):
         alive = True
         for statement in statements:
             self.statement = statement
+            if statement in self.used:
+                use(self, self.used[statement])
             if not STATEMENTS.get(statement.__class__, plain)(self, statement):
                 alive = False
                 break

@@ -26,6 +26,7 @@ from distlint.analysis.interpreter.members import environment
 from distlint.analysis.interpreter.signature import bind, with_bound
 from distlint.analysis.interpreter.values import (
     AGREED,
+    ALL_GIVEN,
     HOST_ARRAY,
     MODEL_OUTPUT,
     NO_TAGS,
@@ -116,6 +117,8 @@ def external(
                 result = receiver
     if result.type is None and (made := _made_by(name, receiver)) is not None:
         result = result.replace(type=made)
+    if not result.known and not result.not_none and conventions.gives_something(name):
+        result = result.replace(not_none=True)
     site.result = result
     return result
 
@@ -438,7 +441,7 @@ def _perform(frame: Frame, site: CallSite, row: CallRow, args: list[Value]) -> V
                 ("call", id(node), frame.summary.rank.rank),
                 UNKNOWN,
                 Variance.RANK_DEPENDENT,
-                frame.origin(node, f"the result of `{row.op}`"),
+                frame.origin(node, f"the result of `{row.op}`", _kind_of_result(site.name)),
             )
         case "local":
             return Value(
@@ -464,6 +467,10 @@ def _perform(frame: Frame, site: CallSite, row: CallRow, args: list[Value]) -> V
             return None
     number = ("call", id(node), frame.summary.rank.rank) if grouped else ("call", id(node))
     return Value(number, tags=agreed)
+
+
+def _kind_of_result(name: str) -> str:
+    return ALL_GIVEN if conventions.gives_something(name) else "rank"
 
 
 def fails(code: Value) -> bool:

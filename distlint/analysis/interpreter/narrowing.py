@@ -68,6 +68,14 @@ def insist(frame: Frame, test: ast.expr, taken: bool = True) -> None:
             frame.variables.store(path, value.replace(truth=holds))
 
 
+def use(frame: Frame, names: tuple[str, ...]) -> None:
+    """Variables that a statement would fail with if they were None: from here on they are something."""
+    for name in names:
+        value = frame.variables.get(name)
+        if value is not None and not value.known:
+            _not_none(frame, name)
+
+
 def _none(frame: Frame, path: str) -> None:
     """A variable is None here; where the arms meet again it is the same unknown as before."""
     known = frame.variables.get(path)

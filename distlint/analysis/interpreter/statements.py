@@ -10,7 +10,7 @@ from distlint.analysis.interpreter.assignment import assign
 from distlint.analysis.interpreter.contexts import follow_with
 from distlint.analysis.interpreter.exceptions import catches_exit, follow_try
 from distlint.analysis.interpreter.expressions import binary
-from distlint.analysis.interpreter.frame import Frame
+from distlint.analysis.interpreter.frame import WITHOUT_GRADIENTS, Frame
 from distlint.analysis.interpreter.ir import (
     Branch,
     Jump,
@@ -31,7 +31,7 @@ from distlint.analysis.interpreter.values import (
     join,
 )
 from distlint.analysis.interpreter.variables import Variables
-from distlint.analysis.program.definitions import Class, dotted_name, last_name
+from distlint.analysis.program.definitions import Class, Function, dotted_name, last_name
 from distlint.analysis.program.syntax import assignments, ends_process
 from distlint.nodes import children
 
@@ -45,7 +45,35 @@ def start(frame: Frame) -> None:
         if kept.truthiness() is False:
             frame.summary.returns = constant(None, Variance.RANK_DEPENDENT, kept.origin)
             return
-    frame.execute(frame.function.body)
+    falls_off = frame.execute(frame.function.body)
+    returned = frame.summary.returns
+    if returned is not None:
+        given = returned.never_none and not falls_off and _hands_result_on(frame.function)
+        if given is not returned.not_none:
+            frame.summary.returns = returned.replace(not_none=given)
+
+
+def _hands_result_on(function: Function) -> bool:
+    """Whether nothing around a function may put None in the place of what it returns."""
+    return all(
+        dotted_name(d.func if isinstance(d, ast.Call) else d).rpartition(".")[2] in _TRANSPARENT
+        for d in function.decorators
+    )
+
+
+_TRANSPARENT: Final = frozenset(
+    {
+        "staticmethod",
+        "classmethod",
+        "property",
+        "cached_property",
+        "cache",
+        "lru_cache",
+        "override",
+        *WITHOUT_GRADIENTS,
+    }
+)
+"""Decorators behind which the result is what the function returns."""
 
 
 def plain(frame: Frame, statement: ast.stmt) -> bool:

@@ -16,7 +16,6 @@ from distlint.analysis.interpreter.arguments import (
     class_of,
     holds_models,
     mentions_rank,
-    told,
 )
 from distlint.analysis.interpreter.interpreter import follow
 from distlint.analysis.interpreter.ir import Summary
@@ -87,7 +86,7 @@ class Summaries:
         captured: dict[str, Value] | None = None,
     ) -> Summary:
         """The run of a function on a class of ranks with these arguments."""
-        given = told(function, bound) if bound else {}
+        given = self._arguments.told(function, bound) if bound else {}
         signatures = self._arguments.signatures(function, given)
         bound = {name: given[name] for name in signatures}
         captured = captured or {}

@@ -156,6 +156,8 @@ class _Fields(TypedDict, total=False):
 Target = "Closure | Partial | OneOf | Class | Module | str"
 """What a callable value is: a project function, class or module, or an external qualified name."""
 
+ALL_GIVEN: Final = "given"
+"""The kind of an origin: a collective that gives something on every rank, though not the same."""
 AGREED: Final = "agreed"
 """The tag of what a collective gave all ranks alike, and of what is computed from that and constants alone.
 
@@ -262,6 +264,20 @@ class Value:
         """Whether the constant is known."""
         return self.const is not UNKNOWN
 
+    @property
+    def never_none(self) -> bool:
+        """Whether it is surely something: shown by a test, or made by an expression that gives no None."""
+        if self.const is not UNKNOWN:
+            return self.const is not None
+        if self.not_none or self.items is not None:
+            return True
+        if self.target is not None and not isinstance(self.target, (str, OneOf)):
+            return True
+        match self.key:
+            case (str() as made, *_):
+                return made in _MADE
+        return False
+
     def truthiness(self) -> bool | None:
         """The truth value where it is known, else None."""
         if self.truth is not None:
@@ -279,6 +295,12 @@ class Value:
             if getattr(self, name)
         ]
         return f"<Value {self.variance.name} {' '.join(parts)}>"
+
+
+_MADE: Final = frozenset(
+    {"instance", "display", "comprehension", "format", "binary", "compare", "lambda", "wrapped"}
+)
+"""How the keys of values begin that an expression makes: an object of a class, a list, a text, a sum."""
 
 
 _FIELDS: Final = attrgetter(*Value.__slots__)
@@ -358,6 +380,14 @@ def _has_engine(wraps: tuple[Wrap, ...]) -> bool:
     return any(wrap.kind == "deepspeed" for wrap in wraps)
 
 
+def is_mode(value: Value) -> bool:
+    """Whether a value says how the model is sharded, which is the same whoever asks."""
+    match value.key:
+        case ("mode", _) | ("not", ("mode", _)):
+            return True
+    return False
+
+
 def join(a: Value, b: Value, key: Hashable) -> Value:
     """The value where two paths meet. `key` numbers the result when the two differ."""
     if a is b:
@@ -392,6 +422,6 @@ def join(a: Value, b: Value, key: Hashable) -> Value:
         items=items,
         wraps=() if "unwrapped" in a.tags or "unwrapped" in b.tags else _layers(a, b),
         tags=variance_of((a, b))[2],
-        not_none=a.not_none and b.not_none,
+        not_none=a.never_none and b.never_none,
         entries=a.entries.joined(b.entries, key) if a.entries is not None else None,
     )

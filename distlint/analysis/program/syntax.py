@@ -10,6 +10,7 @@ from distlint.analysis.program.definitions import Function, Module, dotted_name,
 from distlint.analysis.program.memory import remembered, remembered_of_nodes
 from distlint.knowledge import conventions
 from distlint.knowledge.devices import LOCAL_INDEX_FIRST
+from distlint.knowledge.ranks import ZERO_STAGES
 from distlint.nodes import LEAVES, children, walk
 
 _RANK_WORDS: Final = (
@@ -225,6 +226,133 @@ def asked_for_none(function: Function) -> frozenset[str]:
         and isinstance(node.comparators[0], ast.Constant)
         and node.comparators[0].value is None
     )
+
+
+def asks_for_zero3(function: Function, node: ast.Compare) -> bool | None:
+    """Whether a comparison is true in stage 3 of ZeRO, or false there; None where it asks something else."""
+    match node:
+        case (
+            ast.Compare(ops=[ast.Eq() | ast.GtE()], comparators=[ast.Constant(value=3)])
+            | ast.Compare(ops=[ast.Gt()], comparators=[ast.Constant(value=2)])
+        ):
+            answer = True
+        case (
+            ast.Compare(ops=[ast.NotEq() | ast.Lt()], comparators=[ast.Constant(value=3)])
+            | ast.Compare(ops=[ast.LtE()], comparators=[ast.Constant(value=2)])
+        ):
+            answer = False
+        case _:
+            return None
+    given = [node.left]
+    if isinstance(node.left, ast.Name):
+        given = assignments(function).get(node.left.id, [])
+    return answer if given and all(map(_is_zero_stage, given)) else None
+
+
+def _is_zero_stage(node: ast.expr) -> bool:
+    match node:
+        case ast.Attribute(attr=name) | ast.Call(func=ast.Attribute(attr=name), args=[]):
+            return name in ZERO_STAGES
+    return _entry_of(node, "stage") and any(
+        _entry_of(child, "zero_optimization") for child in walk(node)
+    )
+
+
+def _entry_of(node: ast.AST, key: str) -> bool:
+    """Whether an entry of a dict is read: `d[key]`, `d.get(key)`."""
+    match node:
+        case (
+            ast.Subscript(slice=ast.Constant(value=found))
+            | ast.Call(func=ast.Attribute(attr="get"), args=[ast.Constant(value=found), *_])
+        ):
+            return found == key
+    return False
+
+
+@remembered
+def asked_for_text(function: Function) -> frozenset[str]:
+    """The parameters that a function compares with texts: `if mode == "train"`."""
+    found: set[str] = set()
+    for node in own_nodes(function):
+        match node:
+            case (
+                ast.Compare(
+                    left=ast.Name(id=name),
+                    ops=[ast.Eq() | ast.NotEq() | ast.In() | ast.NotIn()],
+                    comparators=[ast.Constant(value=str())]
+                    | [ast.Tuple(elts=[ast.Constant(value=str()), *_])]
+                    | [ast.List(elts=[ast.Constant(value=str()), *_])]
+                    | [ast.Set(elts=[ast.Constant(value=str()), *_])],
+                )
+                | ast.Match(subject=ast.Name(id=name))
+            ):
+                found.add(name)
+    return frozenset(found.intersection(function.parameters))
+
+
+@remembered
+def dereferenced(function: Function) -> dict[ast.stmt, tuple[str, ...]]:
+    """The variables that a statement surely reads an attribute or item of, calls or goes through: none is None then.
+
+    Only those that the function compares with None or hands on.
+    """
+    wanted = asked_for_none(function) | {name for name, _ in names_asked(function)[1]}
+    found: dict[ast.stmt, tuple[str, ...]] = {}
+    for node in own_nodes(function) if wanted else ():
+        names = [name for each in _surely_evaluated(node) if (name := _used(each)) in wanted]
+        if names and isinstance(node, ast.stmt):
+            found[node] = tuple(dict.fromkeys(names))
+    return found
+
+
+def _surely_evaluated(statement: ast.AST) -> Iterator[ast.AST]:
+    """The expressions that a statement evaluates in any case, before any block in it begins."""
+    work: list[ast.AST] = []
+    match statement:
+        case (
+            ast.If(test=head)
+            | ast.Assert(test=head)
+            | ast.With(items=[ast.withitem(context_expr=head), *_])
+        ):
+            work.append(head)
+        case ast.For(iter=head):
+            work += [head, ast.Starred(head, ast.Load())]
+        case (
+            ast.Assign()
+            | ast.AnnAssign(value=ast.expr())
+            | ast.AugAssign()
+            | ast.Expr()
+            | ast.Return()
+            | ast.Raise()
+        ):
+            work += children(statement)
+    while work:
+        node = work.pop()
+        yield node
+        match node:
+            case ast.BoolOp(values=[first, *_]) | ast.IfExp(test=first):
+                work.append(first)
+            case ast.ListComp(generators=[first, *_]) | ast.SetComp(generators=[first, *_]):
+                work.append(first.iter)
+            case ast.DictComp() | ast.GeneratorExp() | ast.Lambda() | ast.NamedExpr():
+                continue
+            case _:
+                work += children(node)
+
+
+def _used(node: ast.AST) -> str:
+    """The variable that would raise here if it were None."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=name), attr=attr) if not attr.startswith("__"):
+            return name
+        case (
+            ast.Subscript(value=ast.Name(id=name))
+            | ast.Starred(value=ast.Name(id=name))
+            | ast.Call(func=ast.Name(id="len" | "iter" | "enumerate"), args=[ast.Name(id=name)])
+            | ast.Call(func=ast.Name(id=name))
+        ):
+            return name
+    return ""
 
 
 def statement_with_test(function: Function, test: ast.expr) -> ast.If | None:

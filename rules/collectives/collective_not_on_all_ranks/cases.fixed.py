@@ -15,6 +15,7 @@ from lightning.pytorch.utilities import rank_zero_only
 from mpi4py import MPI
 from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
 from torch.utils.data import DataLoader
+from transformers.integrations import is_deepspeed_zero3_enabled
 
 # --- bugs -----------------------------------------------------------------------------------------
 
@@ -274,6 +275,32 @@ def rows_of_the_prepared_loader(accelerator: Accelerator, data):
     if not accelerator.is_main_process:
         return None
     return [row for batch in loader for row in batch]  # expect: DL101
+
+
+def consolidated(engine: deepspeed.DeepSpeedEngine):
+    if engine.zero_optimization_partition_weights():
+        return engine._zero3_consolidated_16bit_state_dict()
+    return engine.module.state_dict()
+
+
+def consolidated_on_the_first(engine):
+    if dist.get_rank() == 0:
+        return consolidated(engine)  # expect: DL101
+    return None
+
+
+def consolidated_in_another_mode(engine, options):
+    if options.window == 3:
+        return consolidated(engine)
+    return consolidated(engine) if dist.get_rank() == 0 else None  # expect: DL101
+
+
+def gathered_on_the_first(plugin, weights, path):
+    stage = plugin.zero_stage
+    if dist.get_rank() != 0:
+        return
+    with deepspeed.zero.GatheredParameters(weights, enabled=stage == 3):  # expect: DL101
+        torch.save(weights, path)
 
 
 # --- right ----------------------------------------------------------------------------------------
@@ -572,3 +599,42 @@ def shared_score(options, net):
     if spread:
         dist.broadcast_object_list(names, src=0)
     return names
+
+
+class KnowsItsStage:
+    """BELLE 645084d train/src/ppo_trainer.py:440: the engine shards the weights where this says so."""
+
+    def __init__(self, engine, config):
+        self.engine = engine
+        self.config = config
+
+    def shards_weights(self):
+        return self.config["zero_optimization"]["stage"] == 3
+
+    def state(self):
+        if self.shards_weights():
+            return consolidated(self.engine)
+        return consolidated(self.engine) if dist.get_rank() == 0 else None
+
+
+def consolidated_where_transformers_says(engine):
+    if is_deepspeed_zero3_enabled():
+        return consolidated(engine)
+    if dist.get_rank() != 0:
+        return None
+    return consolidated(engine)
+
+
+def consolidated_by_its_stage(engine):
+    stage = engine.zero_optimization_stage()
+    if stage <= 2 and dist.get_rank() != 0:
+        return None
+    return consolidated(engine)
+
+
+def gathered_by_all_in_stage_three(plugin, weights, path):
+    stage = plugin.zero_stage
+    if stage < 3 and dist.get_rank() != 0:
+        return
+    with deepspeed.zero.GatheredParameters(weights, enabled=stage == 3):
+        torch.save(weights, path)

@@ -1215,3 +1215,33 @@ class BuildsBeforeItPrepares:
 class BuildsBeforeTheBasePrepares(BuildsBeforeItPrepares):
     def make_optimizer(self):
         return torch.optim.AdamW(self.net.groups_of_layers())
+
+
+def channels_of(net, target):
+    # croco d7de070 stereoflow/engine.py:191: who brings the wrapped model brings a target, too.
+    if target is not None:
+        return target.shape[1]
+    return net.head_channels
+
+
+def measured(net, batches):
+    net = DDP(net)
+    for images, target in batches:
+        target = target.to("cuda", non_blocking=True)
+        print(channels_of(net, target), net(images))
+
+
+def shown(net, images):
+    return channels_of(net, None), net(images)
+
+
+def width_of(net, target=None):
+    if target is not None:
+        return target.shape[2]
+    return unwrap(net).head_width  # expect: DL201
+
+
+def measured_alone(net, batches):
+    net = DDP(net)
+    for images in batches:
+        print(width_of(net), net(images))

@@ -65,7 +65,7 @@ def values(draw: st.DrawFn) -> Value:
 def facts(value: Value) -> tuple[Any, ...]:
     """What is known besides the number, the type and which layers there are."""
     const = (type(value.const), value.const)
-    return const, value.variance, value.tags, value.truthiness(), value.not_none, len(value.wraps)
+    return const, value.variance, value.tags, value.truthiness(), value.never_none, len(value.wraps)
 
 
 @given(values(), values())
@@ -95,7 +95,7 @@ def test_join_claims_what_both_hold(a: Value, b: Value) -> None:
     both = join(a, b, "here")
     assert both.variance == max(a.variance, b.variance)
     assert both.tags == a.tags | b.tags
-    assert both.not_none == (a.not_none and b.not_none)
+    assert both.never_none == (a.never_none and b.never_none)
     if both.known:
         assert facts(a)[0] == facts(b)[0] == facts(both)[0]
     if both.truthiness() is not None:
