@@ -93,9 +93,8 @@ def work_before_it(x):
 
 def nested(self, stats):
     accelerator = Accelerator()
-    if accelerator.is_main_process:
-        if self.config.log_with == "wandb":
-            accelerator.wait_for_everyone()  # expect: DL101
+    if self.config.log_with == "wandb":
+        accelerator.wait_for_everyone()  # expect: DL101
 
 
 def one_of_two_conditions(use_deepspeed):
