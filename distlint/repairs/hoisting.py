@@ -21,6 +21,7 @@ from distlint.analysis.program.places import span_of
 from distlint.analysis.program.syntax import (
     assignments,
     mentions_rank,
+    own_nodes,
     statement_with_test,
 )
 from distlint.analysis.traces.divergence import Divergence
@@ -357,6 +358,8 @@ def _past_exit(
     block = block_with(function, branch)
     if block is None or statement not in block or branch.orelse:
         return None
+    if _ends_a_loop(function, branch):
+        return None  # who has left does not come in the next turn: edm2 torch_utils/misc.py:194
     if any(isinstance(node, ast.Raise) for node in walk(branch)):
         # It is there to end the job (nanotron src/nanotron/sanity_checks.py:320).
         return None
@@ -373,6 +376,16 @@ def _past_exit(
     moves = tuple(Move(span_of(s), span_of(branch)) for s in (*needed, statement))
     text = f"Call `{name}` before line {branch.lineno}, where ranks leave"
     return Hoisted(moves, text, not between)
+
+
+def _ends_a_loop(function: Function, branch: ast.If) -> bool:
+    """Whether a rank that takes an exit takes no more turns of the loop around it."""
+    loops = (ast.For, ast.AsyncFor, ast.While)
+    leaves = any(isinstance(node, ast.Return | ast.Break) for node in walk(branch))
+    return leaves and any(
+        isinstance(node, loops) and any(each is branch for each in walk(node))
+        for node in own_nodes(function)
+    )
 
 
 def _may_go(model: Model, function: Function, branch: ast.If) -> bool:
