@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import ast
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from distlint.analysis.interpreter.ir import CallSite, Guard
 from distlint.analysis.interpreter.ranks import MAIN
-from distlint.analysis.interpreter.values import Variance
+from distlint.analysis.interpreter.values import Value, Variance
 from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
 from distlint.analysis.program.places import span_of
 from distlint.analysis.program.syntax import (
     assignments,
     mentions_rank,
+    own_nodes,
     statement_with_test,
 )
 from distlint.analysis.traces.divergence import Divergence
@@ -35,6 +37,9 @@ _MEASURE = re.compile(
     r"loss|acc(uracy)?\b|score|metric|ppl|perplexity|bleu|rouge|psnr|ssim|fid\b|auc\b|f1\b|miou|reward"
 )
 _LOGGING = ("log", "logger", "logging", "print", "warnings", "tqdm", "rank_zero_info", "pbar")
+
+
+_LISTINGS = frozenset({"listdir", "glob", "iglob", "iterdir", "scandir"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +73,12 @@ def hoist(model: Model, divergence: Divergence) -> Hoisted | None:
         return None
     if branch is None or site.function is not function or not isinstance(site.node, ast.Call):
         return None
-    if any(g.value.variance is Variance.RANK_LOCAL for g in site.guards):
+    if any(_differs(g.value) for g in site.guards):
         return None
     if _names_a_measure(model, function, site):
         return None
+    if inner := _inner_branch(branch, site.statement):
+        return _out_of_both(divergence, branch, inner, site.node, site.statement)
     asked = _asked_besides(divergence, branch, site.statement)
     if asked is None:
         return None
@@ -86,7 +93,8 @@ def hoist(model: Model, divergence: Divergence) -> Hoisted | None:
     runs = model.summaries_of(function)
     everyone = runs is not None and MAIN in runs.classes and len(runs.classes) > 1
     alone = sum(1 for g in site.guards if g.value.variance is Variance.RANK_DEPENDENT) <= 1
-    exact = made.exact and everyone and alone and not ranked_callers(model, function)
+    alike = not any(g.value.variance is Variance.RANK_LOCAL for g in site.guards)
+    exact = made.exact and everyone and alone and alike and not ranked_callers(model, function)
     return Hoisted(made.edits, made.text, exact)
 
 
@@ -96,14 +104,27 @@ def _names_a_measure(model: Model, function: Function, site: CallSite) -> bool:
     Amphion d3de90f models/base/new_trainer.py:331: `"…_loss-{:.6f}".format(epoch, step, valid_loss)` is the folder
     that rank 0 saves into; on all ranks it would be as many folders.
     """
-    if any(
-        value.variance is Variance.RANK_LOCAL for value in (*site.args, *site.keywords.values())
-    ):
+    if any(_differs(value) for value in (*site.args, *site.keywords.values())):
         return True
     assert isinstance(site.node, ast.Call)
     given = [*site.node.args, *(keyword.value for keyword in site.node.keywords)]
     written = [*given, *(v for node in given for v in _assigned(function, node))]
     return any(_is_measured(model, function, part) for text in written for part in _formatted(text))
+
+
+def _differs(value: Value) -> bool:
+    """Whether a value is this rank's own: not what all ranks have read from one folder when they began.
+
+    diffusers examples/text_to_image/train_text_to_image.py: the step to go on from is in the name of a checkpoint.
+    Ranks that had read others would not be in one loop.
+    """
+    origin = value.origin
+    listed = (
+        origin is not None
+        and isinstance(origin.node, ast.Call)
+        and last_name(origin.node.func) in _LISTINGS
+    )
+    return value.variance is Variance.RANK_LOCAL and not listed
 
 
 def _assigned(function: Function, node: ast.expr) -> list[ast.expr]:
@@ -258,6 +279,78 @@ def _out_of_branch(
     return Hoisted(edits, f"Call `{name}` after the branch, on all ranks", not after and not needed)
 
 
+def _inner_branch(branch: ast.If, statement: ast.stmt) -> ast.If | None:
+    """`if due:` in `if main:`, with a statement in it and nothing else that decides."""
+    for each in branch.body:
+        match each:
+            case ast.If(body=body, orelse=[]) if statement in body and not branch.orelse:
+                return each
+    return None
+
+
+def _out_of_both(
+    divergence: Divergence,
+    branch: ast.If,
+    inner: ast.If,
+    call: ast.Call,
+    statement: ast.stmt,
+) -> Hoisted | None:
+    """`if main: if due: collective`: under the second test alone, before or behind what is left.
+
+    diffusers examples/dreambooth/train_dreambooth.py, `save_state()` where a step is due for a checkpoint.
+    """
+    text = divergence.module.source.text
+    test = source(text, inner.test)
+    if not (isinstance(statement, ast.Expr) and statement.value is call) or "\n" in test:
+        return None
+    if isinstance(branch.test, ast.BoolOp) or not _pure(inner.test):
+        return None
+    index = inner.body.index(statement)
+    needed = _needed(inner.body[:index], statement)
+    before, after = inner.body[:index], inner.body[index + 1 :]
+    if needed is None or any(_exits(s) for s in branch.body):
+        return None
+    own = [s for s in before if s not in needed]
+    at, bound = branch.body.index(inner), names_bound_in(branch.body) - names_bound_in(needed)
+    if bound & (_names(inner.test) | _names(statement) | {n for s in needed for n in _names(s)}):
+        return None
+    others = [*own, *(s for s in branch.body if s is not inner)]
+    if own and not all(_only_logs(s) for s in after):
+        return None
+    if own and any(names_bound_in(needed) & _names(s) for s in others):
+        return None
+    taken = [*needed, statement, *(after if own else ())]
+    whole = len(branch.body) == 1 and len(taken) == len(inner.body)
+    lines = [dedented(text, s) for s in taken]
+    if None in lines or (not own and at):
+        return None
+    if whole:  # what is taken away leaves its comments
+        lines = [f"{line}{comment_behind(text, s)}" for line, s in zip(lines, taken, strict=True)]
+    said_below = len(after) if own and not _logs_on_main(divergence, after) else 0
+    lines = lines[: len(lines) - said_below]
+    if said_below:
+        logged = "\n".join(dedented(text, s) or "" for s in after)
+        lines.append(f"if {source(text, branch.test)}:\n{textwrap.indent(logged, '    ')}")
+    body = "\n".join(line for line in lines if line)
+    code = f"if {test}:\n{textwrap.indent(body, '    ')}"
+    name = source(text, call.func)
+    if whole:
+        said = f"Call `{name}` on all ranks if `{test}`"
+        return Hoisted((Replace(span_of(branch), code),), said, False)
+    edits: tuple[Edit, ...] = (
+        *(Delete(span_of(s), prune=True) for s in taken),
+        Insert(span_of(branch), code, after=bool(own)),
+    )
+    where = "after" if own else "before"
+    return Hoisted(edits, f"Call `{name}` {where} the branch, on all ranks if `{test}`", False)
+
+
+def _logs_on_main(divergence: Divergence, statements: Sequence[ast.stmt]) -> bool:
+    """Whether accelerate's loggers are called, which write on rank 0 alone (accelerate 1.15.0 logging.py)."""
+    made = divergence.module.imports.get("get_logger") == "accelerate.logging.get_logger"
+    return made and all("logger." in ast.unparse(s) for s in statements)
+
+
 def _past_exit(
     divergence: Divergence, function: Function, branch: ast.If, call: ast.Call, statement: ast.stmt
 ) -> Hoisted | None:
@@ -265,6 +358,8 @@ def _past_exit(
     block = block_with(function, branch)
     if block is None or statement not in block or branch.orelse:
         return None
+    if _ends_a_loop(function, branch):
+        return None  # who has left does not come in the next turn: edm2 torch_utils/misc.py:194
     if any(isinstance(node, ast.Raise) for node in walk(branch)):
         # It is there to end the job (nanotron src/nanotron/sanity_checks.py:320).
         return None
@@ -281,6 +376,16 @@ def _past_exit(
     moves = tuple(Move(span_of(s), span_of(branch)) for s in (*needed, statement))
     text = f"Call `{name}` before line {branch.lineno}, where ranks leave"
     return Hoisted(moves, text, not between)
+
+
+def _ends_a_loop(function: Function, branch: ast.If) -> bool:
+    """Whether a rank that takes an exit takes no more turns of the loop around it."""
+    loops = (ast.For, ast.AsyncFor, ast.While)
+    leaves = any(isinstance(node, ast.Return | ast.Break) for node in walk(branch))
+    return leaves and any(
+        isinstance(node, loops) and any(each is branch for each in walk(node))
+        for node in own_nodes(function)
+    )
 
 
 def _may_go(model: Model, function: Function, branch: ast.If) -> bool:

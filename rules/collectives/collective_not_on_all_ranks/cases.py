@@ -101,6 +101,16 @@ def nested(self, stats):
             accelerator.wait_for_everyone()  # expect: DL101
 
 
+def leaves_in_the_first_turn(parameters):
+    # NVlabs/edm2 torch_utils/misc.py:194: in front of the exit rank 0 would wait in the second turn
+    for each in parameters:
+        other = each.clone()
+        if dist.get_rank() != 0:
+            return
+        dist.broadcast(other, src=0)  # expect: DL101
+        assert (other == each).all()
+
+
 def one_of_two_conditions(use_deepspeed):
     accelerator = Accelerator()
     if accelerator.is_main_process or use_deepspeed:

@@ -194,10 +194,44 @@ def under_the_step_of_the_newest_checkpoint(model, optimizer, loader, step):
     for batch in loader:
         accelerator.backward(model(batch))
         step += 1
+        if step % 100 == 0:
+            save_path = os.path.join("out", f"checkpoint-{step}")
+            accelerator.save_state(save_path)  # expect: DL106
+
+
+def after_the_old_ones_go(model, optimizer, loader, limit):
+    # diffusers examples/dreambooth/train_dreambooth.py: the step to go on from is read from the folder
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    step = int(sorted(os.listdir("out"))[-1].split("-")[1])
+    for batch in loader:
+        accelerator.backward(model(batch))
+        step += 1
         if accelerator.is_main_process:
             if step % 100 == 0:
-                save_path = os.path.join("out", f"checkpoint-{step}")
-                accelerator.save_state(save_path)  # expect: DL106
+                for each in sorted(os.listdir("out"))[:-limit]:
+                    os.remove(each)
+                # expect: DL106
+        if step % 100 == 0:
+            save_path = os.path.join("out", f"checkpoint-{step}")
+            accelerator.save_state(save_path)
+            if accelerator.is_main_process:
+                print("saved", save_path)
+
+
+def due_beside_other_work(model, optimizer, loader, tracker):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for step, batch in enumerate(loader):
+        accelerator.backward(model(batch))
+        if step % 100 == 0:
+            save_path = os.path.join("out", f"checkpoint-{step}")
+            accelerator.save_state(save_path)
+        if accelerator.is_main_process:
+            if step % 100 == 0:
+                # expect: DL106
+                print("saved", save_path)
+            tracker.log(step)
 
 
 def under_an_epoch_counted_in_batches(model, optimizer, loader, steps):
