@@ -1152,6 +1152,41 @@ MAKE_FOLDER: frozenset[str] = frozenset({"save_pretrained"})
 processing_utils.py:1206). Not peft's (peft 0.21.2 peft/peft_model.py:298)."""
 
 
+COMMANDS: Final = frozenset(
+    {
+        "os.system",
+        "os.popen",
+        "subprocess.run",
+        "subprocess.call",
+        "subprocess.check_call",
+        "subprocess.check_output",
+    }
+)
+"""Calls that run another program and wait for it (python 3.11 os, subprocess)."""
+
+
+class Fetching(NamedTuple):
+    """A program that makes files: what that is, and the options whose values say where to."""
+
+    effect: Effect
+    into: frozenset[str]
+    only: str = ""
+    """A letter of the mode without which it reads what is there."""
+
+
+NO_FILES: Final = frozenset({"-", "/dev/null"})
+FETCHING: Final = {
+    "wget": Fetching(
+        DOWNLOAD,
+        frozenset({"-O", "-qO", "--output-document", "-P", "--directory-prefix"}),
+    ),
+    "curl": Fetching(DOWNLOAD, frozenset({"-o", "-Lo", "-sLo", "--output", "--output-dir"})),
+    "gdown": Fetching(DOWNLOAD, frozenset({"-O", "--output"})),
+    "unzip": Fetching(WRITE, frozenset({"-d"})),
+    "tar": Fetching(WRITE, frozenset({"-C", "--directory"}), only="x"),
+}
+"""Programs that write in place, by name (GNU Wget 1.21, curl 7.88, Info-ZIP 6.0, GNU tar 1.34)."""
+
 EXISTENCE_TESTS: frozenset[str] = frozenset(
     {
         "os.path.exists",

@@ -50,12 +50,10 @@ def made_by_name(program: Program, comes: Callable[[Function], bool]) -> Iterato
     if not classes:
         return
     for cls in classes:
-        if _made_by_one(program, cls):
-            continue
-        for maker, node, by in _makers(program, cls):
-            if _all_come(program, maker, node, comes):
-                yield Made(cls, maker, node, by)
-                break
+        makers = list(_makers(program, cls))
+        ways = [_all_come(program, maker, node, comes) for maker, node, _ in makers]
+        if True in ways and False not in ways and not _made_by_one(program, cls):
+            yield Made(cls, *makers[ways.index(True)])
 
 
 def run_by_constructor(program: Program, cls: Class) -> Iterator[Function]:
@@ -87,9 +85,9 @@ def _makers(program: Program, cls: Class) -> Iterator[tuple[Function, ast.AST, s
     for registry in registries_of(program, cls):
         for function, node in takers(program, registry):
             yield function, node, "a registry"
-    if not program.subclasses(cls) and not _is_named(program, cls):
+    if not (cls.node.decorator_list or program.subclasses(cls) or _is_named(program, cls)):
         for function, call, by in _calls_by_name(program):
-            if _sees(program, function.module, call, cls):
+            if _sees(program, function, call, cls):
                 yield function, call, by
 
 
@@ -117,11 +115,13 @@ def _is_by_name(call: ast.Call) -> bool:
     return not isinstance(told, ast.Constant)
 
 
-def _sees(program: Program, module: Module, call: ast.Call, cls: Class) -> bool:
+def _sees(program: Program, maker: Function, call: ast.Call, cls: Class) -> bool:
     """Whether a call by name may mean a class: what `eval()` of a file sees, what a module has for `getattr()`."""
-    home: object = module
+    home: object = maker.module
     if last_name(call.func) == "getattr":
-        home = program.resolve_dotted(module, dotted_name(call.args[0]))
+        home = program.resolve_dotted(maker.module, dotted_name(call.args[0]))
+    elif "data" not in f"{maker.name} {ast.unparse(call)}".lower():
+        return False  # `eval(args.criterion)`
     return isinstance(home, Module) and program.member(home, cls.name) is cls
 
 
@@ -177,20 +177,21 @@ def _named(program: Program, name: str) -> tuple[tuple[Function, ast.expr], ...]
 
 def _all_come(
     program: Program, maker: Function, node: ast.AST, comes: Callable[[Function], bool]
-) -> bool:
-    """Whether a function to which all ranks come leads to a call, and nothing on the way lets one rank in, or first."""
-    reached = False
+) -> bool | None:
+    """Whether a function to which all ranks come leads to a call: None where none does, False where something on the
+    way lets one rank in, or first."""
+    reached: bool | None = None
     seen = {maker}
     work = [(maker, node, _MAX_CALLERS)]
     while work:
         function, called, depth = work.pop()
         if one_rank(function, called) or function.name == "prepare_data":
             return False
-        reached = reached or comes(function)
-        for user, call in _callers(program, function) if depth else ():
-            if user not in seen:
+        reached = reached or comes(function) or None
+        for user, use in _callers(program, function) if depth else ():
+            if user not in seen or one_rank(user, use):
                 seen.add(user)
-                work.append((user, call, depth - 1))
+                work.append((user, use, depth - 1))
     return reached
 
 

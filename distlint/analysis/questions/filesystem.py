@@ -35,6 +35,7 @@ from distlint.analysis.program.syntax import (
     statement_with_test,
     target_names,
 )
+from distlint.analysis.questions.commands import made_by_command
 from distlint.analysis.questions.entered import never_entered
 from distlint.analysis.questions.paths import holds, parts_of, readable
 from distlint.knowledge import sinks
@@ -167,7 +168,7 @@ def _of_group(
     opened: set[int] = set()
     for rank, summary in group:
         for site in summary.calls:
-            if site.rows or site.name in sinks.OPENS:
+            if site.rows or site.name in sinks.OPENS or site.name in sinks.COMMANDS:
                 by_node.setdefault(id(site.node), []).append((rank, site))
             if site.name in sinks.OPENS:
                 opened.add(id(site.node))
@@ -207,6 +208,8 @@ def effects_of(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
         return
     if any(row.effect is Effect.GUARDED_WRITE for row in site.rows):
         return
+    if site.name in sinks.COMMANDS and (made := made_by_command(site.node)) is not None:
+        yield made[0], Row(site.name, made[0]), made[1]
     for row in site.rows:
         if row.effect in _FILES and not row.handle:
             yield row.effect, row, _path_node(site, row.path, row.path_keyword)

@@ -2,7 +2,9 @@
 
 import json
 import os
+import pickle
 import shutil
+import subprocess
 import urllib.request
 from multiprocessing import Process
 from pathlib import Path
@@ -11,6 +13,7 @@ import torch
 import torch.distributed as dist
 from accelerate import Accelerator
 from filelock import FileLock
+from torch.utils.data import Dataset, DistributedSampler
 from transformers import TrainerCallback
 
 
@@ -58,6 +61,19 @@ def fetch(url, path):
         # Large.
         urllib.request.urlretrieve(url, path)  # expect: DL305
     return path
+
+
+def fetch_by_command(url, folder):
+    dist.barrier()
+    weights, words = os.path.join(folder, "weights.pth"), f"{folder}/words.txt"
+    if not os.path.isfile(weights):
+        os.system(f"wget -q {url} -O {weights}")  # expect: DL305
+    if not os.path.exists(words):
+        subprocess.run(["curl", "-L", url, "-o", words], check=True)  # expect: DL305
+    if not Path(folder, "images").is_dir():
+        os.system("tar -xf " + weights + " -C " + folder + "/images")  # expect: DL305
+    if not os.path.exists("merges.txt"):
+        subprocess.check_call("wget %s -O 'merges.txt'" % url, shell=True)  # expect: DL305
 
 
 def fetch_into(url, folder, name):
@@ -142,6 +158,75 @@ def indexed(name, folder, is_main=True):
 
 def indexes(names, folder):
     return [indexed(name, folder) for name in names]
+
+
+SETS = {}
+
+
+def register_set(name):
+    def keep(cls):
+        SETS[name] = cls
+        return cls
+
+    return keep
+
+
+def set_by_name(config):
+    return SETS[config.name](config.root, config.split)
+
+
+def loader_of(config):
+    dist.barrier()
+    return DistributedSampler(set_by_name(config))
+
+
+@register_set("clouds")
+class Clouds(Dataset):
+    # ULIP f194ddb models/pointnext/PointNeXt/openpoints/dataset/s3dis/s3dis.py:92
+    def __init__(self, root, split, presample=True):
+        filename = os.path.join(root, f"{split}.pkl")
+        if presample and not os.path.exists(filename):
+            self.data = [1, 2, 3]
+            with open(filename, "wb") as file:  # expect: DL305
+                pickle.dump(self.data, file)
+        elif presample:
+            with open(filename, "rb") as file:
+                self.data = pickle.load(file)
+
+
+class Pairs(Dataset):
+    # croco d7de070 stereoflow/datasets_stereo.py:127
+    def __init__(self, split):
+        self.split = split
+        self.name_it()
+        self.load_or_build()
+
+    def load_or_build(self):
+        cache = os.path.join("caches", self.name + ".pkl")
+        if os.path.isfile(cache):
+            with open(cache, "rb") as file:
+                self.pairs = pickle.load(file)
+        else:
+            self.pairs = self.build()
+            with open(cache, "wb") as file:  # expect: DL305
+                pickle.dump(self.pairs, file)
+
+
+class StreetPairs(Pairs):
+    def name_it(self):
+        self.name = "street"
+
+    def build(self):
+        return [1, 2]
+
+
+def data_of(text):
+    return eval(text.replace("(", "Pairs("))
+
+
+def loader_of_pairs(text):
+    dist.barrier()
+    return DistributedSampler(data_of(text))
 
 
 class CacheWithoutAWait:
@@ -325,6 +410,65 @@ def set_inside(folder, is_main=True):
 
 def sets_inside(folder):
     set_inside(folder)
+
+
+def run_by_command(url, folder):
+    dist.barrier()
+    if not os.path.isfile(folder):
+        os.system(f"wget -q {url} -O - | wc")
+        os.system(f"tar -czf copy.tgz -C {folder} .")
+        os.system("ls -d {}".format(folder))
+
+
+@register_set("numbers")
+class Numbers(Dataset):
+    # Each rank has a file of its own, and what is moved into place is whole.
+    def __init__(self, root, split):
+        self.read = os.path.join(root, f"{split}.pkl")
+        own = os.path.join(root, f"{split}.{dist.get_rank()}.pkl")
+        if not os.path.exists(own):
+            with open(own, "wb") as file:
+                pickle.dump([1], file)
+
+    def __getitem__(self, index):
+        return index
+
+
+@register_set("sounds")
+class Sounds(Dataset):
+    def __init__(self, root, split):
+        filename = os.path.join(root, f"{split}.pkl")
+        if dist.get_rank() == 0 and not os.path.exists(filename):
+            with open(filename, "wb") as file:
+                pickle.dump([1], file)
+        dist.barrier()
+        with FileLock(filename + ".lock"):
+            if not os.path.exists(filename + ".index"):
+                with open(filename + ".index", "wb") as file:
+                    pickle.dump([1], file)
+
+
+FIRST = {}
+
+
+def register_first(cls):
+    FIRST[cls.__name__] = cls
+    return cls
+
+
+def made_first_by_main(config):
+    if dist.get_rank() == 0:
+        FIRST[config.name](config.root)
+    dist.barrier()
+    return DistributedSampler(FIRST[config.name](config.root))
+
+
+@register_first
+class MadeFirstByMain(Dataset):
+    def __init__(self, root):
+        if not os.path.exists(root):
+            with open(root, "wb") as file:
+                pickle.dump([1], file)
 
 
 def reader_of(name, device="cuda"):

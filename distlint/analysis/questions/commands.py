@@ -1,0 +1,115 @@
+"""Files that a program has another one fetch or unpack: `os.system(f"wget {url} -O {path}")`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from itertools import pairwise
+from typing import Final
+
+from distlint.analysis.program.memory import remembered_of_nodes
+from distlint.knowledge import sinks
+from distlint.knowledge.schema import Effect
+
+_PLACEHOLDER: Final = re.compile(r"%s|\{\w*\}")
+
+
+@remembered_of_nodes
+def made_by_command(call: ast.Call) -> tuple[Effect, ast.expr] | None:
+    """What a command does to which path: the value of the option that says where to; None where none is written out.
+
+    Of several commands in one text, the first counts.
+    """
+    words = _words(call.args[0]) if call.args else []
+    program = words[0] if words else None
+    tool = sinks.FETCHING.get(program) if isinstance(program, str) else None
+    if tool is None or (tool.only and not any(_is_mode(word, tool.only) for word in words[1:2])):
+        return None
+    for option, value in pairwise(words):
+        if isinstance(option, str) and option in tool.into and value not in sinks.NO_FILES:
+            return tool.effect, ast.Constant(value) if isinstance(value, str) else value
+    return None
+
+
+def _is_mode(word: str | ast.expr, letter: str) -> bool:
+    return isinstance(word, str) and not word.startswith("--") and letter in word
+
+
+def _words(command: ast.expr) -> list[str | ast.expr]:
+    """The words of a command: those written out as texts, what stands for others as expressions."""
+    match command:
+        case ast.List(elts=parts) | ast.Tuple(elts=parts):
+            return [
+                part.value
+                if isinstance(part, ast.Constant) and isinstance(part.value, str)
+                else part
+                for part in parts
+            ]
+    words: list[str | ast.expr] = []
+    pending: list[ast.expr] = []
+    """What stands for the word at hand, or for a part of it."""
+    text = ""
+
+    def end_word() -> None:
+        nonlocal text
+        bare = text.strip("'\"")
+        if pending:
+            pieces = [*pending, *([ast.Constant(bare)] if bare else [])]
+            words.append(pieces[0] if len(pieces) == 1 else _joined(pieces))
+        elif bare:
+            words.append(bare)
+        pending.clear()
+        text = ""
+
+    for piece in _pieces(command):
+        if isinstance(piece, ast.expr):
+            if text.strip("'\""):
+                pending.append(ast.Constant(text.lstrip("'\"")))
+            text = ""
+            pending.append(piece)
+            continue
+        for number, part in enumerate(re.split(r"[\s;&|]+", piece)):
+            if number:
+                end_word()
+            text += part
+    end_word()
+    return words
+
+
+def _joined(pieces: list[ast.expr]) -> ast.expr:
+    return ast.JoinedStr(
+        [
+            piece if isinstance(piece, ast.Constant) else ast.FormattedValue(piece, conversion=-1)
+            for piece in pieces
+        ]
+    )
+
+
+def _pieces(command: ast.expr) -> list[str | ast.expr]:
+    """A text in parts: what is written out, and the expressions that are put into it."""
+    match command:
+        case ast.Constant(value=str(text)):
+            return [text]
+        case ast.JoinedStr(values=values):
+            return [piece for value in values for piece in _pieces(value)]
+        case ast.FormattedValue(value=value):
+            return [value]
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return [*_pieces(left), *_pieces(right)]
+        case ast.BinOp(left=ast.Constant(value=str(text)), op=ast.Mod(), right=given):
+            return _filled(text, given.elts if isinstance(given, ast.Tuple) else [given])
+        case ast.Call(
+            func=ast.Attribute(value=ast.Constant(value=str(text)), attr="format"), args=given
+        ):
+            return _filled(text, given)
+    return [command]
+
+
+def _filled(text: str, given: list[ast.expr]) -> list[str | ast.expr]:
+    texts = _PLACEHOLDER.split(text)
+    if len(texts) != len(given) + 1:
+        return [text]
+    found: list[str | ast.expr] = [texts[0]]
+    for value, after in zip(given, texts[1:], strict=True):
+        found += [value, after]
+    return found
