@@ -219,7 +219,7 @@ def _is_of_main(model: Model, guard: ast.If) -> bool:
     ]
     if groups:
         return all(group.classes == {MAIN} for group in groups)
-    return _OF_MAIN.fullmatch(ast.unparse(guard.test)) is not None
+    return _asks_for_main(guard.test)
 
 
 def _set_in(body: list[ast.stmt]) -> set[str]:
