@@ -3,7 +3,8 @@
 ## What it does
 Finds a variable that is set under a test of the rank and then decides, on all ranks, whether a loop or function
 goes on that performs collectives, or whether a collective is performed. Nothing between the two hands it to the
-other ranks. Also the flags by which every process of a Trainer leaves its loop, set on one rank:
+other ranks. Also an option that rank 0 alone fills in (`cfg.load_path = latest`), and a branch on it that leads to a
+collective. Also the flags by which every process of a Trainer leaves its loop, set on one rank:
 `trainer.should_stop` of Lightning, `control.should_training_stop` of transformers.
 
 ## Why it is bad
@@ -59,11 +60,14 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.model import CallGroup, Model, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import mentions_rank, own_nodes, target_names
+from distlint.analysis.questions.ordering import Traces
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts
 from distlint.nodes import last_name, walk
 from distlint.rule import Status
+
+from .filled import Filled, filled
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module
@@ -93,6 +97,7 @@ def check(model: Model) -> Iterator[Finding]:
     for call in model.calls():
         if facts.is_collective(call.site.rows) and call.by_all and len(call.classes) > 1:
             waits.setdefault(call.site.function, []).append(call)
+    told: set[ast.expr] = set()
     for function, collectives in waits.items():
         tests = [n for n in own_nodes(function) if isinstance(n, ast.If)]
         guards = [n for n in tests if mentions_rank(n.test) and _is_of_main(model, n)]
@@ -101,10 +106,45 @@ def check(model: Model) -> Iterator[Finding]:
                 asked = _asked(function, guard, flag, tests)
                 waiting = asked and _parted(function, asked, collectives)
                 if asked is not None and waiting and _begins_elsewhere(function, guard, flag):
+                    told.add(asked.test)
                     yield _finding(function, guard, flag, asked, waiting)
+    yield from _filled(model, told)
     for module in model.modules:
         if any(word in module.source.text for word in _OF_TRAINERS):
             yield from _of_trainers(module)
+
+
+def _filled(model: Model, told: set[ast.expr]) -> Iterator[Finding]:
+    """The branches by options that rank 0 alone sets."""
+    traces = Traces(model)
+    for module in model.modules:
+        for function in module.all_functions:
+            guards = [
+                n for n in own_nodes(function) if isinstance(n, ast.If) and mentions_rank(n.test)
+            ]
+            for guard in sorted(guards, key=lambda n: n.lineno):
+                options = {o for o in _set_in(guard.body) - _set_in(guard.orelse) if "." in o}
+                if options and _is_of_main(model, guard):
+                    for found in filled(model, traces, function, guard, options):
+                        if found.asked.test not in told:
+                            told.add(found.asked.test)
+                            yield _by_option(function, guard, found)
+
+
+def _by_option(function: Function, guard: ast.If, found: Filled) -> Finding:
+    advice = f"Hand `{found.option}` to all ranks first, by a broadcast that all of them reach"
+    called, collective = found.call, found.collective
+    way = "" if called is collective else f" leads to `{collective.method}`, which"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"rank 0 alone has set `{found.option}`: it goes one way here and the other ranks go another, and "
+        f"`{called.method}` (line {called.node.lineno}){way} is for all of them. {advice}.",
+        place_of(function.module, found.asked.test),
+        (related(function.module, guard.test, "rank 0 alone sets it"),),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _of_trainers(module: Module) -> Iterator[Finding]:
@@ -179,7 +219,7 @@ def _is_of_main(model: Model, guard: ast.If) -> bool:
     ]
     if groups:
         return all(group.classes == {MAIN} for group in groups)
-    return _OF_MAIN.fullmatch(ast.unparse(guard.test)) is not None
+    return _asks_for_main(guard.test)
 
 
 def _set_in(body: list[ast.stmt]) -> set[str]:

@@ -47,7 +47,88 @@ class Trainer:
                 break
 
 
+def restore(model, path):
+    model.load_state_dict(torch.load(path, map_location="cpu"))
+    dist.barrier()
+
+
+def latest_found_where_one_looks(cfg, model):
+    # molmo 793fa38 scripts/train.py:96
+    if dist.get_rank() == 0:
+        print(cfg)
+        if cfg.allow_resume and os.path.exists(cfg.latest):
+            cfg.load_path = str(cfg.latest)
+    dist.barrier()
+    if cfg.load_path is None:
+        model.reset_parameters()
+    if cfg.load_path is not None:  # expect: DL111
+        restore(model, cfg.load_path)
+
+
+def resumed_where_one_looks(args, model):
+    if dist.get_rank() == 0 and os.path.exists(args.last):
+        args.resume = args.last
+    if not args.resume and args.sync:  # expect: DL111
+        for parameter in model.parameters():
+            dist.broadcast(parameter.data, 0)
+
+
 # Correct
+
+
+def latest_told_to_all(cfg, model):
+    if dist.get_rank() == 0:
+        if os.path.exists(cfg.latest):
+            cfg.load_path = str(cfg.latest)
+    told = [cfg.load_path]
+    dist.broadcast_object_list(told)
+    cfg.load_path = told[0]
+    if cfg.load_path is not None:
+        restore(model, cfg.load_path)
+
+
+def share_options(cfg):
+    told = [vars(cfg)]
+    dist.broadcast_object_list(told)
+    vars(cfg).update(told[0])
+
+
+def all_options_told(cfg, model):
+    if dist.get_rank() == 0 and os.path.exists(cfg.latest):
+        cfg.load_path = str(cfg.latest)
+    share_options(cfg)
+    if cfg.load_path is not None:
+        restore(model, cfg.load_path)
+
+
+def found_by_each(cfg, model):
+    if dist.get_rank() == 0:
+        print(cfg)
+        cfg.verbose = True
+    if os.path.exists(cfg.latest):
+        cfg.load_path = str(cfg.latest)
+    if cfg.verbose:
+        print(model)
+    if cfg.load_path is not None:
+        restore(model, cfg.load_path)
+
+
+def waits_either_way(cfg, model):
+    if dist.get_rank() == 0 and os.path.exists(cfg.latest):
+        cfg.load_path = str(cfg.latest)
+    if cfg.load_path is not None:
+        restore(model, cfg.load_path)
+    else:
+        dist.barrier()
+
+
+def asked_where_one_looks(cfg, model, save):
+    dist.barrier()
+    if dist.get_rank() == 0:
+        cfg.best = save(model)
+    if dist.get_rank() == 0 and cfg.best:
+        save(cfg.best)
+    dist.barrier()
 
 
 def told_to_all(model, loader, judge):

@@ -65,8 +65,8 @@ class Loops:
             above = self._above(function)
             own = [(f, loop) for f, loop in self._all if not above.isdisjoint(self._above(f))]
         # Whose data a library hands out for ever, only a script that makes the sampler says (deepspeed 0.19.8
-        # deepspeed/runtime/dataloader.py:18).
-        run = any(caller.is_module_body for caller in self._above(function))
+        # deepspeed/runtime/dataloader.py:18), or a worker that joins the group.
+        run = any(map(_is_run, self._above(function)))
         own = [(f, loop) for f, loop in own if run or epoch_of(loop) or _passes_again(loop)]
         joined = bool(own)
         if not own:
@@ -289,6 +289,16 @@ def _mention(nodes: Iterable[ast.AST], names: set[str]) -> bool:
         for node in nodes
         for part in walk(node)
     )
+
+
+def _is_run(function: Function) -> bool:
+    """Whether a function is a run of a program: the body of a file, or a worker whose file makes the process group.
+
+    Score-Entropy-Discrete-Diffusion 0605786 run_train.py:42, which another file spawns.
+    """
+    if function.is_module_body:
+        return True
+    return function.cls is None and "init_process_group(" in function.module.source.text
 
 
 def _may_give(call: ast.Call, function: Function, parameter: str) -> bool:
