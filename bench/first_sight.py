@@ -37,6 +37,12 @@ def reported(rows: list[Row], grade: str) -> str:
     return f"{found} of {len(asked)} ({found / len(asked):.0%})" if asked else "–"
 
 
+def counted(by_rule: Counter[tuple[str, int, str]], code: str, waves: list[int]) -> str:
+    """The true, false and unclear findings of a rule in some waves."""
+    truths = ("bug", "correct", "unclear")
+    return ", ".join(str(sum(by_rule[code, wave, truth] for wave in waves)) for truth in truths)
+
+
 def main() -> None:
     """Print a row for each wave, then findings by rule."""
     path = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).with_name("judged.jsonl"))
@@ -61,13 +67,15 @@ def main() -> None:
             ", ".join(f"{edits[e]} {e}" for e in EDITS),
         )  # fmt: skip
         print("|", " | ".join(map(str, cells)), "|")
-    print("\n| rule |", " | ".join(f"wave {w}: true, false, unclear" for w in waves), "|")
+    print("\n| rule | all waves: true, false, unclear | the last three |")
     for code in sorted({code for code, _, _ in by_rule}):
-        counts = (
-            ", ".join(str(by_rule[code, w, t]) for t in ("bug", "correct", "unclear"))
-            for w in waves
+        print(
+            f"| {code} |",
+            counted(by_rule, code, waves),
+            "|",
+            counted(by_rule, code, waves[-3:]),
+            "|",
         )
-        print(f"| {code} |", " | ".join(counts), "|")
 
 
 if __name__ == "__main__":
