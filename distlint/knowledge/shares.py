@@ -24,6 +24,8 @@ class Ending(NamedTuple):
     operation: str = ""
     """Keyword of the operation; where it is a mean, maximum or minimum the outcome is whole."""
     operation_at: int | None = None
+    parameters: tuple[str, ...] = ()
+    """Names of the positions that are spoken of."""
 
 
 ENDINGS: Final[dict[str, Ending]] = {
@@ -66,6 +68,7 @@ ENDINGS: Final[dict[str, Ending]] = {
             fills=0,
             operation="op",
             operation_at=1,
+            parameters=("tensor",),
         ),
         Ending(
             "torch.distributed.reduce",
@@ -74,6 +77,7 @@ ENDINGS: Final[dict[str, Ending]] = {
             fills=0,
             operation="op",
             operation_at=2,
+            parameters=("tensor",),
         ),
         *(
             Ending(
@@ -82,8 +86,13 @@ ENDINGS: Final[dict[str, Ending]] = {
                 "torch 2.13.0 torch/distributed/distributed_c10d.py",
                 given=1,
                 fills=0,
+                parameters=parameters,
             )
-            for name in ("all_gather", "all_gather_into_tensor", "all_gather_object")
+            for name, parameters in (
+                ("all_gather", ("tensor_list", "tensor")),
+                ("all_gather_into_tensor", ("output_tensor", "input_tensor")),
+                ("all_gather_object", ("object_list", "obj")),
+            )
         ),
         *(
             Ending(
@@ -91,14 +100,19 @@ ENDINGS: Final[dict[str, Ending]] = {
                 "whole",
                 "torch 2.13.0 torch/distributed/distributed_c10d.py",
                 fills=1,
+                parameters=parameters,
             )
-            for name in ("gather", "gather_object")
+            for name, parameters in (
+                ("gather", ("tensor", "gather_list")),
+                ("gather_object", ("obj", "object_gather_list")),
+            )
         ),
         Ending(
             "torch.distributed.broadcast",
             "unknown",
             "torch 2.13.0 torch/distributed/distributed_c10d.py",
             fills=0,
+            parameters=("tensor",),
         ),
     )
 }

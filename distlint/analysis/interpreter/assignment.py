@@ -17,6 +17,7 @@ from distlint.analysis.interpreter.values import (
 )
 from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.program import Program
+from distlint.analysis.program.syntax import bound_again, storage_of
 from distlint.knowledge import facts
 from distlint.knowledge.libraries import canonical_name
 
@@ -219,9 +220,7 @@ def _unpack(frame: Frame, targets: list[ast.expr], value: Value) -> None:
 
 def fill(frame: Frame, expression: ast.expr, value: Value) -> None:
     """A collective has made the contents of an argument equal on all ranks."""
-    node = expression
-    while isinstance(node, (ast.Subscript, ast.Starred)):
-        node = node.value
+    node = storage_of(expression)
     path = dotted_name(node)
     if not path:
         return
@@ -231,6 +230,9 @@ def fill(frame: Frame, expression: ast.expr, value: Value) -> None:
     frame.variables.store(
         path, Value(value.key, type=known.type, truth=known.truth, tags=value.tags)
     )
+    function = frame.function
+    if path in function.parameters and path not in bound_again(function):
+        frame.filled.add(path)
 
 
 def wrapped_parameter(program: Program, function: Function) -> tuple[str, str] | None:

@@ -135,6 +135,8 @@ class Frame(ABC):
         self.statement: ast.stmt = summary.function.body[0] if summary.function.body else ast.Pass()
         self.operands: dict[ast.BoolOp, list[tuple[ast.expr, Value]]] = {}
         """The operands of each `and` and `or` as they were evaluated last."""
+        self.filled: set[str] = set()
+        """The parameters that a collective has filled on some way."""
         self.depth = 0
         self.order = 0
         self.signalled = summaries.signals.variables.get(self.function)
@@ -320,6 +322,15 @@ class Frame(ABC):
         ) or (last is not None and self.judges_own_loss(last.node, last.value))
         alone = self.scope.alone if kind is JumpKind.RAISE else None
         self.steps.append(Jump(kind, node, by_rank, alone))
+
+    def note_way_out(self) -> None:
+        """Remember which parameters collectives have filled where the function ends or returns."""
+        values = self.variables.values
+        here = {n: v for n in self.filled if (v := values[n]).variance is Variance.UNIFORM}
+        before = self.summary.filled
+        self.summary.filled = (
+            here if before is None else {n: v for n, v in here.items() if n in before}
+        )
 
     def judges_own_loss(self, test: ast.expr, value: Value) -> bool:
         """Whether a condition asks of this rank's loss alone whether it is a number.

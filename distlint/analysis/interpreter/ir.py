@@ -330,6 +330,8 @@ class Summary:
     unbound: list[UnboundSite] = field(default_factory=list)
     returns: Value | None = None
     self_attributes: dict[str, Value] = field(default_factory=dict)
+    filled: dict[str, Value] | None = None
+    """The parameters whose contents a collective has made equal on every way out; None before the first."""
     environment: dict[str, Value] = field(default_factory=dict)
     depends_on: set[str] = field(default_factory=set)
     children: list[Summary] = field(default_factory=list)

@@ -102,6 +102,9 @@ def external(
         else:
             if by_name and (receiver is None or receiver.variance is not Variance.RANK_LOCAL):
                 result = unknown_result(frame, node, inputs, pure=False)
+                if receiver is not None:
+                    _, _, agreed = variance_of([receiver, *inputs])
+                    result.tags = result.tags | (agreed & {AGREED})  # `flag.item()`
             else:
                 result = unknown_result(frame, node, [*inputs, *([receiver] if receiver else [])])
             if last in conventions.SAME_LENGTH and receiver is not None:

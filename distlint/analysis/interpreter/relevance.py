@@ -30,6 +30,9 @@ _COMMON: Final = frozenset(
         "format", "encode", "decode", "size", "apply", "generate", "from_pretrained", "save_pretrained", "to",
     }
 )  # fmt: skip
+_ASKED: Final = "is_available("
+_DISTRIBUTED_ASKED: Final = re.compile(r"\bdist(?:ributed)?\.is_available\(")
+"""jukebox 08efbbc jukebox/utils/dist_adapter.py:17, `is_available()`, in front of each of its collectives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,10 @@ def relevance(program: Program, knowledge: Knowledge, flags: frozenset[str]) -> 
         strong |= _with_common_calls(module, telling[module], of_module)
     strong |= _holding(held, knowledge.strong_words)
     weak = _holding(held, facts.WEAK_WORDS)
+    # `torch.cuda` is asked in the same word.
+    weak |= {
+        f for f, words in held.items() if _ASKED in words and _DISTRIBUTED_ASKED.search(texts[f])
+    }
     for module in program.modules.values():
         for cls in module.all_classes:
             if facts.is_training_class(program.mro(cls)[1]):

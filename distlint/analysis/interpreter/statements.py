@@ -23,6 +23,7 @@ from distlint.analysis.interpreter.matching import as_branches, captures
 from distlint.analysis.interpreter.narrowing import insist, narrow
 from distlint.analysis.interpreter.signature import deciding_decorator
 from distlint.analysis.interpreter.values import (
+    AGREED,
     UNKNOWN,
     Closure,
     Value,
@@ -46,6 +47,8 @@ def start(frame: Frame) -> None:
             frame.summary.returns = constant(None, Variance.RANK_DEPENDENT, kept.origin)
             return
     falls_off = frame.execute(frame.function.body)
+    if falls_off:
+        frame.note_way_out()
     returned = frame.summary.returns
     if returned is not None:
         given = returned.never_none and not falls_off and _hands_result_on(frame.function)
@@ -169,6 +172,8 @@ def _fork(frame: Frame, statement: ast.If, test: Value) -> bool:
         frame.steps.append(Branch(test, statement, then_steps, other_steps))
     if then_alive and other_alive:
         frame.variables = then.merge(other, id(statement))
+        if AGREED in test.tags and not statement.orelse:
+            _share_where_asked(frame, statement.body, then)
         return True
     frame.variables = then if then_alive else other
     if _ends_program(statement.orelse if then_alive else statement.body):
@@ -176,6 +181,20 @@ def _fork(frame: Frame, statement: ast.If, test: Value) -> bool:
     if then_alive or other_alive:
         frame.scope = frame.scope.under(frame.guard(node, test, then_alive, exits=True))
     return then_alive or other_alive
+
+
+def _share_where_asked(frame: Frame, body: list[ast.stmt], then: Variables) -> None:
+    """Take what ranks share on an answer that they share for the same on all: else there was nothing to share.
+
+    molmo 793fa38 olmo/train.py:1265: `if run_canceled: extra_steps = synchronize_value(extra_steps, device)`.
+    """
+    for statement in body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(args=arguments)):
+                shared = then.get(name)
+                given = any(isinstance(a, ast.Name) and a.id == name for a in arguments)
+                if given and shared is not None and AGREED in shared.tags:
+                    frame.variables.refine(name, shared)
 
 
 def _match(frame: Frame, statement: ast.Match) -> bool:
@@ -285,6 +304,7 @@ def _return(frame: Frame, statement: ast.Return) -> bool:
         if summary.returns is None
         else join(summary.returns, value, ("returned", id(frame.function), summary.rank.rank))
     )
+    frame.note_way_out()
     frame.leave(JumpKind.RETURN, statement)
     return False
 

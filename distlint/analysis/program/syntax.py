@@ -135,6 +135,40 @@ def target_names(target: ast.expr) -> Iterator[str]:
             yield from target_names(value)
 
 
+@remembered
+def bound_again(function: Function) -> frozenset[str]:
+    """The names that a function binds to other objects; `x /= 2` and `x[0] = 1` change what `x` is."""
+    targets: list[ast.expr] = []
+    for node in own_nodes(function):
+        match node:
+            case ast.Assign(targets=several):
+                targets += several
+            case (
+                ast.AnnAssign(target=target, value=ast.expr())
+                | ast.NamedExpr(target=target)
+                | ast.For(target=target)
+                | ast.withitem(optional_vars=ast.expr() as target)
+            ):
+                targets.append(target)
+    plain = (t for each in targets for t in walk(each) if isinstance(t, ast.Name))
+    return frozenset(t.id for t in plain if isinstance(t.ctx, ast.Store))
+
+
+def storage_of(node: ast.expr) -> ast.expr:
+    """What a tensor's memory belongs to: `loss` of `loss.data`, of `loss[0]`, of `loss.view(-1)`."""
+    match node:
+        case (
+            ast.Subscript(value=owner)
+            | ast.Starred(value=owner)
+            | ast.Attribute(attr="data", value=owner)
+            | ast.Call(func=ast.Attribute(attr="view" | "detach" | "view_as", value=owner))
+        ):
+            return storage_of(owner)
+        case ast.NamedExpr(target=target):
+            return target
+    return node
+
+
 def spawned_index(function: Function) -> str:
     """The parameter in which a function that is spawned gets the number of its process; "" where none is."""
     return function.parameters[0] if function.name in _spawned(function.module) else ""

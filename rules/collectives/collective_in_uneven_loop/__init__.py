@@ -55,7 +55,7 @@ from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts
 from distlint.rule import Status
 
-from .evened import is_joined, is_made_even
+from .evened import ends_before_its_data, is_joined, is_made_even
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
@@ -81,7 +81,10 @@ def check(model: Model) -> Iterator[Finding]:
         if divergence.event.first_only or _of_a_placed_model(model, divergence):
             continue
         seen.add(id(node))
-        if is_made_even(model, divergence.function, node) or is_joined(divergence.function, node):
+        function = divergence.function
+        if is_made_even(model, function, node) or is_joined(function, node):
+            continue
+        if ends_before_its_data(function, node):
             continue
         test = getattr(node, "iter", None) or getattr(node, "test", None) or node
         event = divergence.event

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator, PartialState
+from datasets.distributed import split_dataset_by_node
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Subset
 
@@ -115,6 +116,33 @@ def filtered_after_the_cut(accelerator: Accelerator, prompts, score):
     with state.split_between_processes(prompts) as part:
         for prompt in part:
             accelerator.gather(score(prompt))  # expect: DL104
+
+
+def all_of_a_stream(net, load_dataset, optimizer):
+    stream = load_dataset("text", streaming=True)
+    part = split_dataset_by_node(stream, rank=dist.get_rank(), world_size=dist.get_world_size())
+    model = DistributedDataParallel(net)
+    step = 0
+    for batch in part:
+        model(batch).mean().backward()  # expect: DL104
+        optimizer.step()
+        step += 1
+        if step % 100 == 0:
+            print(step)
+
+
+def a_stream_in_epochs(net, load_dataset, optimizer, most):
+    stream = load_dataset("text", streaming=True)
+    part = split_dataset_by_node(stream, rank=dist.get_rank(), world_size=dist.get_world_size())
+    model = DistributedDataParallel(net)
+    step = 0
+    for _ in range(3):
+        for batch in part:
+            model(batch).mean().backward()  # expect: DL104
+            optimizer.step()
+            step += 1
+            if step >= most:
+                break
 
 
 # --- right ----------------------------------------------------------------------------------------
@@ -264,3 +292,18 @@ def whole_turns_of_a_loader(accelerator: Accelerator, table, score):
             accelerator.gather(score(batch))
         if len(loader) > 3:
             accelerator.wait_for_everyone()
+
+
+def some_of_a_stream(net, load_dataset, optimizer, most):
+    # GaLore 2cc66f8 torchrun_main.py:406
+    stream = load_dataset("text", streaming=True)
+    part = split_dataset_by_node(stream, rank=dist.get_rank(), world_size=dist.get_world_size())
+    model = DistributedDataParallel(net)
+    step = 0
+    for batch in part:
+        if step > most:
+            print("done")
+            break
+        model(batch).mean().backward()
+        optimizer.step()
+        step += 1

@@ -79,3 +79,32 @@ def is_joined(function: Function, loop: ast.AST) -> bool:
             if not {"join", "Join"}.isdisjoint(names):
                 return True
     return False
+
+
+def ends_before_its_data(function: Function, loop: ast.AST) -> bool:
+    """Whether a loop over a stream ends by a count of its turns, in no loop of epochs: the stream outlasts it.
+
+    GaLore 2cc66f8 torchrun_main.py:406: `if update_step > args.num_training_steps: break`, over streamed C4.
+    """
+    if not isinstance(loop, ast.For) or "streaming=True" not in function.module.source.text:
+        return False
+    if any(
+        isinstance(outer, ast.For | ast.While) and outer is not loop and loop in walk(outer)
+        for outer in walk(function.node)
+    ):
+        return False
+    counted = {
+        last_name(node.target)
+        for node in walk(loop)
+        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add)
+        if isinstance(node.value, ast.Constant)
+    }
+    return any(
+        isinstance(test, ast.Compare)
+        and isinstance(test.ops[0], ast.Gt | ast.GtE | ast.Eq)
+        and last_name(test.left) in counted
+        and isinstance(body[-1], ast.Break | ast.Return)
+        for statement in loop.body
+        if isinstance(statement, ast.If)
+        for test, body in [(statement.test, statement.body)]
+    )

@@ -231,6 +231,53 @@ def ends_in_a_validation(model, batches, total):
     dist.all_reduce(total)
 
 
+def reduced_copy(flag):
+    flag = flag.clone()
+    dist.all_reduce(flag)
+    return flag
+
+
+def own_flag_behind_a_copy(net, criterion, loader, optimizer):
+    model = DistributedDataParallel(net)
+    for inputs, targets in loader:
+        loss = criterion(model(inputs), targets)
+        flag = loss.detach().isnan()
+        reduced_copy(flag)
+        if any_rank(flag.item()):  # expect: DL103
+            continue
+        loss.backward()
+        optimizer.step()
+
+
+def reduced_where_asked(flag, exact):
+    if exact:
+        dist.all_reduce(flag)
+
+
+def own_flag_without_being_asked(net, criterion, loader, optimizer, exact):
+    model = DistributedDataParallel(net)
+    for inputs, targets in loader:
+        loss = criterion(model(inputs), targets)
+        flag = loss.detach().isnan()
+        reduced_where_asked(flag, exact)
+        if any_rank(flag.item()):  # expect: DL103
+            continue
+        loss.backward()
+        optimizer.step()
+
+
+def own_limit_in_other_steps(net, loader, step):
+    model = DistributedDataParallel(net)
+    for batch in loader:
+        loss = model(batch).mean()
+        limit = loss.item()
+        if step % 10 == 0:
+            limit = from_rank_0(limit)
+        if any_rank(limit > 3):  # expect: DL103
+            continue
+        loss.backward()
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -619,3 +666,93 @@ def ends_for_a_wrong_shape(batches, total):
             raise ValueError("a label that does not exist")
         total += batch.sum()
     dist.all_reduce(total)
+
+
+def from_rank_0(value):
+    tensor = torch.tensor(value)
+    dist.broadcast(tensor, 0)
+    return tensor.item()
+
+
+def passed_on(tensor, op=dist.ReduceOp.SUM):
+    if has_group():
+        return _passed_on(tensor, op)
+
+
+def _passed_on(tensor, op):
+    return dist.all_reduce(tensor, op)
+
+
+def largest(value):
+    # jukebox 08efbbc jukebox/utils/dist_utils.py:23: through an adapter of two levels
+    value = torch.tensor(value).float().cuda()
+    passed_on(value, op=dist.ReduceOp.MAX)
+    return value.item()
+
+
+def overflow_of_all(net, criterion, loader, optimizer):
+    model = DistributedDataParallel(net)
+    for inputs, targets in loader:
+        loss = criterion(model(inputs), targets)
+        overflow = largest(int(math.isinf(loss.item()))) > 0
+        if not overflow:
+            loss.backward()
+            optimizer.step()
+
+
+def mean_in_place(tensor):
+    dist.all_reduce(tensor=tensor.data)
+    tensor /= world_size()
+
+
+def flag_in_place(net, criterion, loader, optimizer):
+    model = DistributedDataParallel(net)
+    for inputs, targets in loader:
+        loss = criterion(model(inputs), targets)
+        flag = loss.detach().isnan().float()
+        mean_in_place(flag)
+        if flag.item() > 0:
+            continue
+        loss.backward()
+        optimizer.step()
+
+
+class Exchange:
+    def together(self, flags):
+        dist.all_reduce(flags.view(-1), op=dist.ReduceOp.MAX)
+        return None
+
+
+def flag_by_a_method(net, criterion, loader, exchange: Exchange):
+    model = DistributedDataParallel(net)
+    for inputs, targets in loader:
+        loss = criterion(model(inputs), targets)
+        bad = loss.detach().isnan()
+        exchange.together(flags=bad)
+        if bad.any():
+            continue
+        loss.backward()
+
+
+class StopsOnTime:
+    def cancelled(self):
+        # molmo 793fa38 olmo/train.py:1263
+        stop, steps = False, 0
+        if dist.get_rank() == 0 and time.time() - self.start > self.limit:
+            stop, steps = True, self.more
+        stop = from_rank_0(stop)
+        if stop:
+            steps = from_rank_0(steps)
+        return stop, steps
+
+    def fit(self, net, loader):
+        model = DistributedDataParallel(net)
+        last = self.last
+        for batch in loader:
+            model(batch).mean().backward()
+            self.step += 1
+            stop, steps = self.cancelled()
+            if stop:
+                last = min(self.step + steps, last)
+            if self.step >= last:
+                break

@@ -378,6 +378,20 @@ def a_loader_of_many(model, data, criterion, world_size=1, rank=0):
     print(f"val_loss {val_loss}")  # expect: DL601
 
 
+def halved_key_by_key(model, data):
+    total, count = totals(model, data)
+    logs = {"total": total, "count": count}
+    for key in logs:
+        logs[key] = logs[key] / 2
+    print(f"val_loss {logs['total'] / logs['count']}")  # expect: DL601
+
+
+def another_is_reduced(model, data):
+    total, count = totals(model, data)
+    [dist.all_reduce(each) for each in (count,)]
+    print(f"val_loss {total}")  # expect: DL601
+
+
 # Correct
 
 
@@ -782,3 +796,49 @@ def one_replica(model, data, criterion):
 
 def one_replica_by_default(model, data, criterion):
     print(f"val_loss {validate(model, loader_for(data), criterion)}")
+
+
+def totals(model, data):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    total, count = torch.zeros(1), torch.zeros(1)
+    for batch in loader:
+        total += model(batch).sum()
+        count += len(batch)
+    return total, count
+
+
+def reduced_by_keyword(model, data):
+    total, count = totals(model, data)
+    dist.all_reduce(tensor=total)
+    dist.all_reduce(tensor=count, op=dist.ReduceOp.SUM)
+    print(f"val_loss {total / count}")
+
+
+def reduced_in_its_memory(model, data):
+    total, count = totals(model, data)
+    dist.all_reduce(total.data), dist.all_reduce(count.view(-1))
+    print(f"val_loss {total / count}")
+
+
+def reduced_in_a_comprehension(model, data):
+    total, count = totals(model, data)
+    [dist.all_reduce(each) for each in (total, count)]
+    print(f"val_loss {total / count}")
+
+
+def reduced_key_by_key(model, data):
+    total, count = totals(model, data)
+    logs = {"total": total, "count": count}
+    for key, value in logs.items():
+        value = value.cuda()
+        dist.all_reduce(value)
+        logs[key] = value.item()
+    print(f"val_loss {logs['total'] / logs['count']}")
+
+
+def reduced_value_by_value(model, data):
+    total, count = totals(model, data)
+    logs = {"total": total, "count": count}
+    for value in logs.values():
+        dist.all_reduce(value)
+    print(f"val_loss {logs['total'] / logs['count']}")

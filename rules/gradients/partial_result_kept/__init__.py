@@ -43,8 +43,9 @@ there each rank keeps its part.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.questions.reported import on_main_alone, writes
@@ -64,6 +65,11 @@ NAME = "partial-result-kept"
 SEVERITY = Severity.ERROR
 STATUS = Status.PREVIEW
 LITERALS = ()
+
+_PROGRESS: Final = re.compile(
+    r"(?:^|_)(?:steps?|seen|consumed|processed|iters?|iterations?|epochs?)(?:_|$)"
+)
+"""Names of counters from which a training goes on."""
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -102,5 +108,9 @@ def _gathered(module: Module, found: Gathered) -> Finding:
 
 
 def _is_result(held: Held) -> bool:
-    """Whether a value is something that was collected, rather than a loader or its settings."""
-    return held.kind is not Kind.LOADER
+    """Whether a value is something that was collected, rather than a loader, its settings or how far a training is.
+
+    GaLore 2cc66f8 torchrun_main.py:465: `global_step`, and `tokens_seen` as this rank's count times the world size.
+    """
+    own = [name for name, value in (held.fields or {}).items() if value.is_share]
+    return held.kind is not Kind.LOADER and not (own and all(map(_PROGRESS.search, own)))

@@ -82,6 +82,16 @@ def videos_of_main(model, data):
     return gather_object(kept)
 
 
+def counts_of_answers(model, data, path):
+    loader = DataLoader(data, sampler=DistributedSampler(data, shuffle=False))
+    state = {"seen": 0, "right": 0}
+    for batch in loader:
+        state["seen"] = state["seen"] + len(batch["labels"])
+        state["right"] = state["right"] + model(batch).sum().item()
+    if dist.get_rank() == 0:
+        torch.save(state, path)  # expect: DL611
+
+
 # Correct
 
 
@@ -209,3 +219,16 @@ def the_weights_among_what_is_prepared(objects, path):
         weights[name] = parameter.detach().cpu()
     if dist.get_rank() == 0:
         torch.save(weights, path)
+
+
+def how_far_it_is(model, optimizer, data, folder):
+    # GaLore 2cc66f8 torchrun_main.py:465
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    tokens_seen = 0
+    for step, batch in enumerate(loader):
+        model(batch).mean().backward()
+        optimizer.step()
+        tokens_seen += batch["mask"].sum().item() * dist.get_world_size()
+        if step % 100 == 0 and dist.get_rank() == 0:
+            state = {"global_step": step, "tokens_seen": tokens_seen}
+            torch.save(state, f"{folder}/state.pt")

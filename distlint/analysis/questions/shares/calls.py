@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.chosen import chosen
 from distlint.analysis.program.definitions import Class, Function, last_name
+from distlint.analysis.program.syntax import storage_of
 from distlint.analysis.questions.shares.reading import element_of, path_of
 from distlint.analysis.questions.shares.values import (
     ALIKE,
@@ -137,7 +138,7 @@ def _of_library(
 ) -> Held | None:
     ending = tables.ENDINGS.get(name)
     if ending is not None:
-        return _ended(flow, node, ending, args)
+        return _ended(flow, node, ending, args, keywords)
     last = name.rpartition(".")[2]
     if name.startswith("accelerate.Accelerator.prepare"):
         return _prepared(flow, node, args)
@@ -191,11 +192,15 @@ def _drops_last(node: ast.Call) -> bool:
     )
 
 
-def _ended(flow: Following, node: ast.Call, ending: Ending, args: list[Held]) -> Held:
+def _ended(
+    flow: Following, node: ast.Call, ending: Ending, args: list[Held], keywords: dict[str, Held]
+) -> Held:
     """The outcome of a gather or reduction, where the share is one."""
     if any(k.arg == "group" for k in node.keywords):
         return _of_collective(flow, node, args)
-    given = args[ending.given] if ending.given < len(args) else ALIKE
+    named = ending.parameters[ending.given : ending.given + 1]
+    shared = args[ending.given : ending.given + 1] or [keywords[n] for n in named if n in keywords]
+    given = shared[0] if shared else ALIKE
     part = _outcome(node, ending, given)
     source = given.source
     shape = given.items or given.fields or given.element
@@ -206,10 +211,17 @@ def _ended(flow: Following, node: ast.Call, ending: Ending, args: list[Held]) ->
         result = result.but(items=items)
     if ending.fills is None:
         return result
-    filled = node.args[ending.fills] if ending.fills < len(node.args) else None
+    filled = _argument(node, ending, ending.fills)
     if filled is not None:
         _fill(flow, filled, result)
     return ALIKE
+
+
+def _argument(node: ast.Call, ending: Ending, position: int) -> ast.expr | None:
+    if position < len(node.args):
+        return node.args[position]
+    names = ending.parameters[position : position + 1]
+    return next((k.value for k in node.keywords if k.arg in names), None)
 
 
 def _outcome(node: ast.Call, ending: Ending, given: Held) -> Part:
@@ -230,6 +242,8 @@ def _outcome(node: ast.Call, ending: Ending, given: Held) -> Part:
 
 def _fill(flow: Following, argument: ast.expr, result: Held) -> None:
     """What an argument holds after a call that puts its outcome there."""
+    if not isinstance(argument, ast.Subscript):
+        argument = storage_of(argument)
     path = path_of(argument)
     if path:
         kept = flow.variables.get(path)

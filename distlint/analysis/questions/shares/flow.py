@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.program.syntax import target_names
 from distlint.analysis.questions.shares.calls import called
 from distlint.analysis.questions.shares.reading import (
     element_of,
     field_name,
     holds,
+    keys_of,
     path_of,
     takes_share,
     unpacked,
@@ -58,6 +60,8 @@ class Flow:
         """The variables that a collective has put its outcome into."""
         self.singled: frozenset[str] = frozenset()
         """The elements that a condition in force has picked by what they are: the others are something else."""
+        self.keys: dict[str, str] = {}
+        """The variables that go through the keys of a dict, with its name."""
 
     def run(self) -> Held:
         """Follow the body; what the function returns.
@@ -172,6 +176,8 @@ class Flow:
         return self.block(final) and on
 
     def _loop(self, node: ast.stmt, target: ast.expr | None, element: Held) -> None:
+        if isinstance(node, ast.For):
+            self.keys |= keys_of(node.target, node.iter)
         for _ in range(_ROUNDS):
             before = dict(self.variables)
             if target is not None:
@@ -180,16 +186,28 @@ class Flow:
             self.variables = met([before, self.variables])
             if all(self.variables[name].part is held.part for name, held in before.items()):
                 break  # nothing is carried over that was not known before
-        if isinstance(node, ast.For) and isinstance(target, ast.Name) and target.id in self.filled:
+        if isinstance(node, ast.For) and target is not None and self._has_filled(target):
             self._forget_elements(node.iter)
         self.block(node.orelse)  # type: ignore[attr-defined]
+
+    def _has_filled(self, target: ast.expr) -> bool:
+        """Whether a collective has put its outcome into what a loop binds."""
+        return not self.filled.isdisjoint(target_names(target))
 
     def _forget_elements(self, iterable: ast.expr) -> None:
         """Take note that a loop has put the outcome of a collective into each element, in place.
 
         SlowFast slowfast/utils/distributed.py:56: `for tensor in tensors: dist.all_reduce(tensor)`.
         """
-        parts = iterable.elts if isinstance(iterable, ast.Tuple | ast.List) else [iterable]
+        match iterable:
+            case (
+                ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Call(func=ast.Name(), args=parts)
+            ):
+                pass
+            case ast.Call(func=ast.Attribute(attr="values" | "items", value=owner)):
+                parts = [owner]
+            case _:
+                parts = [iterable]
         for path in map(path_of, parts):
             if path:
                 self.put(path, UNKNOWN)
@@ -265,6 +283,10 @@ class Flow:
                 self.variables[path] = before.but(
                     part=made.part, source=made.source, ended=made.ended, fields=fields
                 )
+            case ast.Name(id=key) if path and self.keys.get(key) == path:
+                self.put(
+                    path, value.but(kind=Kind.PLAIN)
+                )  # `for k in logs: logs[k] = …`: all of it
             case _:
                 self.keep(target.value, value)
 
@@ -418,6 +440,9 @@ class Flow:
                 self.value(test)
         made = self.value(element)
         self.variables = outer
+        for generator in generators:
+            if self._has_filled(generator.target):  # `[dist.all_reduce(x) for x in (loss, count)]`
+                self._forget_elements(generator.iter)
         return Held(made.part, made.source, Kind.PLAIN, element=made, ended=made.ended)
 
 

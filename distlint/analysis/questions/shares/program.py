@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.definitions import Class, Function, last_name
 from distlint.analysis.program.places import related
-from distlint.analysis.program.syntax import default_of, own_nodes
+from distlint.analysis.program.syntax import bound_again, default_of, own_nodes
 from distlint.analysis.questions.shares.calls import sampled
 from distlint.analysis.questions.shares.files import reads_all_parts
 from distlint.analysis.questions.shares.flow import Flow
@@ -397,16 +397,9 @@ def _changed(
     names = [n for n in function.parameters if n != "self" or function.cls is None]
     pairs: list[tuple[str, ast.expr]] = list(zip(names, node.args, strict=False))
     pairs += [(k.arg, k.value) for k in node.keywords if k.arg is not None]
-    bound_again = {
-        target.id
-        for n in own_nodes(function)
-        if isinstance(n, ast.Assign)
-        for target in n.targets
-        if isinstance(target, ast.Name)
-    }
     for name, argument in pairs:
         path, value = path_of(argument), after.get(name)
-        if not path or value is None or name in bound_again or value is given.get(name):
+        if not path or value is None or name in bound_again(function) or value is given.get(name):
             continue
         if value.part in _ENDED or value.kind is Kind.PLAIN:
             caller.variables[path] = value

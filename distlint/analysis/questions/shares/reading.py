@@ -56,6 +56,23 @@ def field_name(key: object) -> str:
     return key if isinstance(key, str) else repr(key)
 
 
+def keys_of(target: ast.expr, iterable: ast.expr) -> dict[str, str]:
+    """The variable of a loop that goes through the keys of a dict, with the name of the dict."""
+    match target, iterable:
+        case ast.Name(id=key), ast.Call(func=ast.Name(id="list" | "sorted"), args=[inner]):
+            return keys_of(target, inner)
+        case (
+            (ast.Name(id=key), ast.Call(func=ast.Attribute(attr="keys", value=owner)))
+            | (
+                ast.Tuple(elts=[ast.Name(id=key), _]),
+                ast.Call(func=ast.Attribute(attr="items", value=owner)),
+            )
+            | (ast.Name(id=key), ast.Name() | ast.Attribute() as owner)
+        ):
+            return {key: path_of(owner)}
+    return {}
+
+
 def takes_share(index: ast.Slice) -> bool:
     """Whether a slice is `[rank::world]` or `[rank * n : (rank + 1) * n]`."""
     start = index.lower
