@@ -214,6 +214,9 @@ def _pattern(node: ast.expr, function: Function, depth: int) -> str:
             return "/" + _pattern(inner, function, depth)
         case ast.Call(func=called, args=[only]) if dotted_name(called) in _SAME:
             return _pattern(only, function, depth)
+        case ast.IfExp(body=one, orelse=other):
+            either = [_pattern(each, function, depth) for each in (one, other)]
+            return _ANY if any("/" in each for each in either) else f"(?:{'|'.join(either)})"
         case ast.Name(id=name) if depth and name not in function.parameters:
             match assignments(function).get(name, ()):
                 case [value]:

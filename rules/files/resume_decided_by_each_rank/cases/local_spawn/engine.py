@@ -22,7 +22,9 @@ def resume(model, optimizer, path):
 
 def work(index, config):
     config.rank = index
-    dist.init_process_group("nccl", init_method=config.url, world_size=config.ranks, rank=config.rank)
+    dist.init_process_group(
+        "nccl", init_method=config.url, world_size=config.ranks, rank=config.rank
+    )
     model = DistributedDataParallel(make())
     optimizer = torch.optim.SGD(model.parameters())
     for epoch in range(resume(model, optimizer, config.path), config.epochs):

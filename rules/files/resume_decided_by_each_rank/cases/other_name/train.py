@@ -9,7 +9,8 @@ def save(model, optimizer, epoch, folder):
     if dist.get_rank() == 0:
         state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch}
         torch.save(state, "{}/checkpoint_{}.pt".format(folder, epoch))
-        torch.save(state["model"], f"{folder}/best.pt")
+        best = f"best_{epoch}.pt" if epoch else "best.pt"
+        torch.save(state["model"], os.path.join(folder, best))
 
 
 def main(args, model, optimizer):
