@@ -12,6 +12,35 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel as DDP
 
 
+def of_another_kind(net, fused):
+    # NVIDIA/semantic-segmentation 7726b14 network/__init__.py:33
+    if fused:
+        import apex
+
+        net = apex.parallel.DistributedDataParallel(net)
+    else:
+        net = nn.DataParallel(net)
+    return net
+
+
+def of_either_kind(net, options):
+    net = of_another_kind(net, options.fused)
+    return net.module.config
+
+
+def compiled_instead(net, fused):
+    if fused:
+        net = nn.DataParallel(net)
+    else:
+        net = fused_copy(net)
+    return net
+
+
+def of_a_kind(net, options):
+    net = compiled_instead(net, options.fused)
+    return net.module.config  # expect: DL204
+
+
 class Bare(nn.Module):
     def __init__(self, net):
         super().__init__()
@@ -101,5 +130,5 @@ def test_only_what_may_lack_a_module_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wanted = [n for n, line in enumerate(_STAND_INS.splitlines(), 1) if "# expect: DL204" in line]
-    assert len(wanted) == 3
+    assert len(wanted) == 4
     assert lines_of("DL204", tmp_path, _STAND_INS, capsys) == wanted

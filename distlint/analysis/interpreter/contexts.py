@@ -9,16 +9,22 @@ from distlint.analysis.interpreter.frame import WITHOUT_GRADIENTS, Frame
 from distlint.analysis.interpreter.ir import (
     Branch,
     CallSite,
+    CallStep,
     InlineBody,
     Layer,
+    Loop,
+    Step,
     Summary,
     Try,
+    UnknownCall,
 )
 from distlint.analysis.interpreter.values import (
     Closure,
     Value,
 )
-from distlint.analysis.program.definitions import Function, dotted_name
+from distlint.analysis.program.definitions import Function, Module, dotted_name
+from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.syntax import own_nodes
 from distlint.knowledge.schema import CallRow, Effect
 from distlint.nodes import walk
 
@@ -76,9 +82,61 @@ def _around_generator(
         assign(frame, target, summary.returns)
     with frame.filling([]) as body:
         alive = _items(frame, statement, items[1:])
+    switched = _switched(summary.function)
+    if switched:
+        _leave_open(frame, body, summary.function.module, switched)
     if body or summary.steps:
         frame.steps.append(InlineBody(summary, statement, body, []))
     return alive or _may_catch(summary.function)
+
+
+@remembered
+def _switched(function: Function) -> frozenset[str]:
+    """The variables of its module that a function sets."""
+    return frozenset(
+        name for node in own_nodes(function) if isinstance(node, ast.Global) for name in node.names
+    )
+
+
+def _leave_open(frame: Frame, body: list[Step], module: Module, switched: frozenset[str]) -> None:
+    """Calls in a `with` that asks for another behaviour of theirs: what they do there is not known.
+
+    ms-swift 3602360 swift/megatron/init.py:181: `with disable_safe_ddp_context_use_barrier():` sets a variable of
+    the module, and a function of it takes a file lock in place of its barriers.
+    """
+    blocks = [body]
+    while blocks:
+        block = blocks.pop()
+        for at, step in enumerate(block):
+            match step:
+                case CallStep(summary=called) if _asks(called, module, switched):
+                    block[at] = UnknownCall(called, step.node, frame.module)
+                case Branch(then=then, orelse=orelse):
+                    blocks += [then, orelse]
+                case Loop(body=inner) | Try(body=inner):
+                    blocks.append(inner)
+
+
+def _asks(summary: Summary, module: Module, names: frozenset[str]) -> bool:
+    """Whether a run, or one below it, reads one of these variables of a module."""
+    work, seen = [summary], {id(summary)}
+    while work:
+        run = work.pop()
+        if run.function.module is module and not names.isdisjoint(_read(run.function)):
+            return True
+        new = [child for child in run.children if id(child) not in seen]
+        seen.update(map(id, new))
+        work += new
+    return False
+
+
+@remembered
+def _read(function: Function) -> frozenset[str]:
+    return frozenset(
+        node.id
+        for node in own_nodes(function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    )
 
 
 def _may_catch(function: Function) -> bool:

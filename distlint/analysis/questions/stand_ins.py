@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function
 
-_WITH_MODULE: Final = frozenset((*WRAPPERS["ddp"].classes, *WRAPPERS["dp"].classes))
+_WITH_MODULE: Final = frozenset(
+    (
+        *WRAPPERS["ddp"].classes,
+        *WRAPPERS["dp"].classes,
+        "apex.parallel.DistributedDataParallel",
+        "apex.parallel.distributed.DistributedDataParallel",
+    )
+)
+"""Classes that keep the model as `module`; apex's own does, too (apex 0.1 apex/parallel/distributed.py:129)."""
 _RETURNED: Final = "return"
 
 

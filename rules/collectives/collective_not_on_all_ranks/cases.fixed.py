@@ -292,6 +292,12 @@ def consolidated(engine: deepspeed.DeepSpeedEngine):
     return engine.module.state_dict()
 
 
+def downloads_alone(name):
+    if dist.get_rank() == 0:
+        with torch.device("meta"):
+            downloads(name)  # expect: DL101
+
+
 def consolidated_on_the_first(engine):
     if dist.get_rank() == 0:
         return consolidated(engine)  # expect: DL101
@@ -608,6 +614,35 @@ def shared_score(options, net):
     if spread:
         dist.broadcast_object_list(names, src=0)
     return names
+
+
+_WITHOUT_BARRIER = False
+
+
+@contextmanager
+def without_barrier():
+    global _WITHOUT_BARRIER
+    before, _WITHOUT_BARRIER = _WITHOUT_BARRIER, True
+    try:
+        yield
+    finally:
+        _WITHOUT_BARRIER = before
+
+
+def guarded_download(name):
+    if not _WITHOUT_BARRIER:
+        dist.barrier()
+    return name
+
+
+def downloads(name):
+    return guarded_download(name)
+
+
+def downloads_alone_without_barrier(name):
+    if dist.get_rank() == 0:
+        with torch.device("meta"), without_barrier():
+            downloads(name)
 
 
 class KnowsItsStage:
