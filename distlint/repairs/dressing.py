@@ -22,6 +22,7 @@ from distlint.nodes import walk
 from distlint.repairs.blocks import block_with
 from distlint.repairs.group import Group, group_at
 from distlint.repairs.guarding import LEAVES, statement_on_main
+from distlint.repairs.leftover import used_twin
 from distlint.repairs.meeting import NEED_ALL, hindrance
 from distlint.repairs.scope import Scope, conditions_at, scope_at
 from distlint.repairs.ways_inside import way_inside
@@ -154,7 +155,12 @@ def dressed(model: Model, finding: Finding, style: str) -> Finding:
     """
     fix = finding.fix
     module = _module(model, finding.fixed_path)
-    if fix is None or module is None or not any(_names(edit) for edit in fix.edits):
+    if fix is None or module is None or not fix.edits:
+        return finding
+    if twin := used_twin(model.program, module):
+        unused = f"this looks like a copy of {twin.path} that nothing imports"
+        return _with_fix(finding, Fix(Applicability.DISPLAY, f"{fix.message}; {unused}"))
+    if not any(_names(edit) for edit in fix.edits):
         return finding
     if any(_is_too_early(model, module, edit) for edit in fix.edits):
         return _with_fix(finding, Fix(Applicability.DISPLAY, f"{fix.message}; {_TOO_EARLY}"))

@@ -473,3 +473,43 @@ def test_arguments_of_a_trainer_make_the_group(
         files = {"train.py": ARGUMENTS.format(first=first, second=second)}
         found = offers_in("DL301", tmp_path / folder, files, capsys)
         assert [safety for _, _, safety in found] == [offered]
+
+
+COMMON = """\
+import torch.distributed as dist
+
+
+def here():
+    return dist.get_rank()
+"""
+
+COPY = """\
+import torch
+from accelerate import Accelerator
+
+
+class Decoder:
+    def __init__(self):
+        self.accelerator = Accelerator()
+        self.accelerator.wait_for_everyone()
+        torch.save({}, "state.pt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("main", "offered"),
+    [
+        # Amphion d3de90f models/codec/codec_inference.py: everybody imports the other one.
+        ("from new import Decoder", {"new.py": "safe", "old.py": "display"}),
+        ("from new import Decoder\nimport old", {"new.py": "safe", "old.py": "safe"}),
+        ("Decoder = print", {"new.py": "safe", "old.py": "safe"}),
+    ],
+)
+def test_a_copy_that_nobody_imports_is_left_alone(
+    main: str, offered: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    started = f"import torch.distributed as dist\nfrom common import here\n{main}\n\nif __name__ == '__main__':\n    Decoder()\n"
+    copy = f"from common import here\n{COPY}"
+    files = {"main.py": started, "common.py": COMMON, "new.py": copy, "old.py": copy}
+    found = offers_in("DL301", tmp_path, files, capsys)
+    assert {path: safety for path, _, safety in found} == offered
