@@ -49,7 +49,6 @@ Not proven: DeepSpeed has to be installed; the assertion is `_batch_assertion` i
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
