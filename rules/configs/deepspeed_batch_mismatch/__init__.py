@@ -4,7 +4,7 @@
 Multiplies `train_micro_batch_size_per_gpu`, `gradient_accumulation_steps` and the number of processes, where a
 launch or accelerate's file says it, and compares the product with `train_batch_size`. Compares the JSON with
 the arguments of transformers' Trainer that the same command line gives (`--per_device_train_batch_size`,
-`--gradient_accumulation_steps`, `--learning_rate` …), and `gradient_accumulation_steps` of accelerate's file with
+`--gradient_accumulation_steps`, `--learning_rate` …) or the script's `TrainingArguments`, and `gradient_accumulation_steps` of accelerate's file with
 the argument of the script, where that goes to an `Accelerator` or a Trainer. `python train.py` without a launcher is one process, whatever
 the number of GPUs: a file for several, which the script names (`deepspeed="zero.json"`), does not come out then.
 
@@ -49,15 +49,12 @@ Not proven: DeepSpeed has to be installed; the assertion is `_batch_assertion` i
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of
-from distlint.analysis.program.syntax import own_nodes
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
-from distlint.knowledge.configuration.deepspeed_keys import TRAINER_VALUES
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.launch import deepspeed
 from distlint.launch.commands import Launch
@@ -66,6 +63,7 @@ from distlint.launch.project import Configuration, Format, LaunchFiles, Script
 from distlint.rule import Status
 
 from .accumulation import STEPS, accumulating, contradiction
+from .arguments import Difference, differing_arguments, differing_options, named_in
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Module
@@ -104,7 +102,7 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
             filled = option in _OF_TRAINER or launch.launcher is Launcher.ACCELERATE
             start = _Start(*world, 1 if filled else None)
             starts.setdefault(configuration.path, []).append(start)
-        yield from _against_arguments(configuration, launch)
+        yield from map(_differs, differing_options(configuration, launch))
     yield from _of_trainers(files)
     for accelerate in files.of(Format.ACCELERATE):
         found = files.json_of(accelerate)
@@ -135,10 +133,13 @@ def check(model: Model) -> Iterator[Finding]:
         text = module.source.text
         if STEPS in text and "Accelerator(" in text:
             yield from _against_file(model, module)
-        if "deepspeed" not in text or any(word in text for word in _STARTS_OTHERS):
+        if "deepspeed" not in text:
+            continue
+        yield from map(_differs, differing_arguments(model, module))
+        if any(word in text for word in _STARTS_OTHERS):
             continue
         for script, start in model.launch.alone(module.path):
-            for node, name in _named_in(module):
+            for node, name, _ in named_in(module):
                 found = model.launch.named(name, script.path, Format.DEEPSPEED)
                 if found is None:
                     continue
@@ -166,16 +167,6 @@ def _against_file(model: Model, module: Module) -> Iterator[Finding]:
         )
         fix = Fix(Applicability.DISPLAY, "Leave the number out of the file")
         yield Finding(CODE, NAME, Severity.WARNING, text, place_of(module, call), places, fix)
-
-
-def _named_in(module: Module) -> Iterator[tuple[ast.expr, str]]:
-    """The files that a script names in `deepspeed="zero.json"`."""
-    for function in module.all_functions:
-        for node in own_nodes(function):
-            for keyword in node.keywords if isinstance(node, ast.Call) else ():
-                match keyword:
-                    case ast.keyword(arg="deepspeed", value=ast.Constant(value=str(name)) as value):
-                        yield value, name
 
 
 def _product(configuration: Configuration, starts: list[_Start]) -> Iterator[Finding]:
@@ -219,29 +210,10 @@ def _world(launch: Launch) -> tuple[int, Place] | None:
     return given[0] * several, given[1].place
 
 
-def _against_arguments(configuration: Configuration, launch: Launch) -> Iterator[Finding]:
-    """Arguments of transformers' Trainer, which must be what the JSON says."""
-    if "per_device_train_batch_size" not in launch.arguments:
-        return  # another program's arguments
-    for argument, keys in TRAINER_VALUES:
-        option = launch.arguments.get(argument)
-        if option is None or option.value is None or not option.sure:
-            continue
-        said, written = _number(option.value), deepspeed.value_at(configuration.values, keys)
-        if said is None or isinstance(written, bool) or not isinstance(written, (int, float, str)):
-            continue
-        other = _number(str(written))
-        if other is not None and other != said:
-            text = (
-                f"transformers raises ValueError on every rank: `--{argument}` is {option.value}, and "
-                f'`{".".join(keys)}` is {written}. Write "auto" in the JSON.'
-            )
-            places = (Related(configuration.place(keys), "the JSON's value"),)
-            yield Finding(CODE, NAME, SEVERITY, text, option.place, places)
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
+def _differs(found: Difference) -> Finding:
+    text = (
+        f"transformers raises ValueError on every rank: `{found.argument}` is {found.given}, and the JSON's "
+        f'`{found.key}` is {found.written}. Write "auto" in the JSON.'
+    )
+    places = (Related(found.other, "the JSON's value"),)
+    return Finding(CODE, NAME, SEVERITY, text, found.place, places)

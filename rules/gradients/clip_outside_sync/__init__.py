@@ -55,7 +55,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import literals, own_nodes
 from distlint.analysis.questions.accelerating import Training, accelerators, training
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -129,10 +129,26 @@ def _of_shards(model: Model) -> Iterator[Finding]:
 
 def _chosen(call: CallGroup) -> bool:
     """Whether it is for one kind of launch only."""
-    return any(_LAUNCH.search(ast.unparse(guard.node)) for guard in call.site.guards) or any(
+    return any(
+        _LAUNCH.search(ast.unparse(part))
+        for guard in call.site.guards
+        for part, holds in literals(guard.node, guard.taken)
+        if not (holds and _is_not_deepspeed(part))
+    ) or any(
         isinstance(node, ast.Attribute) and node.attr in ("unscale_", "unscale_gradients")
         for node in walk(call.site.function.node)
     )
+
+
+def _is_not_deepspeed(test: ast.expr) -> bool:
+    """Whether a test turns away DeepSpeed alone, which clips by itself: FSDP and fp16 come in.
+
+    finetrainers examples/_legacy/training/cogvideox/cogvideox_text_to_video_sft.py:706.
+    """
+    match test:
+        case ast.Compare(ops=[ast.NotEq()], comparators=[other]):
+            return last_name(other) == "DEEPSPEED"
+    return False
 
 
 def _in_hook(call: CallGroup) -> bool:

@@ -1,7 +1,7 @@
 """Gradients that are clipped beside an Accelerator."""
 
 import torch
-from accelerate import Accelerator
+from accelerate import Accelerator, DistributedType
 from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
 from torch.nn.utils import clip_grad_norm_
 
@@ -98,6 +98,17 @@ def behind_the_step_of_another(model, judge, first, second, loader, limit):
         judging_optimizer.step()
 
 
+def unless_deepspeed_clips_by_itself(model, optimizer, loader, limit):
+    accelerator = Accelerator(mixed_precision="fp16", gradient_accumulation_steps=2)
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        with accelerator.accumulate(model):
+            accelerator.backward(model(batch).loss)
+            if accelerator.sync_gradients and accelerator.distributed_type != DistributedType.DEEPSPEED:
+                accelerator.clip_grad_norm_(model.parameters(), limit)  # expect: DL604
+            optimizer.step()
+
+
 # Correct
 
 
@@ -145,6 +156,16 @@ def for_one_kind_of_launch(model, optimizer, loader, limit, use_fsdp):
         if use_fsdp:
             model.clip_grad_norm_(limit)
         else:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), limit)
+        optimizer.step()
+
+
+def where_nothing_is_sharded(model, optimizer, loader, limit):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        accelerator.backward(model(batch).loss)
+        if accelerator.distributed_type == DistributedType.MULTI_GPU:
             torch.nn.utils.clip_grad_norm_(model.parameters(), limit)
         optimizer.step()
 
