@@ -145,3 +145,25 @@ def test_who_is_not_known_to_come(was: str, becomes: str) -> None:
 def test_what_the_makers_do_not_run(was: str, becomes: str) -> None:
     assert was in CLOUDS
     assert not entered(registry=REGISTRY, clouds=CLOUDS.replace(was, becomes), train=TRAIN)
+
+
+def test_a_demo_at_the_end_of_the_file_does_not_say_what_a_configuration_passes() -> None:
+    clouds = """
+        import os, pickle
+        from torch.utils.data import Dataset
+        from registry import DATASETS
+
+        @DATASETS.register_module()
+        class Clouds(Dataset):
+            def __init__(self, root, keep=False):
+                if keep:
+                    write(root)
+
+        def write(root):
+            with open(root, "wb") as file:
+                pickle.dump([1], file)
+
+        if __name__ == "__main__":
+            Clouds("clouds")
+        """
+    assert "write" in entered(registry=REGISTRY, clouds=clouds, train=TRAIN)

@@ -56,6 +56,21 @@ def made_by_name(program: Program, comes: Callable[[Function], bool]) -> Iterato
             yield Made(cls, *makers[ways.index(True)])
 
 
+def makes_registered(program: Program, function: Function) -> bool:
+    """Whether a function is the constructor of a data set that a decorator registers: a configuration may pass it
+    what no call in the code does.
+
+    ULIP f194ddb openpoints/dataset/shapenetpart/shapenetpart.py:384: the file ends with a demo without `presample`.
+    """
+    cls = function.cls
+    return (
+        cls is not None
+        and function.name == "__init__"
+        and bool(cls.node.decorator_list)
+        and facts.is_data_set(program.mro(cls)[1])
+    )
+
+
 def run_by_constructor(program: Program, cls: Class) -> Iterator[Function]:
     """The constructor of a class and the methods that it calls on itself, those that subclasses fill in among them."""
     first = program.find_method(cls, "__init__")
