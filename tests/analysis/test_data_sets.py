@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from distlint.analysis import Source, build_model
+from distlint.analysis import Model, Source, build_model
 
 REGISTRY = """
     class Registry:
@@ -65,15 +65,19 @@ TRAIN = """
     """
 
 
-def entered(**files: str) -> dict[str, str]:
-    """What several ranks enter by a reason that speaks of a name, and the reason."""
+def built(**files: str) -> Model:
     sources = []
     for name, text in files.items():
         text = dedent(text)
         sources.append(Source(f"{name}.py", name, text, ast.parse(text)))
+    return build_model(sources)
+
+
+def entered(**files: str) -> dict[str, str]:
+    """What several ranks enter by a reason that speaks of a name, and the reason."""
     return {
         function.qualname: why.text
-        for (function, _), why in build_model(sources).joint_entries.items()
+        for (function, _), why in built(**files).joint_entries.items()
         if "by its name" in why.text
     }
 
@@ -156,14 +160,13 @@ def test_a_demo_at_the_end_of_the_file_does_not_say_what_a_configuration_passes(
         @DATASETS.register_module()
         class Clouds(Dataset):
             def __init__(self, root, keep=False):
+                super().__init__()
                 if keep:
-                    write(root)
-
-        def write(root):
-            with open(root, "wb") as file:
-                pickle.dump([1], file)
+                    with open(root, "wb") as file:
+                        pickle.dump([1], file)
 
         if __name__ == "__main__":
             Clouds("clouds")
         """
-    assert "write" in entered(registry=REGISTRY, clouds=clouds, train=TRAIN)
+    model = built(registry=REGISTRY, clouds=clouds, train=TRAIN)
+    assert [call.text for call in model.file_calls if call.joint_entry is not None] == ["root"]
