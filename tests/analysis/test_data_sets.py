@@ -95,13 +95,18 @@ def test_the_constructor_and_what_it_calls_on_itself_in_whatever_class() -> None
         "return build_from_config(config, DATASETS)",
         "return getattr(clouds, config['type'])(config['root'])",
         "return eval(config['data set'])(config['root'])",
+        "return globals()[config['data set']](config['root'])",
+        "return vars(clouds)[config['type']](config['root'])",
+        "return clouds.DATA[config['type']](config['root'])",
     ],
 )
 def test_ways_to_make_by_name(make: str) -> None:
     train = TRAIN.replace("return DATASETS.build(config)", make)
     plain = CLOUDS.replace("@DATASETS.register_module()\n", "\n")
     files = {"registry": REGISTRY, "clouds": CLOUDS if "DATASETS" in make else plain}
-    if "eval" in make:
+    if "DATA[" in make:
+        files["clouds"] += "\n    DATA = {'clouds': Clouds, 'sounds': library.Sounds}"
+    if "eval" in make or "globals" in make:
         files["clouds"], train = "", "from torch.utils.data import Dataset\n" + dedent(train)
         train += dedent(plain).replace("from registry import DATASETS", "")
     assert "Base.keep" in entered(**files, train=train)
