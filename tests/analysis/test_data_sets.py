@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from distlint.analysis import Source, build_model
+from distlint.analysis import Model, Source, build_model
 
 REGISTRY = """
     class Registry:
@@ -65,15 +65,19 @@ TRAIN = """
     """
 
 
-def entered(**files: str) -> dict[str, str]:
-    """What several ranks enter by a reason that speaks of a name, and the reason."""
+def built(**files: str) -> Model:
     sources = []
     for name, text in files.items():
         text = dedent(text)
         sources.append(Source(f"{name}.py", name, text, ast.parse(text)))
+    return build_model(sources)
+
+
+def entered(**files: str) -> dict[str, str]:
+    """What several ranks enter by a reason that speaks of a name, and the reason."""
     return {
         function.qualname: why.text
-        for (function, _), why in build_model(sources).joint_entries.items()
+        for (function, _), why in built(**files).joint_entries.items()
         if "by its name" in why.text
     }
 
@@ -91,13 +95,18 @@ def test_the_constructor_and_what_it_calls_on_itself_in_whatever_class() -> None
         "return build_from_config(config, DATASETS)",
         "return getattr(clouds, config['type'])(config['root'])",
         "return eval(config['data set'])(config['root'])",
+        "return globals()[config['data set']](config['root'])",
+        "return vars(clouds)[config['type']](config['root'])",
+        "return clouds.DATA[config['type']](config['root'])",
     ],
 )
 def test_ways_to_make_by_name(make: str) -> None:
     train = TRAIN.replace("return DATASETS.build(config)", make)
     plain = CLOUDS.replace("@DATASETS.register_module()\n", "\n")
     files = {"registry": REGISTRY, "clouds": CLOUDS if "DATASETS" in make else plain}
-    if "eval" in make:
+    if "DATA[" in make:
+        files["clouds"] += "\n    DATA = {'clouds': Clouds, 'sounds': library.Sounds}"
+    if "eval" in make or "globals" in make:
         files["clouds"], train = "", "from torch.utils.data import Dataset\n" + dedent(train)
         train += dedent(plain).replace("from registry import DATASETS", "")
     assert "Base.keep" in entered(**files, train=train)
@@ -145,3 +154,24 @@ def test_who_is_not_known_to_come(was: str, becomes: str) -> None:
 def test_what_the_makers_do_not_run(was: str, becomes: str) -> None:
     assert was in CLOUDS
     assert not entered(registry=REGISTRY, clouds=CLOUDS.replace(was, becomes), train=TRAIN)
+
+
+def test_a_demo_at_the_end_of_the_file_does_not_say_what_a_configuration_passes() -> None:
+    clouds = """
+        import os, pickle
+        from torch.utils.data import Dataset
+        from registry import DATASETS
+
+        @DATASETS.register_module()
+        class Clouds(Dataset):
+            def __init__(self, root, keep=False):
+                super().__init__()
+                if keep:
+                    with open(root, "wb") as file:
+                        pickle.dump([1], file)
+
+        if __name__ == "__main__":
+            Clouds("clouds")
+        """
+    model = built(registry=REGISTRY, clouds=clouds, train=TRAIN)
+    assert [call.text for call in model.file_calls if call.joint_entry is not None] == ["root"]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from distlint.analysis.program.chosen import registries_of, takers
+from distlint.analysis.program.chosen import registries_of, tables_of, takers
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
@@ -56,6 +56,21 @@ def made_by_name(program: Program, comes: Callable[[Function], bool]) -> Iterato
             yield Made(cls, *makers[ways.index(True)])
 
 
+def makes_registered(program: Program, function: Function) -> bool:
+    """Whether a function is the constructor of a data set that a decorator registers: a configuration may pass it
+    what no call in the code does.
+
+    ULIP f194ddb openpoints/dataset/shapenetpart/shapenetpart.py:384: the file ends with a demo without `presample`.
+    """
+    cls = function.cls
+    return (
+        cls is not None
+        and function.name == "__init__"
+        and bool(cls.node.decorator_list)
+        and facts.is_data_set(program.mro(cls)[1])
+    )
+
+
 def run_by_constructor(program: Program, cls: Class) -> Iterator[Function]:
     """The constructor of a class and the methods that it calls on itself, those that subclasses fill in among them."""
     first = program.find_method(cls, "__init__")
@@ -80,47 +95,57 @@ def _on_itself(program: Program, cls: Class, method: Function, node: ast.AST) ->
     return None
 
 
-def _makers(program: Program, cls: Class) -> Iterator[tuple[Function, ast.AST, str]]:
-    """The calls that may make a class by its name."""
+def _makers(program: Program, cls: Class) -> Iterator[tuple[Function, ast.expr, str]]:
+    """The places that may make a class by its name."""
     for registry in registries_of(program, cls):
         for function, node in takers(program, registry):
             yield function, node, "a registry"
+    for table in tables_of(program, cls):
+        for function, node in takers(program, table):
+            yield function, node, f"the table `{table[1]}`"
     if not (cls.node.decorator_list or program.subclasses(cls) or _is_named(program, cls)):
-        for function, call, by in _calls_by_name(program):
-            if _sees(program, function, call, cls):
-                yield function, call, by
+        for function, node, how, owner in _by_name(program):
+            if _sees(program, function, node, owner, cls):
+                yield function, node, f"`{how}`"
 
 
 @remembered
-def _calls_by_name(program: Program) -> tuple[tuple[Function, ast.Call, str], ...]:
-    """The calls of `eval()` and `getattr()` by which code makes what it is told."""
+def _by_name(program: Program) -> tuple[tuple[Function, ast.expr, str, ast.expr | None], ...]:
+    """The places that take what has the name that they are told, how, and out of which module: None for the own one."""
     return tuple(
-        (function, node, f"`{last_name(node)}()`")
+        (function, node, *taken)
         for module in program.modules.values()
-        if "eval(" in module.source.text or "getattr(" in module.source.text
+        if any(word in module.source.text for word in ("eval(", "getattr(", "globals()", "vars("))
         for function in module.all_functions
         for node in own_nodes(function)
-        if isinstance(node, ast.Call) and _is_by_name(node)
+        if isinstance(node, ast.Call | ast.Subscript) and (taken := _taken(node)) is not None
     )
 
 
-def _is_by_name(call: ast.Call) -> bool:
-    match call:
+def _taken(node: ast.expr) -> tuple[str, ast.expr | None] | None:
+    owner: ast.expr | None = None
+    match node:
         case ast.Call(func=ast.Name(id="eval"), args=[told, *_]):
-            pass
-        case ast.Call(func=ast.Name(id="getattr"), args=[_, told]):
-            pass
+            how = "eval()"
+        case ast.Subscript(value=ast.Call(func=ast.Name(id="globals")), slice=told):
+            how = "globals()"
+        case ast.Call(func=ast.Name(id="getattr"), args=[owner, told]):
+            how = "getattr()"
+        case ast.Subscript(value=ast.Call(func=ast.Name(id="vars"), args=[owner]), slice=told):
+            how = "vars()"
         case _:
-            return False
-    return not isinstance(told, ast.Constant)
+            return None
+    return None if isinstance(told, ast.Constant) else (how, owner)
 
 
-def _sees(program: Program, maker: Function, call: ast.Call, cls: Class) -> bool:
-    """Whether a call by name may mean a class: what `eval()` of a file sees, what a module has for `getattr()`."""
-    home: object = maker.module
-    if last_name(call.func) == "getattr":
-        home = program.resolve_dotted(maker.module, dotted_name(call.args[0]))
-    elif "data" not in f"{maker.name} {ast.unparse(call)}".lower():
+def _sees(
+    program: Program, function: Function, node: ast.expr, owner: ast.expr | None, cls: Class
+) -> bool:
+    """Whether what is taken by a name may be a class: what a file sees, where it is about data, what a module has."""
+    home: object = function.module
+    if owner is not None:
+        home = program.resolve_dotted(function.module, dotted_name(owner))
+    elif "data" not in f"{function.name} {ast.unparse(node)}".lower():
         return False  # `eval(args.criterion)`
     return isinstance(home, Module) and program.member(home, cls.name) is cls
 

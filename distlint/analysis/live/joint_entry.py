@@ -239,7 +239,9 @@ def _built_by_name(
         text = f"every rank builds `{made.cls.name}`, which {made.by} makes by its name"
         why = JointEntry(text, made.maker.module, made.node, False)
         for function in run_by_constructor(program, made.cls):
-            for group in by_function.get(function, ()):
+            known = by_function.get(function, [])
+            # With what a configuration passes, not with what a demo does.
+            for group in [g for g in known if g[1] is None] or known:
                 if group not in found:
                     found[group] = why
                     yield group

@@ -15,6 +15,7 @@ from distlint.analysis.interpreter.ir import AttributeSite, CallSite, Summary
 from distlint.analysis.interpreter.ranks import MAIN, RANK_KINDS, RankClass, classes_to_run
 from distlint.analysis.interpreter.relevance import relevance
 from distlint.analysis.interpreter.summaries import Summaries
+from distlint.analysis.live.data_sets import makes_registered
 from distlint.analysis.live.joint_entry import (
     Group,
     JointEntry,
@@ -69,8 +70,12 @@ class LiveProgram:
         self.summaries.follow_only(relevant.plain)
         functions = [f for f in self.program.functions() if f in relevant.starts]
         for function in functions:
-            # Nothing in the tree calls anything of that name.
-            if function.is_module_body or function.name not in relevant.called:
+            # Nothing in the tree calls anything of that name, or what calls it by its class is a demo.
+            if (
+                function.is_module_body
+                or function.name not in relevant.called
+                or makes_registered(self.program, function)
+            ):
                 summary = self._safely(function, MAIN)
                 if summary is not None:
                     self._enter(function, summary)

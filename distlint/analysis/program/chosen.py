@@ -368,6 +368,23 @@ def registries_of(program: Program, cls: Class) -> Iterator[Variable]:
         yield from _registries(program, cls.module, decorator)
 
 
+def tables_of(program: Program, cls: Class) -> Iterator[Variable]:
+    """The tables at the top of files that hold a class."""
+    for module in program.modules.values():
+        if cls.name not in module.source.text:
+            continue
+        for statement in module.source.tree.body:
+            match statement:
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Dict(values=values)):
+                    if any(
+                        last_name(value) == cls.name
+                        and not isinstance(value, ast.Call)
+                        and _meaning(program, module, value) is cls
+                        for value in values
+                    ):
+                        yield module, name
+
+
 @remembered
 def takers(program: Program, registry: Variable) -> tuple[tuple[Function, ast.expr], ...]:
     """The places in functions that name a registry to take something out of it, or to hand it on."""
