@@ -113,6 +113,7 @@ _STRONG: Final = (
 } | {
     # Objects whose `prepare`, `setup`, `initialize` and `fit` wrap a model, words too common by themselves.
     "Accelerator", "accelerator", "Fabric", "fabric", "deepspeed", "Trainer(", "from_argparse_args", "seed_everything",
+    "instantiate(",
 }  # fmt: skip
 
 
