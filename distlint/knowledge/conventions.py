@@ -67,6 +67,16 @@ PARAMETER_TYPES: Final[dict[str, dict[str, str]]] = {
 }
 """By class that users derive from: what its methods receive, by name; "**" for the collected keywords."""
 
+FROM_CONFIGURATION: Final = frozenset({"hydra.utils.instantiate", "hydra.utils.call"})
+"""Functions that make what a configuration names by `_target_` (hydra-core 1.3.2 hydra/utils.py)."""
+
+CONFIGURED: Final[dict[str, tuple[str, frozenset[str]]]] = {
+    "trainer": ("lightning.pytorch.Trainer", frozenset({"lightning", "pytorch_lightning"})),
+    "pl_trainer": ("lightning.pytorch.Trainer", frozenset({"lightning", "pytorch_lightning"})),
+    "fabric": ("lightning.fabric.Fabric", frozenset({"lightning", "lightning_fabric"})),
+}
+"""Class of what a configuration's key stands for in a file that imports one of the libraries."""
+
 ITEM_TYPES: Final[dict[str, str]] = {
     "transformers.TrainerCallback.**[model]": "transformers.PreTrainedModel",
     # torch 2.13.0 torch/distributed/device_mesh.py: `mesh["dp"]` is the mesh of one dimension.

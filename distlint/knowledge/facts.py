@@ -114,6 +114,7 @@ _STRONG: Final = (
     # Objects whose `prepare`, `setup`, `initialize` and `fit` wrap a model, words too common by themselves.
     "Accelerator", "accelerator", "Fabric", "fabric", "deepspeed", "Trainer(", "from_argparse_args", "seed_everything",
     "zero_optimization", *ranks.ZERO_STAGES,
+    "instantiate(",
 }  # fmt: skip
 
 

@@ -292,6 +292,70 @@ def test_a_module_and_a_trainer_of_a_configuration(
     assert findings_in("DL401", tmp_path, files, capsys) == [("train.py", n) for n in lines]
 
 
+BY_KEY = """\
+import hydra
+import lightning as L
+from hydra.utils import instantiate
+from denoiser import Denoiser
+
+
+def main(config):
+    L.seed_everything(config.seed)
+    trainer = {made}
+    trainer.fit(Denoiser())
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "lines"),
+    [
+        ("hydra.utils.instantiate(config.trainer, callbacks=[])", [8]),
+        ('instantiate(config["trainer"])', [8]),
+        ("instantiate(config.lightning.pl_trainer, _convert_='partial')", [8]),
+        ("instantiate(config.solver)", []),
+        ("make(config.trainer)", []),
+        ("instantiate(config.trainer.callbacks)", []),
+    ],
+)
+def test_a_trainer_that_the_key_of_a_configuration_names(
+    made: str, lines: list[int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing but the key and what the file imports says of which class the Trainer is."""
+    text = BY_KEY.format(made=made)
+    files = {"train.py": text, "denoiser.py": MODULE}
+    assert findings_in("DL401", tmp_path, files, capsys) == [("train.py", n) for n in lines]
+    of_nobody = text.replace("import lightning as L\n", "import seeding as L\n")
+    files = {"train.py": of_nobody, "denoiser.py": MODULE}
+    assert findings_in("DL401", tmp_path, files, capsys) == []
+
+
+def test_files_of_a_program_whose_trainer_a_configuration_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = """\
+import os
+import hydra
+import torch
+import lightning as L
+from denoiser import Denoiser
+
+
+def prepare(path, data):
+    if not os.path.exists(path):
+        torch.save(data, path)  # here
+    return torch.load(path)
+
+
+def main(config, data):
+    loader = prepare("cache.pt", data)
+    trainer = MADE
+    trainer.fit(Denoiser(), loader)
+"""
+    for made, found in (("hydra.utils.instantiate(config.trainer)", 1), ("config.trainer()", 0)):
+        files = {"train.py": text.replace("MADE", made), "denoiser.py": MODULE}
+        assert len(findings_in("DL305", tmp_path, files, capsys)) == found
+
+
 def test_one_entry_of_a_table_is_followed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

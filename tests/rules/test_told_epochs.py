@@ -733,3 +733,61 @@ def test_a_range_that_counts_the_epochs(
     assert len(findings_in("DL403", tmp_path, {"train.py": text}, capsys)) == found
     told = text.replace("        train(i,", "        sampler.set_epoch(i)\n        train(i,")
     assert findings_in("DL403", tmp_path, {"train.py": told}, capsys) == []
+
+
+BEGUN_ANEW = """
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+class Batches:
+    def __init__(self, loader):
+        self.loader = loader
+
+    def __iter__(self):
+        while True:
+            yield from self.loader
+
+    METHOD
+
+
+def make_loader(data):
+    sampler = DistributedSampler(data)
+    return Batches(DataLoader(data, sampler=sampler))
+
+
+def make_all(data):
+    loader = make_loader(data)
+    return loader, len(data)
+
+
+def main(model, data, steps):
+    loader, size = MAKE
+    step = 0
+    while step < steps:
+        if hasattr(loader, "set_epoch"):
+            loader.set_epoch(step // size)
+        for batch in loader:
+            model(batch).sum().backward()
+            step += 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "make", "found"),
+    [
+        ("def __len__(self):\n        return 9", "make_all(data)", 1),
+        ("def __len__(self):\n        return 9", "(make_loader(data), 9)", 1),
+        ("def __len__(self):\n        return 9", "accelerator.prepare(make_loader(data), 9)", 0),
+        ("def set_epoch(self, epoch):\n        self.epoch = epoch", "make_all(data)", 0),
+        (
+            "def __getattr__(self, name):\n        return getattr(self.loader, name)",
+            "make_all(data)",
+            0,
+        ),
+    ],
+)
+def test_a_loader_that_has_no_such_method(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], method: str, make: str, found: int
+) -> None:
+    text = BEGUN_ANEW.replace("METHOD", method).replace("MAKE", make)
+    assert len(findings_in("DL403", tmp_path, {"train.py": text}, capsys)) == found

@@ -118,19 +118,43 @@ def external(
             elif last in conventions.SAME_MODEL_METHODS and receiver is not None and not args[1:]:
                 # `model.to(device)`, `model.eval()` give the model back.
                 result = receiver
-    if result.type is None and (made := _made_by(name, receiver)) is not None:
+    site.result = _as_named(frame, node, name, receiver, result)
+    return site.result
+
+
+def _as_named(
+    frame: Frame, node: ast.Call, name: str, receiver: Value | None, result: Value
+) -> Value:
+    """A result with what the name of the function says of it: its class, and that it is something."""
+    if result.type is None and (made := _made_by(frame, node, name, receiver)) is not None:
         result = result.replace(type=made)
     if not result.known and not result.not_none and conventions.gives_something(name):
         result = result.replace(not_none=True)
-    site.result = result
     return result
 
 
-def _made_by(name: str, receiver: Value | None) -> str | None:
-    """The class of what a function makes: `Image.fromarray(x)`, and what is cut from an image or converted."""
+def _made_by(frame: Frame, node: ast.Call, name: str, receiver: Value | None) -> str | None:
+    """The class of what a function makes: `Image.fromarray(x)`, and what is cut from an image or converted.
+
+    Of a configuration, the key says it where the file imports the library: mdlm c112c52 main.py:190,
+    `hydra.utils.instantiate(config.trainer, callbacks=callbacks)`.
+    """
+    if name in conventions.FROM_CONFIGURATION and node.args:
+        made, libraries = conventions.CONFIGURED.get(_last_key(node.args[0]), (None, frozenset()))
+        imported = frame.summary.function.module.imports.values()
+        if not libraries.isdisjoint(dotted.partition(".")[0] for dotted in imported):
+            return made
     if receiver is not None and receiver.type == conventions.IMAGE:
         return conventions.IMAGE if name.rpartition(".")[2] in conventions.IMAGE_METHODS else None
     return conventions.MADE_BY.get(name)
+
+
+def _last_key(node: ast.expr) -> str:
+    """The last key of a path into a configuration: `cfg.trainer`, `cfg["trainer"]`."""
+    match node:
+        case ast.Subscript(slice=ast.Constant(value=str(key))):
+            return key
+    return dotted_name(node).rpartition(".")[2]
 
 
 def _is_shuffled(name: str, args: list[Value], keywords: dict[str, Value]) -> bool:

@@ -14,6 +14,8 @@ from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes
 from distlint.nodes import walk
 
+from .kinds import cannot_be_told
+
 _RUNS_EPOCH = ("train", "epoch", "fit")
 _TRAINS = frozenset({"train", "training", "is_train", "is_training", "istrain"})
 """Flags that are true for the data that is trained on."""
@@ -158,7 +160,11 @@ class Loops:
         """The calls among nodes that tell some sampler the epoch, without those of one that is always None."""
         for node in nodes:
             told = told_epoch(node)
-            if told is not None and not self._is_never_given(function, told):
+            if (
+                told is not None
+                and not self._is_never_given(function, told)
+                and not cannot_be_told(self._model, function, told)
+            ):
                 yield node
 
     def _is_never_given(self, function: Function, told: str) -> bool:
