@@ -118,8 +118,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/values.py",
-        "not_none=a.not_none and b.not_none,",
-        "not_none=a.not_none or b.not_none,",
+        "not_none=a.never_none and b.never_none,",
+        "not_none=a.never_none or b.never_none,",
         "a join of None and something is not None",
     ),
     Fault(
