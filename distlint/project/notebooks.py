@@ -63,7 +63,9 @@ def cells_of(raw: str) -> list[Cell]:
             for number, start in enumerate(starts, 1)
             if (cell := _cell(raw, number, start)) is not None
         ]
-    except (json.JSONDecodeError, RecursionError, IndexError, TypeError) as error:
+    except IndexError:
+        raise NoNotebook("not the JSON of a notebook: it ends too early") from None
+    except (json.JSONDecodeError, RecursionError, TypeError) as error:
         raise NoNotebook(f"not the JSON of a notebook: {' '.join(str(error).split())}") from None
 
 

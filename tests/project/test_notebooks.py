@@ -101,6 +101,12 @@ def test_what_is_no_notebook(text: str) -> None:
         code_of(text)
 
 
+@pytest.mark.parametrize("text", ["", " \n", '{"cells": []', '{"cells": [], '])
+def test_a_notebook_that_ends_too_early_says_so(text: str) -> None:
+    with pytest.raises(NoNotebook, match="too early"):
+        code_of(text)
+
+
 def test_a_finding_names_cell_and_line(folder: Path) -> None:
     (folder / "nb.ipynb").write_text(notebook(code_cell("!ls"), code_cell(HANG)))
     result = run("check", "--output-format", "concise")
