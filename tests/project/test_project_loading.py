@@ -94,6 +94,28 @@ def test_packages_that_names_pass_through_are_known(tmp_path: Path) -> None:
     }
 
 
+def test_what_a_package_runs_beside_what_it_passes_on_is_known(tmp_path: Path) -> None:
+    clouds = "class Clouds(Dataset):\n    def __init__(self, path):\n        open(path, 'wb')\n"
+    write(
+        tmp_path,
+        {
+            "data/__init__.py": "from .build import build\nfrom .clouds import *\nfrom .names import *\n",
+            "data/build.py": "def build():\n    dist.barrier()\n",
+            "data/clouds/__init__.py": "from .clouds import Clouds\n",
+            "data/clouds/clouds.py": f"@SETS.register()\n{clouds}",
+            "data/names.py": "NAMES = ['chair', 'desk']\n",
+            "train.py": "from data import build\n\nbuild()\ndist.barrier()\n",
+        },
+    )
+    assert set(loaded(tmp_path, ".")) == {
+        "data/__init__.py",
+        "data/build.py",
+        "data/clouds/__init__.py",
+        "data/clouds/clouds.py",
+        "train.py",
+    }
+
+
 def test_a_named_file_is_reported_and_its_project_known(tmp_path: Path) -> None:
     write(
         tmp_path,

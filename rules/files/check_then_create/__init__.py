@@ -6,6 +6,9 @@ and other ranks do both; also a directory that they all create with no test and 
 
 A tree that all ranks copy is an error, the rest a warning.
 
+Every rank builds the data sets, those too that a registry, a table or `eval()` makes by a name; and what
+`wget -O`, `curl -o`, `gdown -O`, `unzip -d` and `tar -xC` make in a command counts like a write.
+
 ## Why it is bad
 All ranks ask before any of them has acted, so all get the same answer and all act: `os.mkdir` raises
 FileExistsError and `os.remove` FileNotFoundError on all ranks but one, downloads overwrite each other,
