@@ -19,6 +19,7 @@ from distlint.analysis.program.syntax import (
     makes_own_class,
     names_asked,
     self_attributes,
+    takes_off_wrappers,
 )
 from distlint.knowledge.facts import Knowledge
 from distlint.nodes import walk
@@ -153,9 +154,10 @@ class Arguments:
         return (
             function in self.plain
             and not cuts_by_parameters(function)
+            and not (takes_off_wrappers(function) and any(value.wraps for value in inputs))
             and all(
                 value.known
-                or (value.type is not None and value.entries is None and not value.wraps)
+                or (value.type is not None and value.entries is None)
                 or _known_of(value) is None
                 for value in inputs
             )

@@ -98,6 +98,19 @@ def cuts_by_parameters(function: Function) -> bool:
 
 
 @remembered
+def takes_off_wrappers(function: Function) -> bool:
+    """Whether a function reads `module` of an object, or asks for it: the model inside of a wrapper.
+
+    ULIP f194ddb models/pointnext/PointNeXt/examples/classification/train.py:264.
+    """
+    return any(
+        (isinstance(node, ast.Attribute) and node.attr == "module")
+        or (isinstance(node, ast.Constant) and node.value == "module")
+        for node in own_nodes(function)
+    )
+
+
+@remembered
 def decided(module: Module) -> dict[int, ast.If | ast.IfExp | ast.Assert]:
     """What each test of a file decides, by the identity of the test; nothing for one of a `while`."""
     return {
