@@ -22,7 +22,7 @@ def never_entered(program: Program, site: CallSite) -> bool:
     return any(_excluded(program, site.function, g.node, g.taken) for g in site.guards)
 
 
-def is_left_over(program: Program, function: Function) -> bool:
+def is_never_named(program: Program, function: Function) -> bool:
     """Whether other files use the file of a function, and none of the program names the function itself.
 
     LAVIS 506965b lavis/models/ulip_models/utils/utils.py:104: `init_distributed_mode` came along with a model, and all

@@ -59,7 +59,7 @@ from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.environment import Use, accesses, statements
 from distlint.analysis.program.syntax import spawned_index, target_names
-from distlint.analysis.questions.entered import is_left_over
+from distlint.analysis.questions.entered import is_never_named
 from distlint.analysis.questions.launched import starts_one_machine
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.ranks import ENVIRONMENT
@@ -90,7 +90,7 @@ def check(model: Model) -> Iterator[Finding]:
     for call in model.calls("torch.distributed.init_process_group"):
         site = call.site
         rank, size = site.argument_node(4, "rank"), site.argument_node(3, "world_size")
-        if rank is None or size is None or is_left_over(model.program, site.function):
+        if rank is None or size is None or is_never_named(model.program, site.function):
             continue
         if _is_local(site, rank, size):
             yield _finding(
