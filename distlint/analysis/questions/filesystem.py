@@ -208,7 +208,13 @@ def effects_of(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
         return
     if any(row.effect is Effect.GUARDED_WRITE for row in site.rows):
         return
-    if site.name in sinks.COMMANDS and (made := made_by_command(site.node)) is not None:
+    # Without a test beside it a command stands in a helper, which may be called in a section of one
+    # rank (yolov5 5081342 utils/downloads.py:36).
+    if (
+        site.name in sinks.COMMANDS
+        and any(asked_paths(guard.node) for guard in site.guards)
+        and (made := made_by_command(site.node)) is not None
+    ):
         yield made[0], Row(site.name, made[0]), made[1]
     for row in site.rows:
         if row.effect in _FILES and not row.handle:
