@@ -797,8 +797,18 @@ _FILE_ERRORS: Final = frozenset(
 _TOLERANT: Final = ("ignore_errors", "missing_ok", "exist_ok", "dirs_exist_ok")
 
 
+def marks(site: CallSite) -> bool:
+    """Whether a call makes an empty file, or leaves the one that is there: repeated, it does no harm.
+
+    LMFlow f3597db src/lmflow/pipeline/utils/raft_trainer.py:2733; diffusers' dynamic_modules_utils.py in tango.
+    """
+    return site.method == "touch" and "exist_ok" not in site.keywords
+
+
 def tolerated(site: CallSite) -> bool:
     """Whether the call, or what stands around it, takes a file that others made or removed."""
+    if marks(site):
+        return True
     for keyword in _TOLERANT:
         value = site.keywords.get(keyword)
         if value is not None and value.truthiness() is not False:

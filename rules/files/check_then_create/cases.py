@@ -484,3 +484,11 @@ def rank_zero_first_by_hand(accelerator: Accelerator):
         reader_of("text", device="cpu")
     accelerator.wait_for_everyone()
     return reader_of("text", device=accelerator.device)
+
+
+def a_package_of_what_was_loaded(folder):
+    # tango 34ecd38 diffusers/src/diffusers/utils/dynamic_modules_utils.py:61
+    dist.barrier()
+    init = Path(folder) / "__init__.py"
+    if not init.exists():
+        init.touch()

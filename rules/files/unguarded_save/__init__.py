@@ -198,8 +198,7 @@ def _by_all(found: FileCall) -> bool:
         and not found.row.locked
         and not (found.effect is Effect.DOWNLOAD and found.row.atomic)
         and found.by_several
-        # Repeated, it does no harm: LMFlow f3597db src/lmflow/pipeline/utils/raft_trainer.py:2733, an empty marker.
-        and (found.site.method != "touch" or "exist_ok" in found.site.keywords)
+        and not files.marks(found.site)
     )
 
 
