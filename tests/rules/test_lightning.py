@@ -420,3 +420,39 @@ def test_a_batch_skipped_waits_where_the_program_shards(
 ) -> None:
     text = FOLDING.replace("STRATEGY", strategy)
     assert lines_of("DL105", tmp_path, text, capsys) == (marked(text) if waits else [])
+
+
+CHOOSES = """
+import random
+
+import pytorch_lightning as pl
+from torch.utils.data import DataLoader, Dataset
+
+
+class Texts(Dataset):
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        return random.choice(self.rows[index])
+
+
+def seed_all(seed):
+    pl.seed_everything(seed{more})
+
+
+def main(args, module, rows):
+    seed_all(args.seed)
+    trainer = pl.Trainer(accelerator="gpu", devices=4, strategy="ddp")
+    trainer.fit(module, DataLoader(Texts(rows), num_workers=8, shuffle=True))
+"""
+
+
+@pytest.mark.parametrize(("more", "alike"), [("", True), (", workers=True", False)])
+def test_lightning_seeds_the_workers_of_each_rank(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: str, alike: bool
+) -> None:
+    assert bool(lines_of("DL401", tmp_path, CHOOSES.format(more=more), capsys)) is alike

@@ -150,6 +150,23 @@ def _is_alone(test: ast.expr) -> bool:
     return False
 
 
+def seeds_workers(seed: Seed) -> bool:
+    """Whether a seed has Lightning give the loader workers of each rank streams of their own.
+
+    pytorch-lightning 2.6.6 lightning_fabric/utilities/seed.py:89, `pl_worker_init_function`: the worker's id and the
+    rank go into it (donut 4cfcf97 train.py:81).
+    """
+    helper = seed.site.callee
+    calls = [seed.site.node, *(walk(helper.node) if helper is not None else ())]
+    given = [
+        value
+        for call in calls
+        if isinstance(call, ast.Call) and last_name(call.func) == "seed_everything"
+        for value in (*call.args[1:2], *(k.value for k in call.keywords if k.arg == "workers"))
+    ]
+    return any(not isinstance(each, ast.Constant) or bool(each.value) for each in given)
+
+
 def draws_from(draw: Draw, seed: Seed) -> bool:
     """Whether a draw uses a stream that the seed sets."""
     return any(stream in seed.streams for stream in _DRAWS_FROM.get(draw.stream, ()))

@@ -18,6 +18,7 @@ from distlint.analysis.questions.seeding import (
     draws_by_syntax,
     draws_from,
     makes_ranks_differ,
+    seeds_workers,
 )
 from distlint.knowledge import randomness
 from distlint.nodes import last_name, walk
@@ -145,9 +146,7 @@ def _serves_else(name: str) -> bool:
 
 
 def _drawn(model: Model, function: Function, seed: Seed) -> Iterator[ast.Call]:
-    # Lightning then gives the workers of each rank their own (pytorch-lightning 2.6.6
-    # lightning_fabric/utilities/seed.py:83).
-    workers_differ = _is_given(seed.site, "workers", 1)
+    workers_differ = seeds_workers(seed)
     for node in () if workers_differ else walk(function.node):
         if isinstance(node, ast.Call) and _is_random_transform(model, function, node):
             yield node
@@ -196,12 +195,6 @@ def _tests_around(body: list[ast.stmt], draw: ast.Call) -> Iterator[tuple[ast.ex
         match statement:
             case ast.If(test=test, body=[*_, ast.Return() | ast.Raise()], orelse=[]):
                 left += literals(test, False)
-
-
-def _is_given(site: CallSite, keyword: str, position: int) -> bool:
-    """Whether an argument may be true."""
-    value = site.argument(position, keyword)
-    return value is not None and value.truthiness() is not False
 
 
 def _is_random_transform(model: Model, function: Function, node: ast.Call) -> bool:
