@@ -447,12 +447,20 @@ def seed_all(seed):
 def main(args, module, rows):
     seed_all(args.seed)
     trainer = pl.Trainer(accelerator="gpu", devices=4, strategy="ddp")
-    trainer.fit(module, DataLoader(Texts(rows), num_workers=8, shuffle=True))
+    trainer.fit(module, DataLoader(Texts(rows), num_workers=8, shuffle=True{given}))
 """
 
 
-@pytest.mark.parametrize(("more", "alike"), [("", True), (", workers=True", False)])
+@pytest.mark.parametrize(
+    ("more", "given", "alike"),
+    [
+        ("", "", True),
+        (", workers=True", "", False),
+        (", workers=True", ", worker_init_fn=args.start", True),
+    ],
+)
 def test_lightning_seeds_the_workers_of_each_rank(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: str, alike: bool
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: str, given: str, alike: bool
 ) -> None:
-    assert bool(lines_of("DL401", tmp_path, CHOOSES.format(more=more), capsys)) is alike
+    text = CHOOSES.format(more=more, given=given)
+    assert bool(lines_of("DL401", tmp_path, text, capsys)) is alike

@@ -150,12 +150,14 @@ def _is_alone(test: ast.expr) -> bool:
     return False
 
 
-def seeds_workers(seed: Seed) -> bool:
+def seeds_workers(live: LiveProgram, seed: Seed) -> bool:
     """Whether a seed has Lightning give the loader workers of each rank streams of their own.
 
     pytorch-lightning 2.6.6 lightning_fabric/utilities/seed.py:89, `pl_worker_init_function`: the worker's id and the
-    rank go into it (donut 4cfcf97 train.py:81).
+    rank go into it. Where a loader is given another function, that one alone runs (donut 4cfcf97 train.py:81).
     """
+    if any("worker_init_fn=" in module.source.text for module in live.program.modules.values()):
+        return False
     helper = seed.site.callee
     calls = [seed.site.node, *(walk(helper.node) if helper is not None else ())]
     given = [

@@ -146,7 +146,7 @@ def _serves_else(name: str) -> bool:
 
 
 def _drawn(model: Model, function: Function, seed: Seed) -> Iterator[ast.Call]:
-    workers_differ = seeds_workers(seed)
+    workers_differ = seeds_workers(model, seed)
     for node in () if workers_differ else walk(function.node):
         if isinstance(node, ast.Call) and _is_random_transform(model, function, node):
             yield node
