@@ -71,6 +71,29 @@ if __name__ == "__main__":
             id="found by its name",
         ),
         pytest.param(
+            {"helper.py": HELPER, "train.py": SCRIPT + "    eval(chosen())()\n"},
+            "info",
+            id="what its user finds by name among its own",
+        ),
+        pytest.param(
+            {
+                "helper.py": HELPER,
+                "train.py": SCRIPT.replace("import started", "import *") + "    eval(chosen())()\n",
+            },
+            "error",
+            id="found by its name among all",
+        ),
+        pytest.param(
+            {
+                "helper.py": HELPER,
+                "train.py": SCRIPT.replace("started()", "started(), other.started()")
+                + "    import other\n",
+                "other.py": "def wrap(model):\n    return model\n\ndef started():\n    return True\n",
+            },
+            "info",
+            id="defined in a copy, too",
+        ),
+        pytest.param(
             {"helper.py": HELPER.replace("def wrap", "@kept\ndef wrap"), "train.py": SCRIPT},
             "error",
             id="kept by a decorator",

@@ -388,9 +388,12 @@ def _wrapping(
         and is_frozen(frame.summaries.program, frame.function, node.args[0])
     ):
         return base
+    # `if n_gpu > 1: model = DataParallel(model)`, then `if local_rank != -1: model = DDP(model)`: a launcher sees to it
+    # that one of them holds (LoRA c4593f0 examples/NLU/examples/legacy/question-answering/run_squad.py:85).
+    below = tuple(w for w in base.wraps if w.kind != "dp" or not facts.replicates(wrapper.kinds))
     wrapped = base.replace(
         key=("wrapped", id(node)),
-        wraps=(*base.wraps, *layers),
+        wraps=(*below, *layers),
         tags=base.tags - {"unwrapped"},
         target=None,
         variance=Variance.UNIFORM,

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Module
 
+_OF_ITS_OWN: Final = re.compile(r"globals\(\)|locals\(\)|(?<![\w.])eval\(")
+"""What finds a function by a name among those of its own file, and of what that imports as a whole."""
 _BY_NAME: Final = re.compile(
-    r"globals\(\)|locals\(\)|(?<![\w.])eval\(|importlib|import_module|instantiate|_target_|\bfire\b|\btyper\b|\bclick\b|__all__|__dict__"
+    r"importlib|import_module|instantiate|_target_|\bfire\b|\btyper\b|\bclick\b|__all__|__dict__"
     r"|getattr\([\w.]+,\s*(?![\"'\s])"
 )
 """What finds a function by a name that is made, or handed in, or lets others import all of a file."""
@@ -39,7 +41,7 @@ def _left_over(live: LiveProgram, module: Module) -> tuple[tuple[int, int], ...]
     if (
         not starting
         or not all(root.is_script for root in starting)
-        or any(_BY_NAME.search(user.source.text) for user in users)
+        or any(_looks_up(user, module) for user in users)
     ):
         return ()
     texts = [each.source.text for each in live.program.modules.values()]
@@ -49,10 +51,18 @@ def _left_over(live: LiveProgram, module: Module) -> tuple[tuple[int, int], ...]
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and not node.decorator_list
         and not _OF_PYTEST.match(node.name)
-        and _is_named_once(node.name, [module.source.text] if users == {module} else texts)
+        and _is_only_defined(node.name, [module.source.text] if users == {module} else texts)
     )
 
 
-def _is_named_once(name: str, texts: list[str]) -> bool:
-    word = re.compile(rf"\b{re.escape(name)}\b")
-    return sum(len(word.findall(text)) for text in texts if name in text) == 1
+def _looks_up(user: Module, module: Module) -> bool:
+    """Whether a file may find the functions of another, or of itself, by names that are no code."""
+    text = user.source.text
+    whole = user is module or "import *" in text
+    return _BY_NAME.search(text) is not None or (whole and _OF_ITS_OWN.search(text) is not None)
+
+
+def _is_only_defined(name: str, texts: list[str]) -> bool:
+    """Whether a name stands nowhere but where functions get it: copies of a file define it, too."""
+    word = re.compile(rf"(\bdef )?\b{re.escape(name)}\b")
+    return all(found for text in texts if name in text for found in word.findall(text))

@@ -39,6 +39,11 @@ def empty(parser: argparse.ArgumentParser):
     parser.add_argument("--port_of_something_else", default=123456)
 
 
+def the_place_of_one(parser: argparse.ArgumentParser):
+    os.environ["MASTER_PORT"] = os.environ.get("MASTER_PORT", "None")
+    parser.add_argument("--master_port", default="<AN_OPEN_PORT>")
+
+
 def other_url(rank):
     dist.init_process_group("gloo", init_method="tcp://[::1]:29500", rank=rank)
     dist.init_process_group("gloo", init_method="file:///tmp/99999999", rank=rank)
