@@ -430,7 +430,11 @@ def _of_another(test: ast.expr, path: str, site: AttributeSite) -> bool:
     is read from the wrapper all the same.
 
     trlx 3340c2f trlx/trainer/accelerate_ppo_trainer.py:74: `not hasattr(model, "frozen_head") and not model.peft_type`.
+    What only the wrapper has is read where there is one: `model.config if hasattr(model, "config") else
+    model.module.config` (LoRA c4593f0 examples/NLU/examples/legacy/question-answering/run_squad.py:364).
     """
+    if site.attr == "module":
+        return False
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return _of_another(operand, path, site)

@@ -168,3 +168,10 @@ class Kept:
         if self.use_gpu:
             return self.net.module.state_dict()
         return self.net.state_dict()
+
+
+def where_the_model_lacks_what_it_has(args, model: torch.nn.Module, batch):
+    if args.local_rank != -1:
+        model = DDP(model, device_ids=[args.local_rank])
+    model(batch).mean().backward()
+    return model.config.top if hasattr(model, "config") else model.module.config.top
