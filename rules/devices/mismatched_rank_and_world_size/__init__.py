@@ -58,7 +58,7 @@ from distlint.analysis.interpreter.ranks import WORLD_SIZE
 from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.environment import Use, accesses, statements
-from distlint.analysis.program.syntax import spawned_index, target_names
+from distlint.analysis.program.syntax import assignments, spawned_index, target_names
 from distlint.analysis.questions.entered import is_never_named
 from distlint.analysis.questions.launched import starts_one_machine
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -129,8 +129,27 @@ def _is_local(site: CallSite, rank: ast.expr, size: ast.expr) -> bool:
     if kinds == {"kind:local_rank"}:
         # A parameter is a local rank by its name only.
         named = given.origin is None or isinstance(given.origin.node, ast.Name | ast.arg)
-        return not named and world.const == WORLD_SIZE and "world_size" in world.tags
+        return (
+            not named
+            and not _is_made_of_it(site, rank)
+            and world.const == WORLD_SIZE
+            and "world_size" in world.tags
+        )
     return isinstance(rank, ast.Name) and _is_index(site, rank, size)
+
+
+def _is_made_of_it(site: CallSite, rank: ast.expr) -> bool:
+    """Whether the rank is computed from the place on the machine, or looked up by it.
+
+    ByteTrack d1bf019 yolox/core/launch.py:190: `machine_rank * num_gpus_per_machine + local_rank`; UER-py 5743050
+    uer/initialize.py:7: `gpu_ranks[local_rank]`.
+    """
+    values = [rank, *assignments(site.function).get(ast.unparse(rank), ())]
+    return any(
+        isinstance(value, ast.BinOp)
+        or (isinstance(value, ast.Subscript) and not isinstance(value.slice, ast.Constant))
+        for value in values
+    )
 
 
 def _is_index(site: CallSite, rank: ast.Name, size: ast.expr) -> bool:

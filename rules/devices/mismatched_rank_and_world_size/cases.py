@@ -141,3 +141,16 @@ def one_machine(rank, gpus):
 
 def start_one_machine(gpus):
     mp.spawn(one_machine, nprocs=gpus, args=(gpus,))
+
+
+def of_a_list(world_size, gpu_ranks):
+    local_rank = int(os.environ["LOCAL_RANK"])
+    rank = gpu_ranks[local_rank]
+    dist.init_process_group("nccl", rank=rank, world_size=int(os.environ["WORLD_SIZE"]))
+
+
+def of_its_machine(options):
+    options.rank = int(os.environ["LOCAL_RANK"])
+    options.rank = options.machine * options.gpus + options.rank
+    size = int(os.environ["WORLD_SIZE"])
+    dist.init_process_group("nccl", rank=options.rank, world_size=size)
