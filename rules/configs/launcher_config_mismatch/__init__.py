@@ -69,6 +69,8 @@ from distlint.launch.tree import Keys
 from distlint.nodes import walk
 from distlint.rule import Status
 
+from .calls import defects_of_calls
+
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
 
@@ -76,7 +78,12 @@ CODE = "DL802"
 NAME = "launcher-config-mismatch"
 SEVERITY = Severity.ERROR
 STATUS = Status.STABLE
-LITERALS = (b"zero_optimization",)
+LITERALS = (
+    b"zero_optimization",
+    b"FullyShardedDataParallelPlugin",
+    b"DeepSpeedPlugin",
+    b"fsdp_config",
+)
 
 _HAND_ON = frozenset(
     {"deepspeed", "accelerate", "transformers", "trl", "lightning", "pytorch_lightning"}
@@ -105,14 +112,24 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
 
 
 def check(model: Model) -> Iterator[Finding]:
-    """DeepSpeed configurations that are written as a dict."""
+    """DeepSpeed configurations that are written as a dict, and what plugins and TrainingArguments are given."""
     for module in model.modules:
+        for function in module.all_functions:
+            for defect, node in defects_of_calls(model, function, _literal):
+                if not _is_own_key(model, defect):
+                    place = place_of(module, node)
+                    yield Finding(CODE, NAME, _severity(defect), sentence_of(defect), place)
         if "zero_optimization" not in module.source.text:
             continue
         for function in module.all_functions:
             for node in own_nodes(function):
                 if isinstance(node, ast.Dict):
                     yield from _in_code(model, function, node)
+
+
+def _is_own_key(model: Model, defect: Defect) -> bool:
+    """Whether a key of fsdp_config that transformers does not know is one that the program reads."""
+    return len(defect.keys) > 1 and "unknown" in defect.saw and _is_read(model, defect.keys[-1])
 
 
 def _in_code(model: Model, function: Function, node: ast.Dict) -> Iterator[Finding]:
