@@ -21,6 +21,7 @@ from distlint.launch.accelerate import offload
 from distlint.launch.deepspeed import stage_of, value_at
 from distlint.launch.defects import Defect, mended, mild, severe
 from distlint.launch.spelling import named
+from distlint.launch.tree import Keys
 
 _RAISES = f"accelerate {ACCELERATE_VERSION} raises on every rank, when the plugin is made."
 
@@ -184,14 +185,7 @@ def _version_2(given: Arguments) -> Iterator[Defect]:
             "Remove it.",
         )
     for name in table.FSDP2_WARNS:
-        value = values.get(name)
-        if value is not None and str(value).upper() != "NO_PREFETCH":
-            yield mild(
-                (name,),
-                f"{name} is {value}{_under(2)}",
-                "accelerate drops it with a warning: FSDP2 has no such setting.",
-                "Remove it.",
-            )
+        yield from _dropped((name,), values.get(name), f"{name} is {values.get(name)}{_under(2)}")
     if values.get("limit_all_gathers") is False:
         # utils/fsdp_utils.py, fsdp2_prepare_model: what fully_shard is given
         yield mild(
@@ -288,7 +282,7 @@ def trainer(given: Arguments) -> Iterator[Defect]:
     if not isinstance(config, dict):
         return
     said = {key.removeprefix("fsdp_"): key for key in config if key}
-    settings = {name: config[key] for name, key in said.items()}
+    settings = {name: _switched(config[key]) for name, key in said.items()}
     off = given.lacks("fsdp") or ("fsdp" in given.named and asked in ("", False, []))
     if off and config and "" not in config and not _read_without_fsdp(settings):
         yield mild(
@@ -298,6 +292,10 @@ def trainer(given: Arguments) -> Iterator[Defect]:
             "Give `fsdp` as well, or remove it.",
         )
     for name in sorted(settings.keys() - table.TRAINER_KEYS):
+        if settings[name] in table.ASKS_FOR_NOTHING or _asked_by_options(
+            name, settings[name], options
+        ):
+            continue
         yield mild(
             ("fsdp_config", said[name]),
             f"fsdp_config has unknown {named([name], table.TRAINER_KEYS)}",
@@ -313,6 +311,22 @@ def trainer(given: Arguments) -> Iterator[Defect]:
             f"transformers {table.TRANSFORMERS_VERSION} raises ValueError on every rank; earlier ones never read it.",
             f"Give it one of {', '.join(FSDP_WRAP_POLICIES)}, in capitals.",
         )
+
+
+def _switched(value: object) -> object:
+    """A value as transformers reads it: text may be a switch or a number."""
+    if not isinstance(value, str):
+        return value
+    if value.isdecimal():
+        return int(value)
+    return {"true": True, "false": False}.get(value.lower(), value)
+
+
+def _asked_by_options(name: str, value: object, options: list[str]) -> bool:
+    """Whether `fsdp="…"` asks for the same as a key that nobody reads."""
+    return (name == "offload_params" and "offload" in options) or (
+        name == "sharding_strategy" and str(value).lower() in options
+    )
 
 
 def _read_without_fsdp(settings: Mapping[str, Any]) -> bool:
@@ -367,11 +381,18 @@ def _of_version(
             "Give it FULL_STATE_DICT or SHARDED_STATE_DICT.",
         )
     for name in table.TRAINER_ONLY_1:
-        value = settings.get(name)
-        if value is not None and str(value).upper() != "NO_PREFETCH":
-            yield mild(
-                ("fsdp_config", said[name]),
-                f"{said[name]} is {value} with version 2",
-                "it is dropped: FSDP2 has no such setting.",
-                "Remove it.",
-            )
+        key, value = said.get(name, ""), settings.get(name)
+        yield from _dropped(("fsdp_config", key), value, f"{key} is {value} with version 2")
+
+
+def _dropped(keys: Keys, value: object, saw: str) -> Iterator[Defect]:
+    """A setting of version 1 under version 2; of what FSDP2 does anyway, nothing is lost."""
+    if value is None or (value is False and "use_orig_params" not in keys[-1]):
+        return
+    if str(value).upper() == "NO_PREFETCH":
+        return
+    if value is True and "use_orig_params" in keys[-1]:
+        why = "it is dropped, and FSDP2 keeps the original parameters in any case."
+        yield mended(keys, saw, why, "Remove it.")
+    else:
+        yield mild(keys, saw, "it is dropped: FSDP2 has no such setting.", "Remove it.")

@@ -83,6 +83,9 @@ TRAINER_KEYS: Final = frozenset(
 )
 """transformers 5.23.0, `_process_fsdp_args`: the keys of fsdp_config, with or without `fsdp_` before them."""
 
+ASKS_FOR_NOTHING: Final = (False, "FULL_SHARD", "full_shard", "none", "no", "")
+"""Values of keys that nobody reads, and that say what is so without them: `"fsdp_offload_params": False`."""
+
 TRAINER_READS_ALWAYS: Final = frozenset({"limit_all_gathers", "activation_checkpointing"})
 """transformers 4.x, trainer.py: read of fsdp_config where accelerate launch alone asks for FSDP."""
 

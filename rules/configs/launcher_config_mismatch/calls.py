@@ -90,7 +90,7 @@ def _arguments(
         places[(name,)] = keyword
         value = _written_out(function, keyword.value)
         match value:
-            case ast.Dict() if name == "fsdp_config":
+            case ast.Dict() | ast.Call(func=ast.Name(id="dict"), args=[]) if name == "fsdp_config":
                 values[name], inner = _settings(value)
                 places |= {(name, key): each for key, each in inner.items()}
             case ast.Dict():
@@ -127,20 +127,27 @@ def _written_out(function: Function, value: ast.expr) -> ast.expr:
         for node in walk(function.node)
         if isinstance(node, ast.Name) and node.id == value.id and node is not value
     ]
-    if len(made) == 1 and isinstance(made[0], ast.Dict) and len(used) == 1:
+    if len(made) == 1 and isinstance(made[0], ast.Dict | ast.Call) and len(used) == 1:
         return made[0]
     return value
 
 
-def _settings(node: ast.Dict) -> tuple[dict[str, Any], dict[str, ast.expr]]:
+def _settings(node: ast.Dict | ast.Call) -> tuple[dict[str, Any], dict[str, ast.AST]]:
     """The keys of fsdp_config with what is written out, None for what is computed; "" for what may be spread."""
     values: dict[str, Any] = {}
-    places: dict[str, ast.expr] = {}
-    for key, value in zip(node.keys, node.values, strict=True):
-        match key:
-            case ast.Constant(value=str() as name):
-                values[name] = value.value if isinstance(value, ast.Constant) else None
-                places[name] = key
-            case _:
-                values[""] = None
+    places: dict[str, ast.AST] = {}
+    for name, key, value in _entries(node):
+        values[name] = value.value if name and isinstance(value, ast.Constant) else None
+        if key is not None:
+            places[name] = key
     return values, places
+
+
+def _entries(node: ast.Dict | ast.Call) -> Iterator[tuple[str, ast.AST | None, ast.expr]]:
+    if isinstance(node, ast.Call):
+        for keyword in node.keywords:
+            yield keyword.arg or "", keyword, keyword.value
+        return
+    for key, value in zip(node.keys, node.values, strict=True):
+        known = isinstance(key, ast.Constant) and isinstance(key.value, str)
+        yield (str(key.value) if known and isinstance(key, ast.Constant) else ""), key, value

@@ -353,5 +353,45 @@ def version_of_others(folder, others):
     return TrainingArguments(folder, fsdp_config={"min_num_params": 2000}, **others)
 
 
+def settings_that_ask_for_nothing(folder):
+    arguments = TrainingArguments(
+        folder,
+        fsdp="full_shard",
+        fsdp_config={"version": 2, "fsdp_offload_params": False, "forward_prefetch": False},
+    )
+    return arguments, FullyShardedDataParallelPlugin(fsdp_version=2, sync_module_states=False)
+
+
+def weights_of_rank_0_in_version_2():
+    return FullyShardedDataParallelPlugin(fsdp_version=2, sync_module_states=True)  # expect: DL802
+
+
+def offload_by_the_option(folder):
+    return TrainingArguments(
+        folder,
+        fsdp="shard_grad_op offload",
+        fsdp_config={"fsdp_offload_params": True, "sharding_strategy": "SHARD_GRAD_OP"},
+    )
+
+
+def switches_as_text(folder):
+    return TrainingArguments(
+        folder,
+        fsdp="full_shard auto_wrap",
+        fsdp_config=dict(version=2, forward_prefetch="false", reshard_after_forward="true"),
+    )
+
+
+def settings_in_a_dict_call(folder):
+    return SFTConfig(
+        folder,
+        fsdp="full_shard",
+        fsdp_config=dict(
+            offload_params=True,  # expect: DL802
+            min_num_params=2000,
+        ),
+    )
+
+
 def settings_by_accelerate_launch(folder):
     return TrainingArguments(folder, fsdp_config={"activation_checkpointing": True})
