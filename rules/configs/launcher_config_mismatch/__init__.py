@@ -1,7 +1,8 @@
 """A configuration of accelerate or DeepSpeed holds settings that are refused, or that nobody reads.
 
 ## What it does
-Reads accelerate's YAML and DeepSpeed's JSON beside the code, and such a JSON written as a dict in the code: unknown keys, values outside of what is taken,
+Reads accelerate's YAML and DeepSpeed's JSON beside the code, such a JSON written as a dict in the code, and what
+`FullyShardedDataParallelPlugin`, `DeepSpeedPlugin` and `TrainingArguments(fsdp=…, fsdp_config=…, deepspeed=…)` are given: unknown keys, values outside of what is taken,
 sections that the `distributed_type` does not read, FSDP's settings of version 1 under version 2, offload
 without the ZeRO stage that offloads, and what accelerate's file and the JSON it names say against each other.
 `distlint doctor` judges by the same tables.
@@ -17,6 +18,9 @@ without stage 3).
 - `Extra inputs are not permitted`
 - `When using `deepspeed_config_file`, the following accelerate config variables will be ignored`
 - `Only one of fp16 and bf16 can be enabled`
+- `reshard_after_forward set to None. This is not supported with FSDP2`
+- `forward_prefetch is not yet implemented in FSDP2`
+- `Using --fsdp xxx together with --deepspeed is not possible`
 
 ## Example
 ```yaml
@@ -45,11 +49,17 @@ DeepSpeed's where it has `zero_optimization` or `train_micro_batch_size_per_gpu`
 known. In a dict of the code, a key of the top level that the program itself reads is its own; and so may be each key
 of one that an object of another library takes.
 
+Of arguments, those count that are written out, in the call or in a dict of the same function. What a version of FSDP
+refuses or drops is said where the call names the version: where it does not, accelerate asks `FSDP_VERSION`, and
+transformers takes 1 (4.x) or 2 (5.x). Positional arguments, subclasses of `TrainingArguments` in the program, and
+plugins that are changed after they are made are not judged.
+
 Not proven: what the tables say is compared with the installed accelerate by the test suite.
 
 ## References
 - accelerate 1.15.0, `commands/config/config_args.py`, `commands/launch.py`, `utils/dataclasses.py`
 - deepspeed 0.19.8, `runtime/config.py`, `runtime/zero/config.py`
+- transformers 5.23.0, `training_args.py`: `_process_fsdp_args`, `_apply_legacy_fsdp_to_config`; `trainer.py`
 """
 
 from __future__ import annotations
@@ -69,6 +79,8 @@ from distlint.launch.tree import Keys
 from distlint.nodes import walk
 from distlint.rule import Status
 
+from .calls import defects_of_calls
+
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
 
@@ -76,7 +88,12 @@ CODE = "DL802"
 NAME = "launcher-config-mismatch"
 SEVERITY = Severity.ERROR
 STATUS = Status.STABLE
-LITERALS = (b"zero_optimization",)
+LITERALS = (
+    b"zero_optimization",
+    b"FullyShardedDataParallelPlugin",
+    b"DeepSpeedPlugin",
+    b"fsdp_config",
+)
 
 _HAND_ON = frozenset(
     {"deepspeed", "accelerate", "transformers", "trl", "lightning", "pytorch_lightning"}
@@ -105,14 +122,24 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
 
 
 def check(model: Model) -> Iterator[Finding]:
-    """DeepSpeed configurations that are written as a dict."""
+    """DeepSpeed configurations that are written as a dict, and what plugins and TrainingArguments are given."""
     for module in model.modules:
+        for function in module.all_functions:
+            for defect, node in defects_of_calls(model, function, _literal):
+                if not _is_own_key(model, defect):
+                    place = place_of(module, node)
+                    yield Finding(CODE, NAME, _severity(defect), sentence_of(defect), place)
         if "zero_optimization" not in module.source.text:
             continue
         for function in module.all_functions:
             for node in own_nodes(function):
                 if isinstance(node, ast.Dict):
                     yield from _in_code(model, function, node)
+
+
+def _is_own_key(model: Model, defect: Defect) -> bool:
+    """Whether a key of fsdp_config that transformers does not know is one that the program reads."""
+    return len(defect.keys) > 1 and "unknown" in defect.saw and _is_read(model, defect.keys[-1])
 
 
 def _in_code(model: Model, function: Function, node: ast.Dict) -> Iterator[Finding]:
