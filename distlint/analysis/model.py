@@ -12,7 +12,7 @@ for rank 0 alone.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from functools import cached_property
 
 from distlint.analysis.live.joint_entry import evidence
@@ -30,6 +30,7 @@ from distlint.analysis.traces.divergence import Divergence, divergences_of
 from distlint.analysis.traces.graph import Graphs
 from distlint.knowledge.facts import Knowledge
 from distlint.knowledge.hooks import AFTER_FAILURE
+from distlint.launch.engines import Engine, Start, first_start, order
 from distlint.launch.project import LaunchFiles
 
 __all__ = ["CallGroup", "Model", "evidence", "place_of", "related", "source_of", "span_of"]
@@ -65,6 +66,18 @@ class Model(LiveProgram):
         known = {each.source.path for each in self.program.modules.values()}
         folder = module.path.rpartition("/")[0]
         return self.launch.in_engine(started_by(self, module), known, folder)
+
+    def start_in(self, engines: Set[Engine], module: Module) -> Start | None:
+        """The first launch in one of `engines` that starts a file, or each of whose like leads to it.
+
+        None where a script leads to the file that no such launch starts: who calls its functions is not known.
+        """
+        own = first_start(self.launch, module.path, engines)
+        if own is not None:
+            return own
+        found = [first_start(self.launch, path, engines) for path in started_by(self, module)]
+        known = [start for start in found if start is not None]
+        return min(known, key=order) if known and len(known) == len(found) else None
 
     @cached_property
     def may_shard(self) -> bool:

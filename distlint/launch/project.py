@@ -138,6 +138,13 @@ class LaunchFiles:
         found = next((by_path[each] for each in _meant(path, beside) if each in by_path), None)
         return found if found is not None and found.format is wanted else None
 
+    def configured(self, script: Script, launch: Launch) -> Configuration | None:
+        """The configuration of accelerate that a launch names, where nothing outside of the script has a say."""
+        option = launch.options.get("config_file")
+        if option is None or option.value is None or not option.sure:
+            return None
+        return self.named(option.value, script.path, Format.ACCELERATE)
+
     def json_of(self, accelerate: Configuration) -> Configuration | None:
         """The DeepSpeed JSON that accelerate's configuration names."""
         name = section_of(accelerate.values, "deepspeed_config").get("deepspeed_config_file")

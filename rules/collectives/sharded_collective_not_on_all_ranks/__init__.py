@@ -36,7 +36,8 @@ person has to decide, as for DL101, and where a number that each rank has for it
 not reduced.
 
 ## Known limits
-Whether a model will be sharded is often decided by the launcher's configuration. Where every launch of the program
+Whether a model will be sharded is often decided by the launcher's configuration. Where a launch beside the code shards
+it (accelerate with FSDP, DeepSpeed with stage 3), the message names the first. Where every launch of the program
 that stands beside the code keeps it whole (accelerate with MULTI_GPU, one process), the finding is information, as it
 is where neither the code nor a script or configuration beside it has a word of FSDP, DeepSpeed or tensor parallelism.
 Silent where hooks stand on the parameters before `prepare`, only LoRA's layers are prepared, or an average
@@ -64,6 +65,7 @@ from distlint.analysis.questions.buffers import buffer_of
 from distlint.analysis.questions.sharding import is_engine, never_sharded, shown
 from distlint.analysis.traces.witness import absence, event_text, related_places, waiting, witness
 from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.launch.engines import SHARDING, Engine
 from distlint.repairs.hoisting import hoist
 from distlint.rule import Status
 
@@ -76,6 +78,7 @@ if TYPE_CHECKING:
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Module
     from distlint.analysis.traces.divergence import Divergence
+    from distlint.launch.engines import Start
 
 CODE = "DL106"
 NAME = "sharded-collective-not-on-all-ranks"
@@ -119,14 +122,19 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         fix = _fix(model, divergence)
         buffer = _buffer(model, divergence)
-        when = _when(divergence) if buffer is None else _IN_DDP
+        start = _start(model, divergence) if buffer is None else None
+        when = _when(divergence, start) if buffer is None else _IN_DDP
         yield Finding(
             CODE,
             NAME,
             Severity.ERROR if buffer is not None else _severity(model, divergence),
             f"{when} {waiting(divergence)}; {absence(divergence)}. {fix.message}.",
             place_of(divergence.module, divergence.anchor),
-            (*related_places(divergence), *([related(*buffer, "a buffer")] if buffer else ())),
+            (
+                *related_places(divergence),
+                *([related(*buffer, "a buffer")] if buffer else ()),
+                *(start.related() if start is not None else ()),
+            ),
             fix,
             witness(divergence),
         )
@@ -178,11 +186,21 @@ def _buffer(model: Model, divergence: Divergence) -> tuple[Module, ast.Call] | N
     return buffer_of(model, wrapped)
 
 
-def _when(divergence: Divergence) -> str:
+def _start(model: Model, divergence: Divergence) -> Start | None:
+    """The first launch in the project that shards the model: not one of which only the class is known."""
+    if not _depends_on_launch(divergence) or divergence.event.op in _BARE_MODEL:
+        return None
+    engines = {Engine.ZERO3} if is_engine(divergence.event.site) else SHARDING
+    return model.start_in(engines, divergence.module)
+
+
+def _when(divergence: Divergence, start: Start | None) -> str:
     if divergence.layer is Layer.WRAPPED:
         return "with the model inside DDP,"
     if _is_sharded(divergence):
         return "with this sharded model,"
+    if start is not None:
+        return f"{start.words()},"
     return "when the model is sharded (FSDP, DeepSpeed ZeRO-3),"
 
 

@@ -80,6 +80,7 @@ from distlint.analysis.questions.wrapped import (
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge import facts
+from distlint.launch.engines import Engine
 from distlint.nodes import walk
 from distlint.repairs.unwrapping import once, read_from_model
 from distlint.rule import Status
@@ -265,9 +266,11 @@ def _finding(
     who = "rank 0" if ranks == {MAIN} else "every rank"
     if MAIN not in ranks:
         who = "every rank but 0"
+    start = model.start_in({Engine.DDP}, site.module) if layer.kind in BY_LAUNCH else None
     if layer.kind in BY_LAUNCH:
+        launch = "where the launch configuration asks for DistributedDataParallel"
         cause = (
-            "where the launch configuration asks for DistributedDataParallel, which does not pass "
+            f"{launch if start is None else start.words()}, which does not pass "
             "attributes on to the model (FSDP and DeepSpeed do, and one process is not wrapped)"
         )
     else:
@@ -281,7 +284,7 @@ def _finding(
         severity,
         f"`{text}` raises AttributeError on {who} {cause}. Use `unwrap({receiver}).{site.attr}`.",
         place_of(site.module, site.node),
-        _where_wrapped(site),
+        (*_where_wrapped(site), *(start.related() if start is not None else ())),
         read_from_model(model, site, receiver),
     )
 
