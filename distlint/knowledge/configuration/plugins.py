@@ -2,7 +2,7 @@
 
 Read in accelerate 1.15.0, utils/dataclasses.py (FullyShardedDataParallelPlugin, DeepSpeedPlugin: the fields and
 `__post_init__`) and in transformers 5.23.0, training_args.py (`_process_fsdp_args`, `_apply_legacy_fsdp_to_config`).
-tests/launch/test_plugins.py gives the calls to the installed ones.
+tests/rules/test_plugin_arguments.py gives the calls to the installed ones.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def _arguments(
 
 def _written_out(function: Function, value: ast.expr) -> ast.expr:
     """A dict that a name was given, where nothing else is done with it."""
-    if not isinstance(value, ast.Name):
+    if not isinstance(value, ast.Name) or value.id in function.parameters:
         return value
     made = assignments(function).get(value.id, ())
     used = [

@@ -395,3 +395,9 @@ def settings_in_a_dict_call(folder):
 
 def settings_by_accelerate_launch(folder):
     return TrainingArguments(folder, fsdp_config={"activation_checkpointing": True})
+
+
+def settings_that_may_come_from_outside(folder, settings, small):
+    if small:
+        settings = {"version": 2, "backward_prefetch": "backward_pre"}
+    return TrainingArguments(folder, fsdp="full_shard", fsdp_config=settings)
