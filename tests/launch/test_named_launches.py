@@ -99,6 +99,11 @@ LAUNCH = "accelerate launch --config_file"
             [("run.sh", 1, "this launch")],
         ),
         (
+            {"run.sh": "deepspeed --include localhost:0,1 train.py --lr 1 --zero-stage 3\n"},
+            "Launched as `run.sh` line 1 does, with --zero_stage 3 (DeepSpeed ZeRO-3),",
+            [("run.sh", 1, "this launch")],
+        ),
+        (
             {"run.sh": "torchrun --nproc_per_node 8 train.py --fsdp 'full_shard auto_wrap'\n"},
             "Launched as `run.sh` line 1 does, with --fsdp (FSDP),",
             [("run.sh", 1, "this launch")],
@@ -158,6 +163,9 @@ def test_the_launch_that_shards_the_model(
             "run.sh": "deepspeed --num_gpus=1 train.py --deepspeed z.json\n",
             "z.json": STAGE.format(3),
         },
+        {"run.sh": "deepspeed train.py --deepspeed --zero_stage 2\n"},
+        {"run.sh": "deepspeed --include localhost:0 train.py --zero_stage 3\n"},
+        {"run.sh": "CUDA_VISIBLE_DEVICES=0 deepspeed train.py --zero_stage 3\n"},
         {"run.sh": "torchrun train.py --deepspeed z.json\n", "z.json": STAGE.format(3)},
         {
             "run.sh": f"{LAUNCH} a.yaml train.py\n",
