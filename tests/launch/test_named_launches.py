@@ -120,6 +120,25 @@ LAUNCH = "accelerate launch --config_file"
         ),
         (
             {
+                "run.sh": f"{LAUNCH} b.yaml tune.py\n{LAUNCH} a.yaml train.py\n",
+                "a.yaml": FSDP,
+                "b.yaml": f"{ZERO}  zero_stage: 3\n",
+                "tune.py": STARTING,
+            },
+            "Launched as `run.sh` line 1 does, with b.yaml (DeepSpeed ZeRO-3),",
+            [("run.sh", 1, "this launch"), ("b.yaml", 4, "asks for DeepSpeed ZeRO-3")],
+        ),
+        (
+            {
+                "run.sh": f"{LAUNCH} a.yaml saving.py\n",
+                "a.yaml": FSDP,
+                "tune.py": STARTING,
+            },
+            "Launched as `run.sh` line 1 does, with a.yaml (FSDP),",
+            [("run.sh", 1, "this launch"), ("a.yaml", 1, "asks for FSDP")],
+        ),
+        (
+            {
                 "README.md": "```\npython -m torch.distributed.launch old.py\n"
                 f"$ {LAUNCH} a.yaml train.py\n```\n",
                 "a.yaml": FSDP,
