@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Set
 from dataclasses import dataclass
 from typing import Final
@@ -133,8 +134,7 @@ def _zero(
     if (file := launch.options.get("deepspeed_config_file")) is not None:
         return _by_json(files, script, file)
     if (stage := launch.options.get("zero_stage")) is not None:
-        sure = stage.sure and stage.value == "3"
-        return Chosen(Engine.ZERO3, "--zero_stage 3", stage.place) if sure else None
+        return _by_stage(stage)
     if configuration is None:
         return None
     section = _section(configuration, "deepspeed_config")
@@ -157,6 +157,8 @@ def _by_arguments(files: LaunchFiles, script: Script, launch: Launch) -> Chosen 
     for name in _CONFIGURED:
         if (given := launch.arguments.get(name)) is not None and given.value is not None:
             return _by_json(files, script, given)
+    if (stage := launch.arguments.get("zero_stage")) is not None:
+        return _by_stage(stage)
     fsdp = launch.arguments.get("fsdp")
     if fsdp is not None and fsdp.sure and (fsdp.value or "").startswith(_FSDP_OF_TRAINER):
         return Chosen(Engine.FSDP, "--fsdp", fsdp.place)
@@ -170,6 +172,12 @@ def _by_json(files: LaunchFiles, script: Script, option: Option) -> Chosen | Non
     if found is None or stage_of(found.values) != 3:
         return None
     return Chosen(Engine.ZERO3, found.path, found.place(_STAGE))
+
+
+def _by_stage(option: Option) -> Chosen | None:
+    if option.sure and option.value == "3":
+        return Chosen(Engine.ZERO3, "--zero_stage 3", option.place)
+    return None
 
 
 def _starts_one(launch: Launch, configuration: Configuration | None) -> bool:
@@ -189,7 +197,11 @@ def _one_here(launch: Launch) -> bool:
         return number[0] == 1
     if launch.launcher is Launcher.DEEPSPEED:  # all GPUs that it sees
         seen = launch.environment.get("CUDA_VISIBLE_DEVICES")
-        return seen is not None and (seen.text or "").isdecimal()
+        included = launch.options.get("include")  # `localhost:0`, `worker-0@worker-1:0,2`
+        chosen = included.value if included is not None else None
+        return (seen is not None and (seen.text or "").isdecimal()) or (
+            chosen is not None and re.fullmatch(r"[^@,:]+:\d+", chosen) is not None
+        )
     # torchrun starts one where it is not told a number.
     named = any(name in launch.options for name in launch.row.processes)
     return launch.launcher is not Launcher.ACCELERATE and launch.options_known and not named

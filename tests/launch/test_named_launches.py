@@ -99,6 +99,11 @@ LAUNCH = "accelerate launch --config_file"
             [("run.sh", 1, "this launch")],
         ),
         (
+            {"run.sh": "deepspeed --include localhost:0,1 train.py --lr 1 --zero-stage 3\n"},
+            "Launched as `run.sh` line 1 does, with --zero_stage 3 (DeepSpeed ZeRO-3),",
+            [("run.sh", 1, "this launch")],
+        ),
+        (
             {"run.sh": "torchrun --nproc_per_node 8 train.py --fsdp 'full_shard auto_wrap'\n"},
             "Launched as `run.sh` line 1 does, with --fsdp (FSDP),",
             [("run.sh", 1, "this launch")],
@@ -112,6 +117,25 @@ LAUNCH = "accelerate launch --config_file"
             },
             "Launched as `a.sh` line 3 does, with a.yaml (FSDP),",
             [("a.sh", 3, "this launch"), ("a.yaml", 1, "asks for FSDP")],
+        ),
+        (
+            {
+                "run.sh": f"{LAUNCH} b.yaml tune.py\n{LAUNCH} a.yaml train.py\n",
+                "a.yaml": FSDP,
+                "b.yaml": f"{ZERO}  zero_stage: 3\n",
+                "tune.py": STARTING,
+            },
+            "Launched as `run.sh` line 1 does, with b.yaml (DeepSpeed ZeRO-3),",
+            [("run.sh", 1, "this launch"), ("b.yaml", 4, "asks for DeepSpeed ZeRO-3")],
+        ),
+        (
+            {
+                "run.sh": f"{LAUNCH} a.yaml saving.py\n",
+                "a.yaml": FSDP,
+                "tune.py": STARTING,
+            },
+            "Launched as `run.sh` line 1 does, with a.yaml (FSDP),",
+            [("run.sh", 1, "this launch"), ("a.yaml", 1, "asks for FSDP")],
         ),
         (
             {
@@ -158,6 +182,9 @@ def test_the_launch_that_shards_the_model(
             "run.sh": "deepspeed --num_gpus=1 train.py --deepspeed z.json\n",
             "z.json": STAGE.format(3),
         },
+        {"run.sh": "deepspeed train.py --deepspeed --zero_stage 2\n"},
+        {"run.sh": "deepspeed --include localhost:0 train.py --zero_stage 3\n"},
+        {"run.sh": "CUDA_VISIBLE_DEVICES=0 deepspeed train.py --zero_stage 3\n"},
         {"run.sh": "torchrun train.py --deepspeed z.json\n", "z.json": STAGE.format(3)},
         {
             "run.sh": f"{LAUNCH} a.yaml train.py\n",

@@ -12,7 +12,8 @@ where the model inside is unwrapped and saved afterwards.
 `DistributedDataParallel` has no `__getattr__` that asks the model: `model.config` raises AttributeError. On
 one process nothing is wrapped and the script works, and under FSDP1, DeepSpeed and `torch.compile`
 attributes are passed on: so the line fails on the first run with several GPUs, often after hours, where a
-sample is drawn or a model card is written.
+sample is drawn or a model card is written. Where the launch chooses the wrapper, the message names the first
+launch beside the code whose configuration of accelerate asks for DDP (MULTI_GPU, `--multi_gpu`).
 
 ## Errors you may see
 - `'DistributedDataParallel' object has no attribute`
