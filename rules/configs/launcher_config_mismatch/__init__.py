@@ -79,7 +79,7 @@ from distlint.launch.tree import Keys
 from distlint.nodes import walk
 from distlint.rule import Status
 
-from .calls import defects_of_calls
+from .calls import defects_of_calls, may_have_calls
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
@@ -93,6 +93,7 @@ LITERALS = (
     b"FullyShardedDataParallelPlugin",
     b"DeepSpeedPlugin",
     b"fsdp_config",
+    b'fsdp="',
 )
 
 _HAND_ON = frozenset(
@@ -124,7 +125,8 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
 def check(model: Model) -> Iterator[Finding]:
     """DeepSpeed configurations that are written as a dict, and what plugins and TrainingArguments are given."""
     for module in model.modules:
-        for function in module.all_functions:
+        called = module.all_functions if may_have_calls(module.source.text) else ()
+        for function in called:
             for defect, node in defects_of_calls(model, function, _literal):
                 if not _is_own_key(model, defect):
                     place = place_of(module, node)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Read = tuple[dict[str, Any], dict[Keys, ast.expr]]
 
-WORDS = ("FullyShardedDataParallelPlugin", "DeepSpeedPlugin", "fsdp_config", "fsdp=", "deepspeed=")
+_WORDS = ("FullyShardedDataParallelPlugin", "DeepSpeedPlugin", "fsdp_config", "fsdp=", "deepspeed=")
 _PLUGINS: Mapping[str, Callable[[Arguments], Iterator[Defect]]] = {
     "FullyShardedDataParallelPlugin": plugins.fsdp,
     "DeepSpeedPlugin": plugins.deepspeed,
@@ -28,12 +28,15 @@ _ENUMERATIONS = frozenset({"ShardingStrategy", "StateDictType", "BackwardPrefetc
 _EXPECTING = frozenset({"raises", "warns", "assertRaises", "assertRaisesRegex", "assertWarns"})
 
 
+def may_have_calls(text: str) -> bool:
+    """Whether a file's text may hold such a call."""
+    return any(word in text for word in _WORDS)
+
+
 def defects_of_calls(
     model: Model, function: Function, literal: Callable[[ast.Dict], Read]
 ) -> Iterator[tuple[Defect, ast.AST]]:
     """What calls of a function say against themselves, with where; `literal` reads DeepSpeed's dicts."""
-    if not any(word in function.module.source.text for word in WORDS):
-        return
     expected = _expected(function)
     for node in own_nodes(function):
         if not isinstance(node, ast.Call) or node in expected or not node.keywords:
