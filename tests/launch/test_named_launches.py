@@ -10,22 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from distlint.cli import main
+from tests.launch.test_findings_by_launch import SAVING, STARTING
 
-SAVING = """
-from accelerate import Accelerator
-
-
-def train(model, loader, path):
-    accelerator = Accelerator()
-    model, loader = accelerator.prepare(model, loader)
-    for batch in loader:
-        accelerator.backward(model(batch).mean())
-        if accelerator.is_main_process:
-            accelerator.save_state(path)
-"""
-STARTING = (
-    "from accelerate import Accelerator\n\nfrom saving import train\n\nAccelerator().print(train)\n"
-)
 PROGRAM = {"saving.py": SAVING, "train.py": STARTING}
 FSDP = "distributed_type: FSDP\nnum_processes: 8\n"
 DDP = "distributed_type: MULTI_GPU\nnum_processes: 8\n"
