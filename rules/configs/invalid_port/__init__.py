@@ -54,7 +54,7 @@ SEVERITY = Severity.ERROR
 STATUS = Status.STABLE
 LITERALS = (b"MASTER_PORT", b"master_port")
 
-_PLACEHOLDER = re.compile(r"<.*>|\{.*\}|None|null")
+_PLACEHOLDER = re.compile(r"<.*>|\{.*\}|[A-Z][A-Z_]*|None|null")
 """LoRA c4593f0 examples/NLU/examples/research_projects/distillation/README.md:153; ByteTrack d1bf019 yolox/core/launch.py:64,
 whose launcher sets the variable."""
 _URL = re.compile(r"tcp://(?:\[[^\]]*\]|[^:/\s]+):(\d+)")
@@ -138,7 +138,7 @@ def _urls(node: ast.expr) -> Iterator[ast.Constant]:
 
 
 def _is_port(text: str) -> bool:
-    """Whether ranks can meet there, or the text only holds the place of a port: `<AN_OPEN_PORT>`, `"None"`."""
+    """Whether ranks can meet there, or the text only holds the place of a port: `AN_OPEN_PORT`, `"None"`."""
     if _PLACEHOLDER.fullmatch(text.strip()):
         return True
     return text.strip().isdecimal() and int(text) <= 65535
