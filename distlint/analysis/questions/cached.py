@@ -26,7 +26,7 @@ def half_written(live: LiveProgram) -> Iterator[Race]:
     CodeT5 7de7f69 CodeT5/utils.py:46: `if os.path.exists(cache): load` … `else: …; if local_rank in [-1, 0]: save`. A
     rank that asks while rank 0 writes finds the file, and half of what belongs into it.
     """
-    traces = Traces(live)
+    traces = live.answer(Traces)
     found: dict[int, Race] = {}
     for summaries in live.functions():
         for _, group in groups_of(summaries):

@@ -165,7 +165,7 @@ def arguments_of(site: CallSite, callee: Function) -> dict[Hashable, Parts]:
 
 def races(live: LiveProgram) -> Iterator[Race]:
     """Files that rank 0 alone prepares and that other ranks use without having waited for it."""
-    traces = Traces(live)
+    traces = live.answer(Traces)
     found: dict[tuple[int, int], Race] = {}
     for summaries in live.functions():
         for _, group in groups_of(summaries):
@@ -188,7 +188,7 @@ def races(live: LiveProgram) -> Iterator[Race]:
 
 def folders_of_main(live: LiveProgram) -> Iterator[Race]:
     """Folders that rank 0 alone makes and into which all ranks write, whether or not they wait for it."""
-    traces = Traces(live)
+    traces = live.answer(Traces)
     found: dict[int, Race] = {}
     for summaries in live.functions():
         for _, group in groups_of(summaries):

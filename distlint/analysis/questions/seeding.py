@@ -156,8 +156,6 @@ def seeds_workers(live: LiveProgram, seed: Seed) -> bool:
     pytorch-lightning 2.6.6 lightning_fabric/utilities/seed.py:89, `pl_worker_init_function`: the worker's id and the
     rank go into it. Where a loader is given another function, that one alone runs (donut 4cfcf97 train.py:81).
     """
-    if any("worker_init_fn=" in module.source.text for module in live.program.modules.values()):
-        return False
     helper = seed.site.callee
     calls = [seed.site.node, *(walk(helper.node) if helper is not None else ())]
     given = [
@@ -166,7 +164,11 @@ def seeds_workers(live: LiveProgram, seed: Seed) -> bool:
         if isinstance(call, ast.Call) and last_name(call.func) == "seed_everything"
         for value in (*call.args[1:2], *(k.value for k in call.keywords if k.arg == "workers"))
     ]
-    return any(not isinstance(each, ast.Constant) or bool(each.value) for each in given)
+    return any(
+        not isinstance(each, ast.Constant) or bool(each.value) for each in given
+    ) and not any(
+        "worker_init_fn=" in module.source.text for module in live.program.modules.values()
+    )
 
 
 def draws_from(draw: Draw, seed: Seed) -> bool:

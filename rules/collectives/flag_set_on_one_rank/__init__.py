@@ -116,7 +116,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _filled(model: Model, told: set[ast.expr]) -> Iterator[Finding]:
     """The branches by options that rank 0 alone sets."""
-    traces = Traces(model)
+    traces = model.answer(Traces)
     for module in model.modules:
         for function in module.all_functions:
             guards = [

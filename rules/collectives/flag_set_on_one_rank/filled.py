@@ -34,12 +34,12 @@ class Filled(NamedTuple):
 def filled(
     model: Model, traces: Traces, function: Function, guard: ast.If, options: set[str]
 ) -> Iterator[Filled]:
-    """The first branch for each option that a block of rank 0 sets: `cfg.load_path = latest`.
+    """The first branch for each of the options that a block of rank 0 sets: `cfg.load_path = latest`.
 
     molmo 793fa38 scripts/train.py:96: rank 0 finds the last checkpoint, and goes into `restore_checkpoint` alone.
     """
     tests = [n for n in own_nodes(function) if isinstance(n, ast.If)]
-    for option in sorted(o for o in options if "." in o):
+    for option in sorted(options):
         if any(_mentions_root(statement, option) for statement in guard.orelse):
             continue
         for asked in sorted(tests, key=lambda n: n.lineno):

@@ -65,7 +65,7 @@ LITERALS = (b"process_first", b"rank_zero_first", b"master_first")
 
 def check(model: Model) -> Iterator[Finding]:
     """Collectives and removals in sections that one rank runs first."""
-    traces = Traces(model)
+    traces = model.answer(Traces)
     for function, block in model.first_blocks:
         for found in model.file_calls:
             if (

@@ -63,8 +63,9 @@ def drawn_by_objects(
         return None
     # What a training runs comes first: vits 2e561ba models.py:240, and not line 520 of `infer()`, which its evaluation
     # calls on one rank.
+    workers_differ = seeds_workers(model, seed)
     for each in sorted(made, key=_is_apart):
-        for node in _drawn(model, each, seed):
+        for node in _drawn(model, each, seed, workers_differ=workers_differ):
             return each.module, node, nearest(wraps or fitted, each.module, function.module)
     return None
 
@@ -145,8 +146,9 @@ def _serves_else(name: str) -> bool:
     return any(word in name.lower() for word in NOT_TRAINING)
 
 
-def _drawn(model: Model, function: Function, seed: Seed) -> Iterator[ast.Call]:
-    workers_differ = seeds_workers(model, seed)
+def _drawn(
+    model: Model, function: Function, seed: Seed, *, workers_differ: bool
+) -> Iterator[ast.Call]:
     for node in () if workers_differ else walk(function.node):
         if isinstance(node, ast.Call) and _is_random_transform(model, function, node):
             yield node
