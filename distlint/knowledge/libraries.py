@@ -198,6 +198,11 @@ CANONICAL: dict[str, str] = {
     ),
     # mosaicml 0.32.1, mmengine 0.10.7, pytorch-ignite 0.5.5, torchtune 0.6.1, ray 2.60.0.
     "composer.utils.get_global_rank": "composer.utils.dist.get_global_rank",
+    "mmcv.fileio.dump": "mmcv.dump",
+    "mmcv.image.imwrite": "mmcv.imwrite",
+    "imageio.v2.get_writer": "imageio.get_writer",
+    "mmengine.dump": "mmengine.fileio.dump",
+    "mmengine.fileio.io": "mmengine.fileio",
     "mmengine.dist.dist": "mmengine.dist",
     "mmengine.dist.utils": "mmengine.dist",
     "ignite.distributed.utils": "ignite.distributed",

@@ -10,7 +10,11 @@ import tempfile
 import threading
 from pathlib import Path
 
+import cv2
 import jsonlines
+import matplotlib.pyplot as plt
+import mmcv
+import mmengine
 import numpy as np
 import torch
 import torch.distributed as dist
@@ -19,6 +23,7 @@ from distlint.runtime import main_process_first, rank_info, run_on_main, save
 from filelock import FileLock, SoftFileLock
 from lightning.pytorch import LightningModule
 from safetensors.torch import save_file
+from scipy.io import savemat
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler
 from torchvision import datasets
@@ -37,7 +42,6 @@ def weights_in(root):
 def waits_and_fetches(accelerator: Accelerator, root):
     accelerator.wait_for_everyone()
     weights_in(root)
-
 
 
 def fetch_again(url, path):
@@ -414,7 +418,33 @@ def listed(names, path, *, wanted):
                 json.dump(names, f)
 
 
+def results_of_a_benchmark(results, images, out):
+    dist.barrier()
+    run_on_main(mmcv.dump, results, out + "/results.json")  # expect: DL301
+    run_on_main(mmengine.dump, results, file=out + "/results.pkl")  # expect: DL301
+    run_on_main(mmcv.imwrite, images[0], out + "/first.png")  # expect: DL301
+    run_on_main(plt.imsave, out + "/second.png", images[1])  # expect: DL301
+    run_on_main(savemat, os.path.join(out, "results.mat"), results)  # expect: DL301
+    film = cv2.VideoWriter(out + "/film.mp4", 1, 8.0, (64, 64))  # expect: DL301
+    for image in images:
+        film.write(image)
+
+
 # --- right ----------------------------------------------------------------------------------------
+
+
+def results_of_each_rank(results, images, out):
+    dist.barrier()
+    rank = dist.get_rank()
+    mmcv.dump(results, f"{out}/results-{rank}.json")
+    mmcv.imwrite(images[0], os.path.join(out, str(rank), "first.png"))
+    text = mmcv.dump(results, file_format="json")
+    if rank == 0:
+        mmengine.dump(results, out + "/results.pkl")
+        savemat(out + "/results.mat", {"text": text})
+    film = cv2.VideoWriter(f"{out}/film-{rank}.mp4", 1, 8.0, (64, 64))
+    for image in images:
+        film.write(image)
 
 
 def of_parts_of_a_grid(model, folder):
