@@ -714,7 +714,8 @@ def _reasons(
             )
         for given in _registered(site):
             text = f"every rank runs what is given to `{site.method}()`"
-            yield given, JointEntry(text, site.module, site.node, True)
+            everyone = not _runs_for_main_alone(summaries, hooks.RUN_BY.get(site.method))
+            yield given, JointEntry(text, site.module, site.node, everyone)
     start = _start(summaries)
     if start is not None:
         # `if distributed: init_process_group()`: where there are ranks, all of them come here.
@@ -761,7 +762,7 @@ def _hooks_of_main(groups: Collection[Together]) -> frozenset[Function]:
         for site in together(summaries)
         if (runs := hooks.RUN_BY.get(site.method)) is not None
         and (
-            {rank for rank, summary in summaries if _calls_below(summary, runs)}
+            {rank for rank, summary in summaries if any(_calls_below(summary, runs))}
             or _calling_in_class(groups, site.function.cls, runs)
         )
         == {MAIN}
@@ -781,18 +782,30 @@ def _calling_in_class(groups: Iterable[Together], cls: Class | None, method: str
     }
 
 
-def _calls_below(root: Summary, method: str) -> bool:
+def _runs_for_main_alone(summaries: Together, method: str | None) -> bool:
+    """Whether rank 0 alone makes one of the calls that run a hook, whoever makes the others.
+
+    T2I-Adapter c408b05 train_sketch.py:730 and 736: `save_state()` under `if is_main_process`, and again at the end.
+    """
+    if method is None:
+        return False
+    made = {True: set[ast.AST](), False: set[ast.AST]()}
+    for rank, summary in summaries:
+        made[rank is MAIN].update(site.node for site in _calls_below(summary, method))
+    return not made[True] <= made[False]
+
+
+def _calls_below(root: Summary, method: str) -> Iterator[CallSite]:
+    """The calls of a method that a run leads to."""
     seen = {root}
     work = [root]
     while work:
         summary = work.pop()
-        if any(site.method == method for site in summary.calls):
-            return True
+        yield from (site for site in summary.calls if site.method == method)
         for child in summary.children:
             if child not in seen:
                 seen.add(child)
                 work.append(child)
-    return False
 
 
 def _test(program: Program, summary: Summary) -> JointEntry | None:

@@ -174,6 +174,19 @@ def with_a_hook(accelerator: Accelerator, model):
     accelerator.register_save_state_pre_hook(save_model_hook)
 
 
+def with_a_hook_of_main_and_of_all(accelerator: Accelerator, model, loader):
+    # Advice alone: `save()` would wait in the hook for ranks that do not come to the first `save_state()`.
+    def save_model_hook(models, weights, output_dir):
+        torch.save(models[0].state_dict(), os.path.join(output_dir, "model.pth"))  # expect: DL301
+
+    accelerator.register_save_state_pre_hook(save_model_hook)
+    for step, batch in enumerate(loader):
+        accelerator.backward(model(batch))
+        if accelerator.is_main_process and step % 100 == 0:
+            accelerator.save_state(f"step-{step}")
+    accelerator.save_state("last")
+
+
 def beside_the_last_one(accelerator: Accelerator, model, out):
     accelerator.wait_for_everyone()
     names = [name for name in os.listdir(out) if name.startswith("step")]
