@@ -68,7 +68,11 @@ def _marked(top: Path, code: str) -> Counter[tuple[str, int]]:
 
 
 def _files(top: Path) -> Iterator[Path]:
-    return (path for path in sorted(top.rglob("*")) if path.is_file())
+    return (
+        path
+        for path in sorted(top.rglob("*"))
+        if path.is_file() and path.parent.name != "__pycache__"
+    )
 
 
 def _found(

@@ -42,7 +42,7 @@ from distlint.fixing.locating import (
 )
 from distlint.fixing.naming import Names, Needed, choose_name
 from distlint.fixing.pieces import Pieces, StatementLine, plain_names, runtime_names
-from distlint.fixing.reproducing import FileText, parsed, read_file
+from distlint.fixing.reproducing import FileText, fault, parsed, read_file
 from distlint.fixing.requests import FixRequest, FixResult, SkipKind, SkippedFix
 from distlint.fixing.rewriting import Moved, Plan, Vanishing, Wrap, rewrite
 
@@ -270,6 +270,8 @@ class _File:
             parsed(text)
         except SyntaxError as error:
             return f"the edited file does not parse ({error.msg}, line {error.lineno})"
+        if (wrong := fault(text)) and not fault(self._file.original):
+            return f"the edited file does not compile ({wrong})"
         if lost := self._parsed.comments - self._parsed.comments_of(module, text):
             return f"the edited file lacks the comment `{next(iter(lost))[:60]}`"
         try:

@@ -80,6 +80,22 @@ def parsed(text: str) -> ast.Module:
         return ast.parse(text)
 
 
+def fault(text: str) -> str:
+    """What Python finds wrong with a text that it can parse, empty where nothing: an argument given twice, say.
+
+    Nothing is run: the text is compiled, and what comes of it is let go.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(text, "<fixed>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        except SyntaxError as error:
+            return f"{error.msg}, line {error.lineno}"
+        except (RecursionError, MemoryError):  # too deep for Python's compiler, before and after
+            return ""
+    return ""
+
+
 def _module(text: str) -> cst.Module:
     try:
         return cst.parse_module(text)

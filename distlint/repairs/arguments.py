@@ -13,7 +13,8 @@ from distlint.repairs.guarding import source
 def with_keyword(text: str, call: ast.Call, keyword: str) -> Replace | None:
     """`f(a, b)` becomes `f(a, b, keyword)`; comments and line breaks between the arguments stay.
 
-    Where the last argument has a line of its own, so has the new one.
+    Where the last argument has a line of its own, so has the new one. Where the call has the keyword, it gets
+    the new value.
 
     Args:
         text: the file.
@@ -23,6 +24,10 @@ def with_keyword(text: str, call: ast.Call, keyword: str) -> Replace | None:
     Returns:
         The edit; None where the only argument is a bare generator, which allows no other.
     """
+    name, _, value = keyword.partition("=")
+    for given in call.keywords:
+        if given.arg == name:
+            return Replace(span_of(given.value), value)
     values = [*call.args, *(k.value for k in call.keywords)]
     if any(k.arg is None for k in call.keywords):
         return None

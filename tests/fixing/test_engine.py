@@ -512,6 +512,20 @@ class TestRefusals:
         assert result.data == b"a = 1\n"
         assert [(skip.kind, skip.reason) for skip in result.skipped] == [(SkipKind.REFUSED, reason)]
 
+    def test_what_parses_and_does_not_compile(self) -> None:
+        result = fix("f(1, a=2)\n", Replace(Span(1, 2, 1, 3), "a=1"))
+        assert result.data == b"f(1, a=2)\n"
+        assert "not an expression" in result.skipped[0].reason
+        result = fix("f(a=2, b=3)\n", Replace(Span(1, 0, 1, 11), "f(a=2, b=3, a=4)"))
+        assert result.data == b"f(a=2, b=3)\n"
+        assert result.skipped[0].reason == (
+            "the edited file does not compile (keyword argument repeated: a, line 1)"
+        )
+
+    def test_what_did_not_compile_before(self) -> None:
+        result = fix("return 1\n", Replace(Span(1, 7, 1, 8), "2"))
+        assert result.data == b"return 2\n"
+
     def test_what_the_encoding_lacks(self) -> None:
         data = b"# coding: ascii\nx = 1\n"
         result = fix(data, Replace(find(data.decode(), "1"), "'\u00e9'"))

@@ -7,6 +7,8 @@ import ast
 import pytest
 
 from distlint.edits import Replace
+from distlint.fixing.engine import apply_fixes
+from distlint.fixing.requests import FixRequest
 from distlint.repairs.arguments import with_keyword
 from distlint.repairs.guarding import (
     call_on_main,
@@ -91,3 +93,18 @@ def test_an_expression_that_is_written_again() -> None:
 )
 def test_one_more_argument(call: str, wanted: str | None) -> None:
     assert code(with_keyword(call, call_in(call), "k=1")) == wanted
+
+
+@pytest.mark.parametrize(
+    ("call", "wanted"),
+    [
+        ("f(a, k=0)", "f(a, k=1)"),
+        ("f(k=g(0),  # why\n  b=2)", "f(k=1,  # why\n  b=2)"),
+        ("f(*a, k=None, **b)", "f(*a, k=1, **b)"),
+    ],
+)
+def test_an_argument_that_the_call_has(call: str, wanted: str) -> None:
+    edit = with_keyword(call, call_in(call), "k=1")
+    assert edit is not None
+    fixed = apply_fixes(call.encode(), [FixRequest(1, 0, "DL1", (edit,))])
+    assert fixed.data.decode() == wanted

@@ -53,7 +53,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from distlint.analysis.model import Model, place_of, related, span_of
+from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.definitions import Class
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.built import classes_of, wrapped_classes
@@ -187,10 +187,8 @@ def _may_search(model: Model) -> bool:
 def _finding(wrap: CallSite, layer: Layer, chance: Chance | None) -> Finding:
     advice = "Take the layer out, or give DDP `find_unused_parameters=True`"
     edit: Replace | None = None
-    written = next((k for k in wrap.node.keywords if k.arg == "find_unused_parameters"), None)
-    if written is not None:
-        edit = Replace(span_of(written.value), "True")
-    elif wrap.name == _DDP:
+    written = any(k.arg == "find_unused_parameters" for k in wrap.node.keywords)
+    if written or wrap.name == _DDP:
         edit = with_keyword(wrap.module.source.text, wrap.node, "find_unused_parameters=True")
     fix = Fix(
         Applicability.UNSAFE if edit else Applicability.DISPLAY, advice, (edit,) if edit else ()

@@ -36,7 +36,7 @@ def two_dtypes(name):
 def two_dtypes_by_the_newer_keyword(name):
     base = AutoModelForCausalLM.from_pretrained(name, dtype=torch.float16)
     base.config.use_cache = False
-    adapted = get_peft_model(base, LoraConfig(r=8), autocast_adapter_dtype=True, autocast_adapter_dtype=False)  # expect: DL212
+    adapted = get_peft_model(base, LoraConfig(r=8), autocast_adapter_dtype=False)  # expect: DL212
     return FSDP(adapted, use_orig_params=True)
 
 
