@@ -730,6 +730,18 @@ RIGHT = {
                     batches = super().__iter__()
                     yield from batches
         """,
+    "one of two generators goes on": """
+        def first(batches):
+            yield from batches
+            dist.barrier()
+        def second(batches):
+            yield from batches
+            dist.barrier()
+        def main(batches, flag):
+            chosen = first(batches) if flag else second(batches)
+            yield from chosen
+            dist.barrier()
+        """,
 }
 
 WRONG = {

@@ -300,9 +300,9 @@ def _await(frame: Frame, node: ast.Await) -> Value:
 
 def _yield(frame: Frame, node: ast.Yield | ast.YieldFrom) -> Value:
     value = frame.evaluate(node.value) if node.value is not None else None
-    if isinstance(node, ast.YieldFrom) and value is not None and value.type == "generator":
-        assert value.receiver is not None
-        inner: Summary = value.receiver.const
+    followed = value.receiver if value is not None and value.type == "generator" else None
+    if isinstance(node, ast.YieldFrom) and followed is not None:  # one of two has no run of its own
+        inner: Summary = followed.const
         if inner.returns is not None:
             frame.yielded(inner.returns)
         frame.steps.append(InlineBody(inner, node, [Yield(node)], []))
