@@ -17,6 +17,7 @@ from distlint.proving.steps import (
     right_when_fixed,
     unmet_requirement,
 )
+from tests.in_this_process import distlint
 
 PROOFS = bundled_proofs()
 
@@ -42,7 +43,7 @@ def test_found_by_check(path: Path) -> None:
     declaration = read_declaration(path)
     if missing := unmet_requirement(declaration):
         pytest.skip(missing)
-    _held(found_by_check(declaration))
+    _held(found_by_check(declaration, distlint))
 
 
 @pytest.mark.slow
@@ -60,4 +61,4 @@ def test_wrong_as_written_and_right_when_fixed(
         start = launch.start
         written = as_written(declaration, start)
     _held(written)
-    _held(right_when_fixed(declaration, start))
+    _held(right_when_fixed(declaration, start, distlint))
