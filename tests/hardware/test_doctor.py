@@ -111,8 +111,14 @@ def test_every_check_answers_and_no_name_leaks(tmp_path: Path) -> None:
 
 
 def test_leftover_launcher_variables(no_torch: str) -> None:
-    left_over = {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "MASTER_ADDR": "127.0.0.1"}
-    record = doctor(expect=1, **left_over, PYTHONPATH=no_torch)
+    record = doctor(
+        RANK="0",
+        WORLD_SIZE="2",
+        LOCAL_RANK="0",
+        MASTER_ADDR="127.0.0.1",
+        PYTHONPATH=no_torch,
+        expect=1,
+    )
     entry = the_error(record, "launcher-variables")
     assert "RANK=0" in entry["saw"] and "WORLD_SIZE=2" in entry["saw"]
     assert "waits in init_process_group" in entry["why"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,13 +19,6 @@ from distlint.proving.steps import (
 from tests.in_this_process import distlint
 
 PROOFS = bundled_proofs()
-
-
-@pytest.fixture(scope="module")
-def interpreter() -> Iterator[warm.WarmInterpreter]:
-    pytest.importorskip("torch")
-    with warm.interpreter() as started:
-        yield started
 
 
 def _name(path: Path) -> str:
