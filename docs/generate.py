@@ -26,6 +26,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from distlint.codes import FAMILIES, free_code
+from distlint.project.cache import VARIABLE
 from distlint.rule import Rule, Status, load_rules
 
 ROOT = Path(__file__).parents[1]
@@ -120,7 +121,7 @@ def with_output(page: str) -> str:
 
 def output(arguments: str) -> str:
     """What `distlint ARGUMENTS` prints on standard output, run in the root of the repository."""
-    done = distlint([*arguments.split(), "--no-cache"], ROOT)
+    done = distlint(arguments.split(), ROOT)
     if done.returncode not in (0, 1):
         raise RuntimeError(f"distlint {arguments} ended with {done.returncode}: {done.stderr}")
     return done.stdout
@@ -149,10 +150,18 @@ def distlint(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[
 
 
 def main() -> int:
-    """Write or compare the pages; the exit code."""
+    """Read the command line, and do what it says; the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing, name what is stale")
     only_check = parser.parse_args().check
+    with tempfile.TemporaryDirectory() as cache:
+        # What one command has read, the next need not read again; nothing of earlier runs counts.
+        os.environ[VARIABLE] = cache
+        return _brought_up_to_date(only_check)
+
+
+def _brought_up_to_date(only_check: bool) -> int:
+    """Write or compare the pages; the exit code."""
     rules = bundled_rules()
     wanted = {FOLDER / f"{rule.code}.md": page(rule) for rule in rules}
     wanted[FOLDER / "README.md"] = index(rules)

@@ -93,6 +93,11 @@ def files() -> tuple[Path, ...]:
     )
 
 
+@cache
+def modules() -> frozenset[str]:
+    return frozenset(map(module_name, files()))
+
+
 def module_name(path: Path) -> str:
     parts = path.relative_to(ROOT).with_suffix("").parts
     if parts[0] == "rules":
@@ -115,11 +120,16 @@ def allowed(room: str, target: str) -> bool:
     return target.startswith("analysis/") and "analysis" in ALLOWED[room]
 
 
-def imports(path: Path) -> Iterator[tuple[str, int]]:
+@cache
+def imports(path: Path) -> tuple[tuple[str, int], ...]:
     """The modules of distlint that a file imports, at the top or in a function, with the line."""
+    return tuple(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[tuple[str, int]]:
     module = module_name(path)
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    known = {module_name(each) for each in files()}
+    known = modules()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         match node:
             case ast.Import(names=names):

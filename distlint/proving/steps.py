@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,9 @@ from distlint.proving.declaration import Declaration, DeclarationError, FixKind,
 from distlint.proving.execution import Execution, Starter, execute
 
 _COMMAND_SECONDS = 120.0
+
+Command = Callable[[Sequence[str], Path], subprocess.CompletedProcess[str]]
+"""Runs `distlint ARGUMENTS` in a folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,14 @@ def unmet_requirement(declaration: Declaration) -> str | None:
     return None
 
 
+def in_a_process(arguments: Sequence[str], cwd: Path) -> subprocess.CompletedProcess[str]:
+    """A `Command` that starts a process."""
+    command = [sys.executable, "-m", "distlint", *arguments]
+    return subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, timeout=_COMMAND_SECONDS, check=False
+    )
+
+
 def as_written(declaration: Declaration, start: Starter = launch.start) -> Step:
     """Run the script as it stands: it must go wrong in the declared way."""
     with tempfile.TemporaryDirectory(prefix="distlint-proof-") as name:
@@ -74,14 +85,14 @@ def as_written(declaration: Declaration, start: Starter = launch.start) -> Step:
     return Step("as written", True, seen, execution)
 
 
-def found_by_check(declaration: Declaration) -> Step:
+def found_by_check(declaration: Declaration, distlint: Command = in_a_process) -> Step:
     """Run `distlint check` on the script: each marked line must have its finding."""
     if not declaration.codes:
         return Step("found", False, "no line is marked `# expect: DLxxx`")
     with tempfile.TemporaryDirectory(prefix="distlint-proof-") as name:
         script = _copy(declaration.path, Path(name))
         try:
-            seen = _check(script, declaration.codes)
+            seen = _check(script, declaration.codes, distlint)
         except DeclarationError as error:
             return Step("found", False, str(error))
     wanted = {(line, code) for line, codes in declaration.expected for code in codes}
@@ -92,15 +103,17 @@ def found_by_check(declaration: Declaration) -> Step:
     return Step("found", True, ", ".join(f"{code} at line {line}" for line, code in sorted(wanted)))
 
 
-def right_when_fixed(declaration: Declaration, start: Starter = launch.start) -> Step:
+def right_when_fixed(
+    declaration: Declaration, start: Starter = launch.start, distlint: Command = in_a_process
+) -> Step:
     """Fix the script (or take `proof.fixed.py`) and run that: every rank must finish, status 0.
 
     `distlint check` must also find nothing of the marked codes in the fixed script.
     """
     with tempfile.TemporaryDirectory(prefix="distlint-proof-") as name:
         try:
-            script = _fixed_script(declaration, Path(name))
-            left = _check(script, declaration.codes)
+            script = _fixed_script(declaration, Path(name), distlint)
+            left = _check(script, declaration.codes, distlint)
         except (DeclarationError, OSError) as error:
             return Step("fixed", False, str(error))
         execution = execute(script, declaration, may_hang=False, folder=Path(name), start=start)
@@ -124,7 +137,7 @@ def _says(execution: Execution, words: str) -> bool:
     return False
 
 
-def _fixed_script(declaration: Declaration, folder: Path) -> Path:
+def _fixed_script(declaration: Declaration, folder: Path, distlint: Command) -> Path:
     if declaration.fix is FixKind.BY_HAND:
         by_hand = declaration.path.with_name("proof.fixed.py")
         if not by_hand.is_file():
@@ -135,7 +148,7 @@ def _fixed_script(declaration: Declaration, folder: Path) -> Path:
     options = ["--unsafe-fixes"] if declaration.fix is FixKind.UNSAFE else []
     codes = ",".join(declaration.codes)
     command = ["fix", "--apply", *options, "--select", codes, str(script)]
-    done = _distlint(command, folder)
+    done = distlint(command, folder)
     if done.returncode not in (0, 1):
         raise DeclarationError(f"`distlint fix` could not do the work: {_last_line(done)}")
     if script.read_bytes() == before:
@@ -143,20 +156,13 @@ def _fixed_script(declaration: Declaration, folder: Path) -> Path:
     return script
 
 
-def _check(script: Path, codes: Sequence[str]) -> set[tuple[int, str]]:
+def _check(script: Path, codes: Sequence[str], distlint: Command) -> set[tuple[int, str]]:
     """(line, code) of what `distlint check` reports in `script` among `codes`."""
     command = ["check", "--output-format", "json", "--select", ",".join(codes), str(script)]
-    done = _distlint(command, script.parent)
+    done = distlint(command, script.parent)
     if done.returncode not in (0, 1) or not done.stdout:
         raise DeclarationError(f"`distlint check` could not do the work: {_last_line(done)}")
     return {(finding["line"], finding["code"]) for finding in json.loads(done.stdout)["findings"]}
-
-
-def _distlint(arguments: Sequence[str], cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "distlint", *arguments]
-    return subprocess.run(
-        command, cwd=cwd, capture_output=True, text=True, timeout=_COMMAND_SECONDS, check=False
-    )
 
 
 def _last_line(done: subprocess.CompletedProcess[str]) -> str:

@@ -227,20 +227,22 @@ def test_files_with_odd_names_are_fixed(distlint: Program, tmp_path: Path) -> No
 # Locales
 
 
-@pytest.mark.parametrize(
-    "locale",
-    [
-        {"PYTHONIOENCODING": "ascii"},
-        {"LC_ALL": "C", "PYTHONIOENCODING": ""},
+LOCALES = [
+    pytest.param({"PYTHONIOENCODING": "ascii"}, id="ascii"),
+    pytest.param({"LC_ALL": "C", "PYTHONIOENCODING": ""}, id="C"),
+    pytest.param(
         {
             "LC_ALL": "C",
             "PYTHONIOENCODING": "",
             "PYTHONUTF8": "0",
             "PYTHONCOERCECLOCALE": "0",
         },
-    ],
-    ids=["ascii", "C", "C without UTF-8"],
-)
+        id="C without UTF-8",
+    ),
+]
+
+
+@pytest.mark.parametrize("locale", LOCALES)
 @pytest.mark.parametrize("output_format", ["text", "json", "sarif", "github", "gitlab", "junit"])
 def test_ascii_locales(
     in_process: Program, tmp_path: Path, locale: dict[str, str], output_format: str
@@ -253,8 +255,15 @@ def test_ascii_locales(
             json.loads(result.out)
         case "junit":
             ElementTree.fromstring(result.out)
-    for command in (["rules"], ["explain", "DL101"], ["fix"]):
-        assert in_process(*command, env=locale).code in (0, 1)
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+@pytest.mark.parametrize("command", ["rules", "explain DL101", "fix"])
+def test_other_commands_in_ascii_locales(
+    in_process: Program, tmp_path: Path, locale: dict[str, str], command: str
+) -> None:
+    (tmp_path / "é.py").write_text("模 = wrong\n", encoding="utf-8")
+    assert in_process(*command.split(), env=locale).code in (0, 1)
 
 
 def test_json_is_utf8_whatever_the_locale(in_process: Program, tmp_path: Path) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,16 @@ import pytest
 
 from distlint.proving.declaration import Declaration, read_declaration
 from distlint.proving.steps import Step, as_written, found_by_check, right_when_fixed
+from tests.in_this_process import distlint
 
 SCRIPTS = Path(__file__).parent / "scripts"
 WRONG = sorted(SCRIPTS.glob("wrong/*.py"))
 RIGHT = sorted(SCRIPTS.glob("right/*.py"))
+STEPS: dict[str, Callable[[Declaration], Step]] = {
+    "as_written": as_written,
+    "found_by_check": partial(found_by_check, distlint=distlint),
+    "right_when_fixed": partial(right_when_fixed, distlint=distlint),
+}
 
 
 def _marked() -> list[Any]:
@@ -25,18 +30,18 @@ def _marked() -> list[Any]:
         pytest.param(
             path,
             step,
-            marks=() if step is found_by_check else pytest.mark.long,
-            id=f"{path.stem}-{step.__name__}",
+            marks=() if name == "found_by_check" else pytest.mark.long,
+            id=f"{path.stem}-{name}",
         )
         for path in WRONG
-        for step in (as_written, found_by_check, right_when_fixed)
+        for name, step in STEPS.items()
     ]
 
 
 @pytest.mark.parametrize(("path", "step"), _marked())
 def test_a_wrong_script(path: Path, step: Callable[[Declaration], Step]) -> None:
     declaration = read_declaration(path)
-    if step is not found_by_check:
+    if step is not STEPS["found_by_check"]:
         pytest.importorskip("torch")
     result = step(declaration)
     output = [end.output for end in result.execution.ranks] if result.execution else []
@@ -46,19 +51,7 @@ def test_a_wrong_script(path: Path, step: Callable[[Declaration], Step]) -> None
 def test_right_scripts_stay_as_they_are(tmp_path: Path) -> None:
     for path in RIGHT:
         shutil.copyfile(path, tmp_path / path.name)
-    command = [
-        sys.executable,
-        "-m",
-        "distlint",
-        "fix",
-        "--apply",
-        "--unsafe-fixes",
-        "--preview",
-        ".",
-    ]
-    done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
-    )
+    done = distlint(["fix", "--apply", "--unsafe-fixes", "--preview", "."], tmp_path)
     assert "Nothing to fix." in done.stderr
     assert len(RIGHT) >= 20
     for path in RIGHT:

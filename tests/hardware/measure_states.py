@@ -1,7 +1,8 @@
 """Measures the bytes that a strategy really keeps, on the ranks of torchrun over gloo.
 
-Prints one line of JSON from rank 0: bytes of weights, gradients, optimizer state and reducer
-buckets that this rank holds after a backward pass and a step. Run with: STRATEGY PRECISION.
+Prints a line of JSON from rank 0 for each measurement: bytes of weights, gradients, optimizer state
+and reducer buckets that this rank holds after a backward pass and a step, or what WHAT says instead.
+Run with: WHAT STRATEGY PRECISION, as often as wanted.
 """
 
 from __future__ import annotations
@@ -217,22 +218,24 @@ def measure_deepspeed(stage: int, precision: str) -> dict[str, int]:
     return {"all": sum(seen.values())}
 
 
-def main() -> None:
-    what, strategy, precision = sys.argv[1:]
+def measure(what: str, strategy: str, precision: str) -> dict[str, int]:
     torch.manual_seed(0)
     if strategy.startswith("zero"):
         os.environ["DS_ACCELERATOR"] = "cpu"
-        measured = measure_deepspeed(int(strategy.removeprefix("zero")), precision)
-    else:
+        return measure_deepspeed(int(strategy.removeprefix("zero")), precision)
+    if not dist.is_initialized():
         dist.init_process_group("gloo")
-        if what == "tensor-parallel":
-            measured = measure_tensor_parallel(strategy)
-        elif what == "unsharded":
-            measured = measure_unsharded(strategy, precision)
-        else:
-            measured = measure_torch(strategy, precision)
-    if dist.get_rank() == 0:
-        print(json.dumps({"parameters": PARAMETERS, **measured}), flush=True)
+    if what == "tensor-parallel":
+        return measure_tensor_parallel(strategy)
+    return (measure_unsharded if what == "unsharded" else measure_torch)(strategy, precision)
+
+
+def main() -> None:
+    asked = sys.argv[1:]
+    for what, strategy, precision in zip(asked[::3], asked[1::3], asked[2::3], strict=True):
+        measured = measure(what, strategy, precision)
+        if dist.get_rank() == 0:
+            print(json.dumps({"parameters": PARAMETERS, **measured}), flush=True)
     dist.barrier()
     sys.stdout.flush()
     # Not destroy_process_group: gloo's threads sometimes abort while the peer closes its side.

@@ -7,6 +7,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from distlint.hardware.memory.activations import Shape
 from distlint.hardware.memory.optimizers import OPTIMIZERS
 from distlint.hardware.memory.plan import Request, Usage, usage_of
 from distlint.hardware.memory.strategies import STRATEGIES, Precision
+from tests.once import once
 
 pytest.importorskip("torch")
 
@@ -23,11 +26,40 @@ _RANKS = 2
 _LIMIT_S = 180
 
 
-def _measured(
-    strategy: str, precision: str, what: str = "states", ranks: int = _RANKS
-) -> dict[str, int]:
+# The measurements of a number of ranks take one launch: starting torch costs more than they do.
+_LAUNCHES = {
+    2: [
+        ("states", "ddp", "fp32"),
+        ("states", "ddp", "bf16"),
+        ("states", "ddp-bucket-view", "mixed"),
+        ("states", "fsdp", "mixed"),
+        ("states", "fsdp", "bf16"),
+        ("unsharded", "fsdp", "mixed"),
+        ("unsharded", "fsdp", "fp32"),
+        ("unsharded", "fsdp-shard-grad-op", "mixed"),
+    ],
+    4: [("states", "hsdp", "mixed"), ("states", "hsdp", "bf16")],
+}
+Measured = Callable[..., dict[str, int]]
+
+
+@pytest.fixture
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
+    """What is measured of a strategy, in a launch with what is measured of others."""
+
+    def of(strategy: str, precision: str, what: str = "states", ranks: int = 2) -> dict[str, int]:
+        asked = _LAUNCHES[ranks]
+        answers = once(tmp_path_factory, f"bytes-{ranks}", lambda: _measured(ranks, *asked))
+        answer: dict[str, int] = answers[asked.index((what, strategy, precision))]
+        return answer
+
+    return of
+
+
+def _measured(ranks: int, *asked: tuple[str, str, str]) -> list[dict[str, int]]:
+    """What the ranks of one launch measure, in order: what, strategy, precision."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    command += ["--nproc-per-node", str(ranks), str(_SCRIPT), what, strategy, precision]
+    command += ["--nproc-per-node", str(ranks), str(_SCRIPT), *chain(*asked)]
     done = subprocess.run(
         command,
         capture_output=True,
@@ -36,9 +68,8 @@ def _measured(
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    assert done.returncode == 0 and lines, done.stderr[-2000:]
-    answer: dict[str, int] = json.loads(lines[-1])
-    return answer
+    assert done.returncode == 0 and len(lines) == len(asked), done.stderr[-2000:]
+    return [json.loads(line) for line in lines]
 
 
 def _planned(strategy: str, precision: str, parameters: int) -> Usage:
@@ -52,31 +83,31 @@ def _planned(strategy: str, precision: str, parameters: int) -> Usage:
     ("strategy", "precision"),
     [
         ("ddp", "fp32"),
-        pytest.param("ddp", "bf16", marks=pytest.mark.slow),
-        pytest.param("ddp-bucket-view", "mixed", marks=pytest.mark.slow),
+        ("ddp", "bf16"),
+        ("ddp-bucket-view", "mixed"),
         ("fsdp", "mixed"),
-        pytest.param("fsdp", "bf16", marks=pytest.mark.slow),
+        ("fsdp", "bf16"),
     ],
 )
-def test_torch_keeps_what_the_plan_says(strategy: str, precision: str) -> None:
-    measured = _measured(strategy, precision)
-    planned = _planned(strategy, precision, measured["parameters"])
-    assert measured["weights"] == planned.weights
-    assert measured["gradients"] == planned.gradients
-    assert measured["optimizer"] == planned.optimizer
-    assert measured["buckets"] == planned.buckets
+def test_torch_keeps_what_the_plan_says(strategy: str, precision: str, measured: Measured) -> None:
+    seen = measured(strategy, precision)
+    planned = _planned(strategy, precision, seen["parameters"])
+    assert seen["weights"] == planned.weights
+    assert seen["gradients"] == planned.gradients
+    assert seen["optimizer"] == planned.optimizer
+    assert seen["buckets"] == planned.buckets
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", ["mixed", "bf16"])
-def test_hsdp_keeps_what_the_plan_says(precision: str) -> None:
+def test_hsdp_keeps_what_the_plan_says(precision: str, measured: Measured) -> None:
     """Two groups of two ranks: each rank has half."""
-    measured = _measured("hsdp", precision, ranks=4)
+    seen = measured("hsdp", precision, ranks=4)
     shape = Shape(layers=8, hidden=64, heads=1, vocabulary=0, block_parameters=64 * 64)
-    whole, kind = measured["parameters"], Precision(precision)
+    whole, kind = seen["parameters"], Precision(precision)
     row = next(s for s in STRATEGIES if s.key == "hsdp")
     planned = usage_of(row, Request(whole, shape, 4, 1 << 30, kind, shard_group=2))
-    states = (measured["weights"], measured["gradients"], measured["optimizer"])
+    states = (seen["weights"], seen["gradients"], seen["optimizer"])
     assert states == (planned.weights, planned.gradients, planned.optimizer)
 
 
@@ -94,25 +125,25 @@ def test_tensor_parallel_ranks_keep_what_the_plan_says(tmp_path: Path) -> None:
         vocab_size=500,
     )
     transformers.LlamaForCausalLM(config).save_pretrained(tmp_path)
-    measured = _measured(str(tmp_path), "fp32", "tensor-parallel")
+    (seen,) = _measured(_RANKS, ("tensor-parallel", str(tmp_path), "fp32"))
     command = [sys.executable, "-m", "distlint", "plan", "--config", str(tmp_path), "--json"]
     command += ["--tp", "2", "--gpus", "2", "--memory", "80GB", "--precision", "fp32"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=_LIMIT_S)
     rows = {row["strategy"]: row for row in json.loads(done.stdout)["strategies"]}
-    assert measured["weights"] == rows["ddp-bucket-view"]["usage"]["weights"]
+    assert seen["weights"] == rows["ddp-bucket-view"]["usage"]["weights"]
 
 
 @pytest.mark.parametrize(
     ("strategy", "precision"),
     [
         ("fsdp", "mixed"),
-        pytest.param("fsdp", "fp32", marks=pytest.mark.slow),
-        pytest.param("fsdp-shard-grad-op", "mixed", marks=pytest.mark.slow),
+        ("fsdp", "fp32"),
+        ("fsdp-shard-grad-op", "mixed"),
     ],
 )
-def test_fsdp_gathers_what_the_plan_says(strategy: str, precision: str) -> None:
+def test_fsdp_gathers_what_the_plan_says(strategy: str, precision: str, measured: Measured) -> None:
     """The root unit (embedding and head) stays unsharded after forward, its gradients to the end."""
-    measured = _measured(strategy, precision, "unsharded")
+    seen = measured(strategy, precision, "unsharded")
     row = next(s for s in STRATEGIES if s.key == strategy)
     table = 128 * 64
     shape = Shape(8, 64, 1, 128, 64 * 64, root_parameters=2 * table, head_parameters=table)
@@ -120,8 +151,8 @@ def test_fsdp_gathers_what_the_plan_says(strategy: str, precision: str) -> None:
     request = Request(whole, shape, _RANKS, 1 << 30, Precision(precision))
     compute = Precision(precision).compute_bytes
     kept = whole if strategy == "fsdp-shard-grad-op" else 2 * table
-    assert measured["after_forward"] == compute * kept
-    assert measured["in_backward"] == usage_of(row, request).unsharded
+    assert seen["after_forward"] == compute * kept
+    assert seen["in_backward"] == usage_of(row, request).unsharded
 
 
 @pytest.mark.parametrize(("optimizer", "exact"), [("momentum", True), ("sgd", True)])
@@ -160,8 +191,8 @@ def test_optimizers_keep_what_the_plan_says(optimizer: str, exact: bool) -> None
 )
 def test_deepspeed_keeps_what_the_plan_says(strategy: str, precision: str) -> None:
     """All tensors alive, less the plan's states, are one or two reduce buckets and no more."""
-    measured = _measured(strategy, precision)
-    planned = _planned(strategy, precision, measured["parameters"])
+    (seen,) = _measured(_RANKS, ("states", strategy, precision))
+    planned = _planned(strategy, precision, seen["parameters"])
     states = planned.weights + planned.gradients + planned.optimizer
     bucket = 64 * 64 * Precision(precision).compute_bytes
-    assert measured["all"] - states in (bucket, 2 * bucket)
+    assert seen["all"] - states in (bucket, 2 * bucket)

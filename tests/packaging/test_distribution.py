@@ -74,7 +74,7 @@ def distributions(checkout: Path) -> tuple[Path, Path]:
 
 def assert_works(program: Sequence[str | Path], cwd: Path, path: Path) -> None:
     """distlint, run in `cwd`, finds and repairs the example's defects and has the pages."""
-    example = str(ROOT / "examples/train.py")
+    example = str(shutil.copy(ROOT / "examples/train.py", cwd))
 
     def distlint(*arguments: str) -> subprocess.CompletedProcess[str]:
         return run([*program, "-m", "distlint", *arguments], cwd, PYTHONPATH=str(path))

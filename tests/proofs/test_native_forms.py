@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from distlint.proving import launch, warm
+from tests.in_this_process import distlint
 
 HEAD = """\
 import os
@@ -72,18 +74,18 @@ WRITES_ONCE = "    if not os.path.exists(path):\n        torch.save(Told(), path
         ),
     ],
 )
-def test_a_native_form_does_what_the_runtime_does(tmp_path: Path, body: str, native: str) -> None:
+def test_a_native_form_does_what_the_runtime_does(
+    tmp_path: Path, body: str, native: str, interpreter: warm.WarmInterpreter
+) -> None:
     texts, left = {}, {}
     for style in ("runtime", "native"):
         folder = tmp_path / style
         folder.mkdir()
         script = folder / "train.py"
         script.write_text(HEAD + body + TAIL)
-        _run("-m", "distlint", "fix", "--apply", "--unsafe-fixes", "--fix-style", style, script)
+        distlint(["fix", "--apply", "--unsafe-fixes", "--fix-style", style, str(script)], folder)
         texts[style] = script.read_text()
-        launch = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
-        done = _run(*launch, script, folder)
-        assert done.returncode == 0, done.stderr[-3000:]
+        _end_right(script, folder, interpreter)
         left[style] = {
             path.name: path.read_text() for path in folder.iterdir() if path.suffix == ""
         }
@@ -97,13 +99,19 @@ def test_a_native_form_does_what_the_runtime_does(tmp_path: Path, body: str, nat
     assert left["native"]["seen0"] == left["native"]["seen1"]
 
 
-def _run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "1"}
-    return subprocess.run(
-        [sys.executable, *map(str, arguments)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=150,
-        check=False,
-    )
+def _end_right(script: Path, folder: Path, interpreter: warm.WarmInterpreter) -> None:
+    """Run `script FOLDER` on two ranks."""
+    base = {**launch.proof_environment(os.environ), "ACCELERATE_USE_CPU": "1"}
+    port = launch.free_port()
+    command = [sys.executable, str(script), str(folder)]
+    ranks = []
+    try:
+        for rank in range(2):
+            env = launch.rank_environment(base, rank, 2, port)
+            output = folder / f"{rank}.output"
+            ranks.append(interpreter.start(command, rank, env, folder, output))
+        ends = [one.process.wait(150) for one in ranks]
+    finally:
+        launch.end(ranks)
+    said = [(folder / f"{one.rank}.output").read_text()[-3000:] for one in ranks]
+    assert ends == [0, 0], "\n".join(said)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,15 +16,9 @@ from distlint.proving.steps import (
     right_when_fixed,
     unmet_requirement,
 )
+from tests.in_this_process import distlint
 
 PROOFS = bundled_proofs()
-
-
-@pytest.fixture(scope="module")
-def interpreter() -> Iterator[warm.WarmInterpreter]:
-    pytest.importorskip("torch")
-    with warm.interpreter() as started:
-        yield started
 
 
 def _name(path: Path) -> str:
@@ -42,7 +35,7 @@ def test_found_by_check(path: Path) -> None:
     declaration = read_declaration(path)
     if missing := unmet_requirement(declaration):
         pytest.skip(missing)
-    _held(found_by_check(declaration))
+    _held(found_by_check(declaration, distlint))
 
 
 @pytest.mark.slow
@@ -60,4 +53,4 @@ def test_wrong_as_written_and_right_when_fixed(
         start = launch.start
         written = as_written(declaration, start)
     _held(written)
-    _held(right_when_fixed(declaration, start))
+    _held(right_when_fixed(declaration, start, distlint))

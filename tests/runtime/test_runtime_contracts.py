@@ -5,17 +5,18 @@ One launch runs them all; after one fails, or hangs, the rest runs in a new grou
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 import rank_processes
 
 from distlint.hardware import contracts
+from tests.once import once
 
 pytest.importorskip("torch")
 
 Reports = dict[str, list[str]]
-_done: dict[int, Reports] = {}
 
 # A launch runs some 45 contracts; on two busy cores they take up to a minute.
 LIMIT = 240.0
@@ -23,39 +24,40 @@ LIMIT = 240.0
 
 def _reports(world_size: int, folder: Path) -> Reports:
     """For each contract what each rank reported."""
-    if world_size not in _done:
-        _done[world_size] = {}
-        remaining = [contract.name for contract in contracts.ALL]
-        while remaining:
-            attempt = folder / str(len(remaining))
-            for name in ("scratch", "reports"):
-                (attempt / name).mkdir(parents=True)
-            outcomes = rank_processes.run(
-                "contract_ranks:run_contracts",
-                world_size,
-                remaining,
-                str(attempt / "scratch"),
-                str(attempt / "reports"),
-                limit=LIMIT,
-            )
-            complete = True
-            while remaining and complete:
-                name = remaining.pop(0)
-                found = [
-                    path.read_text() if path.exists() else f"no report\n{outcomes[rank].output}"
-                    for rank in range(world_size)
-                    for path in [attempt / "reports" / f"{name}.{rank}"]
-                ]
-                _done[world_size][name] = found
-                complete = all(text.startswith(("ok", "skip")) for text in found)
-    return _done[world_size]
+    done: Reports = {}
+    remaining = [contract.name for contract in contracts.ALL]
+    while remaining:
+        attempt = folder / str(len(remaining))
+        for name in ("scratch", "reports"):
+            (attempt / name).mkdir(parents=True)
+        outcomes = rank_processes.run(
+            "contract_ranks:run_contracts",
+            world_size,
+            remaining,
+            str(attempt / "scratch"),
+            str(attempt / "reports"),
+            limit=LIMIT,
+        )
+        complete = True
+        while remaining and complete:
+            name = remaining.pop(0)
+            found = [
+                path.read_text() if path.exists() else f"no report\n{outcomes[rank].output}"
+                for rank in range(world_size)
+                for path in [attempt / "reports" / f"{name}.{rank}"]
+            ]
+            done[name] = found
+            complete = all(text.startswith(("ok", "skip")) for text in found)
+    return done
 
 
 @pytest.mark.parametrize("name", [contract.name for contract in contracts.ALL])
 @pytest.mark.parametrize("world_size", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
 def test_contract(world_size: int, name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     """The contract holds on every rank, or says why it cannot be checked here."""
-    reports = _reports(world_size, tmp_path_factory.mktemp(f"{world_size}-ranks"))[name]
+    folder = tmp_path_factory.mktemp(f"{world_size}-ranks")
+    make = partial(_reports, world_size, folder)
+    reports: list[str] = once(tmp_path_factory, f"contracts-{world_size}", make)[name]
     if all(report.startswith("skip") for report in reports):
         pytest.skip(reports[0].removeprefix("skip: "))
     failed = [f"rank {r}: {text}" for r, text in enumerate(reports) if not text.startswith("ok")]
