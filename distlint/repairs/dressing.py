@@ -18,6 +18,7 @@ from distlint.analysis.program.places import span_of
 from distlint.columns import segment
 from distlint.edits import Edit, Insert, Move, Replace, Span, WrapInWith
 from distlint.findings import Applicability, Finding, Fix
+from distlint.knowledge.versions import SINCE
 from distlint.nodes import walk
 from distlint.repairs.blocks import block_with
 from distlint.repairs.group import Group, group_at
@@ -54,6 +55,7 @@ _SHARDING: Final = re.compile("fsdp|fully_?shard|deepspeed|zero.?3|accelerat|ten
 """Words of files in which the state of a model may be in pieces, so that one rank cannot save it alone."""
 
 _NAME: Final = re.compile(r"\$([A-Za-z_]\w*)")
+_WORD: Final = re.compile(r"\w+")
 _MARK: Final = "distlint_runtime_"
 
 
@@ -160,7 +162,8 @@ def dressed(model: Model, finding: Finding, style: str) -> Finding:
     if twin := used_twin(model.program, module):
         unused = f"this looks like a copy of {twin.path} that nothing imports"
         return _with_fix(finding, Fix(Applicability.DISPLAY, f"{fix.message}; {unused}"))
-    if not any(_names(edit) for edit in fix.edits):
+    finding = _in_old_versions(model, module, finding, fix)
+    if finding.fix is None or not any(_names(edit) for edit in finding.fix.edits):
         return finding
     if any(_is_too_early(model, module, edit) for edit in fix.edits):
         return _with_fix(finding, Fix(Applicability.DISPLAY, f"{fix.message}; {_TOO_EARLY}"))
@@ -202,6 +205,25 @@ def _with_fix(finding: Finding, fix: Fix) -> Finding:
     if finding.fix is not None and fix.edits:
         message = message.replace(finding.fix.message, fix.message)
     return replace(finding, message=message, fix=fix)
+
+
+def _in_old_versions(model: Model, module: Module, finding: Finding, fix: Fix) -> Finding:
+    """The finding, its fix only shown where a package that the project asks for lacks what it writes.
+
+    LoRA 4c0333d examples/NLU/environment.yml: accelerate 0.3.0, older than `gather_for_metrics`.
+    """
+    written = {name for edit in fix.edits for name in _WORD.findall(_code(edit))}
+    for name, package, version in SINCE:
+        if (
+            name in written
+            and not re.search(rf"\b{name}\b", module.source.text)
+            and model.launch.older_than(package, version, module.path)
+        ):
+            needs = f"{package} {'.'.join(map(str, version))} or later, the project asks for an older one"
+            return _with_fix(
+                finding, Fix(Applicability.DISPLAY, f"{fix.message}; it needs {needs}")
+            )
+    return finding
 
 
 # Places
