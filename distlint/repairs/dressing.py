@@ -210,7 +210,7 @@ def _with_fix(finding: Finding, fix: Fix) -> Finding:
 def _in_old_versions(model: Model, module: Module, finding: Finding, fix: Fix) -> Finding:
     """The finding, its fix only shown where a package that the project asks for lacks what it writes.
 
-    LoRA 4c0333d examples/NLU/environment.yml: accelerate 0.3.0, older than `gather_for_metrics`.
+    LoRA c4593f0 examples/NLU/environment.yml: accelerate 0.3.0, older than `gather_for_metrics`.
     """
     written = {name for edit in fix.edits for name in _WORD.findall(_code(edit))}
     for name, package, version in SINCE:

@@ -17,7 +17,7 @@ from distlint.analysis.interpreter.values import Value
 from distlint.analysis.model import Model, source_of
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes
 from distlint.analysis.questions.wrapped import call_of_wrap, under_condition
 from distlint.knowledge import facts
 from distlint.nodes import walk
@@ -227,15 +227,44 @@ def _predicate_of_file(model: Model, function: Function, line: int) -> str:
     """
     rebound = {name for each in function.outward() for name in _bindings(each)}
     for call in model.calls(module=function.module):
-        guard = _only_test(call.site) if call.classes == {MAIN} else None
-        match guard:
-            case ast.Call(func=ast.Name(id=name), args=[], keywords=[]) if name not in rebound:
-                asked = model.resolve(function.module, guard.func)
-                if isinstance(asked, Function) and (
-                    _answers_without_group(model, asked) or _is_made(model, function, line)
-                ):
-                    return ast.unparse(guard)
+        guard = _only_question(model, call.site) if call.classes == {MAIN} else None
+        if guard is None or not rebound.isdisjoint(_names(guard)):
+            continue
+        asked = model.resolve(function.module, guard.func)
+        if isinstance(asked, Function) and (
+            _answers_without_group(model, asked) or _is_made(model, function, line)
+        ):
+            return ast.unparse(guard)
     return ""
+
+
+def _only_question(model: Model, site: CallSite) -> ast.Call | None:
+    """The call without arguments by which a test leaves rank 0, beside what else the test asks.
+
+    AudioMAE bd60e29 main_finetune_as.py:503: `if args.output_dir and misc.is_main_process():`.
+    """
+    ranked = [guard for guard in site.guards if "rank" in guard.value.tags]
+    if len(ranked) != 1 or not ranked[0].taken or ranked[0].exits:
+        return None
+    guard = ranked[0]
+    if guard.module is not site.module:
+        return None
+    match guard.node:
+        case ast.BoolOp(op=ast.And(), values=parts):
+            pass
+        case node:
+            parts = [node]
+    asked = [
+        part
+        for part in parts
+        if isinstance(part, ast.Call)
+        and isinstance(model.resolve(site.module, part.func), Function)
+        and dotted_name(part.func)
+    ]
+    match asked:
+        case [ast.Call(args=[], keywords=[]) as only]:
+            return None if any(mentions_rank(part) for part in parts if part is not only) else only
+    return None
 
 
 def _answers_without_group(model: Model, asked: Function) -> bool:

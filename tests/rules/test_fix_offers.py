@@ -437,6 +437,62 @@ def test_the_guard_of_the_file_is_taken_over(answer: str, guard: str, tmp_path: 
     assert f"    {guard}\n        with open" in file.read_text()
 
 
+MISC = """\
+import torch.distributed as dist
+
+
+def get_rank():
+    return dist.get_rank() if dist.is_initialized() else 0
+
+
+def is_main_process():
+    return get_rank() == 0
+
+
+def is_late(epoch):
+    return epoch > 10
+"""
+WITH_MISC = """\
+import json
+
+import torch.distributed as dist
+
+{imports}
+
+
+def main(keys, path, epoch):
+    with open(path, "w") as f:
+        json.dump(keys, f)
+    dist.barrier()
+    if {test}:
+        print("written")
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "test", "guard"),
+    [
+        # AudioMAE bd60e29 main_finetune_as.py:503
+        ("import misc", "keys and misc.is_main_process()", "misc.is_main_process()"),
+        ("import misc", "misc.is_main_process()", "misc.is_main_process()"),
+        ("from misc import is_main_process", "is_main_process() and keys", "is_main_process()"),
+        ("import misc as m", "m.is_main_process() and epoch % 5 == 0", "m.is_main_process()"),
+        ("import misc", "keys or misc.is_main_process()", "rank_info().rank == 0"),
+        ("import misc", "misc.get_rank() == 0 and misc.is_late(epoch)", "rank_info().rank == 0"),
+    ],
+)
+def test_the_guard_of_another_file_is_taken_over(
+    imports: str, test: str, guard: str, tmp_path: Path
+) -> None:
+    (tmp_path / "misc.py").write_text(MISC)
+    file = tmp_path / "train.py"
+    file.write_text(WITH_MISC.format(imports=imports, test=test))
+    arguments = ["fix", "--apply", "--unsafe-fixes", "--no-cache", "--select", "DL301"]
+    with pytest.raises(SystemExit):
+        main([*arguments, str(tmp_path)])
+    assert f"    if {guard}:\n        with open" in file.read_text()
+
+
 ARGUMENTS = """\
 import torch
 from transformers import Trainer, TrainingArguments

@@ -110,7 +110,7 @@ def _is_padded(held: Held) -> bool:
 def _is_of_batch(function: Function, call: ast.Call) -> bool:
     """Whether each rank gives one number for its batch, of which nothing can be dropped sample by sample.
 
-    DCNv4 afe4ecb classification/main_accelerate.py:281: `gather(acc1).mean(0)` of timm's `accuracy()`.
+    DCNv4 4b848f7 classification/main_accelerate.py:281: `gather(acc1).mean(0)` of timm's `accuracy()`.
     """
     value = call.args[0]
     given = assignments(function).get(value.id, []) if isinstance(value, ast.Name) else [value]
