@@ -22,3 +22,6 @@ SINCE: Final = (
     # torch 1.11.0 torch/utils/checkpoint.py.
     Since("use_reentrant", "torch", (1, 11)),
 )
+
+TRAINER_WITH_ACCELERATOR: Final = "transformers", (4, 30)
+"""transformers 4.30.0 trainer.py: the first `Trainer` that has an Accelerator."""

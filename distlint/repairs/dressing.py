@@ -21,6 +21,7 @@ from distlint.findings import Applicability, Finding, Fix
 from distlint.knowledge.versions import SINCE
 from distlint.nodes import walk
 from distlint.repairs.blocks import block_with
+from distlint.repairs.ending import ends_program
 from distlint.repairs.group import Group, group_at
 from distlint.repairs.guarding import LEAVES, statement_on_main
 from distlint.repairs.leftover import used_twin
@@ -367,8 +368,6 @@ def _of_accelerator(edit: Edit, place: _Place) -> tuple[str, tuple[Edit, ...]] |
 
     Otter 1e7eb9a pipeline/train/train_utils.py:241: `is_main_process` is a variable of the function.
     """
-    if not place.scope.barrier:
-        return None
     match edit:
         case Replace() if _names(edit) == {"run_on_main"}:
             return _on_main(edit, place)
@@ -430,10 +429,14 @@ def _on_main(edit: Replace, place: _Place) -> tuple[str, tuple[Edit, ...]] | Non
     statement = _statement(place, edit.span)
     if not isinstance(statement, ast.Expr) or span_of(statement.value) != edit.span:
         return None
-    if not (scope.main and scope.barrier) or _is_in_pieces(edit, place, statement):
+    if not scope.main or _is_in_pieces(edit, place, statement):
         return None
     guarded = statement_on_main(place.text, statement, scope.main)
     if guarded is None:
+        return None
+    if ends_program(place.model, place.function, statement):
+        return f"Write on rank 0 alone: `if {scope.main}:`", (guarded,)
+    if not scope.barrier:
         return None
     waits = "" if _is_followed_by(place, statement, scope.barrier) else f"\n{scope.barrier}"
     said = f"Write on rank 0 while the others wait: `if {scope.main}:`, then `{scope.barrier}`"

@@ -76,7 +76,7 @@ def hindrance(model: Model, function: Function, span: Span) -> str:
         found = _here(model, place, in_loops=in_loops)
         if found:
             return found
-        for user, call in _callers(model, place.function):
+        for user, call in calls_of(model, place.function):
             if id(call) not in seen:
                 seen.add(id(call))
                 work.append(_Place(user, call.lineno, call.end_lineno or call.lineno, call))
@@ -150,7 +150,7 @@ def _here(model: Model, place: _Place, *, in_loops: bool) -> str:
 # Ways to a place
 
 
-def _callers(model: Model, function: Function) -> Iterator[tuple[Function, ast.Call]]:
+def calls_of(model: Model, function: Function) -> Iterator[tuple[Function, ast.Call]]:
     """The calls that run a function, or get it as an argument."""
     named = model.answer(_calls_by_name)
     names = {function.name}

@@ -20,6 +20,7 @@ from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes
 from distlint.analysis.questions.wrapped import call_of_wrap, under_condition
 from distlint.knowledge import facts
+from distlint.knowledge.versions import TRAINER_WITH_ACCELERATOR
 from distlint.nodes import walk
 from distlint.repairs.blocks import blocks
 from distlint.repairs.group import Group, calls_by_function, conditions_of, group_at
@@ -131,11 +132,15 @@ def scope_at(model: Model, function: Function, line: int, *, with_group: bool) -
     _add(found, {"accelerator": _accelerator_of_class(model, function)})
     _add(found, {"accelerator": _accelerator_of_module(model, function)})
     accelerator, trainer = found.get("accelerator", ""), found.pop("trainer", "")
-    _add(found, _of_framework(model, function))
+    own = _of_framework(model, function)
+    of_trainer = {key: text.format(trainer) for key, text in _OF_TRAINER.items() if trainer}
+    if model.launch.older_than(*TRAINER_WITH_ACCELERATOR, function.module.path):
+        own.pop("barrier", None)
+        of_trainer.pop("barrier", None)
+    _add(found, own)
     if accelerator:
         _add(found, {key: text.format(accelerator) for key, text in _ACCELERATOR.items()})
-    if trainer:
-        _add(found, {key: text.format(trainer) for key, text in _OF_TRAINER.items()})
+    _add(found, of_trainer)
     if "rank" in found:
         found.setdefault("main", f"{found['rank']} == 0")
     if "main" not in found:

@@ -531,6 +531,57 @@ def test_arguments_of_a_trainer_make_the_group(
         assert [safety for _, _, safety in found] == [offered]
 
 
+TUNED = """\
+import fire
+from transformers import Trainer, TrainingArguments
+
+
+def main(model, rows, tokenizer):
+    trainer = Trainer(model, TrainingArguments("out"), train_dataset=rows)
+    trainer.train()
+    tokenizer.save_pretrained("out")
+    {behind}
+
+
+{start}
+"""
+STARTED = 'if __name__ == "__main__":\n    main(None, [1], None)'
+WAITS = "trainer.accelerator.wait_for_everyone()"
+RUNTIME = "run_on_main(tokenizer.save_pretrained"
+
+
+@pytest.mark.parametrize(
+    ("behind", "start", "required", "waits", "guard"),
+    [
+        # Chinese-Vicuna bd1658d finetune.py:283: the script ends there.
+        ('print("done")', STARTED, "", False, True),
+        ("pass", 'if __name__ == "__main__":\n    fire.Fire(main)', "", False, True),
+        ("pass", "main(None, [1], None)\nprint('end')", "", False, True),
+        ('rows = open("out/vocab.txt").read()', STARTED, "", True, True),
+        ("pass", f"{STARTED}\n    evaluate()", "", True, True),
+        ("pass", "for rows in ([1], [2]):\n    main(None, rows, None)", "", True, True),
+        ("pass", "", "", True, True),  # nobody knows who calls it
+        # Before 4.30 the trainer has no accelerator.
+        ("pass", "", "transformers==4.28.1", False, False),
+        ("pass", STARTED, "transformers<4.30", False, True),
+        ("pass", "", "transformers>=4.31", True, True),
+    ],
+)
+def test_who_waits_for_what_a_trainer_has_written(
+    behind: str, start: str, required: str, waits: bool, guard: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "requirements.txt").write_text(f"{required}\n")
+    file = tmp_path / "tune.py"
+    file.write_text(TUNED.format(behind=behind, start=start))
+    arguments = ["fix", "--apply", "--unsafe-fixes", "--no-cache", "--select", "DL301"]
+    with pytest.raises(SystemExit):
+        main([*arguments, str(tmp_path)])
+    text = file.read_text()
+    assert (WAITS in text) is waits
+    assert ("if trainer.is_world_process_zero():" in text) is guard
+    assert (RUNTIME in text) is not guard
+
+
 COMMON = """\
 import torch.distributed as dist
 
