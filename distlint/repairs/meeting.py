@@ -36,6 +36,11 @@ _STARTS_ALONE: Final = frozenset(
     {"Thread", "Timer", "Process", "apply_async", "register", "run_in_executor", "signal", "submit"}
 )
 """What runs a function it is given beside the program, or at a time of its own."""
+_RUN_AS_HOOKS: Final = {
+    # accelerate 1.15.0 accelerator.py: each call runs the hooks, on the ranks that make it.
+    "register_save_state_pre_hook": "save_state",
+    "register_load_state_pre_hook": "load_state",
+}
 _ENTERED_BY_WITH: Final = ("contextmanager", "asynccontextmanager")
 _PURE: Final = frozenset(
     {"abs", "all", "any", "bool", "enumerate", "float", "int", "len", "max", "min", "range", "round", "str", "sum"}
@@ -153,6 +158,9 @@ def _here(model: Model, place: _Place, *, in_loops: bool) -> str:
 def calls_of(model: Model, function: Function) -> Iterator[tuple[Function, ast.Call]]:
     """The calls that run a function, or get it as an argument."""
     named = model.answer(_calls_by_name)
+    for hooked in named.get(function.name, ()):
+        if (runs := _RUN_AS_HOOKS.get(last_name(hooked[1].func))) is not None:
+            yield from named.get(runs, ())
     names = {function.name}
     if function.name == "__init__" and function.cls is not None:
         names |= {cls.name for cls in (function.cls, *model.program.subclasses(function.cls))}
