@@ -477,8 +477,12 @@ def main(keys, path, epoch):
         ("import misc", "misc.is_main_process()", "misc.is_main_process()"),
         ("from misc import is_main_process", "is_main_process() and keys", "is_main_process()"),
         ("import misc as m", "m.is_main_process() and epoch % 5 == 0", "m.is_main_process()"),
-        ("import misc", "keys or misc.is_main_process()", "rank_info().rank == 0"),
-        ("import misc", "misc.get_rank() == 0 and misc.is_late(epoch)", "rank_info().rank == 0"),
+        # Cream 4a13c40 AutoFormer/evolution.py:467 asks for the rank itself.
+        ("import misc", "misc.get_rank() == 0 and misc.is_late(epoch)", "misc.is_main_process()"),
+        ("import misc", "keys", "misc.is_main_process()"),
+        ("import misc as keys", "epoch", "rank_info().rank == 0"),
+        ("from misc import is_main_process, is_late", "is_late(epoch)", "is_main_process()"),
+        ("from misc import is_late", "is_late(epoch)", "rank_info().rank == 0"),
     ],
 )
 def test_the_guard_of_another_file_is_taken_over(
@@ -490,6 +494,37 @@ def test_the_guard_of_another_file_is_taken_over(
     arguments = ["fix", "--apply", "--unsafe-fixes", "--no-cache", "--select", "DL301"]
     with pytest.raises(SystemExit):
         main([*arguments, str(tmp_path)])
+    assert f"    if {guard}:\n        with open" in file.read_text()
+
+
+NAMED = """\
+import json
+
+import torch.distributed as dist
+
+
+def main(keys, path):
+    {name} = not dist.is_initialized() or dist.get_rank() == 0
+    if {name}:
+        print(keys)
+    with open(path, "w") as f:
+        json.dump(keys, f)
+    dist.barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "taken"),
+    [("is_first", True), ("login_rank", True), ("should_print", False), ("show_progress", False)],
+)
+def test_a_test_that_is_named_for_words_guards_no_write(
+    name: str, taken: bool, tmp_path: Path
+) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(NAMED.format(name=name))
+    with pytest.raises(SystemExit):
+        main(["fix", "--apply", "--unsafe-fixes", "--no-cache", "--select", "DL301", str(file)])
+    guard = name if taken else "rank_info().rank == 0"
     assert f"    if {guard}:\n        with open" in file.read_text()
 
 
