@@ -158,9 +158,13 @@ def _here(model: Model, place: _Place, *, in_loops: bool) -> str:
 def calls_of(model: Model, function: Function) -> Iterator[tuple[Function, ast.Call]]:
     """The calls that run a function, or get it as an argument."""
     named = model.answer(_calls_by_name)
-    for hooked in named.get(function.name, ()):
-        if (runs := _RUN_AS_HOOKS.get(last_name(hooked[1].func))) is not None:
-            yield from named.get(runs, ())
+    for registers, call in named.get(function.name, ()):
+        runs = _RUN_AS_HOOKS.get(last_name(call.func), "")
+        if not any(_runs(model, registers, given, function) for given in _arguments(call)):
+            continue
+        for user, saves in named.get(runs, ()):
+            if user is registers or (user.cls is not None and user.cls is registers.cls):
+                yield user, saves
     names = {function.name}
     if function.name == "__init__" and function.cls is not None:
         names |= {cls.name for cls in (function.cls, *model.program.subclasses(function.cls))}

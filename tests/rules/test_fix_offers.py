@@ -127,6 +127,52 @@ def test_a_guard_goes_to_the_caller_where_others_name_their_own_path(
     )
 
 
+JSON_WRITER = """\
+import json
+
+
+def save_json(data, filename):
+    with open(filename, "w") as f:
+        json.dump(data, f)
+"""
+SCORES = """\
+import torch.distributed as dist
+
+from writes import save_json
+
+
+def main(scores, folder):
+    dist.init_process_group("gloo")
+    save_json(scores, folder + "/first.json")
+    dist.barrier()
+{more}
+
+main({{}}, "out")
+"""
+IN_SCORES = '    save_json(scores, folder + "/{}.json")\n    dist.barrier()\n'
+
+
+@pytest.mark.parametrize(
+    ("more", "offered", "calls"),
+    [
+        # InternVideo 3965eef InternVideo1/Pretrain/ViCLIP/utils/basic_utils.py:234
+        (IN_SCORES.format("second"), "safe", 2),
+        ("    if dist.get_rank() == 0:\n    " + IN_SCORES.format("own").split("\n")[0], "safe", 1),
+        ("".join(map(IN_SCORES.format, range(5))), "display", 0),
+        ("    print(save_json(scores, folder))\n", "display", 0),
+    ],
+)
+def test_ranks_are_for_those_who_call_what_only_writes(
+    more: str, offered: str, calls: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"writes.py": JSON_WRITER, "scores.py": SCORES.format(more=more)}
+    assert offers_in("DL301", tmp_path, files, capsys) == [("writes.py", 5, offered)]
+    with pytest.raises(SystemExit):
+        main(["fix", "--apply", "--unsafe-fixes", "--no-cache", "--select", "DL301", str(tmp_path)])
+    assert (tmp_path / "writes.py").read_text() == JSON_WRITER
+    assert (tmp_path / "scores.py").read_text().count("run_on_main(save_json, scores, ") == calls
+
+
 FEATURES = """\
 import torch
 from torch import nn
