@@ -612,6 +612,47 @@ def test_arguments_of_a_trainer_make_the_group(
         assert [safety for _, _, safety in found] == [offered]
 
 
+BUILT = """\
+import lightning.pytorch as pl
+import torch
+
+
+class Base(pl.LightningModule):
+    pass
+
+
+class Net(Base):
+    def {method}(self):
+        super().{method}()
+        torch.save([1], "kept.pt")
+        self.layer = torch.nn.Linear(2, 2)
+
+    def training_step(self, batch, index):
+        return self.layer(batch).sum()
+
+
+def main(loader):
+    trainer = pl.Trainer(devices=4, strategy="ddp")
+    trainer.fit(Net(), loader)
+
+
+if __name__ == "__main__":
+    main([])
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "offered"),
+    # LoRA c4593f0: Lightning sets no RANK, and makes the group in `fit()`.
+    [("__init__", "display"), ("on_fit_start", "safe")],
+)
+def test_a_constructor_runs_before_lightning_makes_the_group(
+    method: str, offered: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"train.py": BUILT.format(method=method)}
+    assert offers_in("DL301", tmp_path, files, capsys) == [("train.py", 12, offered)]
+
+
 TUNED = """\
 import fire
 from transformers import Trainer, TrainingArguments

@@ -57,9 +57,10 @@ Shown only: what is each rank's part of the data, and what a trainer's hook reac
 other callers choose, too.
 
 A helper that some callers reach on one rank alone is left as it is: the call that all ranks make becomes
-`run_on_main(helper, ...)`, also where it stands in another file, or up to five times in one. A statement goes under the test of rank 0 that the
-function has already. Downloads into a library's cache let the first rank of each machine go first. Nothing is
-offered for what stands in front of `init_process_group()`, where every process takes itself for rank 0, and for
+`run_on_main(helper, ...)`, also where it stands in another file, or up to five times in one. A statement goes
+under the test of rank 0 that the function has already. Downloads into a library's cache let the first rank of each
+machine go first. Nothing is offered for what stands in front of `init_process_group()`, or in the constructor of a
+LightningModule, where every process takes itself for rank 0, and for
 `with` blocks of more than a few lines or with loops, which may hold each rank's share.
 
 ## Known limits
