@@ -44,6 +44,18 @@ def evaluate(model, data, metric):
             {"environment.yml": "dependencies:\n  - conda-forge\n  - accelerate=1.2\n"},
             "unsafe",
         ),
+        (
+            # LoRA c4593f0 examples/NLU: the one file pins it, the other takes what is there.
+            {
+                "environment.yml": "- pip:\n  - accelerate==0.3.0\n",
+                "requirements.txt": "accelerate",
+            },
+            "display",
+        ),
+        (
+            {"environment.yml": "- accelerate=0.3.0\n", "requirements.txt": "accelerate>=0.20"},
+            "unsafe",
+        ),
     ],
 )
 def test_a_method_that_an_old_accelerate_lacks(
