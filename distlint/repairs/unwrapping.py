@@ -55,6 +55,8 @@ def read_from_model(model: Model, site: AttributeSite, receiver: str) -> Fix:
             for asked in (*_asked_beside(site, receiver), *_loaded_beside(site.function, receiver))
         ),
     )
+    if _engine_before(model, site):
+        return Fix(Applicability.DISPLAY, advice)
     if _freezes(model, site):
         moved = _before_the_wrap(site)
         freeze = f"Freeze `{receiver}` before it is wrapped: the wrapper waits for gradients of all that trained then"
@@ -355,6 +357,31 @@ def _asked(node: ast.AST) -> list[ast.expr]:
         case ast.Call(func=ast.Name(id="hasattr"), args=[asked, ast.Constant(value=name)]):
             return [asked] if name not in _OF_WRAPPERS else []
     return []
+
+
+def _engine_before(model: Model, site: AttributeSite) -> bool:
+    """Whether the code calls what an engine alone has, right before it reads: what is read is the engine's own, too.
+
+    InternVideo 3965eef InternVideo1/Pretrain/ViCLIP/tasks/shared_utils.py:190: `model.load_checkpoint(...)`, then
+    `model.global_steps`; the bare model has neither.
+    """
+    receiver = ast.unparse(site.node.value)
+    block = block_with(site.function, site.statement) or []
+    above = block[: block.index(site.statement)] if site.statement in block else []
+    asked = {
+        node.func.attr
+        for statement in above
+        for node in walk(statement)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and ast.unparse(node.func.value) == receiver
+    }
+    own = {"load_checkpoint", "save_checkpoint"} & asked  # deepspeed 0.19.8 runtime/engine.py
+    return bool(own) and not any(
+        own & cls.methods.keys()
+        for module in model.program.modules.values()
+        for cls in module.all_classes
+    )
 
 
 def _loaded_beside(function: Function, receiver: str) -> list[ast.expr]:

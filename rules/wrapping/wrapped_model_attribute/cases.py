@@ -608,6 +608,15 @@ def of_a_bare_checkpoint(path, local_rank):
     print(net.load_state_dict(state, strict=False))
 
 
+def resumed_by_an_engine(folder, local_rank, whole):
+    # InternVideo 3965eef ViCLIP/tasks/shared_utils.py:190: under DDP the line before raises, if any.
+    net = DDP(Small().to(local_rank))
+    if whole:
+        net.load_checkpoint(folder)
+        return net.stride  # expect: DL201
+    return None
+
+
 def of_a_bare_checkpoint_once(path, local_rank):
     net = DDP(Small().to(local_rank))
     state = torch.load(path, map_location="cpu")
