@@ -122,7 +122,7 @@ def test_a_guard_goes_to_the_caller_where_others_name_their_own_path(
         main(["fix", "--apply", "--unsafe-fixes", "--no-cache", "--select", "DL301", str(tmp_path)])
     assert (tmp_path / "encoder.py").read_text() == shared["encoder.py"]
     assert (
-        "        run_on_main(self.model.save, self.folder)\n"
+        "        if state.is_world_process_zero:\n            self.model.save(self.folder)\n"
         in (tmp_path / "callback.py").read_text()
     )
 

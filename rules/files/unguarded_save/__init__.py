@@ -364,16 +364,18 @@ def _is_told_state(model: Model, found: FileCall) -> bool:
 
     artidoro/qlora 7f4e95a qlora.py:271: every callback of transformers itself guards its writes so.
     """
-    function = found.function
+    return _is_hook(model, found.function) and not (
+        found.path is not None and _is_needed_below(model, found, found.site.statement, found.path)
+    )
+
+
+def _is_hook(model: Model, function: Function) -> bool:
+    """Whether a function is a hook of a trainer's callback, which is given the trainer's `state`."""
     return (
         function.cls is not None
         and "state" in function.parameters
         and "transformers.TrainerCallback"
         in facts.with_bases(tuple(model.program.mro(function.cls)[1]))
-        and not (
-            found.path is not None
-            and _is_needed_below(model, found, found.site.statement, found.path)
-        )
     )
 
 
@@ -440,10 +442,15 @@ def _in_the_call(model: Model, found: FileCall, call: CallSite, advice: str) -> 
         return None
     if meetings_in(model, helper) or _keeps_something(helper):
         return None
-    edit = guarding.call_on_main(call.module.source.text, call.node)
+    text = call.module.source.text
+    elsewhere = "" if call.module is helper.module else call.module.path
+    if _is_hook(model, call.function):
+        # sentence-transformers 6.2.0 cross_encoder/fit_mixin.py:75: as transformers' own callbacks do.
+        guarded = guarding.statement_on_main(text, call.statement, "$rank_info().rank == 0")
+        return Fix(Applicability.UNSAFE, advice, (guarded,), elsewhere) if guarded else None
+    edit = guarding.call_on_main(text, call.node)
     if edit is None:
         return None
-    elsewhere = "" if call.module is helper.module else call.module.path
     return Fix(Applicability.UNSAFE, f"{advice}, while the others wait", (edit,), elsewhere)
 
 
