@@ -56,7 +56,7 @@ _SHARDING: Final = re.compile("fsdp|fully_?shard|deepspeed|zero.?3|accelerat|ten
 """Words of files in which the state of a model may be in pieces, so that one rank cannot save it alone."""
 
 _NAME: Final = re.compile(r"\$([A-Za-z_]\w*)")
-_WORD: Final = re.compile(r"\w+")
+_OF_LIBRARIES: Final = re.compile(r"(?<![$\w])[A-Za-z_]\w*")
 _MARK: Final = "distlint_runtime_"
 
 
@@ -163,8 +163,11 @@ def dressed(model: Model, finding: Finding, style: str) -> Finding:
     if twin := used_twin(model.program, module):
         unused = f"this looks like a copy of {twin.path} that nothing imports"
         return _with_fix(finding, Fix(Applicability.DISPLAY, f"{fix.message}; {unused}"))
-    finding = _in_old_versions(model, module, finding, fix)
-    if finding.fix is None or not any(_names(edit) for edit in finding.fix.edits):
+    return _in_old_versions(model, module, _in_style(model, module, finding, fix, style))
+
+
+def _in_style(model: Model, module: Module, finding: Finding, fix: Fix, style: str) -> Finding:
+    if not any(_names(edit) for edit in fix.edits):
         return finding
     if any(_is_too_early(model, module, edit) for edit in fix.edits):
         return _with_fix(finding, Fix(Applicability.DISPLAY, f"{fix.message}; {_TOO_EARLY}"))
@@ -208,12 +211,15 @@ def _with_fix(finding: Finding, fix: Fix) -> Finding:
     return replace(finding, message=message, fix=fix)
 
 
-def _in_old_versions(model: Model, module: Module, finding: Finding, fix: Fix) -> Finding:
+def _in_old_versions(model: Model, module: Module, finding: Finding) -> Finding:
     """The finding, its fix only shown where a package that the project asks for lacks what it writes.
 
     LoRA c4593f0 examples/NLU/environment.yml: accelerate 0.3.0, older than `gather_for_metrics`.
     """
-    written = {name for edit in fix.edits for name in _WORD.findall(_code(edit))}
+    fix = finding.fix
+    if fix is None:
+        return finding
+    written = {name for edit in fix.edits for name in _OF_LIBRARIES.findall(_code(edit))}
     for name, package, version in SINCE:
         if (
             name in written

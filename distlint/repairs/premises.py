@@ -13,6 +13,7 @@ from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.traces.graph import steps_below
 from distlint.findings import Applicability, Fix
 from distlint.repairs.group import Group, callers_by_function, conditions_of, group_at
+from distlint.repairs.meeting import calls_of
 
 
 def everyone_comes(model: Model, site: CallSite, joint_entry: JointEntry) -> bool:
@@ -110,9 +111,15 @@ def meetings_in(model: Model, function: Function) -> set[int]:
 def joint_callers(model: Model, function: Function) -> list[CallSite]:
     """The calls of a function that no rank makes alone, by their lines; none where they are not a few statements
     of one reported file.
+
+    Several are all there are: LoRA c4593f0 seq2seq-distillation/utils.py:446 calls `save_json()` in a helper, of which
+    no run is followed.
     """
-    found = {id(site.node): site for site in model.callers.get(function, ()) if not ranked(site)}
-    sites = sorted(found.values(), key=lambda site: site.node.lineno)
+    known = {id(site.node): site for site in model.callers.get(function, ())}
+    found = [site for site in known.values() if not ranked(site)]
+    if len(found) > 1 and any(id(call) not in known for _, call in calls_of(model, function)):
+        return []
+    sites = sorted(found, key=lambda site: site.node.lineno)
     fits = all(
         isinstance(site.statement, ast.Expr)
         and site.statement.value is site.node

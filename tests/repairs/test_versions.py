@@ -65,6 +65,40 @@ def test_a_method_that_an_old_accelerate_lacks(
     assert applicability(tmp_path, EVALUATION, files) == [offered]
 
 
+FIRST = """
+import os
+
+import torch.distributed as dist
+{imports}
+
+
+def main(model, path):
+    dist.init_process_group("nccl")
+    {made}
+    dist.barrier()
+    if not os.path.exists(path):
+        with open(path, "w") as file:
+            file.write("settings")
+    return model
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "made", "offered"),
+    [
+        ("from accelerate import Accelerator", "accelerator = Accelerator()", "display"),
+        ("", "pass", "safe"),  # the runtime's own `main_process_first()`
+    ],
+)
+def test_the_runtime_has_what_an_old_accelerate_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, imports: str, made: str, offered: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = {"requirements.txt": "accelerate==0.3.0\n"}
+    code = FIRST.format(imports=imports, made=made)
+    assert applicability(tmp_path, code, files, "DL305") == [offered]
+
+
 def test_a_file_that_calls_it_already_is_newer_than_its_pin(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,12 +108,12 @@ def test_a_file_that_calls_it_already_is_newer_than_its_pin(
     assert applicability(tmp_path, EVALUATION + more, files) == ["unsafe"]
 
 
-def applicability(folder: Path, code: str, files: dict[str, str]) -> list[str]:
-    """What DL602 offers for `evaluate.py`, beside other files."""
+def applicability(folder: Path, code: str, files: dict[str, str], rule: str = "DL602") -> list[str]:
+    """What a rule offers for `evaluate.py`, beside other files."""
     for name, text in {"evaluate.py": code, **files}.items():
         path = folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
-    options = ["--no-cache", "--preview", "--select", "DL602", "--output-format", "json"]
+    options = ["--no-cache", "--preview", "--select", rule, "--output-format", "json"]
     result = CliRunner().invoke(main, ["check", *options])
     return [each["fix"]["applicability"] for each in json.loads(result.stdout)["findings"]]
