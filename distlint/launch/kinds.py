@@ -62,14 +62,16 @@ _WORDS: Final = {
     Kind.SHELL: re.compile(_LAUNCHES.pattern + rb"|CUDA_VISIBLE_DEVICES=[\"']?\d+,"),
     Kind.DOCKERFILE: _LAUNCHES,
     Kind.GUIDE: re.compile(rb"torch\.distributed\.launch"),
-    Kind.REQUIREMENTS: re.compile(rb"^(?:transformers|torch)\b", re.MULTILINE),
+    Kind.REQUIREMENTS: re.compile(rb"^(?:transformers|torch|accelerate)\b", re.MULTILINE),
     Kind.PROJECT: re.compile(
-        rb"^[ \t]*[\"']?(?:transformers|torch)\b|[\"'](?:transformers|torch)\b", re.MULTILINE
+        rb"(?:^[ \t]*[\"']?|[\"'])(?:transformers|torch|accelerate)\b", re.MULTILINE
     ),
-    Kind.LOCK: re.compile(rb"^name = \"(?:transformers|torch)\"$", re.MULTILINE),
+    Kind.LOCK: re.compile(rb"^name = \"(?:transformers|torch|accelerate)\"$", re.MULTILINE),
 }
-_ENVIRONMENT: Final = re.compile(rb"^[ \t]*-[ \t]*[\"']?(?:py)?torch[ \t]*[=<>~]", re.MULTILINE)
-"""conda's list of packages, in YAML, where it names a version of torch."""
+_ENVIRONMENT: Final = re.compile(
+    rb"^[ \t]*-[ \t]*[\"']?(?:(?:py)?torch|accelerate)[ \t]*[=<>~]", re.MULTILINE
+)
+"""conda's list of packages, in YAML, where it names a version of torch or accelerate."""
 _CLASS_NAMED: Final = re.compile(
     rb"""\b(?:_?target_?|class_path)["']?[ \t]*:[ \t]*["']?([A-Za-z_]\w*(?:\.\w+)*\.[A-Za-z_]\w*)"""
 )

@@ -182,10 +182,12 @@ class LaunchFiles:
     def older_than(self, name: str, version: tuple[int, ...], path: str) -> bool:
         """Whether all that is said of a package, beside `path` or above, lets in older versions alone; else conda's lists.
 
-        imaginaire c6f7480 scripts/requirements_conda.yaml: `pytorch=1.9`.
+        imaginaire c6f7480 scripts/requirements_conda.yaml: `pytorch=1.9`. A file that takes any version says nothing:
+        LoRA c4593f0 examples/NLU/environment.yml pins accelerate, which its examples' requirements only name.
         """
-        found = near(self.requirements, name, path) or [
-            each for each in self.requirements if each.name == name and _is_of_conda(each.path)
+        said = [each for each in self.requirements if each.oldest or each.newest]
+        found = near(said, name, path) or [
+            each for each in said if each.name == name and _is_of_conda(each.path)
         ]
         return bool(found) and all(each.newest and each.newest < version for each in found)
 

@@ -25,10 +25,11 @@ _NEWEST: Final = re.compile(r"(<=?|===?|~=)[ \t]*(\d+(?:\.\d+)*)")
 _ANY: Final = 1 << 16
 """Above every part of a version."""
 _ENVIRONMENT: Final = re.compile(
-    r"^[ \t]*-[ \t]*[\"']?(?:py)?torch[ \t]*(?P<clauses>[=<>~][^#\n\"']*)", re.MULTILINE
+    r"^[ \t]*-[ \t]*[\"']?(?P<name>(?:py)?torch|accelerate)[ \t]*(?P<clauses>[=<>~][^#\n\"']*)",
+    re.MULTILINE,
 )
 _LOCKED: Final = re.compile(
-    r"^name = \"(?P<name>torch|transformers)\"\nversion = \"(?P<version>\d+(?:\.\d+)*)",
+    r"^name = \"(?P<name>torch|transformers|accelerate)\"\nversion = \"(?P<version>\d+(?:\.\d+)*)",
     re.MULTILINE,
 )
 """A package as poetry, uv and pdm write it: its name, and the version below it."""
@@ -72,9 +73,9 @@ def _in_lines(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _in_environment(text: str) -> Iterator[tuple[str, str]]:
-    """The versions of torch in conda's list of packages, which writes one `=`."""
+    """The versions of torch and accelerate in conda's list of packages, which writes one `=`."""
     for found in _ENVIRONMENT.finditer(text):
-        yield "torch", re.sub(r"(?<![=<>~])=(?!=)", "==", found["clauses"])
+        yield found["name"].removeprefix("py"), re.sub(r"(?<![=<>~])=(?!=)", "==", found["clauses"])
 
 
 def _in_lock(text: str) -> Iterator[tuple[str, str]]:

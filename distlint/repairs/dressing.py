@@ -18,8 +18,10 @@ from distlint.analysis.program.places import span_of
 from distlint.columns import segment
 from distlint.edits import Edit, Insert, Move, Replace, Span, WrapInWith
 from distlint.findings import Applicability, Finding, Fix
+from distlint.knowledge.versions import SINCE
 from distlint.nodes import walk
 from distlint.repairs.blocks import block_with
+from distlint.repairs.ending import ends_program
 from distlint.repairs.group import Group, group_at
 from distlint.repairs.guarding import LEAVES, statement_on_main
 from distlint.repairs.leftover import used_twin
@@ -54,6 +56,7 @@ _SHARDING: Final = re.compile("fsdp|fully_?shard|deepspeed|zero.?3|accelerat|ten
 """Words of files in which the state of a model may be in pieces, so that one rank cannot save it alone."""
 
 _NAME: Final = re.compile(r"\$([A-Za-z_]\w*)")
+_OF_LIBRARIES: Final = re.compile(r"(?<![$\w])[A-Za-z_]\w*")
 _MARK: Final = "distlint_runtime_"
 
 
@@ -160,6 +163,10 @@ def dressed(model: Model, finding: Finding, style: str) -> Finding:
     if twin := used_twin(model.program, module):
         unused = f"this looks like a copy of {twin.path} that nothing imports"
         return _with_fix(finding, Fix(Applicability.DISPLAY, f"{fix.message}; {unused}"))
+    return _in_old_versions(model, module, _in_style(model, module, finding, fix, style))
+
+
+def _in_style(model: Model, module: Module, finding: Finding, fix: Fix, style: str) -> Finding:
     if not any(_names(edit) for edit in fix.edits):
         return finding
     if any(_is_too_early(model, module, edit) for edit in fix.edits):
@@ -202,6 +209,28 @@ def _with_fix(finding: Finding, fix: Fix) -> Finding:
     if finding.fix is not None and fix.edits:
         message = message.replace(finding.fix.message, fix.message)
     return replace(finding, message=message, fix=fix)
+
+
+def _in_old_versions(model: Model, module: Module, finding: Finding) -> Finding:
+    """The finding, its fix only shown where a package that the project asks for lacks what it writes.
+
+    LoRA c4593f0 examples/NLU/environment.yml: accelerate 0.3.0, older than `gather_for_metrics`.
+    """
+    fix = finding.fix
+    if fix is None:
+        return finding
+    written = {name for edit in fix.edits for name in _OF_LIBRARIES.findall(_code(edit))}
+    for name, package, version in SINCE:
+        if (
+            name in written
+            and not re.search(rf"\b{name}\b", module.source.text)
+            and model.launch.older_than(package, version, module.path)
+        ):
+            needs = f"{package} {'.'.join(map(str, version))} or later, the project asks for an older one"
+            return _with_fix(
+                finding, Fix(Applicability.DISPLAY, f"{fix.message}; it needs {needs}")
+            )
+    return finding
 
 
 # Places
@@ -345,8 +374,6 @@ def _of_accelerator(edit: Edit, place: _Place) -> tuple[str, tuple[Edit, ...]] |
 
     Otter 1e7eb9a pipeline/train/train_utils.py:241: `is_main_process` is a variable of the function.
     """
-    if not place.scope.barrier:
-        return None
     match edit:
         case Replace() if _names(edit) == {"run_on_main"}:
             return _on_main(edit, place)
@@ -408,10 +435,14 @@ def _on_main(edit: Replace, place: _Place) -> tuple[str, tuple[Edit, ...]] | Non
     statement = _statement(place, edit.span)
     if not isinstance(statement, ast.Expr) or span_of(statement.value) != edit.span:
         return None
-    if not (scope.main and scope.barrier) or _is_in_pieces(edit, place, statement):
+    if not scope.main or _is_in_pieces(edit, place, statement):
         return None
     guarded = statement_on_main(place.text, statement, scope.main)
     if guarded is None:
+        return None
+    if ends_program(place.model, place.function, statement):
+        return f"Write on rank 0 alone: `if {scope.main}:`", (guarded,)
+    if not scope.barrier:
         return None
     waits = "" if _is_followed_by(place, statement, scope.barrier) else f"\n{scope.barrier}"
     said = f"Write on rank 0 while the others wait: `if {scope.main}:`, then `{scope.barrier}`"

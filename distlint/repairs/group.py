@@ -40,6 +40,9 @@ _MADE_WHERE_NEEDED = frozenset(
 """What makes the group only where a launcher says that there are several processes (accelerate 1.15.0
 state.py, transformers training_args.py `_setup_devices`)."""
 
+_GIVEN_TO_FIT = frozenset(
+    {"lightning.pytorch.LightningModule", "lightning.pytorch.LightningDataModule"}
+)
 _STARTS = frozenset({*PROCESS_GROUP_STARTS, "deepspeed.initialize"})
 _ASKS = frozenset({"torch.distributed.get_rank", "torch.distributed.get_world_size"})
 
@@ -92,9 +95,23 @@ def _before(
         for site in model.answer(callers_by_function).get(function, ())
     ]
     known = min(ways, default=Group.UNKNOWN)
+    if _is_built_before_fit(model, function):
+        return Group.LATER
     if known < Group.MAYBE and _later(model, function, line):
         return Group.LATER
     return known
+
+
+def _is_built_before_fit(model: Model, function: Function) -> bool:
+    """Whether a function is the constructor of what Lightning's `fit()` is given: the group is made there.
+
+    LoRA c4593f0 examples/NLU/examples/research_projects/rag/finetune_rag.py: `pickle_save()` in `__init__`, where the
+    launcher of the other ranks has set no RANK.
+    """
+    if function.name != "__init__" or function.cls is None:
+        return False
+    bases = facts.with_bases(tuple(model.program.mro(function.cls)[1]))
+    return not _GIVEN_TO_FIT.isdisjoint(bases)
 
 
 def _later(model: Model, function: Function, line: int) -> bool:

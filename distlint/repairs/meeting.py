@@ -36,6 +36,11 @@ _STARTS_ALONE: Final = frozenset(
     {"Thread", "Timer", "Process", "apply_async", "register", "run_in_executor", "signal", "submit"}
 )
 """What runs a function it is given beside the program, or at a time of its own."""
+_RUN_AS_HOOKS: Final = {
+    # accelerate 1.15.0 accelerator.py: each call runs the hooks, on the ranks that make it.
+    "register_save_state_pre_hook": "save_state",
+    "register_load_state_pre_hook": "load_state",
+}
 _ENTERED_BY_WITH: Final = ("contextmanager", "asynccontextmanager")
 _PURE: Final = frozenset(
     {"abs", "all", "any", "bool", "enumerate", "float", "int", "len", "max", "min", "range", "round", "str", "sum"}
@@ -76,7 +81,7 @@ def hindrance(model: Model, function: Function, span: Span) -> str:
         found = _here(model, place, in_loops=in_loops)
         if found:
             return found
-        for user, call in _callers(model, place.function):
+        for user, call in calls_of(model, place.function):
             if id(call) not in seen:
                 seen.add(id(call))
                 work.append(_Place(user, call.lineno, call.end_lineno or call.lineno, call))
@@ -150,9 +155,16 @@ def _here(model: Model, place: _Place, *, in_loops: bool) -> str:
 # Ways to a place
 
 
-def _callers(model: Model, function: Function) -> Iterator[tuple[Function, ast.Call]]:
+def calls_of(model: Model, function: Function) -> Iterator[tuple[Function, ast.Call]]:
     """The calls that run a function, or get it as an argument."""
     named = model.answer(_calls_by_name)
+    for registers, call in named.get(function.name, ()):
+        runs = _RUN_AS_HOOKS.get(last_name(call.func), "")
+        if not any(_runs(model, registers, given, function) for given in _arguments(call)):
+            continue
+        for user, saves in named.get(runs, ()):
+            if user is registers or (user.cls is not None and user.cls is registers.cls):
+                yield user, saves
     names = {function.name}
     if function.name == "__init__" and function.cls is not None:
         names |= {cls.name for cls in (function.cls, *model.program.subclasses(function.cls))}

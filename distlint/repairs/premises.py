@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import Final
 
 from distlint.analysis.interpreter.ir import CallSite, CallStep, Event, UnknownCall
 from distlint.analysis.live.joint_entry import JointEntry, ranked
@@ -12,6 +13,7 @@ from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.traces.graph import steps_below
 from distlint.findings import Applicability, Fix
 from distlint.repairs.group import Group, callers_by_function, conditions_of, group_at
+from distlint.repairs.meeting import calls_of
 
 
 def everyone_comes(model: Model, site: CallSite, joint_entry: JointEntry) -> bool:
@@ -21,6 +23,10 @@ def everyone_comes(model: Model, site: CallSite, joint_entry: JointEntry) -> boo
     function on rank 0 alone, is no place for a collective (wenet wenet/utils/checkpoint.py:50).
     """
     return joint_entry.all_ranks and not ranked_callers(model, site.function)
+
+
+_FEW: Final = 5
+"""So many calls are one change that people read at once."""
 
 
 def on_import(joint_entry: JointEntry) -> Fix | None:
@@ -102,14 +108,26 @@ def meetings_in(model: Model, function: Function) -> set[int]:
     return found
 
 
-def joint_caller(model: Model, function: Function) -> CallSite | None:
-    """The one call of a function, as a statement of a reported file, that all ranks make; None for none or several."""
-    sites = {id(site.node): site for site in model.callers.get(function, ()) if not ranked(site)}
-    if len(sites) != 1:
-        return None
-    (site,) = sites.values()
-    alone = isinstance(site.statement, ast.Expr) and site.statement.value is site.node
-    return site if alone and site.module.source.reported else None
+def joint_callers(model: Model, function: Function) -> list[CallSite]:
+    """The calls of a function that no rank makes alone, by their lines; none where they are not a few statements
+    of one reported file.
+
+    Several are all there are: LoRA c4593f0 seq2seq-distillation/utils.py:446 calls `save_json()` in a helper, of which
+    no run is followed.
+    """
+    known = {id(site.node): site for site in model.callers.get(function, ())}
+    found = [site for site in known.values() if not ranked(site)]
+    if len(found) > 1 and any(id(call) not in known for _, call in calls_of(model, function)):
+        return []
+    sites = sorted(found, key=lambda site: site.node.lineno)
+    fits = all(
+        isinstance(site.statement, ast.Expr)
+        and site.statement.value is site.node
+        and site.module is sites[0].module
+        and site.module.source.reported
+        for site in sites
+    )
+    return sites if fits and len(sites) <= _FEW else []
 
 
 def group_comes_later(model: Model, site: CallSite) -> bool:

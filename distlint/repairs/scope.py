@@ -17,9 +17,11 @@ from distlint.analysis.interpreter.values import Value
 from distlint.analysis.model import Model, source_of
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes
 from distlint.analysis.questions.wrapped import call_of_wrap, under_condition
 from distlint.knowledge import facts
+from distlint.knowledge.conventions import NAMED_RANKS
+from distlint.knowledge.versions import TRAINER_WITH_ACCELERATOR
 from distlint.nodes import walk
 from distlint.repairs.blocks import blocks
 from distlint.repairs.group import Group, calls_by_function, conditions_of, group_at
@@ -89,6 +91,10 @@ _GROUP: Final = {
 }
 """What the default process group answers, where there is one."""
 
+_FOR_WORDS: Final = re.compile(
+    r"print|verbose|progress|tqdm|quiet|(?:^|_)(?:log|logs|logging|show)(?:$|_)", re.I
+)
+
 _NO_LOCAL_RANK: Final = re.compile(
     r"""local[_-]rank["'][^\n]*default\s*=\s*-1|LOCAL_RANK["'],\s*["']?-1"""
 )
@@ -125,17 +131,22 @@ def scope_at(model: Model, function: Function, line: int, *, with_group: bool) -
         found["main"] = test
     for name, values in _values(model, function, line).items():
         for fact in _facts_of(values, function.module):
-            found.setdefault(fact, name)
+            if fact != "main" or not _is_of_words(name):
+                found.setdefault(fact, name)
     _add(found, _read_from_environment(function, line))
     _add(found, _ranks_of_class(model, function))
     _add(found, {"accelerator": _accelerator_of_class(model, function)})
     _add(found, {"accelerator": _accelerator_of_module(model, function)})
     accelerator, trainer = found.get("accelerator", ""), found.pop("trainer", "")
-    _add(found, _of_framework(model, function))
+    own = _of_framework(model, function)
+    of_trainer = {key: text.format(trainer) for key, text in _OF_TRAINER.items() if trainer}
+    if model.launch.older_than(*TRAINER_WITH_ACCELERATOR, function.module.path):
+        own.pop("barrier", None)
+        of_trainer.pop("barrier", None)
+    _add(found, own)
     if accelerator:
         _add(found, {key: text.format(accelerator) for key, text in _ACCELERATOR.items()})
-    if trainer:
-        _add(found, {key: text.format(trainer) for key, text in _OF_TRAINER.items()})
+    _add(found, of_trainer)
     if "rank" in found:
         found.setdefault("main", f"{found['rank']} == 0")
     if "main" not in found:
@@ -166,7 +177,7 @@ def _test_in_use(model: Model, function: Function, line: int) -> str:
     for call in model.calls(module=function.module):
         site = call.site
         guard = _only_test(site) if call.classes == {MAIN} else None
-        if guard is None or guard.lineno >= line:
+        if guard is None or guard.lineno >= line or _is_of_words(ast.unparse(guard)):
             continue
         inside = site.function is function
         around = site.function in _around(function)
@@ -175,6 +186,14 @@ def _test_in_use(model: Model, function: Function, line: int) -> str:
         ):
             return source_of(function.module, guard)
     return ""
+
+
+def _is_of_words(test: str) -> bool:
+    """Whether a test is named for what is printed: a write under it would be found by nobody who changes the words.
+
+    Music-Source-Separation-Training ccc011a utils/dataset.py:883: `should_print`.
+    """
+    return test.isidentifier() and _FOR_WORDS.search(test) is not None
 
 
 def _only_test(site: CallSite) -> ast.expr | None:
@@ -227,15 +246,79 @@ def _predicate_of_file(model: Model, function: Function, line: int) -> str:
     """
     rebound = {name for each in function.outward() for name in _bindings(each)}
     for call in model.calls(module=function.module):
-        guard = _only_test(call.site) if call.classes == {MAIN} else None
-        match guard:
-            case ast.Call(func=ast.Name(id=name), args=[], keywords=[]) if name not in rebound:
-                asked = model.resolve(function.module, guard.func)
-                if isinstance(asked, Function) and (
-                    _answers_without_group(model, asked) or _is_made(model, function, line)
-                ):
-                    return ast.unparse(guard)
-    return ""
+        guard = _only_question(model, call.site) if call.classes == {MAIN} else None
+        if guard is None or not rebound.isdisjoint(_names(guard)):
+            continue
+        asked = model.resolve(function.module, guard.func)
+        if isinstance(asked, Function) and (
+            _answers_without_group(model, asked) or _is_made(model, function, line)
+        ):
+            return ast.unparse(guard)
+    own = rebound.union(*(each.parameters for each in function.outward()))
+    tests = _imported_tests(model, function.module)
+    return next((text for text in tests if re.split(r"[.(]", text)[0] not in own), "")
+
+
+def _imported_tests(model: Model, module: Module) -> Iterator[str]:
+    """The calls of a well-known test of rank 0 that a file imports, by itself or with its module.
+
+    Cream 4a13c40 AutoFormer/evolution.py:467: `from lib import utils`, whose `is_main_process()` other files ask.
+    """
+    above = [
+        each for each in module.source.tree.body if isinstance(each, ast.Import | ast.ImportFrom)
+    ]
+    for name in (alias.asname or alias.name for each in above for alias in each.names):
+        if not name.isidentifier():
+            continue
+        meaning = model.resolve(module, ast.Name(name, ast.Load()))
+        match meaning:
+            case Function():
+                tests = {name: meaning}
+            case Module():
+                tests = {f"{name}.{each}": found for each, found in meaning.functions.items()}
+            case _:
+                continue
+        for text, asked in tests.items():
+            if NAMED_RANKS.get(asked.name) == "is_main" and _tells_rank_0(model, asked):
+                yield f"{text}()"
+
+
+def _tells_rank_0(model: Model, asked: Function) -> bool:
+    """Whether a function needs no arguments, compares the rank with 0, and answers without a group."""
+    compares = any(
+        isinstance(node, ast.Compare) and ast.unparse(node).endswith("== 0") and mentions_rank(node)
+        for node in own_nodes(asked)
+    )
+    return compares and not asked.parameters and _answers_without_group(model, asked)
+
+
+def _only_question(model: Model, site: CallSite) -> ast.Call | None:
+    """The call without arguments by which a test leaves rank 0, beside what else the test asks.
+
+    AudioMAE bd60e29 main_finetune_as.py:503: `if args.output_dir and misc.is_main_process():`.
+    """
+    ranked = [guard for guard in site.guards if "rank" in guard.value.tags]
+    if len(ranked) != 1 or not ranked[0].taken or ranked[0].exits:
+        return None
+    guard = ranked[0]
+    if guard.module is not site.module:
+        return None
+    match guard.node:
+        case ast.BoolOp(op=ast.And(), values=parts):
+            pass
+        case node:
+            parts = [node]
+    asked = [
+        part
+        for part in parts
+        if isinstance(part, ast.Call)
+        and isinstance(model.resolve(site.module, part.func), Function)
+        and dotted_name(part.func)
+    ]
+    match asked:
+        case [ast.Call(args=[], keywords=[]) as only]:
+            return None if any(mentions_rank(part) for part in parts if part is not only) else only
+    return None
 
 
 def _answers_without_group(model: Model, asked: Function) -> bool:

@@ -52,9 +52,11 @@ def read_from_model(model: Model, site: AttributeSite, receiver: str) -> Fix:
         Replace(span_of(site.node.value), f"$unwrap({receiver})"),
         *(
             Replace(span_of(asked), f"$unwrap({receiver})")
-            for asked in _asked_beside(site, receiver)
+            for asked in (*_asked_beside(site, receiver), *_loaded_beside(site.function, receiver))
         ),
     )
+    if _engine_before(model, site):
+        return Fix(Applicability.DISPLAY, advice)
     if _freezes(model, site):
         moved = _before_the_wrap(site)
         freeze = f"Freeze `{receiver}` before it is wrapped: the wrapper waits for gradients of all that trained then"
@@ -218,7 +220,11 @@ def _shared(model: Model, together: list[tuple[AttributeSite, Finding]]) -> dict
     function = sites[0].function
     receiver = ast.unparse(sites[0].node.value).removesuffix(".module")
     name = f"unwrapped_{receiver.rpartition('.')[2]}"
-    first = _first_around(function, [site.statement for site in sites])
+    loaded = _loaded_beside(function, receiver)
+    statements = [site.statement for site in sites] + [
+        next(s for s in _innermost_first(function) if _holds(s, each)) for each in loaded
+    ]
+    first = _first_around(function, statements)
     if (
         first is None
         or not receiver.replace(".", "").isidentifier()
@@ -240,6 +246,12 @@ def _shared(model: Model, together: list[tuple[AttributeSite, Finding]]) -> dict
         edits,
     )
     return {id(finding): fix for _, finding in together}
+
+
+def _innermost_first(function: Function) -> list[ast.stmt]:
+    """The statements of a function, those in a block in front of the one that holds it."""
+    found = [node for node in own_nodes(function) if isinstance(node, ast.stmt)]
+    return sorted(found, key=lambda s: (s.end_lineno or s.lineno) - s.lineno)
 
 
 def _line_above(statement: ast.stmt) -> ast.stmt:
@@ -345,6 +357,56 @@ def _asked(node: ast.AST) -> list[ast.expr]:
         case ast.Call(func=ast.Name(id="hasattr"), args=[asked, ast.Constant(value=name)]):
             return [asked] if name not in _OF_WRAPPERS else []
     return []
+
+
+def _engine_before(model: Model, site: AttributeSite) -> bool:
+    """Whether the code calls what an engine alone has, right before it reads: what is read is the engine's own, too.
+
+    InternVideo 3965eef InternVideo1/Pretrain/ViCLIP/tasks/shared_utils.py:190: `model.load_checkpoint(...)`, then
+    `model.global_steps`; the bare model has neither.
+    """
+    receiver = ast.unparse(site.node.value)
+    block = block_with(site.function, site.statement) or []
+    above = block[: block.index(site.statement)] if site.statement in block else []
+    asked = {
+        node.func.attr
+        for statement in above
+        for node in walk(statement)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and ast.unparse(node.func.value) == receiver
+    }
+    own = {"load_checkpoint", "save_checkpoint"} & asked  # deepspeed 0.19.8 runtime/engine.py
+    return bool(own) and not any(
+        own & cls.methods.keys()
+        for module in model.program.modules.values()
+        for cls in module.all_classes
+    )
+
+
+def _loaded_beside(function: Function, receiver: str) -> list[ast.expr]:
+    """The wrapper in what loads a state into it with names that may differ, and in reads of its state beside.
+
+    DCNv4 4b848f7 classification/utils.py:219: `model.head` raised on DDP. Read from inside, the function would come
+    to `model.load_state_dict(state, strict=False)`, which finds no name that begins with `module.` and loads nothing.
+    """
+    calls = [
+        node
+        for node in own_nodes(function)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("load_state_dict", "state_dict")
+        and ast.unparse(node.func.value) == receiver
+    ]
+    loose = any(
+        keyword.arg == "strict"
+        and isinstance(keyword.value, ast.Constant)
+        and not keyword.value.value
+        for call in calls
+        for keyword in call.keywords
+    )
+    owners = [call.func.value for call in calls if isinstance(call.func, ast.Attribute)]
+    return owners if loose else []
 
 
 def _names_its_own_reading(site: AttributeSite, receiver: str) -> bool:

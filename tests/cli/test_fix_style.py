@@ -60,6 +60,15 @@ CHOOSES = MADE + (
                 "-    torch.save({'a': 1}, path)",
                 "+    if rank == 0:",
                 "+        torch.save({'a': 1}, path)",
+            ],
+            id="save under the file's own rank, at the end",
+        ),
+        pytest.param(
+            SAVES + "    print(torch.load(path))\n",
+            [
+                "-    torch.save({'a': 1}, path)",
+                "+    if rank == 0:",
+                "+        torch.save({'a': 1}, path)",
                 "+    dist.barrier()",
             ],
             id="save under the file's own rank, then a barrier",

@@ -112,3 +112,48 @@ def test_what_one_call_does_not_repair_is_only_shown(
     out, _ = _run(capsys, "check", "--output-format", "json", str(project))
     fixes = [finding["fix"] for finding in json.loads(out)["findings"]]
     assert all(fix is None or not fix.get("path") for fix in fixes)
+
+
+LOADERS = """\
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def loaders(data, others):
+    sampler = DistributedSampler(data)
+    return DataLoader(data, sampler=sampler), DataLoader(others)
+"""
+
+EPOCHS = """\
+import torch.distributed as dist
+
+from loaders import loaders
+
+
+def main(model, data, others, epochs):
+    dist.init_process_group("gloo")
+    train_loader, other_loader = loaders(data, others)
+    for epoch in range(epochs):
+        # one pass
+        for batch in {loader}:
+            model(batch).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("loader", "told"), [("train_loader", True), ("enumerate(train_loader)", True), ("data", False)]
+)
+def test_a_sampler_of_another_file_is_told_by_its_loader(
+    loader: str, told: bool, tmp_path: Path
+) -> None:
+    # radtts 07759cd train.py:149, with the loop in another file.
+    files = {"loaders.py": LOADERS, "train.py": EPOCHS.format(loader=loader)}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    arguments = ["fix", "--apply", "--unsafe-fixes", "--no-cache", "--select", "DL403"]
+    for _ in range(2):  # the second time there is nothing left to do
+        with pytest.raises(SystemExit):
+            main([*arguments, str(tmp_path)])
+    assert (tmp_path / "loaders.py").read_text() == LOADERS
+    code = "        train_loader.sampler.set_epoch(epoch)\n" if told else ""
+    wanted = files["train.py"].replace("        # one pass\n", code + "        # one pass\n")
+    assert (tmp_path / "train.py").read_text() == wanted

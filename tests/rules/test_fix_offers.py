@@ -122,9 +122,55 @@ def test_a_guard_goes_to_the_caller_where_others_name_their_own_path(
         main(["fix", "--apply", "--unsafe-fixes", "--no-cache", "--select", "DL301", str(tmp_path)])
     assert (tmp_path / "encoder.py").read_text() == shared["encoder.py"]
     assert (
-        "        run_on_main(self.model.save, self.folder)\n"
+        "        if state.is_world_process_zero:\n            self.model.save(self.folder)\n"
         in (tmp_path / "callback.py").read_text()
     )
+
+
+JSON_WRITER = """\
+import json
+
+
+def save_json(data, filename):
+    with open(filename, "w") as f:
+        json.dump(data, f)
+"""
+SCORES = """\
+import torch.distributed as dist
+
+from writes import save_json
+
+
+def main(scores, folder):
+    dist.init_process_group("gloo")
+    save_json(scores, folder + "/first.json")
+    dist.barrier()
+{more}
+
+main({{}}, "out")
+"""
+IN_SCORES = '    save_json(scores, folder + "/{}.json")\n    dist.barrier()\n'
+
+
+@pytest.mark.parametrize(
+    ("more", "offered", "calls"),
+    [
+        # InternVideo 3965eef InternVideo1/Pretrain/ViCLIP/utils/basic_utils.py:234
+        (IN_SCORES.format("second"), "safe", 2),
+        ("    if dist.get_rank() == 0:\n    " + IN_SCORES.format("own").split("\n")[0], "safe", 1),
+        ("".join(map(IN_SCORES.format, range(5))), "display", 0),
+        ("    print(save_json(scores, folder))\n", "display", 0),
+    ],
+)
+def test_ranks_are_for_those_who_call_what_only_writes(
+    more: str, offered: str, calls: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"writes.py": JSON_WRITER, "scores.py": SCORES.format(more=more)}
+    assert offers_in("DL301", tmp_path, files, capsys) == [("writes.py", 5, offered)]
+    with pytest.raises(SystemExit):
+        main(["fix", "--apply", "--unsafe-fixes", "--no-cache", "--select", "DL301", str(tmp_path)])
+    assert (tmp_path / "writes.py").read_text() == JSON_WRITER
+    assert (tmp_path / "scores.py").read_text().count("run_on_main(save_json, scores, ") == calls
 
 
 FEATURES = """\
@@ -437,6 +483,97 @@ def test_the_guard_of_the_file_is_taken_over(answer: str, guard: str, tmp_path: 
     assert f"    {guard}\n        with open" in file.read_text()
 
 
+MISC = """\
+import torch.distributed as dist
+
+
+def get_rank():
+    return dist.get_rank() if dist.is_initialized() else 0
+
+
+def is_main_process():
+    return get_rank() == 0
+
+
+def is_late(epoch):
+    return epoch > 10
+"""
+WITH_MISC = """\
+import json
+
+import torch.distributed as dist
+
+{imports}
+
+
+def main(keys, path, epoch):
+    with open(path, "w") as f:
+        json.dump(keys, f)
+    dist.barrier()
+    if {test}:
+        print("written")
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "test", "guard"),
+    [
+        # AudioMAE bd60e29 main_finetune_as.py:503
+        ("import misc", "keys and misc.is_main_process()", "misc.is_main_process()"),
+        ("import misc", "misc.is_main_process()", "misc.is_main_process()"),
+        ("from misc import is_main_process", "is_main_process() and keys", "is_main_process()"),
+        ("import misc as m", "m.is_main_process() and epoch % 5 == 0", "m.is_main_process()"),
+        # Cream 4a13c40 AutoFormer/evolution.py:467 asks for the rank itself.
+        ("import misc", "misc.get_rank() == 0 and misc.is_late(epoch)", "misc.is_main_process()"),
+        ("import misc", "keys", "misc.is_main_process()"),
+        ("import misc as keys", "epoch", "rank_info().rank == 0"),
+        ("from misc import is_main_process, is_late", "is_late(epoch)", "is_main_process()"),
+        ("from misc import is_late", "is_late(epoch)", "rank_info().rank == 0"),
+    ],
+)
+def test_the_guard_of_another_file_is_taken_over(
+    imports: str, test: str, guard: str, tmp_path: Path
+) -> None:
+    (tmp_path / "misc.py").write_text(MISC)
+    file = tmp_path / "train.py"
+    file.write_text(WITH_MISC.format(imports=imports, test=test))
+    arguments = ["fix", "--apply", "--unsafe-fixes", "--no-cache", "--select", "DL301"]
+    with pytest.raises(SystemExit):
+        main([*arguments, str(tmp_path)])
+    assert f"    if {guard}:\n        with open" in file.read_text()
+
+
+NAMED = """\
+import json
+
+import torch.distributed as dist
+
+
+def main(keys, path):
+    {name} = not dist.is_initialized() or dist.get_rank() == 0
+    if {name}:
+        print(keys)
+    with open(path, "w") as f:
+        json.dump(keys, f)
+    dist.barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "taken"),
+    [("is_first", True), ("login_rank", True), ("should_print", False), ("show_progress", False)],
+)
+def test_a_test_that_is_named_for_words_guards_no_write(
+    name: str, taken: bool, tmp_path: Path
+) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(NAMED.format(name=name))
+    with pytest.raises(SystemExit):
+        main(["fix", "--apply", "--unsafe-fixes", "--no-cache", "--select", "DL301", str(file)])
+    guard = name if taken else "rank_info().rank == 0"
+    assert f"    if {guard}:\n        with open" in file.read_text()
+
+
 ARGUMENTS = """\
 import torch
 from transformers import Trainer, TrainingArguments
@@ -473,6 +610,98 @@ def test_arguments_of_a_trainer_make_the_group(
         files = {"train.py": ARGUMENTS.format(first=first, second=second)}
         found = offers_in("DL301", tmp_path / folder, files, capsys)
         assert [safety for _, _, safety in found] == [offered]
+
+
+BUILT = """\
+import lightning.pytorch as pl
+import torch
+
+
+class Base(pl.LightningModule):
+    pass
+
+
+class Net(Base):
+    def {method}(self):
+        super().{method}()
+        torch.save([1], "kept.pt")
+        self.layer = torch.nn.Linear(2, 2)
+
+    def training_step(self, batch, index):
+        return self.layer(batch).sum()
+
+
+def main(loader):
+    trainer = pl.Trainer(devices=4, strategy="ddp")
+    trainer.fit(Net(), loader)
+
+
+if __name__ == "__main__":
+    main([])
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "offered"),
+    # LoRA c4593f0: Lightning sets no RANK, and makes the group in `fit()`.
+    [("__init__", "display"), ("on_fit_start", "safe")],
+)
+def test_a_constructor_runs_before_lightning_makes_the_group(
+    method: str, offered: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"train.py": BUILT.format(method=method)}
+    assert offers_in("DL301", tmp_path, files, capsys) == [("train.py", 12, offered)]
+
+
+TUNED = """\
+import fire
+from transformers import Trainer, TrainingArguments
+
+
+def main(model, rows, tokenizer):
+    trainer = Trainer(model, TrainingArguments("out"), train_dataset=rows)
+    trainer.train()
+    tokenizer.save_pretrained("out")
+    {behind}
+
+
+{start}
+"""
+STARTED = 'if __name__ == "__main__":\n    main(None, [1], None)'
+WAITS = "trainer.accelerator.wait_for_everyone()"
+RUNTIME = "run_on_main(tokenizer.save_pretrained"
+
+
+@pytest.mark.parametrize(
+    ("behind", "start", "required", "waits", "guard"),
+    [
+        # Chinese-Vicuna bd1658d finetune.py:283: the script ends there.
+        ('print("done")', STARTED, "", False, True),
+        ("pass", 'if __name__ == "__main__":\n    fire.Fire(main)', "", False, True),
+        ("pass", "main(None, [1], None)\nprint('end')", "", False, True),
+        ('rows = open("out/vocab.txt").read()', STARTED, "", True, True),
+        ("pass", f"{STARTED}\n    evaluate()", "", True, True),
+        ("pass", "for rows in ([1], [2]):\n    main(None, rows, None)", "", True, True),
+        ("pass", "", "", True, True),  # nobody knows who calls it
+        # Before 4.30 the trainer has no accelerator.
+        ("pass", "", "transformers==4.28.1", False, False),
+        ("pass", STARTED, "transformers<4.30", False, True),
+        ("pass", "", "transformers>=4.31", True, True),
+    ],
+)
+def test_who_waits_for_what_a_trainer_has_written(
+    behind: str, start: str, required: str, waits: bool, guard: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "requirements.txt").write_text(f"{required}\n")
+    file = tmp_path / "tune.py"
+    file.write_text(TUNED.format(behind=behind, start=start))
+    arguments = ["fix", "--apply", "--unsafe-fixes", "--no-cache", "--select", "DL301"]
+    with pytest.raises(SystemExit):
+        main([*arguments, str(tmp_path)])
+    text = file.read_text()
+    assert (WAITS in text) is waits
+    assert ("if trainer.is_world_process_zero():" in text) is guard
+    assert (RUNTIME in text) is not guard
 
 
 COMMON = """\

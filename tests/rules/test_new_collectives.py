@@ -51,6 +51,20 @@ def on_first_device():
 """
 
 APART = {
+    # T2I-Adapter c408b05 train_sketch.py:465
+    "a hook of what rank 0 saves": """\
+def main(model):
+    accelerator = Accelerator()
+    model = accelerator.prepare(model)
+
+    def keep(models, weights, folder):
+        fetch()
+
+    accelerator.register_save_state_pre_hook(keep)
+    accelerator.save_state("first")
+    if accelerator.is_main_process:
+        accelerator.save_state("out")
+""",
     "an answer to a failure": """\
 def main():
     dist.init_process_group("gloo")
@@ -207,6 +221,18 @@ def main(folders):
 }
 
 TOGETHER = {
+    "a hook of what all ranks save": """\
+def main(model):
+    accelerator = Accelerator()
+    model = accelerator.prepare(model)
+
+    def keep(models, weights, folder):
+        fetch()
+
+    accelerator.register_save_state_pre_hook(keep)
+    accelerator.wait_for_everyone()
+    accelerator.save_state("out")
+""",
     "one call": """\
 def main():
     dist.init_process_group("gloo")

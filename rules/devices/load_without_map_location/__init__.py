@@ -56,6 +56,7 @@ from distlint.analysis.questions.saved import HOST_STATE, file_name, saved_on_ho
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import last_name, walk
 from distlint.repairs.arguments import with_keyword
+from distlint.repairs.joining import like_the_other_arm
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ NAME = "load-without-map-location"
 SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
 LITERALS = ()
+
+_ON_THE_CPU = 'map_location="cpu"'
 
 _CHECKPOINT = re.compile(r"ckpt|checkpoint|snapshot|model|state|weight|optim|resume", re.I)
 
@@ -233,9 +236,10 @@ def _loaded_into_module(site: CallSite) -> bool:
 
 
 def _fix(site: CallSite) -> Fix:
-    advice = 'Add `map_location="cpu"`'
-    edit = with_keyword(site.module.source.text, site.node, 'map_location="cpu"')
+    advice = f"Add `{_ON_THE_CPU}`"
+    edit = with_keyword(site.module.source.text, site.node, _ON_THE_CPU)
     if edit is None:
         return Fix(Applicability.DISPLAY, advice)
     safe = Applicability.SAFE if _loaded_into_module(site) else Applicability.UNSAFE
-    return Fix(safe, advice, (edit,))
+    joined = like_the_other_arm(site.module.source.text, site.function, site.node, _ON_THE_CPU)
+    return Fix(safe, advice, joined or (edit,))

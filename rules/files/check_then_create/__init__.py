@@ -32,6 +32,7 @@ with main_process_first():
 For a directory `os.makedirs(path, exist_ok=True)`, for a removal `Path.unlink(missing_ok=True)`.
 
 ## Fix safety
+A removal that also sets what the program goes on with is only shown: it was a signal, and the ranks must agree on it.
 `exist_ok=True`, `missing_ok=True` and `suppress(FileNotFoundError)` around a removal are safe. `main_process_first()` needs all ranks: safe where the
 analysis shows that they arrive, else unsafe.
 
@@ -60,6 +61,7 @@ from distlint.edits import AddImport, Edit, Replace, WrapInWith
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts
 from distlint.knowledge.schema import Effect
+from distlint.nodes import walk
 from distlint.repairs.arguments import with_keyword
 from distlint.repairs.guarding import comment_behind, dedented, source
 from distlint.repairs.premises import everyone_comes, on_import
@@ -163,6 +165,11 @@ def _message(found: FileCall, does: str, guard: Guard | None, joint_entry: Joint
 
 def _fix(model: Model, found: FileCall, guard: Guard | None, joint_entry: JointEntry) -> Fix | None:
     site = found.site
+    if guard is not None and _decides(found, guard):
+        advice = (
+            "Let rank 0 ask and remove it, and tell the others: `run_on_main(..., broadcast=True)`"
+        )
+        return Fix(Applicability.DISPLAY, advice)
     flag = _FLAGS.get(site.name.removeprefix("."))
     if flag is not None and flag not in site.keywords and not _made_again(model, found):
         edit = with_keyword(site.module.source.text, site.node, f"{flag}=True")
@@ -195,6 +202,23 @@ def _fix(model: Model, found: FileCall, guard: Guard | None, joint_entry: JointE
         Applicability.SAFE if everyone_comes(model, site, joint_entry) else Applicability.UNSAFE,
         "Let rank 0 go first: `main_process_first()`",
         (WrapInWith(span_of(block), span_of(block), "$main_process_first()"),),
+    )
+
+
+def _decides(found: FileCall, guard: Guard) -> bool:
+    """Whether a file that is removed was a signal: who comes late finds none, and goes another way than the others.
+
+    smollm a041759 vision/m4/training/trainer.py:1403: a switch to save now, which only some ranks then do.
+    """
+    block = statement_with_test(found.function, guard.node)
+    return (
+        found.effect is Effect.DELETE
+        and block is not None
+        and any(
+            isinstance(node, ast.Assign | ast.AugAssign | ast.Return | ast.Break | ast.Raise)
+            for statement in block.body
+            for node in walk(statement)
+        )
     )
 
 

@@ -121,6 +121,33 @@ def makes_room_for_a_folder(path: Path):
     path.mkdir(parents=True, exist_ok=True)
 
 
+def asked_to_save(model, switch: Path, step):
+    # smollm a041759 vision/m4/training/trainer.py:1403: who comes second does not save.
+    dist.barrier()
+    saves = step % 100 == 0
+    if switch.exists():
+        saves = True
+        switch.unlink()  # expect: DL305
+    if saves:
+        dist.all_reduce(model.weight)
+
+
+def asked_to_stop(switch, loader, model):
+    dist.barrier()
+    for batch in loader:
+        if os.path.exists(switch):
+            os.remove(switch)  # expect: DL305
+            break
+        model(batch)
+
+
+def said_before(path: Path):
+    dist.barrier()
+    if path.exists():
+        print("an old one")
+        path.unlink(missing_ok=True)  # expect: DL305
+
+
 class Prepares:
     def __init__(self, model):
         self.accelerator = Accelerator()

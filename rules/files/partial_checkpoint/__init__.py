@@ -81,7 +81,7 @@ LITERALS = (b'startswith("module', b"startswith('module")
 
 _PREFIX = {"ddp": "module.", "dp": "module.", "compile": "_orig_mod."}
 _STRIPPED = re.compile(
-    r"""["']module\.["']|_orig_mod|consume_prefix_in_state_dict_if_present|startswith\(["']module["']\)"""
+    r"""["']module\.[\w.]*["']|_orig_mod|consume_prefix_in_state_dict_if_present|startswith\(["']module["']\)"""
 )
 
 

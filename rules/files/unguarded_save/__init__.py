@@ -57,9 +57,10 @@ Shown only: what is each rank's part of the data, and what a trainer's hook reac
 other callers choose, too.
 
 A helper that some callers reach on one rank alone is left as it is: the call that all ranks make becomes
-`run_on_main(helper, ...)`, also where it stands in another file. A statement goes under the test of rank 0 that the
-function has already. Downloads into a library's cache let the first rank of each machine go first. Nothing is
-offered for what stands in front of `init_process_group()`, where every process takes itself for rank 0, and for
+`run_on_main(helper, ...)`, also where it stands in another file, or up to five times in one. A statement goes
+under the test of rank 0 that the function has already. Downloads into a library's cache let the first rank of each
+machine go first. Nothing is offered for what stands in front of `init_process_group()`, or in the constructor of a
+LightningModule, where every process takes itself for rank 0, and for
 `with` blocks of more than a few lines or with loops, which may hold each rank's share.
 
 ## Known limits
@@ -99,7 +100,7 @@ from distlint.repairs import downloads, guarding
 from distlint.repairs.premises import (
     everyone_comes,
     group_comes_later,
-    joint_caller,
+    joint_callers,
     may_come_alone,
     meetings_in,
     on_import,
@@ -267,9 +268,10 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
         return downloads.first(model, found, safe)
     if any(guard.value.variance is Variance.RANK_LOCAL for guard in site.guards):
         return None  # each rank decides for itself: what needs all ranks would hang here
-    moved = _at_the_caller(model, found)
-    if moved is not None:
-        return moved
+    if ranked_callers(model, found.function):
+        moved = _at_the_callers(model, found)
+        if moved is not None:
+            return moved
     if _belongs_to_callers(model, found, joint_entry):
         call = joint_entry.call or site
         where = f"{call.module.path}:{call.node.lineno}"
@@ -307,6 +309,10 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
     statement = site.statement
     if not isinstance(statement, (ast.With, ast.Expr)):
         return None
+    if _is_general(model, found):
+        call = joint_entry.call or next(iter(model.callers[found.function]))
+        advice = f"Let rank 0 alone make the call in {call.module.path}:{call.node.lineno}"
+        return _at_the_callers(model, found) or Fix(Applicability.DISPLAY, advice)
     used = guarding.names_read_after(site.function.node, statement)
     if group_comes_later(model, site):
         return Fix(Applicability.DISPLAY, "Write it behind `init_process_group()`, on rank 0")
@@ -358,16 +364,18 @@ def _is_told_state(model: Model, found: FileCall) -> bool:
 
     artidoro/qlora 7f4e95a qlora.py:271: every callback of transformers itself guards its writes so.
     """
-    function = found.function
+    return _is_hook(model, found.function) and not (
+        found.path is not None and _is_needed_below(model, found, found.site.statement, found.path)
+    )
+
+
+def _is_hook(model: Model, function: Function) -> bool:
+    """Whether a function is a hook of a trainer's callback, which is given the trainer's `state`."""
     return (
         function.cls is not None
         and "state" in function.parameters
         and "transformers.TrainerCallback"
         in facts.with_bases(tuple(model.program.mro(function.cls)[1]))
-        and not (
-            found.path is not None
-            and _is_needed_below(model, found, found.site.statement, found.path)
-        )
     )
 
 
@@ -381,25 +389,45 @@ def _belongs_to_callers(model: Model, found: FileCall, joint_entry: JointEntry) 
     return bool(own & named) and may_come_alone(model, found.function)
 
 
-def _at_the_caller(model: Model, found: FileCall) -> Fix | None:
-    """The fix of a helper that some callers reach on one rank alone: where all ranks call it."""
-    if not ranked_callers(model, found.function):
+def _at_the_callers(model: Model, found: FileCall) -> Fix | None:
+    """The fix of a helper, where all ranks call it: in a few statements of one file."""
+    sites = joint_callers(model, found.function)
+    edits = [guarding.call_on_main(site.module.source.text, site.node) for site in sites]
+    calls = [call for site in sites if (call := model.call_at(site.node)) is not None]
+    entries = [model.joint_entry_at(call) for call in calls]
+    if not edits or None in edits or None in entries or len(entries) != len(sites):
         return None
-    site = joint_caller(model, found.function)
-    call = model.call_at(site.node) if site is not None else None
-    joint_entry = model.joint_entry_at(call) if call is not None else None
-    if site is None or joint_entry is None:
-        return None
-    edit = guarding.call_on_main(site.module.source.text, site.node)
-    if edit is None:
-        return None
-    elsewhere = "" if site.module is found.function.module else site.module.path
-    where = f"{elsewhere}:{site.node.lineno}" if elsewhere else f"line {site.node.lineno}"
+    safe = all(
+        entry is not None and everyone_comes(model, site, entry)
+        for site, entry in zip(sites, entries, strict=True)
+    )
+    path = sites[0].module.path
+    elsewhere = "" if path == found.function.module.path else path
+    lines = ", ".join(str(site.node.lineno) for site in sites)
+    line = f"line {lines}" if len(sites) == 1 else f"lines {lines}"
+    where = f"{elsewhere}:{lines}" if elsewhere else line
     return Fix(
-        Applicability.SAFE if everyone_comes(model, site, joint_entry) else Applicability.UNSAFE,
-        f"Call `{site.method}` on rank 0 while the others wait, in {where}: `run_on_main()`",
-        (edit,),
+        Applicability.SAFE if safe else Applicability.UNSAFE,
+        f"Call `{found.function.name}` on rank 0 while the others wait, in {where}: `run_on_main()`",
+        tuple(edit for edit in edits if edit is not None),
         elsewhere,
+    )
+
+
+def _is_general(model: Model, found: FileCall) -> bool:
+    """Whether a function only writes what callers give it to where they say: which rank writes is theirs to know.
+
+    InternVideo 3965eef InternVideo1/Pretrain/ViCLIP/utils/basic_utils.py:234: `save_json(data, filename)`, which
+    all but one script call on rank 0.
+    """
+    path = found.path
+    function = found.function
+    return (
+        isinstance(path, ast.Name)
+        and path.id in function.parameters
+        and function.cls is None
+        and found.site.statement in function.body
+        and len(model.callers.get(function, ())) > 1
     )
 
 
@@ -414,10 +442,15 @@ def _in_the_call(model: Model, found: FileCall, call: CallSite, advice: str) -> 
         return None
     if meetings_in(model, helper) or _keeps_something(helper):
         return None
-    edit = guarding.call_on_main(call.module.source.text, call.node)
+    text = call.module.source.text
+    elsewhere = "" if call.module is helper.module else call.module.path
+    if _is_hook(model, call.function):
+        # sentence-transformers 6.2.0 cross_encoder/fit_mixin.py:75: as transformers' own callbacks do.
+        guarded = guarding.statement_on_main(text, call.statement, "$rank_info().rank == 0")
+        return Fix(Applicability.UNSAFE, advice, (guarded,), elsewhere) if guarded else None
+    edit = guarding.call_on_main(text, call.node)
     if edit is None:
         return None
-    elsewhere = "" if call.module is helper.module else call.module.path
     return Fix(Applicability.UNSAFE, f"{advice}, while the others wait", (edit,), elsewhere)
 
 

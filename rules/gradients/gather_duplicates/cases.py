@@ -34,6 +34,32 @@ class Trainer:
         return torch.cat(losses).mean()
 
 
+def mean_of_each_rank(model, accuracy, data, meter):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, DataLoader(data, batch_size=8))
+    for inputs, target in loader:
+        top1, top5 = accuracy(model(inputs), target, topk=(1, 5))
+        meter.update(accelerator.gather(top1).mean(0).item())  # expect: DL602
+
+
+def right_or_wrong(model, data):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, DataLoader(data, batch_size=8))
+    right = 0
+    for inputs, target in loader:
+        hits = model(inputs).argmax(dim=-1).eq(target)
+        right += accelerator.gather(hits).sum().item()  # expect: DL602
+    return right
+
+
+def loss_of_each_rank(model, data, losses):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, DataLoader(data, batch_size=8))
+    for batch in loader:
+        loss = model(batch).loss
+        losses.append(accelerator.gather(loss))  # expect: DL602
+
+
 # Correct
 
 

@@ -32,7 +32,8 @@ for epoch in range(epochs):
 ```
 
 ## Fix safety
-Unsafe: the order of the samples changes. Shown only where the loop is in another function than the sampler.
+Unsafe: the order of the samples changes. Where another function makes the sampler, it is told through the loader that
+the loop runs through (`train_loader.sampler`), also in another file. Shown only where the loop has neither.
 
 ## Known limits
 Silent with `shuffle=False`, for samplers of evaluation by their name, where the loader goes to a framework
@@ -144,12 +145,12 @@ def _untold(
         user, loop = min(
             found, key=lambda u: (u[0].module is not module, u[0].module.path, u[1].lineno)
         )
-        yield _finding(module, function, call, user.module, loop)
+        yield _finding(loops, function, call, user, loop)
         return
     for user, loop in found:
         if loop not in done:
             done.add(loop)
-            yield _finding(module, function, call, user.module, loop, at_loop=True)
+            yield _finding(loops, function, call, user, loop, at_loop=True)
 
 
 def _shuffle_of(
@@ -277,15 +278,16 @@ def _by_framework(model: Model, function: Function) -> bool:
 
 
 def _finding(
-    module: Module,
+    loops: Loops,
     function: Function,
     call: ast.Call,
-    where: Module,
+    user: Function,
     loop: EpochLoop,
     *,
     at_loop: bool = False,
 ) -> Finding:
-    fix = repaired(function, call, loop)
+    module, where = function.module, user.module
+    fix = repaired(loops.model, function, call, user, loop)
     if at_loop:
         return Finding(
             CODE,
@@ -297,6 +299,8 @@ def _finding(
             (related(module, call, "the sampler"),),
             fix,
         )
+    if fix.edits and where is not module:
+        fix = replace(fix, path=where.path)
     return Finding(
         CODE,
         NAME,

@@ -1,7 +1,7 @@
 """Samplers over epochs, for training and otherwise."""
 
 import torch
-from torch.utils.data import DataLoader, DistributedSampler, RandomSampler
+from torch.utils.data import BatchSampler, DataLoader, DistributedSampler, RandomSampler
 from torch.utils.data.distributed import DistributedSampler as Sharded
 
 # Bugs
@@ -106,6 +106,86 @@ def counted_by_range(model, data, args):
     loader = DataLoader(data, sampler=sampler)
     for i in range(args.epoch):
         train_pass(i, loader, model)
+
+
+def prepared(data, valset, distributed):
+    # tacotron2 185cd24 train.py:49
+    if distributed:
+        sampler, shuffle = DistributedSampler(data), False  # expect: DL403
+    else:
+        sampler, shuffle = None, True
+    loader = DataLoader(data, sampler=sampler, shuffle=shuffle)
+    return loader, valset
+
+
+def with_prepared(model, data, valset, args):
+    train_loader, _ = prepared(data, valset, args.distributed)
+    for epoch in range(args.epochs):
+        for i, batch in enumerate(train_loader):
+            model(batch).sum().backward()
+
+
+def always_batched(data):
+    sampler = DistributedSampler(data)  # expect: DL403
+    return DataLoader(data, batch_sampler=BatchSampler(sampler, 8, drop_last=True))
+
+
+def through_parameters(model, loader, epochs):
+    for epoch in range(epochs):
+        train_pass(epoch, loader, model)
+
+
+def with_batches(model, data, epochs):
+    batches = always_batched(data)
+    through_parameters(model, batches, epochs)
+
+
+class Keeps:
+    def __init__(self, model, data):
+        self.model = model
+        self.loader = DataLoader(data, sampler=DistributedSampler(data))  # expect: DL403
+
+    def fit(self, epochs):
+        for epoch in range(epochs):
+            for batch in self.loader:
+                self.model(batch).sum().backward()
+
+
+def kept(model, data):
+    keeps = Keeps(model, data)
+    keeps.fit(3)
+
+
+class OwnLoader:
+    def __init__(self, data, sampler):
+        self.data, self.order = data, sampler
+
+    def __iter__(self):
+        return (self.data[i] for i in self.order)
+
+
+def own_loader(data):
+    return OwnLoader(data, DistributedSampler(data))  # expect: DL403
+
+
+def through_an_own_loader(model, data, epochs):
+    loader = own_loader(data)
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch).sum().backward()
+
+
+def one_of_two(data, wide):
+    sampler = DistributedSampler(data)  # expect: DL403
+    loader = DataLoader(data, sampler=sampler)
+    return data.batches() if wide else loader
+
+
+def through_one_of_two(model, data, epochs, wide):
+    loader = one_of_two(data, wide)
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch).sum().backward()
 
 
 def counted_with_a_bar(model, data, cfg):

@@ -36,7 +36,7 @@ class Loops:
     """The loops over epochs of files that belong together, and what each of them reaches."""
 
     def __init__(self, model: Model, modules: Iterable[Module]) -> None:
-        self._model = model
+        self.model = model
         self._functions = [f for m in modules for f in m.all_functions]
         self._by_name: dict[str, list[Function]] = {}
         for function in self._functions:
@@ -163,7 +163,7 @@ class Loops:
             if (
                 told is not None
                 and not self._is_never_given(function, told)
-                and not cannot_be_told(self._model, function, told)
+                and not cannot_be_told(self.model, function, told)
             ):
                 yield node
 
@@ -175,7 +175,7 @@ class Loops:
         """
         owner, name = function, told
         if told.startswith("self.") and function.cls is not None:
-            found = self._model.program.find_method(function.cls, "__init__")
+            found = self.model.program.find_method(function.cls, "__init__")
             values = self._values_of(function.cls, told)
             if found is None or len(values) != 1 or not isinstance(values[0], ast.Name):
                 return False
@@ -185,11 +185,11 @@ class Loops:
             return False
         if assignments(owner).get(name) or owner in self._handed_over:
             return False
-        calls = callers_by_name(self._model.program, owner)
+        calls = callers_by_name(self.model.program, owner)
         return bool(calls) and not any(_may_give(call, owner, name) for _, call in calls)
 
     def _values_of(self, cls: Class, attribute: str) -> list[ast.expr]:
-        own, _ = self._model.program.mro(cls)
+        own, _ = self.model.program.mro(cls)
         methods = [method for each in own for method in each.methods.values()]
         return [v for method in methods for v in assignments(method).get(attribute, ())]
 
@@ -235,14 +235,14 @@ class Loops:
                         isinstance(argument, ast.Name | ast.Attribute)
                         and last_name(argument) in self._by_name
                         and isinstance(
-                            found := self._model.resolve(function.module, argument), Function
+                            found := self.model.resolve(function.module, argument), Function
                         )
                     ):
                         yield found
 
     def _meant(self, function: Function, func: ast.expr, *, surely: bool) -> Iterator[Function]:
-        program = self._model.program
-        match self._model.resolve(function.module, func):
+        program = self.model.program
+        match self.model.resolve(function.module, func):
             case Function() as found:
                 yield found
                 return
@@ -277,7 +277,7 @@ class Loops:
                 ]
         if len(made) != 1:
             return None
-        meaning = self._model.resolve(function.module, made[0].func)
+        meaning = self.model.resolve(function.module, made[0].func)
         return meaning if isinstance(meaning, Class) else None
 
 

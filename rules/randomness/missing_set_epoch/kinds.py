@@ -46,10 +46,10 @@ def _held(model: Model, function: Function, name: str, depth: int) -> Iterator[C
     if not values or name in function.parameters:
         yield None
     for value in values:
-        yield from _made(model, function, value, _place_of(function, name, value), depth)
+        yield from _made(model, function, value, place_of_name(function, name, value), depth)
 
 
-def _place_of(function: Function, name: str, value: ast.expr) -> int | None:
+def place_of_name(function: Function, name: str, value: ast.expr) -> int | None:
     """The place of a variable in a target that takes a value apart; None where it takes all."""
     for node in own_nodes(function):
         match node:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-from distlint.analysis.model import source_of, span_of
+from distlint.analysis.model import Model, source_of, span_of
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.environment import statements
 from distlint.analysis.program.syntax import own_nodes
@@ -14,6 +14,7 @@ from distlint.findings import Applicability, Fix
 from distlint.nodes import walk
 
 from .epochs import EpochLoop, epoch_of
+from .reaching import Search
 
 
 def holder_of(function: Function, node: ast.AST) -> str | None:
@@ -24,8 +25,10 @@ def holder_of(function: Function, node: ast.AST) -> str | None:
     return None
 
 
-def repaired(function: Function, call: ast.Call, loop: EpochLoop) -> Fix:
-    """The fix: an edit where sampler and loop stand in one function, else advice."""
+def repaired(
+    model: Model, function: Function, call: ast.Call, user: Function, loop: EpochLoop
+) -> Fix:
+    """The fix: an edit where the loop can name the sampler, by itself or by the loader it runs through, else advice."""
     epoch = epoch_of(loop)
     if epoch in ("", "_"):
         advice = (
@@ -44,14 +47,15 @@ def repaired(function: Function, call: ast.Call, loop: EpochLoop) -> Fix:
         ),
         None,
     )
-    if target is None or not _is_local(function, loop):
-        return Fix(Applicability.DISPLAY, advice)
+    named = Search(model, function, call).in_loop(user, loop)
+    if target is None or user is not function:
+        return _told(named, epoch, loop, advice)
     code = f"{target}.set_epoch({epoch})"
     if holder is None or not any(s is holder for s in function.body):
         others = _other_values(function, target, call)
         inline = _in_loader(function, call)
         if inline is None and not others:
-            return Fix(Applicability.DISPLAY, advice)
+            return _told(named, epoch, loop, advice)
         if inline is not None:
             code = f"{target}.sampler.set_epoch({epoch})"
         else:
@@ -61,6 +65,24 @@ def repaired(function: Function, call: ast.Call, loop: EpochLoop) -> Fix:
         Applicability.UNSAFE,
         f"Call `{code.rpartition(chr(10))[2].strip()}` at the start of each epoch",
         (Insert(span_of(loop.body[0]), code),),
+    )
+
+
+def _told(named: tuple[str, bool] | None, epoch: str, loop: EpochLoop, advice: str) -> Fix:
+    """The fix where a loop reaches the sampler by what it has; else the advice."""
+    if named is None or not isinstance(loop, ast.For | ast.While):
+        return Fix(Applicability.DISPLAY, advice)
+    target, sure = named
+    code = f"{target}.set_epoch({epoch})"
+    return Fix(
+        Applicability.UNSAFE,
+        f"Call `{code}` at the start of each epoch",
+        (
+            Insert(
+                span_of(loop.body[0]),
+                code if sure else f'if hasattr({target}, "set_epoch"):\n    {code}',
+            ),
+        ),
     )
 
 
@@ -108,10 +130,6 @@ def _test_of_the_choice(function: Function, call: ast.Call) -> str:
         case ast.Name() | ast.Attribute():
             return f"not {source_of(function.module, test)}"
     return ""
-
-
-def _is_local(function: Function, loop: EpochLoop) -> bool:
-    return any(node is loop for node in own_nodes(function))
 
 
 def _other_values(function: Function, target: str, call: ast.Call) -> bool:

@@ -39,8 +39,8 @@ Where the common streams have to stay in step, draw the noise with
 
 ## Fix safety
 Unsafe: the numbers change. Shown only, and another one, where by a number of the same seed the ranks choose what they
-train, how often they call the model, or in which order a sampler of the program gives the data of which each rank takes
-its part.
+train, how often they call the model, how long a batch is, or in which order a sampler of the program gives the data of
+which each rank takes its part.
 
 ## Known limits
 Of the classes that a name may choose, those count that a configuration or a default names; where none does, all of
@@ -73,7 +73,7 @@ from distlint.rule import Status
 
 from .object_draws import drawn_by_objects
 from .sampling_draws import drawn_in_sampling
-from .shared_draws import chooses_for_all, counts_for_all, shuffles_for_all
+from .shared_draws import chooses_for_all, counts_for_all, cuts_for_all, shuffles_for_all
 from .training_draws import (
     depends_on_rank,
     drawn_in_training,
@@ -208,6 +208,7 @@ def _fix(model: Model, module: Module, seed: Seed) -> Fix:
     for shared, what in (
         (chooses_for_all(model, function, seed), "what is trained"),
         (counts_for_all(model, function, seed), "how often the model is called"),
+        (cuts_for_all(model, function, seed), "how long a batch is"),
     ):
         if shared is not None:
             where, chosen = shared

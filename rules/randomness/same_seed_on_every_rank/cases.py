@@ -581,6 +581,31 @@ class StepsOfADiffusion:
             optimizer.step()
 
 
+def as_long_as_was_drawn(args, model, optimizer, loader):
+    # SMDM 583aa47 pretrain/train_mdm_rl.py:276: all ranks cut to one length; the noise needs its own stream.
+    accelerator = Accelerator()
+    set_seed(args.seed)  # expect: DL401
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        if torch.rand(1) < args.ratio:
+            length = torch.randint(1, args.longest, (1,))
+            batch = batch[:, :length]
+        loss = model(batch, torch.randn_like(batch)).mean()
+        accelerator.backward(loss)
+        optimizer.step()
+
+
+def a_piece_of_one_length(args, model, optimizer, loader):
+    accelerator = Accelerator()
+    set_seed(args.seed)  # expect: DL401
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        start = torch.randint(0, args.longest, (1,))
+        loss = model(batch[:, start : start + 8], torch.randn_like(batch)).mean()
+        accelerator.backward(loss)
+        optimizer.step()
+
+
 class SamplingTrainer:
     # LMFlow f3597db src/lmflow/pipeline/utils/raft_trainer.py:757: alone, and the seed of an order.
     def __init__(self, args, model, data):

@@ -54,16 +54,42 @@ def counts_for_all(model: Model, function: Function, seed: Seed) -> tuple[Module
         draws = [node for node, draw in draws_by_syntax(model, current) if draws_from(draw, seed)]
         loops = [loop for loop in (walk(current.node) if draws else ()) if _calls(loop, trained)]
         for node in draws:
-            names = {
-                name
-                for values in walk(current.node)
-                if isinstance(values, ast.Assign) and any(n is node for n in walk(values.value))
-                for target in values.targets
-                for name in target_names(target)
-            }
+            names = _holding(current, node)
             if any(_is_counted_by(loop, node, names) for loop in loops):
                 return current.module, node
     return None
+
+
+def cuts_for_all(model: Model, function: Function, seed: Seed) -> tuple[Module, ast.Call] | None:
+    """A draw of the training by which all ranks cut a batch to one length.
+
+    SMDM 583aa47 pretrain/train_mdm_rl.py:276: `length = torch.randint(…)`, then `input_ids[:, :length]`. Of ranks whose
+    streams differ, each step waits for the longest, and a short one weighs as much as a long one.
+    """
+    for current in (f for f in reached(model, function) if trains(model, f)):
+        ends = [
+            part.upper
+            for part in walk(current.node)
+            if isinstance(part, ast.Slice)
+            and isinstance(part.lower, ast.Constant | None)
+            and part.upper is not None
+        ]
+        used = {n.id for end in ends for n in walk(end) if isinstance(n, ast.Name)}
+        for node, draw in draws_by_syntax(model, current):
+            if draws_from(draw, seed) and used & _holding(current, node):
+                return current.module, node
+    return None
+
+
+def _holding(function: Function, draw: ast.Call) -> set[str]:
+    """The names that get what is drawn, or something made of it."""
+    return {
+        name
+        for values in walk(function.node)
+        if isinstance(values, ast.Assign) and any(n is draw for n in walk(values.value))
+        for target in values.targets
+        for name in target_names(target)
+    }
 
 
 def shuffles_for_all(

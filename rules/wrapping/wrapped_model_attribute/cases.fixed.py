@@ -603,6 +603,42 @@ class PreparedLater(PreparesInItsConstructor):
         return self.net.speak(text)  # expect: DL201
 
 
+def of_a_bare_checkpoint(path, local_rank):
+    # DCNv4 4b848f7 classification/utils.py:219: what is read from inside is loaded inside, too.
+    net = DDP(Small().to(local_rank))
+    state = torch.load(path, map_location="cpu")
+    state["head.bias"] = state["head.bias"][: net.module.head.bias.shape[0]]  # expect: DL201
+    print(net.module.load_state_dict(state, strict=False))
+
+
+def resumed_by_an_engine(folder, local_rank, whole):
+    # InternVideo 3965eef ViCLIP/tasks/shared_utils.py:190: under DDP the line before raises, if any.
+    net = DDP(Small().to(local_rank))
+    if whole:
+        net.load_checkpoint(folder)
+        return net.stride  # expect: DL201
+    return None
+
+
+def of_a_bare_checkpoint_once(path, local_rank):
+    net = DDP(Small().to(local_rank))
+    state = torch.load(path, map_location="cpu")
+    unwrapped_net = net.module
+    width = unwrapped_net.state_dict()["head.weight"].shape[1]
+    if len(state["head.bias"]) != len(unwrapped_net.head.bias):  # expect: DL201
+        unwrapped_net.head.weight.data.mul_(0.001)  # expect: DL201
+        unwrapped_net.head.bias.data.mul_(0.001)  # expect: DL201
+    unwrapped_net.load_state_dict(state, strict=False)
+    return width
+
+
+def of_a_checkpoint_that_fits(path, local_rank):
+    net = DDP(Small().to(local_rank))
+    print(net.module.stride)  # expect: DL201
+    net.load_state_dict(torch.load(path, map_location="cpu"))
+    return net.state_dict()
+
+
 # Correct
 
 
