@@ -57,7 +57,8 @@ _TRACKS: Final = re.compile(r"\bwandb\.init\(|\bmlflow\.start_run\(|\bSummaryWri
 _MODELS_OR_DATA: Final = re.compile(
     r"^\s*class \w+\([^)]*(?:\bModule|(?:Dataset|Sampler)\w*)\b[^)]*\):"
     r"|^def (?:build|create|get|init|make|prepare|setup)_(?:\w+_)?"
-    r"(?:models?|module|net|network|backbone|(?:data)?loaders?|datasets?)(?:_\w+)?\(",
+    r"(?:models?|module|net|network|backbone|(?:data)?loaders?|datasets?)(?:_\w+)?\("
+    r"|^def (?:\w+_)?data_?(?:sets?|loaders?|factory)(?:_\w+)?\(",
     re.MULTILINE,
 )
 """Models, whose layers a wrapper waits for, what divides data between the ranks, and what makes them."""

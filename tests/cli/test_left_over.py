@@ -28,6 +28,18 @@ if __name__ == "__main__":
     dist.init_process_group("nccl")
     print(started())
 """
+METHOD = """
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+class Task:
+    @staticmethod
+    def wrap(model):
+        return DistributedDataParallel(model, device_ids=[dist.get_rank()])
+
+def started():
+    return dist.is_initialized()
+"""
 START = """
 if __name__ == "__main__":
     dist.init_process_group("nccl")
@@ -92,6 +104,21 @@ if __name__ == "__main__":
             },
             "info",
             id="defined in a copy, too",
+        ),
+        pytest.param(
+            {
+                "helper.py": HELPER,
+                "train.py": "from models import *\n" + SCRIPT + "    eval(chosen())()\n",
+                "models.py": "def network():\n    return DistributedDataParallel\n",
+            },
+            "info",
+            id="found by its name among all of another file",
+        ),
+        pytest.param({"helper.py": METHOD, "train.py": SCRIPT}, "info", id="a method"),
+        pytest.param(
+            {"helper.py": METHOD.replace("Task:", "Task(library.Task):"), "train.py": SCRIPT},
+            "error",
+            id="a method that a library may call",
         ),
         pytest.param(
             {"helper.py": HELPER.replace("def wrap", "@kept\ndef wrap"), "train.py": SCRIPT},

@@ -424,6 +424,26 @@ def test_a_folder_that_rank_0_makes_is_not_listed_elsewhere(
     assert severities(tmp_path, "DL309", text) == expected
 
 
+@pytest.mark.parametrize(
+    ("makes", "saves", "expected"),
+    [
+        (ON_MAIN + "made(args.out)", ON_MAIN + SAVES, ["info"]),
+        ("made(args.out)", ON_MAIN + SAVES, ["warning"]),
+    ],
+)
+def test_a_listing_above_the_test_fails_where_rank_0_made_the_folder(
+    tmp_path: Path, makes: str, saves: str, expected: list[str]
+) -> None:
+    """Ask-Anything 4dd8210 video_chat/tasks/shared_utils.py:86: the folder is another name's, in a function."""
+    text = RESUMES.format(makes=makes, saves=saves.replace("str(step)", "'last'"))
+    text += "\n\ndef made(out):\n    os.makedirs(out, exist_ok=True)\n"
+    text = text.replace(
+        "    if folders:\n",
+        "    path = os.path.join(args.out, 'last')\n    if os.path.isfile(path):\n",
+    ).replace("os.path.join(args.out, folders[-1])", "path")
+    assert severities(tmp_path, "DL309", text) == expected
+
+
 def test_another_program_s_checkpoint_is_not_resumed_from(tmp_path: Path) -> None:
     first = RESUMES.format(makes=MAKES, saves="accelerator.end_training()")
     second = RESUMES.format(makes=MAKES, saves=ON_MAIN + SAVES).replace("os.listdir", "listed")

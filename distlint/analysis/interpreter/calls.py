@@ -54,7 +54,11 @@ from distlint.knowledge import conventions, facts, failures, hooks
 
 def evaluate_call(frame: Frame, node: ast.Call) -> Value:
     """The value of a call; what the call does is appended to the frame's steps."""
-    if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
+    if (
+        isinstance(node.func, ast.Name)
+        and node.func.id == "super"
+        and _is_of_own_class(frame, node)
+    ):
         return _super(frame, node)
     function = frame.evaluate(node.func)
     if isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES_ENTRIES:
@@ -172,19 +176,31 @@ def _named_by_user(frame: Frame, function: Function) -> str | None:
     return next((name for name in names if name in listed), None)
 
 
-def _super(frame: Frame, node: ast.Call) -> Value:
-    function = frame.function
+def _is_of_own_class(frame: Frame, node: ast.Call) -> bool:
+    """Whether `super()` means what stands above the class of this method, as it does in `super(Class, self)`."""
+    match node.args:
+        case []:
+            return True
+        case [ast.Name(id=name), ast.Name(id="self" | "cls")]:
+            cls = _method_around(frame.function).cls
+            return cls is not None and cls.name == name
+    return False
+
+
+def _method_around(function: Function) -> Function:
     while function.cls is None and function.parent is not None:
         function = function.parent
+    return function
+
+
+def _super(frame: Frame, node: ast.Call) -> Value:
     receiver = frame.variables.get("self") or frame.captured.get("self")
     return Value(("super", id(node)), target=SUPER, receiver=receiver)
 
 
 def super_method(frame: Frame, attr: str) -> tuple[Function | None, tuple[str, ...]]:
     """What `super().attr` means: the next project method, else the external bases to look it up in."""
-    function = frame.function
-    while function.cls is None and function.parent is not None:
-        function = function.parent
+    function = _method_around(frame.function)
     if function.cls is None:
         return None, ()
     receiver = frame.variables.get("self") or frame.captured.get("self")

@@ -93,6 +93,8 @@ def relevance(program: Program, knowledge: Knowledge, flags: frozenset[str]) -> 
         names = _called_as(program, more) - names
     weak |= _calling_writers(program, texts, held, strong)
     strong |= _making_data_sets(program, texts, held, weak)
+    strong |= _constructing_bases(program, strong, held)
+    strong |= _taking_classes(program, strong, texts, held)
     plain = {f for f in texts if f not in strong and f not in weak}
     strong.update(module.body for module in program.modules.values())
     defined = Counter(f.name for f in texts)
@@ -132,23 +134,34 @@ def _making_data_sets(
     held: dict[Function, frozenset[str]],
     weak: set[Function],
 ) -> set[Function]:
-    """The constructors of data sets that may write or fetch files, and the methods that do."""
-    return {
-        method
-        for module in program.modules.values()
-        for cls in module.all_classes
-        if facts.is_data_set(program.mro(cls)[1])
-        for method in cls.methods.values()
-        if method in texts
-        and (
-            (method.name == "__init__" and method in weak)
-            or not held[method].isdisjoint(_WRITES)
-            or _OPENED_TO_WRITE.search(texts[method])
-        )
-    }
+    """The constructors of data sets that may write or fetch files, the methods that do, and those that call them."""
+    found: set[Function] = set()
+    for module in program.modules.values():
+        for cls in module.all_classes:
+            own, outside = program.mro(cls)
+            if facts.is_data_set(outside):
+                methods = {m for each in own for m in each.methods.values() if m in texts}
+                writing = {m for m in methods if _may_write(texts[m], held[m])}
+                calls = {f"{m.name}(" for m in writing if m.name != "__init__"}
+                while more := {m for m in methods - writing if not held[m].isdisjoint(calls)}:
+                    writing |= more
+                    calls |= {f"{m.name}(" for m in more if m.name != "__init__"}
+                found |= writing
+                found |= {m for m in methods & weak if m.name == "__init__"}
+    return found
+
+
+def _may_write(text: str, words: frozenset[str]) -> bool:
+    return not words.isdisjoint(_WRITES) or bool(
+        _OPENED_TO_WRITE.search(text) or _SAVES.search(text)
+    )
 
 
 _CALLS_TO_WRITERS: Final = 2
+_SAVES: Final = re.compile(
+    r"\b(?:(?:torch|np|numpy)\.save|joblib\.dump)\(|\bos\.(?:mkdir|makedirs)\("
+)
+"""Calls whose last names, `save` and `dump`, are also those of other methods; what makes folders."""
 _WRITES: Final = facts.WRITING_WORDS | {f"{word}(" for word in facts.WRITING_WORDS}
 _OPENED_TO_WRITE: Final = re.compile(r"\bopen\(.*[\"'][rb]?[wx]b?\+?[\"']")
 
@@ -175,6 +188,44 @@ def _constructing(
         for owner in program.mro(cls)[0]
         for method in owner.methods.values()
         if method in held and method not in strong and not _OWN_CLASS.isdisjoint(held[method])
+    }
+
+
+def _constructing_bases(
+    program: Program, strong: set[Function], held: dict[Function, frozenset[str]]
+) -> set[Function]:
+    """The constructors that may call one which is followed, by `super().__init__(…)` or by the name of its class.
+
+    DROID-SLAM 2dfd39f droid_slam/data_readers/tartan.py:24: all that its base does with files is done on every rank.
+    """
+    return {
+        constructor
+        for base in strong
+        if base.cls is not None and base.name == "__init__"
+        for cls in program.subclasses(base.cls)
+        if (constructor := cls.methods.get("__init__")) in held
+        and constructor not in strong
+        and "__init__(" in held[constructor]
+    }
+
+
+def _taking_classes(
+    program: Program,
+    strong: set[Function],
+    texts: dict[Function, str],
+    held: dict[Function, frozenset[str]],
+) -> set[Function]:
+    """The functions that name a data set whose constructor is followed, and make what they take out of a table."""
+    names = {
+        name
+        for f in strong
+        if f.name == "__init__" and f.cls and facts.is_data_set(program.mro(f.cls)[1])
+        for name in _called_as(program, (f,))
+    }
+    return {
+        f
+        for f, words in held.items()
+        if f not in strong and not words.isdisjoint(names) and "](" in texts[f]
     }
 
 

@@ -32,8 +32,14 @@ from distlint.analysis.interpreter.values import (
     join,
 )
 from distlint.analysis.interpreter.variables import Variables
-from distlint.analysis.program.definitions import Class, Function, dotted_name, last_name
-from distlint.analysis.program.syntax import assignments, ends_process
+from distlint.analysis.program.definitions import (
+    Class,
+    Definition,
+    Function,
+    dotted_name,
+    last_name,
+)
+from distlint.analysis.program.syntax import assignments, ends_process, is_way_out
 from distlint.nodes import children
 
 
@@ -92,7 +98,7 @@ def _if(frame: Frame, statement: ast.If) -> bool:
     if _asks_for_presence(frame, statement.test, test):
         test = test.replace(variance=Variance.UNIFORM, origin=None)
     truth = test.truthiness()
-    exits = _leaves(statement.body) or _leaves(statement.orelse)
+    exits = _leaves(frame, statement.body) or _leaves(frame, statement.orelse)
     frame.note_rank_condition(statement.test, test, exits)
     if truth is None:
         return _fork(frame, statement, test)
@@ -104,7 +110,7 @@ def _if(frame: Frame, statement: ast.If) -> bool:
         scope = scope.controlled_by(test)
     with frame.within(scope):
         alive = frame.execute(taken)
-    if alive and _leaves(other):
+    if alive and _leaves(frame, other):
         frame.scope = frame.scope.under(frame.guard(statement.test, test, truth, exits=True))
     return alive
 
@@ -402,22 +408,33 @@ def _ends_program(body: list[ast.stmt]) -> bool:
     return False
 
 
-def _leaves(body: list[ast.stmt]) -> bool:
+def _leaves(frame: Frame, body: list[ast.stmt]) -> bool:
     """Whether a block ends by leaving (return, raise, continue, break), on its straight path."""
     return bool(body) and (
         isinstance(body[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
         or (
             isinstance(body[-1], ast.If)
             and bool(body[-1].orelse)
-            and _leaves(body[-1].body)
-            and _leaves(body[-1].orelse)
+            and _leaves(frame, body[-1].body)
+            and _leaves(frame, body[-1].orelse)
         )
         or (
             isinstance(body[-1], ast.Expr)
             and isinstance(body[-1].value, ast.Call)
-            and ends_process(body[-1].value.func)
+            and (ends_process(body[-1].value.func) or _is_way_out(frame, body[-1].value.func))
         )
     )
+
+
+def _is_way_out(frame: Frame, called: ast.expr) -> bool:
+    """Whether a call is one of a function of the program that ends the process."""
+    cls, program = frame.function.cls, frame.summaries.program
+    match called:
+        case ast.Attribute(value=ast.Name(id="self"), attr=name) if cls is not None:
+            meaning: Definition | None = program.find_method(cls, name)
+        case _:
+            meaning = program.resolve_dotted(frame.function.module, dotted_name(called))
+    return isinstance(meaning, Function) and is_way_out(meaning)
 
 
 STATEMENTS: Final[dict[type[ast.stmt], Callable[[Frame, Any], bool]]] = {

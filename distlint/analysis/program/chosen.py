@@ -96,6 +96,10 @@ def _callables(
             yield from _arm(program, function, other, depth)
         case ast.Call() if _imports_by_name(program, function, node):
             yield from (_Known(c, True) for c in _configured(program, function.module))
+        case ast.Subscript(
+            value=ast.Subscript(value=table, slice=name), slice=ast.Constant(value=int(place))
+        ):  # DROID-SLAM 2dfd39f droid_slam/data_readers/factory.py:20: `{"tartan": (TartanAir,)}`
+            yield from _named(program, function, name, _entries(program, function, table, place))
         case (
             ast.Call(func=ast.Attribute(attr="get", value=table), args=[name, *_])
             | ast.Subscript(value=table, slice=name)
@@ -261,11 +265,13 @@ def _is_module(meaning: Definition | None) -> bool:
     return isinstance(meaning, Module) or (isinstance(meaning, str) and "." not in meaning)
 
 
-def _entries(program: Program, function: Function, table: ast.expr) -> Entries:
-    """What a table or a registry holds, by name."""
+def _entries(
+    program: Program, function: Function, table: ast.expr, place: int | None = None
+) -> Entries:
+    """What a table or a registry holds, by name; of a table of tuples what is at a place in each."""
     match table:
         case ast.Dict(keys=keys, values=values):
-            return _of_literal(program, function.module, keys, values)
+            return _of_literal(program, function.module, keys, values, place)
         case ast.Call(func=ast.Name(id="globals"), args=[]):
             return _members(program, function.module)
         case ast.Attribute(attr="__dict__", value=owner):
@@ -273,24 +279,37 @@ def _entries(program: Program, function: Function, table: ast.expr) -> Entries:
             return _members(program, home) if isinstance(home, Module) else {}
         case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=attr) if function.cls:
             own = function.cls.attributes.get(attr)
-            return _entries(program, function, own) if isinstance(own, ast.Dict) else {}
+            return _entries(program, function, own, place) if isinstance(own, ast.Dict) else {}
         case ast.Name(id=name) if name in assignments(function):
             found = [v for v in assignments(function)[name] if isinstance(v, ast.Dict)]
-            return {k: c for v in found for k, c in _entries(program, function, v).items()}
+            return {k: c for v in found for k, c in _entries(program, function, v, place).items()}
     variable = _variable(program, function.module, table)
-    return _of_variable(program, *variable) if variable is not None else {}
+    return _of_variable(program, *variable, place) if variable is not None else {}
 
 
 def _of_literal(
-    program: Program, module: Module, keys: list[ast.expr | None], values: list[ast.expr]
+    program: Program,
+    module: Module,
+    keys: list[ast.expr | None],
+    values: list[ast.expr],
+    place: int | None = None,
 ) -> Entries:
     found: Entries = {}
-    for key, value in zip(keys, values, strict=True):
+    for key, entry in zip(keys, values, strict=True):
+        value = _part(entry, place)
         meaning = _meaning(program, module, value)
         written = key.value if isinstance(key, ast.Constant) else None
         name = written if isinstance(written, str) else last_name(value)
         found[name] = meaning if isinstance(meaning, (Class, Function)) else None
     return found
+
+
+def _part(entry: ast.expr, place: int | None) -> ast.expr:
+    """What is at a place of an entry that is a tuple."""
+    match entry:
+        case ast.Tuple(elts=parts) | ast.List(elts=parts) if place is not None:
+            return parts[place] if -len(parts) <= place < len(parts) else entry
+    return entry
 
 
 def _variable(program: Program, module: Module, node: ast.expr) -> Variable | None:
@@ -312,13 +331,13 @@ def _variable(program: Program, module: Module, node: ast.expr) -> Variable | No
 
 
 @remembered
-def _of_variable(program: Program, module: Module, name: str) -> Entries:
+def _of_variable(program: Program, module: Module, name: str, place: int | None = None) -> Entries:
     found: Entries = dict(_registered(program).get((module, name), {}))
     if found:
         found[_OTHERS] = None
     for value in assignments(module.body).get(name, ()):
         if isinstance(value, ast.Dict):
-            found.update(_of_literal(program, module, value.keys, value.values))
+            found.update(_of_literal(program, module, value.keys, value.values, place))
         else:  # `TABLE["name"] = Class`
             found[_OTHERS] = None
     return found

@@ -588,6 +588,14 @@ def ends_process(function: ast.expr) -> bool:
     return dotted_name(function) in ("sys.exit", "exit", "quit", "os._exit")
 
 
+def is_way_out(function: Function) -> bool:
+    """Whether a function ends the process where nothing keeps it from its last statement."""
+    match function.body:
+        case [*_, ast.Expr(value=ast.Call(func=called))]:
+            return ends_process(called)
+    return False
+
+
 @remembered_of_nodes
 def mentions_rank(node: ast.expr) -> bool:
     """Whether an expression names something that sounds like a test of the rank."""

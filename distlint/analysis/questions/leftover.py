@@ -9,18 +9,25 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.linked import importers
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.questions.launched import roots
+from distlint.nodes import last_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Module
 
 _OF_ITS_OWN: Final = re.compile(r"globals\(\)|locals\(\)|(?<![\w.])eval\(")
 """What finds a function by a name among those of its own file, and of what that imports as a whole."""
 _BY_NAME: Final = re.compile(
-    r"importlib|import_module|instantiate|_target_|\bfire\b|\btyper\b|\bclick\b|__all__|__dict__"
+    r"importlib|import_module|instantiate|_target_|\bfire\b|\btyper\b|(?<!\.)\bclick\b|__all__|__dict__"
     r"|getattr\([\w.]+,\s*(?![\"'\s])"
 )
 """What finds a function by a name that is made, or handed in, or lets others import all of a file."""
+_PLAIN: Final = frozenset({"staticmethod", "classmethod"})
+"""Decorators that hand a function to nobody."""
+_NAMELESS: Final = frozenset({"object", "abc.ABC", "typing.Generic", "typing.Protocol"})
+"""Classes of libraries that call none of the methods of others."""
 _OF_PYTEST: Final = re.compile(r"(?:test|pytest|setup|teardown)_|(?:setUp|tearDown)")
 
 
@@ -41,25 +48,42 @@ def _left_over(live: LiveProgram, module: Module) -> tuple[tuple[int, int], ...]
     if (
         not starting
         or not all(root.is_script for root in starting)
-        or any(_looks_up(user, module) for user in users)
+        or any(_looks_up(live, user, module) for user in users)
     ):
         return ()
     texts = [each.source.text for each in live.program.modules.values()]
+    texts = [module.source.text] if users == {module} else texts
     return tuple(
         (node.lineno, node.end_lineno or node.lineno)
-        for node in module.source.tree.body
+        for node in (*module.source.tree.body, *_methods(live, module))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and not node.decorator_list
+        and all(last_name(each) in _PLAIN for each in node.decorator_list)
         and not _OF_PYTEST.match(node.name)
-        and _is_only_defined(node.name, [module.source.text] if users == {module} else texts)
+        and _is_only_defined(node.name, texts)
     )
 
 
-def _looks_up(user: Module, module: Module) -> bool:
+def _methods(live: LiveProgram, module: Module) -> Iterator[ast.AST]:
+    """The methods of classes to which no other library gives names of its own to call."""
+    for cls in module.classes.values():
+        own, outside = live.program.mro(cls)
+        bases = (live.resolve(each.module, base) for each in own for base in each.node.bases)
+        if _NAMELESS.issuperset(outside) and None not in bases:
+            yield from (m.node for m in cls.methods.values() if not m.name.startswith("__"))
+
+
+def _looks_up(live: LiveProgram, user: Module, module: Module) -> bool:
     """Whether a file may find the functions of another, or of itself, by names that are no code."""
     text = user.source.text
-    whole = user is module or "import *" in text
-    return _BY_NAME.search(text) is not None or (whole and _OF_ITS_OWN.search(text) is not None)
+    if _BY_NAME.search(text) is not None:
+        return True
+    if _OF_ITS_OWN.search(text) is None:
+        return False
+    # Ask-Anything 4dd8210 video_chat2/tasks/train_it.py: `from models import *`, and its data comes from elsewhere.
+    passed = importers(live.program, module)
+    return user is module or any(
+        live.program.modules.get(star) in passed for star in user.star_imports
+    )
 
 
 def _is_only_defined(name: str, texts: list[str]) -> bool:

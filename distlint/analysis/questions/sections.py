@@ -98,8 +98,15 @@ def after_main(live: LiveProgram, site: CallSite) -> bool:
     EasyAnimate c2a70d1 easyanimate/video_caption/compute_text_score.py:21: a first section by hand. What is only done
     where it is not done yet is then done.
     """
-    callers = {caller.function for caller in live.callers.get(site.function, ())}
-    return bool(callers) and all(_main_goes_first(live, each, site.function) for each in callers)
+    return _after_main(live, site.function, _MAX_CALLERS)
+
+
+def _after_main(live: LiveProgram, function: Function, depth: int) -> bool:
+    callers = {caller.function for caller in live.callers.get(function, ())} - {function}
+    return bool(depth and callers) and all(
+        _main_goes_first(live, each, function) or _after_main(live, each, depth - 1)
+        for each in callers
+    )
 
 
 def _main_goes_first(live: LiveProgram, caller: Function, called: Function) -> bool:

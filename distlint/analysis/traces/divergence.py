@@ -28,7 +28,7 @@ from distlint.analysis.traces.nodes import (
     Node,
     is_local,
 )
-from distlint.analysis.traces.parting import Parting, arm_of, inside_calls, reason_of
+from distlint.analysis.traces.parting import Parting, arm_of, inside_calls, reason_of, ways_out
 
 if TYPE_CHECKING:
     from distlint.analysis.live.summaries import FunctionSummaries
@@ -58,6 +58,7 @@ class Divergence:
     missing   whether the other side never performs that collective at all (else: another order)
     left      whether the other side has left before, by an exit under those conditions
     explained whether those conditions stand around the collective or lead out above it; else they only divide
+    ending    the calls that end the process of the ranks that do not wait, by the identity of their nodes
     """
 
     kind: DivergenceKind
@@ -75,6 +76,7 @@ class Divergence:
     node: ast.AST | None = None
     left: bool = False
     explained: bool = True
+    ending: frozenset[int] = frozenset()
 
     @property
     def guards(self) -> tuple[Guard, ...]:
@@ -341,6 +343,7 @@ def _classify(
         missing,
         left=reason.left and missing and instead is None,
         explained=reason.explained,
+        ending=ways_out(absent),
     )
 
 

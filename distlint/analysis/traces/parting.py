@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from distlint.analysis.interpreter.ir import Guard, Summary
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.definitions import Function
-from distlint.analysis.program.syntax import decided, ends_process
+from distlint.analysis.program.syntax import decided, ends_process, is_way_out
 from distlint.analysis.traces.nodes import CallNode, EventNode
 from distlint.nodes import walk
 
@@ -74,12 +74,21 @@ def reason_of(
         if by_rank:
             return Reason(by_rank, False, True)
     leaving = [
-        guard for guard in absent.rank_conditions if any(_leaves_by(guard, function, ended=ended))
+        guard
+        for guard in absent.rank_conditions
+        if any(_leaves_by(guard, function, ways_out(absent), ended=ended))
     ]
     exits = _partings([g for g in leaving if g.exits], waiters, absent)
     # An exit deeper inside: open_clip_torch 3.3.0, open_clip_train/main.py, where the master returns if
     # the experiment exists; the other conditions on the rank keep nobody from what follows.
     exits = exits or _partings(leaving, waiters, absent)
+    # seed-vc d334fb7 train_v2.py:206: `if self.iters >= self.max_steps and is_main_process: exit()`.
+    perhaps = (g for g in waiters.rank_conditions if g.exits and arm_of(absent, g) is None)
+    exits = exits or _partings(
+        [g for g in perhaps if any(_leaves_by(_other_arm(g), function, frozenset(), ended=ended))],
+        waiters,
+        absent,
+    )
     if act.event.op == "forward":
         # A call that both classes make, of a model that only one is seen to have wrapped, is no
         # absence (accelerate 1.15.0 test_utils/scripts/test_distributed_data_loop.py:173).
@@ -92,6 +101,10 @@ def reason_of(
     # The class that waits went on where the other may have left (accelerate 1.15.0 fsdp_utils.py:233).
     explained = bool(exits) or any(guard.exits for guard in waiters.rank_conditions)
     return Reason(partings, bool(exits), explained)
+
+
+def _other_arm(guard: Guard) -> Guard:
+    return replace(guard, taken=not guard.taken)
 
 
 def inside_calls(
@@ -140,7 +153,18 @@ def _enclosing(act: EventNode, chain: tuple[CallNode, ...], waiters: Summary) ->
     return site.guards if site is not None else ()
 
 
-def _leaves_by(guard: Guard, function: Function, *, ended: bool) -> Iterator[ast.stmt]:
+def ways_out(summary: Summary) -> frozenset[int]:
+    """The calls of a run to functions that end the process, by the identity of their nodes."""
+    return frozenset(
+        id(site.node)
+        for site in summary.calls
+        if site.callee is not None and is_way_out(site.callee)
+    )
+
+
+def _leaves_by(
+    guard: Guard, function: Function, ending: frozenset[int], *, ended: bool
+) -> Iterator[ast.stmt]:
     """The statements by which the arm of an `if` that was taken may leave.
 
     A rank that raises without a handler around comes to nothing else.
@@ -160,7 +184,9 @@ def _leaves_by(guard: Guard, function: Function, *, ended: bool) -> Iterator[ast
                         yield node
                 case ast.Return() | ast.Break() | ast.Continue():
                     yield node
-                case ast.Expr(value=ast.Call(func=called)) if ends_process(called):
+                case ast.Expr(value=ast.Call(func=called) as call) if (
+                    ends_process(called) or id(call) in ending
+                ):
                     yield node
 
 
@@ -172,4 +198,4 @@ def _is_tried(branch: ast.stmt, function: Function) -> bool:
     )
 
 
-__all__ = ["Parting", "Reason", "arm_of", "inside_calls", "reason_of"]
+__all__ = ["Parting", "Reason", "arm_of", "inside_calls", "reason_of", "ways_out"]

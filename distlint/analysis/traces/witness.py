@@ -100,11 +100,11 @@ def exit_of(divergence: Divergence, guard: Guard) -> Exit | None:
         return None
     arms = ((branch.body, True), (branch.orelse, False))
     for block, arm in arms:
-        if block and _leaves(block[-1]):
+        if block and _leaves(divergence, block[-1]):
             return Exit(*_WORDS[type(block[-1])], block[-1].lineno, True, block[-1], arm)
     for block, arm in arms:
         for node in (n for statement in block for n in walk(statement)):
-            if isinstance(node, ast.stmt) and _leaves(node):
+            if isinstance(node, ast.stmt) and _leaves(divergence, node):
                 return Exit(*_WORDS[type(node)], node.lineno, False, node, arm)
     return None
 
@@ -142,12 +142,12 @@ def _answers(divergence: Divergence, parting: Parting) -> tuple[str, str]:
     return words[waiting], words[absent]
 
 
-def _leaves(statement: ast.stmt) -> bool:
+def _leaves(divergence: Divergence, statement: ast.stmt) -> bool:
     match statement:
         case ast.Return() | ast.Raise() | ast.Continue() | ast.Break():
             return True
-        case ast.Expr(value=ast.Call(func=function)):
-            return ends_process(function)
+        case ast.Expr(value=ast.Call(func=function) as call):
+            return ends_process(function) or id(call) in divergence.ending
     return False
 
 

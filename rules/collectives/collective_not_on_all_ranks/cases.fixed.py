@@ -318,6 +318,28 @@ def gathered_on_the_first(plugin, weights, path):
         torch.save(weights, path)
 
 
+def says_and_ends(message):
+    print(message)
+    sys.exit()
+
+
+def ended_by_a_function(folder, steps):
+    if dist.get_rank() == 0 and steps > 100:
+        says_and_ends(f"{folder} is done")
+    dist.barrier()  # expect: DL101
+
+
+class EndsByItself:
+    def end(self):
+        print("done")
+        exit(0)
+
+    def run(self, steps):
+        if dist.get_rank() == 0 and steps > 100:
+            self.end()
+        dist.barrier()  # expect: DL101
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -682,3 +704,26 @@ def gathered_by_all_in_stage_three(plugin, weights, path):
         return
     with deepspeed.zero.GatheredParameters(weights, enabled=stage == 3):
         torch.save(weights, path)
+
+
+def says_and_fails(message):
+    print(message)
+    sys.exit(1)  # the launcher ends the others
+
+
+def failed_by_a_function(folder):
+    if dist.get_rank() == 0 and not os.path.exists(folder):
+        says_and_fails(f"no {folder}")
+    dist.barrier()
+
+
+def all_end_by_a_function(steps):
+    if steps > 100:
+        says_and_ends("too many")
+    dist.barrier()
+
+
+def ends_behind_all(steps):
+    dist.barrier()
+    if dist.get_rank() == 0 and steps > 100:
+        says_and_ends("done")

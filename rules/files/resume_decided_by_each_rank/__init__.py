@@ -206,20 +206,23 @@ def _fails(model: Model, asked: ast.expr, load: CallSite) -> bool:
     ImageReward c1392c6 ImageReward/ReFL.py:677: `os.listdir(args.output_dir)`, made under `is_main_process`.
     """
     above = (node for node in own_nodes(load.function) if isinstance(node, ast.Call))
-    calls = [asked] if isinstance(asked, ast.Call) else list(above)
+    lists = isinstance(asked, ast.Call) and last_name(asked.func) in _RAISING
+    calls = [asked] if isinstance(asked, ast.Call) and lists else list(above)
     listed = {
         ast.unparse(call.args[0])
         for call in calls
         if last_name(call.func) in _RAISING and call.args and call.lineno < load.node.lineno
     }
-    makers = [
-        found.ranks
-        for found in model.file_calls
-        if found.effect is Effect.CREATE_DIR
-        and found.text in listed
-        and found.site.module is load.module
-    ]
-    return bool(makers) and all(ranks == {MAIN} for ranks in makers)
+    makers = [found for found in model.file_calls if found.effect is Effect.CREATE_DIR]
+    here = [m for m in makers if m.text in listed and m.site.module is load.module]
+    if not here:
+        # Ask-Anything 4dd8210 video_chat/utils/config_utils.py:35: `output_dir = config.output_dir`, in another file.
+        together = linked(model.program, load.module)
+        fields = {text.rpartition(".")[2] for text in listed if "." in text}
+        here = [
+            m for m in makers if m.text.rpartition(".")[2] in fields and m.site.module in together
+        ]
+    return bool(here) and all(found.ranks == {MAIN} for found in here)
 
 
 def _saves_of_main(model: Model) -> list[CallSite]:

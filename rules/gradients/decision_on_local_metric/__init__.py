@@ -7,7 +7,8 @@ gathered nor reduced, decides which checkpoint is the best, when to stop, or wha
 Where it is only logged, that is a warning for a metric of an evaluation, and information for the loss of
 a training step, for what a loop shows of its progress and is reduced below it, and for what a LightningModule
 logs of which no watcher is seen. In a LightningModule: what `validation_step` logs without `sync_dist` and a checkpoint or
-stopper watches, and what is logged with `sync_dist=True` beside `rank_zero_only=True`, which turns it off.
+stopper watches, and what is logged with `sync_dist=True` beside `rank_zero_only=True`, which turns it off. And a
+scheduler that rank 0 alone steps, in a file in which the other ranks train too.
 
 ## Why it is bad
 Each rank has another number. One takes this epoch for the best and another does not, one stops and the others
@@ -63,7 +64,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of
-from distlint.analysis.questions.decisions import Decision, decisions
+from distlint.analysis.questions.decisions import Aim, Decision, decisions
 from distlint.analysis.questions.reported import (
     goes_to_own_file,
     is_evaluation,
@@ -81,6 +82,7 @@ from distlint.repairs.arguments import with_keyword
 from distlint.rule import Status
 
 from .lightning import Logged, logged, unsynced
+from .stepped import stepped_on_main
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module
@@ -97,16 +99,36 @@ LITERALS = ()
 def check(model: Model) -> Iterator[Finding]:
     """Each decision and each report that rests on one rank's share."""
     known = model.answer(shares)
+    stepped = list(stepped_on_main(model))
+    said = {id(step) for _, step in stepped}
     for function in known.functions():
         for decision in decisions(function):
             held = known.of(decision.value)
-            if held.is_share:
+            on_main = decision.aim is Aim.RATE and id(decision.node) in said
+            if held.is_share and not on_main:
                 yield _decided(model, function, decision, held)
         yield from _reported(model, known, function)
+    for module, step in stepped:
+        yield _stepped(module, step)
     for entry in logged(model):
         yield _monitored(entry)
     for module, call in unsynced(model):
         yield _unsynced(module, call)
+
+
+def _stepped(module: Module, step: ast.Call) -> Finding:
+    """A scheduler of which rank 0 alone takes the steps."""
+    advice = "Step it on every rank, with a value that all ranks have"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        "rank 0 alone changes its learning rate: from then on the ranks step one model by different ones, and its "
+        f"copies part. {advice}.",
+        place_of(module, step),
+        (),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _unsynced(module: Module, call: ast.Call) -> Finding:

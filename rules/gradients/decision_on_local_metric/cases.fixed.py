@@ -392,6 +392,27 @@ def another_is_reduced(model, data):
     print(f"val_loss {total}")  # expect: DL601
 
 
+def rate_of_rank_zero_alone(model, loader, optimizer, scheduler, evaluate_on, epochs):
+    for _ in range(epochs):
+        for batch in loader:
+            model(batch).mean().backward()
+            optimizer.step()
+        if dist.get_rank() == 0:
+            score = evaluate_on(model.module)
+            print(score)
+            scheduler.step(score)  # expect: DL601
+
+
+def warm_up_of_rank_zero_alone(model, loader, optimizer, lr_scheduler, accelerator=None):
+    accelerator = Accelerator()
+    for step, batch in enumerate(loader):
+        accelerator.backward(model(batch).mean())
+        optimizer.step()
+        if accelerator.is_main_process and step % 10 == 0:
+            print(step)
+            lr_scheduler.step()  # expect: DL601
+
+
 # Correct
 
 
@@ -842,3 +863,24 @@ def reduced_value_by_value(model, data):
     for value in logs.values():
         dist.all_reduce(value)
     print(f"val_loss {logs['total'] / logs['count']}")
+
+
+def rate_of_all_by_what_rank_zero_has_found(model, loader, optimizer, scheduler, evaluate_on):
+    for batch in loader:
+        model(batch).mean().backward()
+        optimizer.step()
+    score = torch.zeros(1)
+    if dist.get_rank() == 0:
+        score += evaluate_on(model.module)
+    dist.broadcast(score, 0)
+    scheduler.step(score.item())
+
+
+def noise_of_rank_zero_alone(model, loader, noise_scheduler, draw):
+    for batch in loader:
+        model(batch).mean().backward()
+    if dist.get_rank() == 0:
+        sample = torch.randn(4)
+        for time in range(10):
+            sample = noise_scheduler.step(model.module(sample), time, sample)
+        draw(sample)

@@ -4,7 +4,8 @@
 Finds a scheduler that `accelerator.prepare` gets and whose number of steps is what the training loop counts to
 (`max_train_steps`), comes from the length of a loader that is prepared already, or divides that of one which is
 not by the number of processes, and is not multiplied by `accelerator.num_processes`. Also one whose steps are
-multiplied and whose warm-up, or what is taken off them, is not. With Lightning: `len(loader)` of a plain loader, asked for
+multiplied and whose warm-up, or what is taken off them, is not. And a prepared `ReduceLROnPlateau` whose patience is
+that of one process. With Lightning: `len(loader)` of a plain loader, asked for
 before `fit()` divides the loader between the ranks, that `max_epochs`, `max_steps` or the schedule of the module
 is computed from.
 
@@ -63,6 +64,7 @@ from distlint.nodes import walk
 from distlint.rule import Status
 
 from .lightning import Uncut, uncut
+from .plateau import prepared_plateaus
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -90,6 +92,8 @@ def check(model: Model) -> Iterator[Finding]:
         site = call.site
         if not isinstance(site.node.func, ast.Attribute) or _counts_otherwise(site.function):
             continue
+        for plateau, step in prepared_plateaus(site):
+            yield _impatient(site, plateau, step)
         for argument in site.node.args:
             if isinstance(argument, ast.Name) and argument.id in site.function.parameters:
                 yield from _handed_over(model, site, argument.id)
@@ -118,6 +122,23 @@ def check(model: Model) -> Iterator[Finding]:
                         yield from _half(module, function, node)
     for found in uncut(model, _STEPS):
         yield _of_all_ranks(found)
+
+
+def _impatient(site: CallSite, made: ast.Call, step: ast.AST) -> Finding:
+    advice = "Leave it unprepared"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        "a prepared scheduler steps once for each process: one epoch without progress counts as many, and the "
+        f"learning rate falls that many times too early. {advice}.",
+        place_of(site.module, made),
+        (
+            related(site.module, site.node, "prepared here"),
+            related(site.module, step, "counted once for each process"),
+        ),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _handed_over(model: Model, site: CallSite, parameter: str) -> Iterator[Finding]:

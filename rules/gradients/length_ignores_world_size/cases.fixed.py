@@ -3,7 +3,7 @@
 import math
 
 from accelerate import Accelerator, DataLoaderConfiguration
-from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR
+from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, ReduceLROnPlateau
 from transformers import get_cosine_schedule_with_warmup, get_scheduler
 
 # Bugs
@@ -194,6 +194,27 @@ class TrainerWithAnAccelerator:
             self.optimizer.step()
             self.scheduler.step()
             self.step += 1
+
+
+def plateau_of_one_process(model, optimizer, loader, evaluate, config):
+    accelerator = Accelerator()
+    scheduler = ReduceLROnPlateau(optimizer, "max", patience=config.patience)  # expect: DL613
+    model, optimizer, loader, scheduler = accelerator.prepare(model, optimizer, loader, scheduler)
+    for _ in range(config.epochs):
+        for batch in loader:
+            accelerator.backward(model(batch).loss)
+            optimizer.step()
+        scheduler.step(accelerator.gather(evaluate(model)).mean())
+
+
+class TrainerOnAPlateau:
+    def __init__(self, optimizer):
+        self.accelerator = Accelerator()
+        self.scheduler = ReduceLROnPlateau(optimizer)  # expect: DL613
+        self.optimizer, self.scheduler = self.accelerator.prepare(optimizer, self.scheduler)
+
+    def end_epoch(self, losses):
+        self.scheduler.step(metrics=self.accelerator.gather(losses).mean())
 
 
 # Correct
@@ -432,3 +453,27 @@ class TrainerThatLeavesItUnprepared:
             self.backend.accelerator.backward(model(next(batches)).loss)
             self.scheduler.step()
             step += 1
+
+
+def plateau_of_all_processes(optimizer, evaluate, config):
+    accelerator = Accelerator()
+    patience = config.patience
+    scheduler = ReduceLROnPlateau(optimizer, patience=patience * accelerator.num_processes)
+    optimizer, scheduler = accelerator.prepare(optimizer, scheduler)
+    for _ in range(config.epochs):
+        scheduler.step(accelerator.gather(evaluate()).mean())
+
+
+def plateau_that_is_not_prepared(optimizer, evaluate, config):
+    accelerator = Accelerator()
+    scheduler = ReduceLROnPlateau(optimizer, patience=config.patience)
+    optimizer = accelerator.prepare(optimizer)
+    for _ in range(config.epochs):
+        scheduler.step(accelerator.gather(evaluate()).mean())
+
+
+def plateau_of_split_batches(optimizer, evaluate, config):
+    accelerator = Accelerator(split_batches=True)
+    scheduler = ReduceLROnPlateau(optimizer, patience=config.patience)
+    optimizer, scheduler = accelerator.prepare(optimizer, scheduler)
+    scheduler.step(accelerator.gather(evaluate()).mean())

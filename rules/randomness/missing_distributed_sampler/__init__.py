@@ -4,7 +4,9 @@
 Finds a function that wraps a model in DDP or FSDP and trains it in a loop over a plain `DataLoader`, also of
 a stream: no sampler, nothing in the data set that depends on the rank, no framework that would split it. Also finds a
 `DistributedSampler` in whose variable a plain sampler is put before anything has used it, and one that nothing draws
-from beside a plain loader over the same data set.
+from beside a plain loader over the same data set. With accelerate: a plain loader that is trained from and not given
+to `prepare()` with the model, an iterator over a loader that begins before `prepare()`, and a `get_train_dataloader`
+of a Trainer's subclass that returns a loader which it does not prepare.
 
 ## Why it is bad
 Each rank goes through all samples: what one computes, the others compute too, and eight GPUs take as long
@@ -62,6 +64,7 @@ from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
 from .left_out import LOADER, SPLIT, left_out, sampler_in
+from .unprepared import Undivided, undivided
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -80,6 +83,8 @@ _SHARDED_WORDS = ("iter", "stream", "shard", "rank", "webdataset", "split_datase
 
 def check(model: Model) -> Iterator[Finding]:
     """Each plain loader that feeds a wrapped model."""
+    for found in undivided(model):
+        yield _unprepared(found)
     for module in model.modules:
         text = module.source.text
         if "DistributedSampler" in text:
@@ -114,6 +119,22 @@ def check(model: Model) -> Iterator[Finding]:
                     ),
                     Fix(Applicability.DISPLAY, advice),
                 )
+
+
+def _unprepared(found: Undivided) -> Finding:
+    prepare = found.prepare
+    advice = "Give the loader to `prepare()`, and go through what it returns"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY if prepare is not None else Severity.WARNING,
+        f"{found.what}: every rank goes through the whole data set, and repeats the work of the others. {advice}.",
+        place_of(found.module, found.node),
+        (related(found.module, prepare, "prepared for several ranks"),)
+        if prepare is not None
+        else (),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _unread(module: Module, loader: ast.Call, made: ast.Assign, name: str) -> Finding:

@@ -7,7 +7,8 @@ from datasets import load_dataset
 from datasets.distributed import split_dataset_by_node
 from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
 from torch.nn.parallel import DistributedDataParallel as DDP
-from torch.utils.data import DataLoader, Subset
+from torch.utils.data import DataLoader, IterableDataset, RandomSampler, Subset
+from transformers import Trainer
 
 # Bugs
 
@@ -47,6 +48,77 @@ def of_a_stream(model, optimizer, tokenize):
     for batch in loader:
         model(batch).sum().backward()
         optimizer.step()
+
+
+def for_ever(loader):
+    while True:
+        for batch in loader:
+            yield batch
+
+
+def begun_before(model, data, optimizer, steps):
+    accelerator = Accelerator()
+    loader = DataLoader(data, batch_size=8, shuffle=True)
+    batches = for_ever(loader)  # expect: DL404
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for _ in range(steps):
+        accelerator.backward(model(next(batches)).sum())
+        optimizer.step()
+
+
+def begun_before_by_iter(model, data, optimizer):
+    accelerator = Accelerator()
+    loader = DataLoader(data, batch_size=8, shuffle=True)
+    batches = iter(loader)  # expect: DL404
+    model, loader = accelerator.prepare(model, loader)
+    for batch in batches:
+        accelerator.backward(model(batch).sum())
+        optimizer.step()
+
+
+def left_unprepared(model, data, optimizer):
+    accelerator = Accelerator()
+    loader = DataLoader(data, batch_size=8, shuffle=True)  # expect: DL404
+    model, optimizer = accelerator.prepare(model, optimizer)
+    for batch in loader:
+        accelerator.backward(model(batch).sum())
+        optimizer.step()
+
+
+def loader_of(words, size):
+    data = Subset(words, range(100))
+    loader = DataLoader(data, batch_size=size, shuffle=True)
+    return loader
+
+
+class Trains:
+    def __init__(self, model, words):
+        self.accelerator = Accelerator()
+        self.loader = loader_of(words, 4)  # expect: DL404
+        self.model = self.accelerator.prepare(model)
+
+    def run(self):
+        for number, batch in enumerate(self.loader):
+            self.step(number, batch)
+
+    def step(self, number, batch):
+        self.accelerator.backward(self.model(batch).sum() / (number + 1))
+
+
+class OwnLoader(Trainer):
+    def get_train_dataloader(self):
+        return DataLoader(  # expect: DL404
+            self.train_dataset,
+            batch_size=self._train_batch_size,
+            sampler=self._get_train_sampler(),
+        )
+
+
+class OwnRandomLoader(Trainer):
+    def get_train_dataloader(self):
+        sampler = RandomSampler(self.train_dataset)
+        loader = DataLoader(self.train_dataset, 4, sampler=sampler)  # expect: DL404
+        return loader
 
 
 # Correct
@@ -113,3 +185,75 @@ def asked_for_the_next_of_a_part(model, data, optimizer, steps):
     for _ in range(steps):
         model(next(batches)).sum().backward()
         optimizer.step()
+
+
+def begun_after(model, data, optimizer, steps):
+    accelerator = Accelerator()
+    loader = DataLoader(data, batch_size=8, shuffle=True)
+    first = iter(loader)
+    print(next(first))
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    batches = for_ever(loader)
+    for _ in range(steps):
+        accelerator.backward(model(next(batches)).sum())
+        optimizer.step()
+
+
+def prepared_apart(model, data, optimizer):
+    accelerator = Accelerator()
+    loader = DataLoader(data, batch_size=8, shuffle=True)
+    model, optimizer = accelerator.prepare(model, optimizer)
+    loader = accelerator.prepare_data_loader(loader)
+    for batch in loader:
+        accelerator.backward(model(batch).sum())
+        optimizer.step()
+
+
+class Numbers(IterableDataset):
+    def __init__(self, model):
+        self.model = model
+
+    def __iter__(self):
+        yield from torch.randn(4)
+
+
+def drawn_by_each_rank(model, optimizer):
+    accelerator = Accelerator()
+    numbers = Numbers(model)
+    loader = DataLoader(numbers, batch_size=8)
+    model, optimizer = accelerator.prepare(model, optimizer)
+    for batch in loader:
+        accelerator.backward(model(batch).sum())
+        optimizer.step()
+
+
+def left_unprepared_for_evaluation(model, data, optimizer):
+    accelerator = Accelerator()
+    loader = DataLoader(data, batch_size=8)
+    model, optimizer = accelerator.prepare(model, optimizer)
+    for batch in loader:
+        print(model(batch).sum())
+
+
+def handed_to_all_at_once(model, data, optimizer, prepare_all):
+    accelerator = Accelerator()
+    loader = DataLoader(data, batch_size=8)
+    model, optimizer = accelerator.prepare(model, optimizer)
+    prepare_all(accelerator, [loader])
+    for batch in loader:
+        accelerator.backward(model(batch).sum())
+        optimizer.step()
+
+
+class OwnPreparedLoader(Trainer):
+    def get_train_dataloader(self):
+        loader = DataLoader(self.train_dataset, sampler=self._get_train_sampler())
+        return self.accelerator.prepare(loader)
+
+
+class LoaderOfOwnSampler(Trainer):
+    def _get_train_sampler(self):
+        return range(self.args.process_index, len(self.train_dataset), self.args.world_size)
+
+    def get_train_dataloader(self):
+        return DataLoader(self.train_dataset, sampler=self._get_train_sampler())

@@ -3,7 +3,7 @@
 ## What it does
 Finds a shuffling `DistributedSampler` whose loader is iterated over epochs, in a program where nothing calls
 `set_epoch()`. A loop is one over epochs by the name of what it counts (`for epoch in`, `for i in range(args.epochs)`,
-`while self.epoch <`, an `epoch += 1` in it), or where each turn of a `while step <` goes through all of a loader. A
+`while self.epoch <`, an `epoch += 1` in it), or where each turn of a `while step <` or `while going_on` goes through all of a loader. A
 call of `set_epoch()` counts for nothing on a parameter whose default None no call replaces, and on an object whose
 class has no such method. Where nothing calls `set_epoch()` at all, also a generator that hands out the batches of a
 loader for ever, and a `try` that begins a loader anew at its end.

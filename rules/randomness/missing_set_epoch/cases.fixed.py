@@ -229,6 +229,28 @@ def until_told_to_stop(model, data, steps):
                 return
 
 
+def until_a_flag_falls(model, data, steps):
+    # DROID-SLAM 2dfd39f train.py:78
+    sampler = DistributedSampler(data)  # expect: DL403
+    loader = DataLoader(data, sampler=sampler)
+    keeps_on, step = True, 0
+    while keeps_on:
+        for number, batch in enumerate(loader):
+            model(batch).sum().backward()
+            step += 1
+            if step >= steps:
+                keeps_on = False
+                break
+
+
+def until_steps_or_a_flag(model, data, trainer):
+    sampler = DistributedSampler(data)  # expect: DL403
+    loader = DataLoader(data, sampler=sampler)
+    while trainer.step < trainer.steps and not trainer.ended:
+        for batch in loader:
+            model(batch).sum().backward()
+
+
 # Correct
 
 
@@ -297,3 +319,24 @@ def told_by_a_generator(model, data, epochs):
     batches = iter(forever(DataLoader(data, sampler=sampler), sampler=sampler))
     for epoch in range(epochs):
         train_one_epoch(model, [next(batches) for _ in range(100)])
+
+
+def told_until_a_flag_falls(model, data, steps):
+    sampler = DistributedSampler(data)
+    loader = DataLoader(data, sampler=sampler)
+    keeps_on, step, passes = True, 0, 0
+    while keeps_on:
+        sampler.set_epoch(passes)
+        passes += 1
+        for batch in loader:
+            model(batch).sum().backward()
+            step += 1
+            keeps_on = step < steps
+
+
+def ordered_until_a_flag_falls(model, data, queue):
+    sampler = DistributedSampler(data, shuffle=False)
+    loader = DataLoader(data, sampler=sampler)
+    while queue.open:
+        for batch in loader:
+            queue.put(model(batch))

@@ -337,7 +337,13 @@ def _passes_again(loop: EpochLoop) -> bool:
     """Whether each turn of a loop goes through all of a loader, until enough steps are done."""
     match loop:
         case ast.While(
-            test=ast.Compare() | ast.Constant(value=True | 1) | ast.UnaryOp(), body=body
+            test=ast.Compare()
+            | ast.Constant(value=True | 1)
+            | ast.UnaryOp()
+            | ast.BoolOp()
+            | ast.Name()
+            | ast.Attribute(),
+            body=body,
         ):
             # Who hands batches out for ever trains nothing itself: `endless_loops`.
             return any(

@@ -8,8 +8,8 @@ each rank its part. Also `random.shuffle` in the constructor of a data set where
 `Trainer` is made, or where nothing seeds `random` and a DistributedSampler divides the data, `train_test_split`,
 `random_split` and a Hugging Face data set's `shuffle()` or `select(random.sample(…))` without a seed in a program
 that seeds nothing (for a `Trainer`, one that is started on several ranks and makes it later), and lists made from a
-set of texts (`list(set(prompts))`) that become a data set, or of which each rank takes its part by index, and data
-sets that number their samples in the order in which `glob`, `os.listdir`, `os.walk` and the like list a folder
+set of texts (`list(set(prompts))`) that become a data set, or of which each rank takes its part by index, or whose order
+gives numbers to new tokens of a tokenizer or to texts, and data sets that number their samples in the order in which `glob`, `os.listdir`, `os.walk` and the like list a folder
 (information).
 
 ## Why it is bad
@@ -60,6 +60,7 @@ from distlint.rule import Status
 
 from .drawn import drawn_seed
 from .listed import Listed, listed_samples
+from .numbered import numbered_sets
 from .repair import repaired
 from .unordered import Unordered, unordered_lists
 from .unseeded import shuffles_by_hand, unseeded_shuffles, unseeded_splits
@@ -132,6 +133,8 @@ def check(model: Model) -> Iterator[Finding]:
                 place_of(module, split),
             )
         yield from (_unordered(module, use) for use in unordered_lists(model, module))
+        for made, used in numbered_sets(model, module):
+            yield _numbered(module, made, used)
         yield from map(_listed, listed_samples(model, module))
 
 
@@ -156,6 +159,23 @@ def _unordered(module: Module, use: Unordered) -> Finding:
         ()
         if use.used is use.made
         else (related(module, use.used, "divided here" if use.sure else "used here"),),
+        Fix(Applicability.UNSAFE if edits else Applicability.DISPLAY, advice, edits),
+    )
+
+
+def _numbered(module: Module, made: ast.expr, used: ast.AST) -> Finding:
+    advice = "Sort it: `sorted(...)`"
+    edits: tuple[Replace, ...] = ()
+    if isinstance(made, ast.Call) and last_name(made) in ("list", "tuple"):
+        edits = (Replace(span_of(made.func), "sorted"),)
+    return Finding(
+        CODE,
+        NAME,
+        Severity.WARNING,
+        f"`{source_of(module, made)}` is in another order in each process, whose hashes of texts are salted: one text "
+        f"gets another number on each rank, and the ranks train one row of a table with different meanings. {advice}.",
+        place_of(module, made),
+        (related(module, used, "numbered here"),),
         Fix(Applicability.UNSAFE if edits else Applicability.DISPLAY, advice, edits),
     )
 

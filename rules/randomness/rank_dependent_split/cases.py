@@ -206,6 +206,25 @@ class Shards(Dataset):
         return self.rows[index]
 
 
+def new_tokens(tokenizer, tokens):
+    known = list(set(tokens + ["<user>", "<bot>"]))  # expect: DL405
+    tokenizer.add_special_tokens({"additional_special_tokens": known})
+
+
+def more_tokens(tokenizer, tokens):
+    tokenizer.add_tokens(list(set(tokens)))  # expect: DL405
+
+
+def ids_of_speakers(rows):
+    speakers = set(row.speaker for row in rows)
+    return {speaker: number for number, speaker in enumerate(speakers)}  # expect: DL405
+
+
+def ids_of_characters(text):
+    chars = list(set(text))  # expect: DL405
+    return dict(zip(chars, range(len(chars))))
+
+
 # Correct
 
 
@@ -435,3 +454,24 @@ def sampled_by_a_setting(data, args):
     started = time.time()
     sampler = DistributedSampler(data, shuffle=True, seed=args.seed)
     return sampler, started
+
+
+def new_tokens_in_order(tokenizer, tokens):
+    known = sorted(set(tokens + ["<user>", "<bot>"]))
+    tokenizer.add_special_tokens({"additional_special_tokens": known})
+
+
+def ids_of_numbers(rows):
+    classes = list(set(row.target for row in rows))
+    return {number: place for place, number in enumerate(classes)}
+
+
+def ids_of_characters_in_order(text):
+    chars = list(set(text))
+    chars.sort()
+    return {char: number for number, char in enumerate(chars)}
+
+
+def is_known(words, known):
+    present = set(words)
+    return {word: word in present for word in known}

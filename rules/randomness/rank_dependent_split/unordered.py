@@ -26,7 +26,7 @@ _NAMED: Final = ("Dataset", "DataSet", "Pipeline")
 _SET_METHODS: Final = frozenset(
     {"union", "intersection", "difference", "symmetric_difference", "copy"}
 )
-_TEXTS: Final = frozenset({
+TEXTS: Final = frozenset({
     "text", "prompt", "sentence", "caption", "question", "answer", "response", "completion", "word", "name", "path",
     "file", "filename", "url", "title", "phrase", "query", "passage", "document", "doc", "string", "str", "line",
     "utterance", "transcript", "instruction", "listdir", "glob", "strip",
@@ -80,7 +80,7 @@ def _uses(model: Model, function: Function) -> Iterator[Unordered]:
     for node in own_nodes(function):
         match node:
             case ast.Subscript(value=rows, slice=ast.Slice() as part) if mentions_rank(part):
-                made = _from_set(function, rows)
+                made = from_set(function, rows)
                 if made is not None:
                     yield Unordered(made, node, True)
             case ast.Call(func=func, args=args, keywords=keywords):
@@ -91,7 +91,7 @@ def _uses(model: Model, function: Function) -> Iterator[Unordered]:
                 if call is None or call.guarded_by_rank:
                     continue
                 for given in (*args, *(k.value for k in keywords)):
-                    made = _from_set(function, given)
+                    made = from_set(function, given)
                     if made is not None and (divides or is_divided(model, function.module)):
                         yield Unordered(made, node, divides)
 
@@ -108,7 +108,7 @@ def _kept(model: Model, function: Function) -> Iterator[Unordered]:
         if path not in read or is_ordered(function, path) or _is_sorted_last(path, values):
             continue
         for value in values:
-            made = _from_set(function, value)
+            made = from_set(function, value)
             if made is not None:
                 yield Unordered(made, value, False)
 
@@ -174,29 +174,31 @@ def _prepares_data(module: Module) -> bool:
     )
 
 
-def _from_set(function: Function, node: ast.expr, depth: int = 4) -> ast.expr | None:
+def from_set(
+    function: Function, node: ast.expr, words: frozenset[str] = TEXTS, depth: int = 4
+) -> ast.expr | None:
     """The expression that made a list from a set of texts, in the order of which `node` is."""
     if not depth:
         return None
     match node:
         case ast.Call(func=ast.Name(id=name), args=[inner, *_]) if name in (*_LIST, "enumerate"):
-            if _set_of(function, inner):
+            if set_of(function, inner, words):
                 return node
-            return _from_set(function, inner, depth - 1)
+            return from_set(function, inner, words, depth - 1)
         case ast.ListComp(generators=[first, *_]) | ast.GeneratorExp(generators=[first, *_]):
-            if _set_of(function, first.iter):
+            if set_of(function, first.iter, words):
                 return node
-            return _from_set(function, first.iter, depth - 1)
+            return from_set(function, first.iter, words, depth - 1)
         case ast.Subscript(value=inner, slice=ast.Slice()):
-            return _from_set(function, inner, depth - 1)
+            return from_set(function, inner, words, depth - 1)
         case ast.Dict(values=values):
-            found = [_from_set(function, value, depth - 1) for value in values]
+            found = [from_set(function, value, words, depth - 1) for value in values]
             return next((each for each in found if each is not None), None)
         case ast.Name(id=name):
             value = last_value(function, node, name)
             if value is None or is_ordered(function, name):
                 return None
-            return _from_set(function, value, depth - 1)
+            return from_set(function, value, words, depth - 1)
     return None
 
 
@@ -219,9 +221,14 @@ def is_ordered(function: Function, path: str) -> bool:
     return False
 
 
-def _set_of(function: Function, node: ast.expr) -> bool:
-    """Whether an expression is a set, and of texts, as far as the names of what is put in tell."""
-    return _is_set(function, node) and any(word in _TEXTS for word in _words_of(function, node))
+def set_of(function: Function, node: ast.expr, words: frozenset[str]) -> bool:
+    """Whether an expression is a set, and of texts, as far as the names of what is put in tell.
+
+    Without `words`, all that may be in it are texts.
+    """
+    return _is_set(function, node) and (
+        not words or any(word in words for word in _words_of(function, node))
+    )
 
 
 def _is_set(function: Function, node: ast.expr) -> bool:

@@ -70,7 +70,7 @@ def unseeded_shuffles(model: Model, module: Module) -> Iterator[tuple[Module, as
         if _DATA_SET in facts.with_bases(model.program.mro(cls)[1])
         for node in _shuffles(model, cls)
     ]
-    if shuffles and not any(_seeds(m) for m in model.program.modules.values()):
+    if shuffles and not any(map(_seeds, linked(model.program, module))):
         yield from ((where, node, trainers[0]) for where, node in shuffles)
 
 
@@ -81,7 +81,7 @@ def shuffles_by_hand(model: Model, module: Module) -> Iterator[ast.Call]:
     """
     if "shuffle" not in module.source.text or not _has_samplers(model, module):
         return
-    modules = list(model.program.modules.values())
+    modules = linked(model.program, module)
     for cls in module.all_classes:
         if is_data_set(model, cls):
             kept = indexed(cls)
@@ -127,7 +127,7 @@ def unseeded_splits(model: Model, module: Module) -> Iterator[ast.Call]:
                 found.append(call.site.node)
     if "random_split" in module.source.text and model.is_distributed(module):
         found += [] if not is_divided(model, module) else _torch_splits(model, module)
-    if found and not any(_seeds(m) for m in model.program.modules.values()):
+    if found and not any(map(_seeds, linked(model.program, module))):
         yield from found
 
 

@@ -215,6 +215,21 @@ def by_its_name(accelerator: Accelerator, code):
     accelerator.get_tracker("wandb").run.log_code(code)  # expect: DL208
 
 
+def named_in_two_arms(accelerator: Accelerator, settings, batches, upload, name_of):
+    if accelerator.is_main_process:
+        if settings.push_to_hub:
+            if settings.hub_name is None:
+                name = name_of(settings.folder)
+            else:
+                name = settings.hub_name
+    for step, batch in enumerate(batches):
+        batch.backward()
+        if accelerator.sync_gradients:
+            if step == settings.steps:
+                if settings.push_to_hub:
+                    upload(settings.folder, name)  # expect: DL208
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -511,3 +526,25 @@ def another_run(accelerator: Accelerator, jobs):
     for tracker in accelerator.trackers:
         tracker.log({"jobs": len(jobs)})
     jobs[0].run.name = "first"
+
+
+def named_on_all_in_two_arms(accelerator: Accelerator, settings, upload, name_of):
+    if accelerator.is_main_process:
+        name = name_of(settings.folder)
+    else:
+        name = settings.hub_name
+    upload(settings.folder, name)
+
+
+def named_and_used_on_main(accelerator: Accelerator, settings, batches, upload, name_of):
+    if accelerator.is_main_process:
+        if settings.hub_name is None:
+            name = name_of(settings.folder)
+        else:
+            name = settings.hub_name
+    for batch in batches:
+        batch.backward()
+        if accelerator.sync_gradients:
+            accelerator.wait_for_everyone()
+            if accelerator.is_main_process:
+                upload(settings.folder, name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.live.joint_entry import may_be_about_rank
 from distlint.analysis.program.chosen import options
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import Guard
     from distlint.analysis.program.definitions import Function
     from distlint.analysis.program.program import Program
+
+_OF_ALL: Final = frozenset({"sync_gradients"})
+"""Flags that count steps: accelerate 1.15.0 accelerate/state.py, `GradientState`."""
 
 
 def is_decided(program: Program, guard: Guard, made: frozenset[str]) -> bool:
@@ -54,5 +57,6 @@ def _parts(test: ast.expr) -> Iterator[str]:
 def _is_shared(program: Program, part: ast.expr, made: frozenset[str]) -> bool:
     match part:
         case ast.Name() | ast.Attribute():
-            return ast.unparse(part) in made or last_name(part) in options(program)
+            name = last_name(part)
+            return ast.unparse(part) in made or name in options(program) or name in _OF_ALL
     return True

@@ -38,19 +38,22 @@ def unbound_by_rank(
     }
     for node, site in sorted(reads.items(), key=lambda r: (r[0].lineno, r[0].col_offset)):
         assigned = _assigned(function, node.id)
-        if assigned is None or assigned.lineno >= node.lineno:
+        if not assigned or assigned[-1].lineno >= node.lineno:
             continue
-        made = tests_around(function, assigned)
+        made = frozenset.intersection(*(tests_around(function, each) for each in assigned))
         if all(is_decided(program, guard, made) for guard in site.guards):
-            yield node, assigned
+            yield node, assigned[0]
 
 
 def _catches(attempt: ast.Try) -> bool:
     return any(h.type is None or last_name(h.type) in _ERRORS for h in attempt.handlers)
 
 
-def _assigned(function: Function, name: str) -> ast.stmt | None:
-    """The one plain assignment of a name; None where it is bound in another way too."""
+def _assigned(function: Function, name: str) -> list[ast.stmt]:
+    """The plain assignments of a name, in source order; none where it is bound in another way too.
+
+    distil-whisper training/run_distillation.py:865: one in each arm of what rank 0 alone asks.
+    """
     bound = [
         n
         for n in own_nodes(function)
@@ -59,13 +62,9 @@ def _assigned(function: Function, name: str) -> ast.stmt | None:
     shared = any(
         isinstance(n, ast.Global | ast.Nonlocal) and name in n.names for n in own_nodes(function)
     )
-    if len(bound) != 1 or shared:
-        return None
-    return next(
-        (
-            s
-            for s, _ in statements(function.body)
-            if isinstance(s, ast.Assign) and any(name in target_names(t) for t in s.targets)
-        ),
-        None,
-    )
+    found: list[ast.stmt] = [
+        s
+        for s, _ in statements(function.body)
+        if isinstance(s, ast.Assign) and any(name in target_names(t) for t in s.targets)
+    ]
+    return [] if shared or len(bound) != len(found) else found
