@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.syntax import own_nodes
 from distlint.nodes import walk
 
-from .replay import LENGTHS, DirtyStep, Outcome, Undecided, outcomes
+from .replay import LENGTHS, DirtyStep, Undecided, World, outcomes
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
 
     from .shape import Shape
 
-_WINDOWS: Final = (2, 3, 4)
+_WORLDS: Final = tuple(World(window, length) for length in LENGTHS for window in (2, 3, 4))
 _OPPOSITE: Final[dict[type[ast.cmpop], ast.cmpop]] = {
     ast.Eq: ast.NotEq(),
     ast.NotEq: ast.Eq(),
@@ -47,21 +47,20 @@ class Condition:
 def drift_of(function: Function, shape: Shape) -> Drift | None:
     """The first step that goes wrong whatever the settings are that are not known; None where nothing is sure."""
     try:
-        for length in LENGTHS:
-            for window in _WINDOWS:
-                found = outcomes(function, shape, window, length, {})
-                if _all(found, wrong=True):
-                    wrong = next(step for each in found for step in each.dirty)
-                    return Drift(wrong, length != LENGTHS[0])
+        for world in _WORLDS:
+            wrong: DirtyStep | None = None
+            for outcome in outcomes(function, shape, world, {}):
+                goes_wrong = outcome.goes_wrong()
+                if goes_wrong:
+                    wrong = wrong or outcome.dirty[0]
+                elif goes_wrong is not None:
+                    break
+            else:
+                if wrong is not None:
+                    return Drift(wrong, world.length != LENGTHS[0])
     except (Undecided, RecursionError):
         return None
     return None
-
-
-def _all(found: list[Outcome], *, wrong: bool) -> bool:
-    """Whether every run that says something says the same."""
-    said = [each.goes_wrong() for each in found]
-    return wrong in said and (not wrong) not in said
 
 
 def repaired(function: Function, shape: Shape, drift: Drift) -> Condition | None:
@@ -90,21 +89,20 @@ def _conditions(function: Function) -> Iterator[ast.expr]:
 
 
 def _keeps_equal(function: Function, shape: Shape, other: dict[int, ast.expr]) -> bool:
+    """Whether nothing goes wrong, and gradients are added up as often as the optimizer steps."""
     try:
-        return all(
-            _once_for_each_step(outcomes(function, shape, window, length, other))
-            for length in LENGTHS
-            for window in _WINDOWS
-        )
+        for world in _WORLDS:
+            said = False
+            for outcome in outcomes(function, shape, world, other):
+                goes_wrong = outcome.goes_wrong()
+                if goes_wrong or (goes_wrong is not None and outcome.synchronised != outcome.steps):
+                    return False
+                said = said or goes_wrong is not None
+            if not said:
+                return False
     except (Undecided, RecursionError):
         return False
-
-
-def _once_for_each_step(found: list[Outcome]) -> bool:
-    """Whether nothing goes wrong, and gradients are added up as often as the optimizer steps."""
-    return _all(found, wrong=False) and all(
-        each.synchronised == each.steps for each in found if each.goes_wrong() is not None
-    )
+    return True
 
 
 def opposite(test: ast.expr) -> ast.expr:

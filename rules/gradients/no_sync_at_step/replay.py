@@ -10,7 +10,7 @@ import ast
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from distlint.nodes import last_name
@@ -20,12 +20,13 @@ from .shape import FLAG, HOLDS, SETTERS, Shape, stepped, text_of
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
 
-LENGTHS: Final = (24, 25)
+LENGTHS: Final = (12, 13)
 """Rounds of the loader: one that every small window divides, and one that none does."""
 _ROUNDS: Final = 200
-_STATEMENTS: Final = 20_000
-"""What is run for one window of one function at most."""
-_CHOICES: Final = 48
+_STATEMENTS: Final = 5_000
+"""What one run goes through at most."""
+_CHOICES: Final = 12
+"""How many choices of the settings are tried: first those that differ in one."""
 
 _ARITHMETIC: Final[dict[type[ast.operator], Callable[[int, int], int]]] = {
     ast.Add: operator.add,
@@ -127,33 +128,29 @@ class World:
 
     window: int
     length: int
-    start: int
+    start: int = 0
 
 
 def outcomes(
-    function: Function, shape: Shape, window: int, length: int, other: dict[int, ast.expr]
-) -> list[Outcome]:
+    function: Function, shape: Shape, world: World, other: dict[int, ast.expr]
+) -> Iterator[Outcome]:
     """What every choice of settings does; `other` are expressions that stand for those of the code."""
-    found: list[Outcome] = []
-    count = 0
-    for start in range(window):
+    for start in range(world.window):
+        here = replace(world, start=start)
         pending: list[dict[str, bool]] = [{}]
         asked_start = False
-        while pending:
-            choices = pending.pop()
-            world = World(window, length, start)
-            replay = _Replay(function, shape, world, choices, other, count)
-            found.append(replay.run())
-            count = replay.count
+        for _ in range(_CHOICES):
+            choices = pending.pop(0)
+            replay = _Replay(function, shape, here, choices, other)
+            yield replay.run()
             asked_start = asked_start or replay.asked_start
             for number, text in enumerate(replay.asked):
                 before = dict.fromkeys(replay.asked[:number], True)
                 pending.append({**choices, **before, text: False})
-            if len(found) > _CHOICES * window:
-                raise Undecided
+            if not pending:
+                break
         if not asked_start:
-            break
-    return found
+            return
 
 
 class _Replay:
@@ -166,7 +163,6 @@ class _Replay:
         world: World,
         choices: dict[str, bool],
         other: dict[int, ast.expr],
-        count: int,
     ) -> None:
         self.choices = dict(choices)
         self.asked: list[str] = []
@@ -183,7 +179,7 @@ class _Replay:
         self._tests: list[tuple[ast.expr, Value]] = []
         self._left_open = False
         self._depth = 0
-        self.count = count
+        self._count = 0
         self._outcome = Outcome()
 
     def run(self) -> Outcome:
@@ -202,8 +198,8 @@ class _Replay:
     def _block(self, body: list[ast.stmt]) -> None:
         for statement in body:
             if self._shape.matters(statement):
-                self.count += 1
-                if self.count > _STATEMENTS:
+                self._count += 1
+                if self._count > _STATEMENTS:
                     raise Undecided
                 self._statement(statement)
 
@@ -230,7 +226,8 @@ class _Replay:
                 self._assign(target, value)
             case ast.AugAssign(target=target, op=op, value=value):
                 self._happens(value)
-                now = self._arithmetic(op, self._read(target), self._value(value))
+                made = ast.BinOp(target, op, value)
+                now = self._arithmetic(made, self._read(target), self._value(value))
                 self._env[text_of(target)] = _as_turn(now)
             case ast.Expr(value=value):
                 self._happens(value)
@@ -250,6 +247,9 @@ class _Replay:
             self._left_open = self._left_open or not isinstance(leaves[0][-1], ast.Raise)
         if isinstance(value, Free | Moving) and leaves:
             self._block(node.orelse if leaves[0] is node.body else node.body)
+            return
+        if isinstance(value, Moving) and value.turn and not self._shape.has_events(node):
+            self._env |= dict.fromkeys(self._shape.changed(node), value)
             return
         taken = self._truth(node.test, value)
         self._tests.append((node.test if taken else _negated(node.test), value))
@@ -481,11 +481,13 @@ class _Replay:
                     value = self._decided(operand, value)
                 return _like(value, not value)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return self._arithmetic(ast.Sub(), 0, self._value(operand))
+                return self._arithmetic(
+                    ast.BinOp(ast.Constant(0), ast.Sub(), operand), 0, self._value(operand)
+                )
             case ast.BoolOp(op=op, values=values):
                 return self._either(isinstance(op, ast.Or), values)
-            case ast.BinOp(left=left, op=op, right=right):
-                return self._arithmetic(op, self._value(left), self._value(right))
+            case ast.BinOp(left=left, right=right):
+                return self._arithmetic(node, self._value(left), self._value(right))
             case ast.Compare(left=left, ops=[op], comparators=[right]):
                 return self._compare(op, self._value(left), self._value(right), node)
             case ast.IfExp(test=test, body=body, orelse=orelse):
@@ -511,15 +513,21 @@ class _Replay:
     def _either(self, is_or: bool, values: list[ast.expr]) -> Value:
         counted = False
         asked = False
+        open_ = False
         result: Value = None
         for node in values:
             result = self._value(node)
+            if isinstance(result, Moving) and result.turn:
+                open_ = True
+                continue
             counted = counted or isinstance(result, Turn)
             asked = asked or self._by_setting(result)
             if self._truth(node, result) == is_or:
                 result = int(is_or)
                 break
         else:
+            if open_:
+                return Moving(turn=True)
             result = int(not is_or)
         return Turn(result) if counted else Chosen(result) if asked else result
 
@@ -531,11 +539,11 @@ class _Replay:
             return int(isinstance(op, ast.Is))
         return self._unknown(node, [left, right])
 
-    def _arithmetic(self, op: ast.operator, left: Value, right: Value) -> Value:
-        done = _ARITHMETIC.get(type(op))
+    def _arithmetic(self, node: ast.BinOp, left: Value, right: Value) -> Value:
+        done = _ARITHMETIC.get(type(node.op))
         if done is None or not (isinstance(left, int) and isinstance(right, int)):
-            return self._unknown(None, [left, right])
-        if isinstance(op, ast.FloorDiv | ast.Mod) and right == 0:
+            return self._unknown(node, [left, right])
+        if isinstance(node.op, ast.FloorDiv | ast.Mod) and right == 0:
             raise Undecided
         return _like(left if isinstance(left, Turn) else right, done(left, right))
 
@@ -561,11 +569,11 @@ class _Replay:
             return self._inline(callee, node)
         return self._unknown(node, [*values, *(self._value(k.value) for k in node.keywords)])
 
-    def _unknown(self, node: ast.expr | None, parts: list[Value]) -> Value:
+    def _unknown(self, node: ast.expr, parts: list[Value]) -> Value:
         """What is made of parts that are not all known."""
         if any(isinstance(p, Turn) or (isinstance(p, Moving) and p.turn) for p in parts):
             return Moving(turn=True)
-        if node is None or any(isinstance(p, Moving | Held) for p in parts):
+        if any(isinstance(p, Moving | Held) for p in parts):
             return Moving()
         return Free(ast.unparse(node))
 

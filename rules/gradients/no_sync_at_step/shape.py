@@ -375,6 +375,14 @@ class Shape:
             )
         return known
 
+    def has_events(self, node: ast.AST) -> bool:
+        """Whether anything below a node holds gradients back, goes backward, steps or leaves a loop."""
+        return any(self._is_event(n) for n in walk(node))
+
+    def changed(self, node: ast.AST) -> frozenset[str]:
+        """What is assigned below a node."""
+        return frozenset(name for n in walk(node) for name in _written(n))
+
     def _is_event(self, node: ast.AST) -> bool:
         match node:
             case ast.Break() | ast.Continue() | ast.Return():
@@ -397,7 +405,7 @@ class Shape:
         for node in self._nodes:
             match node:
                 case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
-                    if any(self._is_event(n) for n in walk(node)):
+                    if self.has_events(node):
                         found.update(_texts(test))
                 case ast.With(items=items):
                     found.update(t for item in items for t in _texts(item.context_expr))
