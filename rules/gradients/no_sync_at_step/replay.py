@@ -261,7 +261,7 @@ class _Replay:
         if not self._shape.goes_backward(node):
             elements = elements[:1] or [{}]
         elif self._shape.is_outer(node):
-            elements = elements[:2]
+            elements = elements[:2] or [{}, {}]
         for bound in elements:
             self._env |= dict.fromkeys(self._shape.bound(node.target), Moving()) | bound
             if not self._round(node.body):
