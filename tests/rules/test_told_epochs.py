@@ -791,3 +791,38 @@ def test_a_loader_that_has_no_such_method(
 ) -> None:
     text = BEGUN_ANEW.replace("METHOD", method).replace("MAKE", make)
     assert len(findings_in("DL403", tmp_path, {"train.py": text}, capsys)) == found
+
+
+BESIDE_DATA = """
+from accelerate.logging import get_logger
+from torch.utils.data import DataLoader, DistributedSampler
+
+logger = get_logger(__name__)
+
+
+def make(data, world, rank):
+    sampler = DistributedSampler(data, world, rank)
+    return DataLoader(data, sampler=sampler)
+"""
+BESIDE = """
+from accelerate import Accelerator
+from data import make
+
+
+def main(model, optimizer, rows, epochs):
+    accelerator = Accelerator()
+    loader = make(rows, accelerator.num_processes, accelerator.process_index)
+    model, optimizer = accelerator.prepare(model, optimizer)
+    for epoch in range(epochs):
+        for batch in loader:
+            accelerator.backward(model(batch))
+"""
+
+
+@pytest.mark.parametrize(("prepared", "found"), [("optimizer", 1), ("optimizer, loader", 0)])
+def test_what_is_prepared_in_the_file_beside(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], prepared: str, found: int
+) -> None:
+    text = BESIDE.replace("prepare(model, optimizer)", f"prepare(model, {prepared})")
+    files = {"data.py": BESIDE_DATA, "train.py": text}
+    assert len(findings_in("DL403", tmp_path, files, capsys)) == found

@@ -274,3 +274,85 @@ def test_shuffled_by_a_generator_that_nothing_seeds(
 ) -> None:
     text = BY_HAND.format(shuffle=shuffle, first=first)
     assert lines_of("DL405", tmp_path, text, capsys) == lines
+
+
+ORDERED = """\
+import os
+import random
+
+import numpy as np
+import torch
+from transformers import Trainer
+
+world = int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def make(rows):
+    {first}
+    count = int(len(rows) * 0.98)
+    {order}
+    {parts}
+    return kept_rows, other_rows
+
+
+def main(model, rows):
+    kept, held = make(rows)
+    trainer = Trainer(model=model, train_dataset=kept, eval_dataset=held)
+    trainer.train()
+
+
+if __name__ == "__main__":
+    main(None, list(range(100)))
+"""
+PARTS = "train_at, test_at = order[:count], order[count:]; kept_rows, other_rows = [rows[i] for i in train_at], []"
+
+
+@pytest.mark.parametrize(
+    ("order", "parts", "first", "lines"),
+    [
+        ("order = np.random.permutation(len(rows))", PARTS, "pass", [14]),
+        ("order = torch.randperm(len(rows)).tolist()", PARTS, "pass", [14]),
+        ("order = rows; random.shuffle(order)", PARTS, "pass", [14]),
+        (
+            "np.random.shuffle(rows)",
+            "kept_rows = train_rows = rows[:count]; other_rows = eval_rows = rows[count:]",
+            "pass",
+            [14],
+        ),
+        ("order = np.random.permutation(len(rows))", PARTS, "np.random.seed(0)", []),
+        ("order = np.random.RandomState(0).permutation(len(rows))", PARTS, "pass", []),
+        ("order = torch.randperm(9, generator=torch.Generator())", PARTS, "pass", []),
+        ("order = np.arange(len(rows))", PARTS, "pass", []),
+        (
+            "order = np.random.permutation(len(rows))",
+            "kept_rows = other_rows = rows[order[0]]",
+            "pass",
+            [],
+        ),
+        (
+            "order = np.random.permutation(len(rows))",
+            "first, second = order[:count], order[count:]; kept_rows = other_rows = rows",
+            "pass",
+            [],
+        ),
+    ],
+)
+def test_parts_of_an_order_that_nothing_seeded(
+    order: str,
+    parts: str,
+    first: str,
+    lines: list[int],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = ORDERED.format(order=order, parts=parts, first=first)
+    assert lines_of("DL405", tmp_path, text, capsys) == lines
+
+
+def test_order_drawn_by_one_rank(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = ORDERED.format(
+        order='if os.environ.get("LOCAL_RANK") == "0": random.shuffle(rows)',
+        parts="kept_rows = train = rows[:count]; other_rows = test = rows[count:]",
+        first="pass",
+    )
+    assert lines_of("DL405", tmp_path, text, capsys) == []

@@ -100,13 +100,13 @@ def check(model: Model) -> Iterator[Finding]:
             and not _kept_elsewhere(model, function, call)
             and not _told_by_callee(model, function, call)
         ]
-        if not made or tells_epochs(module):
+        if not made or tells_epochs(model.program, module):
             continue
         around = frozenset(linked(model.program, module))
         loops = known.get(around) or known.setdefault(around, Loops(model, _ordered(around)))
         for function, call, (given, position) in made:
             if _shuffles(loops, function, call, given, position):
-                for finding in _untold(loops, module, function, call, done):
+                for finding in _untold(model, loops, module, function, call, done):
                     meet = ranks_meet(model.program, module)
                     yield finding if meet else replace(finding, severity=Severity.WARNING)
 
@@ -136,11 +136,16 @@ def _ordered(modules: frozenset[Module]) -> list[Module]:
 
 
 def _untold(
-    loops: Loops, module: Module, function: Function, call: ast.Call, done: set[EpochLoop]
+    model: Model,
+    loops: Loops,
+    module: Module,
+    function: Function,
+    call: ast.Call,
+    done: set[EpochLoop],
 ) -> Iterator[Finding]:
     """At the sampler where nobody tells it the epoch, else at the loops that do not."""
     found, everywhere = loops.untold(function, call)
-    found = [(f, loop) for f, loop in found if not tells_epochs(f.module)]
+    found = [(f, loop) for f, loop in found if not tells_epochs(model.program, f.module)]
     if everywhere and found:
         user, loop = min(
             found, key=lambda u: (u[0].module is not module, u[0].module.path, u[1].lineno)

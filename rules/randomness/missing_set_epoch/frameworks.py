@@ -6,11 +6,13 @@ import ast
 import re
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import remembered
 from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Module
+    from distlint.analysis.program.program import Program
 
 _SETS_EPOCH: Final = frozenset(
     {"lightning", "pytorch_lightning", "composer", "mmengine", "ignite", "ray", "catalyst"}
@@ -25,29 +27,36 @@ _NO_LOADER: Final = re.compile(
 _LOADER: Final = re.compile(r"data|load|\bdl|dl\b|iter|batch|set\b")
 
 
-@remembered
-def tells_epochs(module: Module) -> bool:
+def tells_epochs(program: Program, module: Module) -> bool:
     """Whether a file hands its loaders to such a library, or may: what accelerate prepares it tells the epoch.
 
     Show-o 45a5a2d training/train.py:449: `accelerator.prepare(model, optimizer, lr_scheduler)`, and the loaders over
-    samplers made by hand stay as they are.
+    samplers made by hand stay as they are; Otter 1e7eb9a has them in a file beside the one that prepares.
     """
     imported = {
         name.partition(".")[0] for name in module.imports.values() if not _TOOLS.match(name)
     }
     if not _SETS_EPOCH.isdisjoint(imported):
         return True
-    return "accelerate" in imported and not _prepares_no_loader(module)
+    return "accelerate" in imported and not _prepares_no_loader(linked(program, module))
 
 
-def _prepares_no_loader(module: Module) -> bool:
-    """Whether all that a file has accelerate prepare are models, optimizers and schedulers."""
-    prepared = [
-        node
+@remembered
+def _given_to_prepare(module: Module) -> tuple[ast.expr, ...]:
+    """What a file has accelerate prepare."""
+    if "prepare" not in module.source.text:
+        return ()
+    return tuple(
+        argument
         for node in walk(module.source.tree)
         if isinstance(node, ast.Call) and last_name(node.func) in _PREPARES
-    ]
-    given = [argument for call in prepared for argument in call.args]
+        for argument in node.args
+    )
+
+
+def _prepares_no_loader(modules: set[Module]) -> bool:
+    """Whether all that files have accelerate prepare are models, optimizers and schedulers."""
+    given = [argument for module in modules for argument in _given_to_prepare(module)]
     return bool(given) and all(
         isinstance(argument, ast.Name | ast.Attribute)
         and _NO_LOADER.search(last_name(argument).lower()) is not None

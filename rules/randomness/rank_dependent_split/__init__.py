@@ -7,9 +7,11 @@ generator of the rank or after a seed of the rank, and `dataset.shuffle(seed=see
 each rank its part. Also `random.shuffle` in the constructor of a data set where nothing is seeded before a
 `Trainer` is made, or where nothing seeds `random` and a DistributedSampler divides the data, `train_test_split`,
 `random_split` and a Hugging Face data set's `shuffle()` or `select(random.sample(…))` without a seed in a program
-that seeds nothing (for a `Trainer`, one that is started on several ranks and makes it later), and lists made from a
+that seeds nothing, and the beginning and the rest of a permutation or of a shuffled list, one to train on and one to
+test on (for a `Trainer`, one that is started on several ranks and makes it later), and lists made from a
 set of texts (`list(set(prompts))`) that become a data set, or of which each rank takes its part by index, or whose order
-gives numbers to new tokens of a tokenizer or to texts, and data sets that number their samples in the order in which `glob`, `os.listdir`, `os.walk` and the like list a folder
+gives numbers to new tokens of a tokenizer or to texts, and data sets that number their samples in the order in which
+`glob`, `os.listdir`, `os.walk` and the like list a folder
 (information).
 
 ## Why it is bad
@@ -87,6 +89,7 @@ _DIVIDES = (
     "prepare_data_loader",
 )
 _OVERLAP = "the ranks shuffle differently, so that their parts overlap and leave samples out"
+_PARTING = ("split", "permutation", "randperm")
 _LEAK = "the ranks split differently, so that what one trains on is in the test set of another"
 
 
@@ -125,11 +128,12 @@ def check(model: Model) -> Iterator[Finding]:
                 place_of(module, node),
             )
         for split in unseeded_splits(model, module):
+            how = _LEAK if last_name(split.func).endswith(_PARTING) else _OVERLAP
             yield Finding(
                 CODE,
                 NAME,
                 Severity.WARNING,
-                f"nothing is seeded: {_LEAK if last_name(split.func).endswith('split') else _OVERLAP}. Give it a seed.",
+                f"nothing is seeded: {how}. Give it a seed.",
                 place_of(module, split),
             )
         yield from (_unordered(module, use) for use in unordered_lists(model, module))

@@ -13,6 +13,7 @@ from distlint.knowledge import facts
 from distlint.nodes import walk
 
 from .listed import indexed
+from .parted import WORDS, drawn_splits
 from .unordered import is_data_set, is_divided
 
 if TYPE_CHECKING:
@@ -125,6 +126,9 @@ def unseeded_splits(model: Model, module: Module) -> Iterator[ast.Call]:
         for call in model.calls(*(f".{word}" for word in _BY_METHOD), module=module):
             if not call.guarded_by_rank and _is_unseeded(model, module, call.site):
                 found.append(call.site.node)
+    if any(word in module.source.text for word in WORDS):
+        drawn = list(drawn_splits(model, module))
+        found += drawn if drawn and _has_ranks(model, module) else []
     if "random_split" in module.source.text and model.is_distributed(module):
         found += [] if not is_divided(model, module) else _torch_splits(model, module)
     if found and not any(map(_seeds, linked(model.program, module))):

@@ -1,0 +1,69 @@
+"""Splits by hand: an order that is drawn, and the parts of it that are for training and for testing."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.syntax import mentions_rank, own_nodes, target_names
+from distlint.nodes import walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.model import Model
+    from distlint.analysis.program.definitions import Function, Module
+
+_ORDERS: Final = frozenset({"numpy.random.permutation", "torch.randperm"})
+"""What gives the indices in an order of its own."""
+_SHUFFLES: Final = frozenset({"random.shuffle", "numpy.random.shuffle"})
+"""What puts a list into another order."""
+WORDS: Final = ("permutation", "randperm", "shuffle")
+_PART: Final = re.compile(r"train|test|val|eval|dev|held", re.IGNORECASE)
+
+
+def drawn_splits(model: Model, module: Module) -> Iterator[ast.Call]:
+    """The calls that draw the order by which a function parts its data into some to train on and some to test on.
+
+    ToolBench d56fdd8 toolbench/train/train.py:239: `perm[:split]` and `perm[split:]` of a permutation.
+    """
+    for function in module.all_functions:
+        nodes = own_nodes(function)
+        if any(isinstance(node, ast.If) and mentions_rank(node.test) for node in nodes):
+            continue
+        for node in nodes:
+            order = _order(model, module, function, node)
+            if order and _is_parted(nodes, order) and isinstance(node, ast.Call):
+                group = model.call_at(node)
+                if group is None or not group.guarded_by_rank:
+                    yield node
+
+
+def _order(model: Model, module: Module, function: Function, node: ast.AST) -> str:
+    """The variable that holds what a call has put in order; "" where it is no such call, or has a generator."""
+    if not isinstance(node, ast.Call) or any(k.arg == "generator" for k in node.keywords):
+        return ""
+    meaning = model.resolve(module, node.func)
+    if meaning in _SHUFFLES and len(node.args) == 1:
+        return next(target_names(node.args[0]), "")
+    if meaning in _ORDERS:
+        for each in own_nodes(function):
+            if isinstance(each, ast.Assign) and any(n is node for n in walk(each.value)):
+                return next(target_names(each.targets[0]), "")
+    return ""
+
+
+def _is_parted(nodes: tuple[ast.AST, ...], order: str) -> bool:
+    """Whether the beginning of a list and its rest get names of what is trained on and what is tested on."""
+    heads = tails = False
+    for node in nodes:
+        if isinstance(node, ast.Assign) and any(
+            _PART.search(name) for target in node.targets for name in target_names(target)
+        ):
+            for part in walk(node.value):
+                match part:
+                    case ast.Subscript(value=value, slice=ast.Slice(lower=lower, upper=upper)):
+                        if order in target_names(value):
+                            heads = heads or (lower is None and upper is not None)
+                            tails = tails or (lower is not None and upper is None)
+    return heads and tails
