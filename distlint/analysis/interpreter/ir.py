@@ -164,6 +164,18 @@ class UnboundSite:
     tries: tuple[ast.Try, ...]
 
 
+class Cut(NamedTuple):
+    """A part of a whole that the number of a rank chooses: `names[rank::size]`, `i % size == rank`.
+
+    `counted` says how many parts there are: the size itself, or what was made with it (`np.array_split(x, size)`).
+    """
+
+    node: ast.expr
+    place: Value
+    counted: Value
+    guards: tuple[Guard, ...]
+
+
 @dataclass(slots=True, eq=False)
 class Event:
     """A collective, or part of one, in a trace. Events with the same `op` meet each other."""
@@ -328,6 +340,8 @@ class Summary:
     none_accesses: list[AttributeSite] = field(default_factory=list)
     """Attributes read from or set on what is None here."""
     unbound: list[UnboundSite] = field(default_factory=list)
+    cuts: dict[ast.expr, Cut] = field(default_factory=dict)
+    """The parts of a whole that the rank chooses, by what stands there; calls that do so are among the calls."""
     returns: Value | None = None
     self_attributes: dict[str, Value] = field(default_factory=dict)
     filled: dict[str, Value] | None = None
