@@ -32,7 +32,6 @@ class _Dealt(NamedTuple):
 
 
 _CALLS: Final[dict[str, _Dealt]] = {
-    "itertools.islice": _Dealt((1, ""), (3, "")),
     "torch.utils.data.DistributedSampler": _Dealt((2, "rank"), (1, "num_replicas")),
     "datasets.distributed.split_dataset_by_node": _Dealt((1, "rank"), (2, "world_size")),
     ".shard": _Dealt((1, "index"), (0, "num_shards")),
