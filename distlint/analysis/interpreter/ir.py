@@ -344,6 +344,8 @@ class Summary:
     """The parts of a whole that the rank chooses, by what stands there; calls that do so are among the calls."""
     returns: Value | None = None
     self_attributes: dict[str, Value] = field(default_factory=dict)
+    own_flags: set[str] = field(default_factory=set)
+    """Those of them that each rank sets for itself, or does not."""
     filled: dict[str, Value] | None = None
     """The parameters whose contents a collective has made equal on every way out; None before the first."""
     environment: dict[str, Value] = field(default_factory=dict)
