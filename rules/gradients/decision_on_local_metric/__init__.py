@@ -62,6 +62,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from distlint.analysis.live.several import makes_no_group
 from distlint.analysis.model import Model, place_of
 from distlint.analysis.questions.decisions import Decision, decisions
 from distlint.analysis.questions.reported import (
@@ -98,6 +99,8 @@ def check(model: Model) -> Iterator[Finding]:
     """Each decision and each report that rests on one rank's share."""
     known = model.answer(shares)
     for function in known.functions():
+        if makes_no_group(model.program, function.module):
+            continue
         for decision in decisions(function):
             held = known.of(decision.value)
             if held.is_share:
