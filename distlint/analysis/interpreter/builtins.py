@@ -46,7 +46,7 @@ def _numbers(frame: Frame, node: ast.Call, args: list[Value]) -> Value | None:
     """What `range()` gives, where more is known of it than of other calls."""
     variance, origin, tags = variance_of(args)
     if len(args) in (2, 3):
-        frame.note_cut(node, args[0], args[2] if len(args) == 3 else args[0])
+        frame.note_cut(node, node.args[0], args[0], args[2] if len(args) == 3 else args[0])
     key = ("range", *(a.key for a in args))
     if args and all(isinstance(a.const, int) for a in args) and len(args) <= 3:
         numbers = _range([a.const for a in args])

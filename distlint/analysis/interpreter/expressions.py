@@ -73,7 +73,9 @@ def _slice(frame: Frame, node: ast.Slice) -> Value:
     values = [frame.evaluate(part) for part in given]
     variance, origin, tags = variance_of(values)
     if node.lower is not None and len(values) > 1 and "rank" in values[0].tags:
-        frame.note_cut(node, values[0], values[-1] if node.step is not None else values[0])
+        frame.note_cut(
+            node, node.lower, values[0], values[-1] if node.step is not None else values[0]
+        )
     return Value(("expr", id(node)), UNKNOWN, variance, origin, tags=tags)
 
 

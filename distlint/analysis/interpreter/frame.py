@@ -246,10 +246,10 @@ class Frame(ABC):
         """Wrapper layers of these kinds, put on at a node of this file."""
         return tuple(Wrap(kind, node, self.module) for kind in kinds)
 
-    def note_cut(self, node: ast.expr, place: Value, counted: Value) -> None:
+    def note_cut(self, node: ast.expr, asked: ast.expr, place: Value, counted: Value) -> None:
         """Note that a rank chooses a part of a whole."""
         if "rank" in place.tags:
-            self.summary.cuts[node] = Cut(node, place, counted, self.scope.guards)
+            self.summary.cuts[node] = Cut(node, asked, place, counted, self.scope.guards)
 
     def note_rank_condition(self, node: ast.expr, value: Value, exits: bool) -> None:
         """Remember a condition that the rank decides."""

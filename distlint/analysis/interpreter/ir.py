@@ -167,10 +167,12 @@ class UnboundSite:
 class Cut(NamedTuple):
     """A part of a whole that the number of a rank chooses: `names[rank::size]`, `i % size == rank`.
 
+    `asked` is the expression of that number, and `place` its value.
     `counted` says how many parts there are: the size itself, or what was made with it (`np.array_split(x, size)`).
     """
 
     node: ast.expr
+    asked: ast.expr
     place: Value
     counted: Value
     guards: tuple[Guard, ...]

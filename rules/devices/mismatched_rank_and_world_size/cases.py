@@ -288,3 +288,19 @@ def of_its_machine(options):
     options.rank = options.machine * options.gpus + options.rank
     size = int(os.environ["WORLD_SIZE"])
     dist.init_process_group("nccl", rank=options.rank, world_size=size)
+
+
+class PutsTogether:
+    def __init__(self, args):
+        self.ranks = args.world_size if args.local_rank != -1 else 1
+        self.offsets = [int(os.environ["LOCAL_RANK"])] * self.ranks
+
+    def of_each(self, arrays):
+        size = len(arrays) // self.ranks
+        return [arrays[i * size : (i + 1) * size] for i in range(self.ranks)]
+
+    def every(self, arrays):
+        found = []
+        for rank in range(self.ranks):
+            found += arrays[rank :: self.ranks]
+        return found

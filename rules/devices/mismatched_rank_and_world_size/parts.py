@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from distlint.analysis.program.syntax import own_nodes, target_names
 from distlint.analysis.questions.launched import on_one_machine, refuses_machines
 from distlint.knowledge.ranks import DEALT_TO
+from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -66,13 +68,30 @@ def mixed_parts(model: Model, module: Module) -> Iterator[Mixed]:
         if runs is None or refuses_machines(function):
             continue
         for rank, run in runs.summaries():
-            pairs = [(cut.node, cut.place, cut.counted) for cut in run.cuts.values()]
+            pairs = [
+                (cut.node, cut.place, cut.counted)
+                for cut in run.cuts.values()
+                if not _goes_through_all(function, cut.asked)
+            ]
             pairs += [(site.node, *given) for site in run.calls for given in _given(site)]
             for node, place, counted in pairs:
                 if node not in seen and _mixed(rank, place, counted):
                     assert place.origin is not None
                     seen.add(node)
                     yield Mixed(function, node, place.origin, "kind:local_rank" in place.tags)
+
+
+def _goes_through_all(function: Function, asked: ast.expr) -> bool:
+    """Whether a number is that of a loop: what each of the ranks has, one after the other.
+
+    LoRA c4593f0 examples/NLU/src/transformers/trainer_pt_utils.py:391: `for i in range(self.world_size)`.
+    """
+    names = {node.id for node in walk(asked) if isinstance(node, ast.Name)}
+    return any(
+        isinstance(loop, ast.For | ast.comprehension)
+        and not names.isdisjoint(target_names(loop.target))
+        for loop in own_nodes(function)
+    )
 
 
 def _given(site: CallSite) -> Iterator[tuple[Value, Value]]:
