@@ -36,7 +36,7 @@ class _Dealt(NamedTuple):
 _CALLS: Final[dict[str, _Dealt]] = {
     "torch.utils.data.DistributedSampler": _Dealt((2, "rank"), (1, "num_replicas")),
     "datasets.distributed.split_dataset_by_node": _Dealt((1, "rank"), (2, "world_size")),
-    ".shard": _Dealt((1, "index"), (0, "num_shards")),
+    "shard": _Dealt((1, "index"), (0, "num_shards")),
 }
 """Python 3.11; torch 2.13.0 torch/utils/data/distributed.py:77; datasets 4.4 distributed.py:15, arrow_dataset.py: `shard`."""
 _KEYWORDS: Final = (
@@ -96,10 +96,14 @@ def _goes_through_all(function: Function, asked: ast.expr) -> bool:
 
 def _given(site: CallSite) -> Iterator[tuple[Value, Value]]:
     """The place and the number of parts that a call is given."""
-    row = _CALLS.get(site.name) or _CALLS.get(f".{site.method}")
+    row = _CALLS.get(site.name) or _CALLS.get(site.method)
     pairs = [row] if row is not None else []
-    if site.callee is None:
-        pairs += [_Dealt((None, place), (None, size)) for place, size in _KEYWORDS]
+    if site.keywords and site.callee is None:
+        pairs += [
+            _Dealt((None, place), (None, size))
+            for place, size in _KEYWORDS
+            if place in site.keywords
+        ]
     for pair in pairs:
         place, counted = site.argument(*pair.place), site.argument(*pair.size)
         if place is not None and counted is not None:
