@@ -1301,6 +1301,22 @@ COMMANDS: Final = frozenset(
 )
 """Calls that run another program and wait for it (python 3.11 os, subprocess)."""
 
+FOLDER_READERS: Final[dict[str, tuple[tuple[int | None, str], ...]]] = {
+    "cleanfid.fid.compute_fid": ((0, "fdir1"), (1, "fdir2")),  # clean-fid 0.1.35 cleanfid/fid.py
+    "cleanfid.fid.compute_kid": ((0, "fdir1"), (1, "fdir2")),
+    "pytorch_fid.fid_score.calculate_fid_given_paths": ((0, "paths"),),  # pytorch-fid 0.3.0
+    "torch_fidelity.calculate_metrics": (
+        (None, "input1"),
+        (None, "input2"),
+    ),  # torch-fidelity 0.3.0
+    "torchvision.datasets.ImageFolder": (
+        (0, "root"),
+    ),  # torchvision 0.28 torchvision/datasets/folder.py
+    "shutil.make_archive": ((2, "root_dir"),),  # python 3.11 shutil
+    "shutil.copytree": ((0, "src"),),
+}
+"""Calls that read all files of a folder, and of those in it: where it is given."""
+
 
 class Fetching(NamedTuple):
     """A program that makes files: what that is, and the options whose values say where to."""

@@ -143,7 +143,7 @@ FAULTS: Final = (
     Fault(
         f"{_INTERPRETER}/variables.py",
         'elif "." not in name:',
-        "else:",
+        "elif name:",
         "a path that one side alone knows is known behind both",
     ),
     Fault(

@@ -139,6 +139,10 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value) -> None
         if value.not_none:
             value = value.replace(not_none=False)  # another method may have put None there
         old = frame.summary.self_attributes.get(target.attr)
+        if old is None and frame.scope.control is not None and isinstance(value.const, bool):
+            frame.summary.own_flags.add(target.attr)
+        elif not frame.scope.guards:
+            frame.summary.own_flags.discard(target.attr)
         frame.summary.self_attributes[target.attr] = (
             value
             if old is None or not frame.scope.guards

@@ -42,28 +42,31 @@ def _first_places(value: Value) -> Entries | None:
     return value.entries if known else None
 
 
+def _numbers(frame: Frame, node: ast.Call, args: list[Value]) -> Value | None:
+    """What `range()` gives, where more is known of it than of other calls."""
+    variance, origin, tags = variance_of(args)
+    if len(args) in (2, 3):
+        frame.note_cut(node, node.args[0], args[0], args[2] if len(args) == 3 else args[0])
+    key = ("range", *(a.key for a in args))
+    if args and all(isinstance(a.const, int) for a in args) and len(args) <= 3:
+        numbers = _range([a.const for a in args])
+        if numbers is not None:
+            listed = "world_size" in tags or variance is Variance.RANK_DEPENDENT
+            items = tuple(constant(n) for n in numbers) if listed else None
+            return Value(key, numbers, variance, origin, tags=tags, items=items)
+    if len(args) == 3 and args[0].variance is Variance.RANK_DEPENDENT:
+        # `range(rank, n, world_size)`: the first ranks may have one more.
+        return Value(key, UNKNOWN, variance, origin, tags=tags | {"local-length"})
+    return None
+
+
 def builtin(
     frame: Frame, node: ast.Call, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     """Builtins whose value follows from their arguments."""
     variance, origin, tags = variance_of([*args, *keywords.values()])
-    if name == "range" and args and all(isinstance(a.const, int) for a in args) and len(args) <= 3:
-        numbers = _range([a.const for a in args])
-        if numbers is not None:
-            return Value(
-                ("range", tuple(a.key for a in args)),
-                numbers,
-                variance,
-                origin,
-                tags=tags,
-                items=tuple(constant(n) for n in numbers)
-                if "world_size" in tags or variance is Variance.RANK_DEPENDENT
-                else None,
-            )
-    if name == "range" and len(args) == 3 and args[0].variance is Variance.RANK_DEPENDENT:
-        # `range(rank, n, world_size)`: the first ranks may have one more.
-        tags = tags | {"local-length"}
-        return Value((name, *(a.key for a in args)), UNKNOWN, variance, origin, tags=tags)
+    if name == "range" and (numbers := _numbers(frame, node, args)) is not None:
+        return numbers
     if name in ("list", "tuple", "sorted", "set", "frozenset", "iter", "reversed") and args:
         iterated(frame, args[0], node.args[0])
         items = args[0].items if name in ("list", "tuple") else None

@@ -431,6 +431,8 @@ def call_project(
     frame.summary.depends_on |= summary.depends_on
     if closure.receiver is not None and closure.receiver.key == ("self",):
         for name, value in summary.self_attributes.items():
+            if name in summary.own_flags:
+                value = value.replace(const=UNKNOWN, key=("flag", id(node), name))
             frame.variables.store(f"self.{name}", value)
     if function.is_generator or function.has_decorator("contextmanager", "asynccontextmanager"):
         return Value(

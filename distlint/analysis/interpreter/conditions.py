@@ -12,6 +12,7 @@ from distlint.analysis.interpreter.ir import (
     Branch,
     Step,
 )
+from distlint.analysis.interpreter.iteration import REMAINDER
 from distlint.analysis.interpreter.narrowing import narrow
 from distlint.analysis.interpreter.values import (
     ALL_GIVEN,
@@ -149,6 +150,9 @@ def compare(frame: Frame, node: ast.Compare) -> Value:
         tags = left.tags | right.tags if left.tags or right.tags else NO_TAGS
         if "world_size" in tags and "rank" in tags:
             frame.note_dependence("is_last")  # `rank == world_size - 1`
+        for asked, place, counted in ((node.left, left, right), (comparator, right, left)):
+            if REMAINDER in counted.tags:
+                frame.note_cut(node, asked, place, counted)
         if _asks_whose_turn(node, left, right):
             key = ("compare", type(op).__name__, left.key, right.key)
             results.append(

@@ -68,6 +68,17 @@ def operands(frame: Frame, node: ast.AST) -> Value:
     return Value(("expr", id(node)), UNKNOWN, variance, origin, tags=tags)
 
 
+def _slice(frame: Frame, node: ast.Slice) -> Value:
+    given = [part for part in (node.lower, node.upper, node.step) if part is not None]
+    values = [frame.evaluate(part) for part in given]
+    variance, origin, tags = variance_of(values)
+    if node.lower is not None and len(values) > 1 and "rank" in values[0].tags:
+        frame.note_cut(
+            node, node.lower, values[0], values[-1] if node.step is not None else values[0]
+        )
+    return Value(("expr", id(node)), UNKNOWN, variance, origin, tags=tags)
+
+
 def _constant(frame: Frame, node: ast.Constant) -> Value:
     return constant(node.value)
 
@@ -323,6 +334,7 @@ EXPRESSIONS: Final[dict[type[ast.expr], Callable[[Frame, Any], Value]]] = {
     ast.Attribute: attribute,
     ast.Call: evaluate_call,
     ast.Subscript: subscript,
+    ast.Slice: _slice,
     ast.BoolOp: boolean,
     ast.UnaryOp: _unary,
     ast.BinOp: _binary,

@@ -10,6 +10,7 @@ from typing import Final, Protocol
 from distlint.analysis.interpreter.ir import (
     AttributeSite,
     CallSite,
+    Cut,
     Event,
     Guard,
     Jump,
@@ -220,7 +221,7 @@ class Frame(ABC):
         if kind == "initialized":
             return constant(True, tags=frozenset({"initialized"}))
         if kind in ("world_size", "local_world_size"):
-            return constant(fact, tags=frozenset({"world_size"}))
+            return constant(fact, tags=frozenset({"world_size", f"kind:{kind}"}))
         if kind == "sharded_mode":
             return Value(("mode", text), tags=frozenset({"sharded-mode"}))
         if kind == "zero3":
@@ -244,6 +245,11 @@ class Frame(ABC):
     def wraps(self, kinds: tuple[str, ...], node: ast.AST) -> tuple[Wrap, ...]:
         """Wrapper layers of these kinds, put on at a node of this file."""
         return tuple(Wrap(kind, node, self.module) for kind in kinds)
+
+    def note_cut(self, node: ast.expr, asked: ast.expr, place: Value, counted: Value) -> None:
+        """Note that a rank chooses a part of a whole."""
+        if "rank" in place.tags:
+            self.summary.cuts[node] = Cut(node, asked, place, counted, self.scope.guards)
 
     def note_rank_condition(self, node: ast.expr, value: Value, exits: bool) -> None:
         """Remember a condition that the rank decides."""

@@ -164,6 +164,20 @@ class UnboundSite:
     tries: tuple[ast.Try, ...]
 
 
+class Cut(NamedTuple):
+    """A part of a whole that the number of a rank chooses: `names[rank::size]`, `i % size == rank`.
+
+    `asked` is the expression of that number, and `place` its value.
+    `counted` says how many parts there are: the size itself, or what was made with it (`np.array_split(x, size)`).
+    """
+
+    node: ast.expr
+    asked: ast.expr
+    place: Value
+    counted: Value
+    guards: tuple[Guard, ...]
+
+
 @dataclass(slots=True, eq=False)
 class Event:
     """A collective, or part of one, in a trace. Events with the same `op` meet each other."""
@@ -328,8 +342,12 @@ class Summary:
     none_accesses: list[AttributeSite] = field(default_factory=list)
     """Attributes read from or set on what is None here."""
     unbound: list[UnboundSite] = field(default_factory=list)
+    cuts: dict[ast.expr, Cut] = field(default_factory=dict)
+    """The parts of a whole that the rank chooses, by what stands there; calls that do so are among the calls."""
     returns: Value | None = None
     self_attributes: dict[str, Value] = field(default_factory=dict)
+    own_flags: set[str] = field(default_factory=set)
+    """Those of them that each rank sets for itself, or does not."""
     filled: dict[str, Value] | None = None
     """The parameters whose contents a collective has made equal on every way out; None before the first."""
     environment: dict[str, Value] = field(default_factory=dict)

@@ -111,6 +111,8 @@ def external(
                 result.tags = result.tags | (receiver.tags & {MULTIPLE})
             if last in conventions.PARTS and _counts_ranks(name, args, keywords):
                 result.tags = result.tags | {conventions.PARTS[last]}
+                if name == "itertools.islice" and len(args) == 4:
+                    frame.note_cut(node, node.args[1], args[1], args[3])
             if name.startswith("numpy.") and result.variance is Variance.UNIFORM:
                 result.tags = result.tags | {HOST_ARRAY}
             if last in conventions.MASK_METHODS:

@@ -348,6 +348,7 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
     elif index.variance is Variance.RANK_DEPENDENT and "parts" in tags:
         # `np.array_split(names, world_size)[rank]`
         tags = (tags - {"parts"}) | {"local-length"}
+        frame.note_cut(node.slice, node.slice, index, base)
     tags = of_another_length(tags)
     if isinstance(node.slice, ast.Slice) and not (node.slice.lower or node.slice.step):
         tags = tags | (index.tags & {MULTIPLE})  # `x[: len(x) - len(x) % ranks]`

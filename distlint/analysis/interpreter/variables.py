@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from itertools import compress
 from operator import is_not
 
-from distlint.analysis.interpreter.values import Value, join
+from distlint.analysis.interpreter.values import UNKNOWN, Value, Variance, join
 
 
 class Variables:
@@ -66,7 +66,8 @@ class Variables:
         """The variables where two blocks meet.
 
         A name that one block alone binds may still be read behind both; a path is known only where
-        both know it. `place` numbers the values that differ.
+        both know it, but for a flag that each rank sets for itself: it is one behind both. `place` numbers the values
+        that differ.
         """
         if self is other:
             return self
@@ -74,7 +75,11 @@ class Variables:
         merged = dict(mine)
         for name in mine.keys() - theirs.keys():
             if "." in name:
-                del merged[name]
+                own = _own_flag(mine[name], place)
+                if own is None:
+                    del merged[name]
+                else:
+                    merged[name] = own
         # Most of hundreds are the same object on both sides: told apart without a step of the interpreter.
         other_objects = map(is_not, map(mine.get, theirs), theirs.values())
         for name, value in compress(theirs.items(), other_objects):
@@ -83,7 +88,16 @@ class Variables:
                 merged[name] = join(known, value, ("join", place, name))
             elif "." not in name:
                 merged[name] = value
+            elif (own := _own_flag(value, place)) is not None:
+                merged[name] = own
         new = Variables.__new__(Variables)
         new.values = merged
         new._roots = self._roots | other._roots
         return new
+
+
+def _own_flag(value: Value, place: Hashable) -> Value | None:
+    """What a flag is behind a block of which each rank says for itself whether it sets it: `if late: self.stop = True`."""
+    if value.variance is not Variance.RANK_LOCAL or not isinstance(value.const, bool):
+        return None
+    return value.replace(const=UNKNOWN, key=("flag", place, value.key))

@@ -38,6 +38,11 @@ _ONE_PROCESS: Final = frozenset({"jax", "flax"})
 _MAKES_RANKS: Final = re.compile(
     r"torch\.distributed|init_process_group|Accelerator\(|Trainer\(|torchrun"
 )
+_MAKES_GROUP: Final = re.compile(
+    r"(?i:init\w*_?(?:process_group|dist|ddp|device_mesh|parallel)|set_?up_?(?:dist|ddp)|(?:dist|ddp)\w*_?(?:init|set_?up))"
+    r"|Accelerator\(|PartialState\(|Trainer\(|Fabric\(|(?:deepspeed|hvd|bmt)\.init|spawn\(|launch|torchrun|TrainingArguments"
+)
+"""What a file has that makes a process group, or hands on the processes of a launcher."""
 _NOTEBOOK: Final = ".ipynb"
 _STARTED_IN_NOTEBOOK: Final = re.compile(
     r"torch\.distributed|notebook_launcher|debug_launcher|spawn\(|start_processes|torchrun|accelerate[ -]launch|deepspeed[ \t]+[\w./-]+\.py"
@@ -87,6 +92,20 @@ def never_launched(program: Program, module: Module) -> bool:
             *(m for m in program.modules.values() if module in imported(program, m)),
         )
     )
+
+
+@remembered
+def makes_no_group(program: Program, module: Module) -> bool:
+    """Whether a file is a script, and neither it nor what it imports makes a process group.
+
+    wekws 1a8ee65 wekws/bin/compute_accuracy.py: one process goes through a data set that asks whether there is a group.
+    """
+    found, work = {module}, [module]
+    while work:
+        new = set(imported(program, work.pop())) - found
+        found |= new
+        work += new
+    return module.is_script and not any(_MAKES_GROUP.search(each.source.text) for each in found)
 
 
 @remembered

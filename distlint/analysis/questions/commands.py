@@ -1,4 +1,4 @@
-"""Files that a program has another one fetch or unpack: `os.system(f"wget {url} -O {path}")`."""
+"""Files that a program has another one fetch, unpack or read: `os.system(f"wget {url} -O {path}")`."""
 
 from __future__ import annotations
 
@@ -29,6 +29,11 @@ def made_by_command(call: ast.Call) -> tuple[Effect, ast.expr] | None:
         if isinstance(option, str) and option in tool.into and value not in sinks.NO_FILES:
             return tool.effect, ast.Constant(value) if isinstance(value, str) else value
     return None
+
+
+def put_into(command: ast.expr) -> list[ast.expr]:
+    """The words of a command that are not written out: paths, numbers, and texts."""
+    return [word for word in _words(command) if isinstance(word, ast.expr)]
 
 
 def _is_mode(word: str | ast.expr, letter: str) -> bool:

@@ -24,10 +24,11 @@ from distlint.analysis.program.syntax import (
     own_nodes,
     target_names,
 )
+from distlint.analysis.questions.commands import put_into
 from distlint.analysis.questions.filesystem import effects_of, names_a_part, path_value
 from distlint.analysis.questions.ordering import arguments_of
 from distlint.analysis.questions.paths import Parts, bound, holds, parts_of
-from distlint.knowledge import facts
+from distlint.knowledge import facts, sinks
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
 
@@ -270,6 +271,10 @@ def _own(site: CallSite) -> Iterator[Act]:
         if not _selects(site):
             yield Act(Does.LIST, path, site.node, site.module, (site,), deep=deep)
         return
+    for folder in _read_whole(site):
+        if not names_a_part(folder, site.function):
+            path = parts_of(folder, site.function)
+            yield Act(Does.LIST, path, site.node, site.module, (site,), deep=True)
     for effect, row, node in effects_of(site):
         if node is None or row.locked:
             continue
@@ -370,6 +375,29 @@ def _listed(call: ast.Call, name: str, function: Function) -> tuple[Parts, bool]
             deep = isinstance(pattern, ast.Constant) and "**" in str(pattern.value)
             return parts_of(owner, function), deep or _METHODS[attr]
     return None
+
+
+def _read_whole(site: CallSite) -> Iterator[ast.expr]:
+    """What a call reads as a folder with all that is in it: a score of pictures, another program that is told of it."""
+    for position, keyword in sinks.FOLDER_READERS.get(site.name, ()):
+        node = site.argument_node(position, keyword)
+        if isinstance(node, ast.List | ast.Tuple):
+            yield from node.elts
+        elif node is not None:
+            yield node
+    if site.name in sinks.COMMANDS and site.node.args:
+        yield from _told(site.node.args[0], site.function, _MAX_DEPTH)
+
+
+def _told(command: ast.expr, function: Function, depth: int) -> Iterator[ast.expr]:
+    """What is put into a command, through the variables that hold a part of it."""
+    for word in put_into(command):
+        values = assignments(function).get(word.id, ()) if isinstance(word, ast.Name) else ()
+        text = values[0] if len(values) == 1 else None
+        if depth and isinstance(text, ast.JoinedStr | ast.List) and " " in ast.unparse(text):
+            yield from _told(text, function, depth - 1)
+        elif word is not command or not isinstance(word, ast.Call):
+            yield word
 
 
 def _text(part: Hashable) -> str:

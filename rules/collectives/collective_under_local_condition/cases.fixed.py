@@ -278,6 +278,59 @@ def own_limit_in_other_steps(net, loader, step):
         loss.backward()
 
 
+class LeavesAtTheEnd:
+    def __init__(self, end):
+        self.end = end
+        self.late = False
+
+    def look(self):
+        if time.time() > self.end:
+            self.late = True
+
+    def train(self, loader):
+        for batch in loader:
+            dist.all_reduce(batch)
+            self.look()
+            if any_rank(self.late):  # expect: DL103
+                break
+
+    def train_here(self, loader):
+        for batch in loader:
+            dist.all_reduce(batch)
+            if time.time() > self.end:
+                self.late = True
+            if any_rank(self.late):  # expect: DL103
+                break
+
+
+class Listens:
+    # smollm vision/m4/training/trainer.py:1363: the flag of the handler is kept in another, and a method answers by it
+    def __init__(self):
+        self.listener = StopOnSignal()
+        self.received = False
+
+    def look(self):
+        if self.listener.stop:
+            self.received = True
+
+    def is_over(self, step, last):
+        self.look()
+        over = True
+        if self.received:
+            print("stopped")
+        elif step >= last:
+            print("done")
+        else:
+            over = False
+        return over
+
+    def train(self, loader, last):
+        for step, batch in enumerate(loader):
+            dist.all_reduce(batch)
+            if any_rank(self.is_over(step, last)):  # expect: DL103
+                break
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -755,4 +808,42 @@ class StopsOnTime:
             if stop:
                 last = min(self.step + steps, last)
             if self.step >= last:
+                break
+
+
+class LeavesTogether:
+    def __init__(self, end):
+        self.end = end
+        self.late = False
+        self.warned = False
+
+    def look(self):
+        if time.time() > self.end:
+            self.late = True
+
+    def train(self, loader):
+        for batch in loader:
+            dist.all_reduce(batch)
+            self.look()
+            late = torch.tensor(float(self.late))
+            dist.all_reduce(late, op=dist.ReduceOp.MAX)
+            if late > 0:
+                break
+
+    def train_on(self, loader):
+        for batch in loader:
+            dist.all_reduce(batch)
+            if time.time() > self.end:
+                self.warned = True
+            if self.warned:
+                print("late")
+
+    def train_anew(self, loader, steps):
+        if time.time() > self.end:
+            self.late = True
+        self.late = False
+        for step, batch in enumerate(loader):
+            dist.all_reduce(batch)
+            self.late = step >= steps
+            if self.late:
                 break

@@ -88,7 +88,7 @@ _OF_TRAINERS = {
     "should_evaluate": "control",
 }
 """Flags that each process of a Trainer asks for itself, and what the object is called that has them."""
-_LEAVES = (ast.Break, ast.Return)
+_LEAVES = (ast.Break, ast.Return, ast.Continue)
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -255,8 +255,13 @@ def _asked(function: Function, guard: ast.If, flag: str, tests: list[ast.If]) ->
 
 
 def _flag_in(test: ast.expr) -> ast.expr:
-    """The flag that a condition asks for: `stop`, `not stop`."""
-    return test.operand if isinstance(test, ast.UnaryOp) else test
+    """The flag that a condition asks for: `stop`, `not stop`, `logs and step % every == 0`."""
+    match test:
+        case ast.BoolOp(values=[first, *others]) if not any(map(mentions_rank, others)):
+            return _flag_in(first)
+        case ast.UnaryOp(operand=flag):
+            return flag
+    return test
 
 
 def _parted(function: Function, asked: ast.If, collectives: list[CallGroup]) -> CallGroup | None:
@@ -279,6 +284,8 @@ def _parted(function: Function, asked: ast.If, collectives: list[CallGroup]) -> 
             return call
         if any(isinstance(n, ast.Return) for n in leaves) and (later or in_loop):
             return call
+        if any(isinstance(n, ast.Continue) for n in leaves) and later and in_loop:
+            return call
     return None
 
 
@@ -298,11 +305,11 @@ def _finding(
 ) -> Finding:
     node = _flag_in(asked.test)
     text = source_of(function.module, node)
-    fix = Fix(
-        Applicability.UNSAFE,
-        "Ask all ranks, with `any_rank()`",
-        (Replace(span_of(node), f"$any_rank({text})"),),
-    )
+    if isinstance(asked.test, ast.BoolOp):
+        fix = Fix(Applicability.DISPLAY, f"Hand `{flag}` to all ranks first, by a broadcast")
+    else:
+        edit = Replace(span_of(node), f"$any_rank({text})")
+        fix = Fix(Applicability.UNSAFE, "Ask all ranks, with `any_rank()`", (edit,))
     return Finding(
         CODE,
         NAME,

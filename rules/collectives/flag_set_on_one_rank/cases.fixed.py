@@ -48,6 +48,33 @@ class Trainer:
                 break
 
 
+def logs_where_it_can(cfg, model, loader):
+    # sae e657340 sparsify/trainer.py:187: rank 0 alone tries the import
+    rank_zero = dist.get_rank() == 0
+    if cfg.log and rank_zero:
+        try:
+            import wandb
+
+            wandb.init(project="sae")
+        except ImportError:
+            cfg.log = False
+    for step, batch in enumerate(loader):
+        losses = model(batch)
+        if cfg.log and step % cfg.every == 0:  # expect: DL111
+            gathered = [None] * dist.get_world_size()
+            dist.gather_object(losses, gathered if rank_zero else None)
+
+
+def evaluates_if_there_is_a_judge(judge, loader, every):
+    judged = True
+    if dist.get_rank() == 0:
+        judged = judge.start()
+    for step, batch in enumerate(loader):
+        if not judged or step % every:  # expect: DL111
+            continue
+        dist.all_reduce(batch)
+
+
 def restore(model, path):
     model.load_state_dict(torch.load(path, map_location="cpu"))
     dist.barrier()
@@ -75,6 +102,37 @@ def resumed_where_one_looks(args, model):
 
 
 # Correct
+
+
+def logs_alone(cfg, model, loader):
+    if cfg.log and dist.get_rank() == 0:
+        cfg.log = cfg.tracker is not None
+    for step, batch in enumerate(loader):
+        losses = model(batch)
+        dist.all_reduce(losses)
+        if cfg.log and step % cfg.every == 0:
+            print(losses)
+
+
+def logs_where_the_rank_is_asked_again(cfg, model, loader):
+    if dist.get_rank() == 0:
+        cfg.log = cfg.tracker is not None
+    for batch in loader:
+        if cfg.log and dist.get_rank() == 0:
+            print(batch)
+        dist.all_reduce(batch)
+
+
+def logs_where_all_were_told(cfg, loader):
+    told = [cfg.log]
+    if dist.get_rank() == 0:
+        cfg.log = cfg.tracker is not None
+        told = [cfg.log]
+    dist.broadcast_object_list(told)
+    cfg.log = told[0]
+    for step, batch in enumerate(loader):
+        if cfg.log and step % cfg.every == 0:
+            dist.all_reduce(batch)
 
 
 def latest_told_to_all(cfg, model):

@@ -52,7 +52,12 @@ from typing import TYPE_CHECKING
 from distlint.analysis.model import Model, place_of, related, span_of
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.syntax import own_nodes
-from distlint.analysis.questions.launched import on_one_machine, refuses_machines
+from distlint.analysis.questions.launched import (
+    on_one_machine,
+    refuses_machines,
+    roots,
+    starts_one_machine,
+)
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import devices
@@ -80,6 +85,7 @@ _ARGUMENTS: dict[str, tuple[int | None, str]] = {
     for row in devices.DEVICE_CALLS.values()
     if row.device != ""
 }
+_LISTS = re.compile(r"^(?:gpus|devices|(?:gpu|device|cuda)_?(?:ids|list|s))$")
 _METHODS = {"to": (0, "device"), "cuda": (0, "device"), "set_device": (0, "device")}
 
 
@@ -92,7 +98,11 @@ def check(model: Model) -> Iterator[Finding]:
         for function, node, value in _devices(model, module):
             origin = _global_rank(value) if not refuses_machines(function) else None
             chosen = chosen_by(function, node) if origin is not None else None
-            if origin is None or chosen is None or not _asks_rank(chosen.index, origin):
+            if (
+                origin is None
+                or chosen is None
+                or not _asks_rank(model, chosen.index, value, origin)
+            ):
                 continue
             places = found.setdefault((function, origin.node, chosen.modulo), [])
             if all(chosen.node is not other.node for other, _ in places):
@@ -162,21 +172,43 @@ def _global_rank(value: Value) -> Origin | None:
     return None if isinstance(value.origin.node, ast.Name | ast.arg) else value.origin
 
 
-def _asks_rank(index: ast.expr, origin: Origin) -> bool:
-    """Whether the number is the rank itself, and not something that was computed with it.
-
-    Nor an entry of a list, one for each rank: LLaMA2-Accessory 3777c43 accessory/model/multi_gpu_wrapper.py:78.
-    """
+def _asks_rank(model: Model, index: ast.expr, value: Value, origin: Origin) -> bool:
+    """Whether the number is the rank itself, and not something that was computed with it."""
     if (
         isinstance(index, ast.Subscript)
         and index is not origin.node
         and not isinstance(index.slice, ast.Constant)
     ):
-        return False
+        return _of_a_list(index)
     name = ast.unparse(index.func if isinstance(index, ast.Call) else index).lower()
-    return any(n is origin.node for n in walk(index)) or (
-        ("rank" in name or "process_index" in name) and "local" not in name
-    )
+    if any(n is origin.node for n in walk(index)):
+        return True
+    if "local" in name:
+        # Cream 4a13c40 CDARTS/CDARTS_segmentation/train/train_cydas.py:202: `args.local_rank = dist.get_rank()`. It is
+        # the local one where all is one machine (nnUNet nnunetv2/training/nnUNetTrainer/nnUNetTrainer.py:81).
+        held = value.items[0] if value.items else value
+        return (
+            isinstance(index, ast.Attribute)
+            and held.known
+            and "world_size" not in held.tags
+            and not any(map(starts_one_machine, model.answer(roots)[origin.module]))
+        )
+    return "rank" in name or "process_index" in name
+
+
+def _of_a_list(index: ast.Subscript) -> bool:
+    """Whether a rank chooses among the GPUs that a setting lists: `configs["gpus"][rank]`.
+
+    Not among those that a request lists, one for each rank (LLaMA2-Accessory 3777c43
+    accessory/model/multi_gpu_wrapper.py:78).
+    """
+    match index.value:
+        case (
+            ast.Attribute(attr=str() as name)
+            | ast.Subscript(slice=ast.Constant(value=str() as name))
+        ):
+            return _LISTS.search(name) is not None and _is_global_rank(index.slice)
+    return False
 
 
 def _finding(model: Model, function: Function, places: list[Chosen], origin: Origin) -> Finding:
@@ -192,7 +224,7 @@ def _finding(model: Model, function: Function, places: list[Chosen], origin: Ori
     return Finding(
         CODE,
         NAME,
-        Severity.INFO if modulo else SEVERITY,
+        Severity.INFO if modulo else _severity(places[0]),
         f"{origin.text} counts the ranks of all machines: {text}. {fix.message}.",
         place_of(module, places[0].node),
         (
@@ -205,6 +237,11 @@ def _finding(model: Model, function: Function, places: list[Chosen], origin: Ori
         ),
         fix,
     )
+
+
+def _severity(place: Chosen) -> Severity:
+    """A list of GPUs may be written with an entry for each rank of all machines."""
+    return Severity.WARNING if isinstance(place.index, ast.Subscript) else SEVERITY
 
 
 def _fix_of(model: Model, function: Function, places: list[Chosen]) -> Fix:

@@ -101,6 +101,32 @@ def handed_as_a_number(net):
     return net
 
 
+def among_the_gpus_of_a_setting(configs):
+    # wespeaker dfa7419 wespeaker/ssl/bin/train_dino.py:55
+    rank = int(os.environ["RANK"])
+    gpu = int(configs["gpus"][rank])
+    torch.cuda.set_device(gpu)  # expect: DL504
+
+
+def among_the_gpus_of_an_option(net, args):
+    rank = dist.get_rank()
+    return net.to(torch.device("cuda", args.gpu_ids[rank]))  # expect: DL504
+
+
+def written_over(net, args):
+    torch.cuda.set_device(args.local_rank)
+    args.local_rank = dist.get_rank()
+    return DDP(net, device_ids=[args.local_rank])  # expect: DL504
+
+
+class KeepsOne:
+    def __init__(self):
+        self.local_rank = dist.get_rank()
+
+    def move(self, net):
+        return net.to(f"cuda:{self.local_rank}")  # expect: DL504
+
+
 def meeting():
     dist.barrier(device_ids=[dist.get_rank()])  # expect: DL504
 
@@ -308,6 +334,24 @@ def local_with_or_without(net):
     torch.cuda.set_device(local_rank)
     print(f"cuda of {rank}")
     return net.to(torch.device(f"cuda:{local_rank}" if torch.cuda.is_available() else "cpu"))
+
+
+def among_the_gpus_of_its_machine(configs):
+    torch.cuda.set_device(int(configs["gpus"][int(os.environ["LOCAL_RANK"])]))
+
+
+def its_own_host(args):
+    return torch.device("cuda", args.placements[dist.get_rank()])
+
+
+def counted_on_its_machine(args, net):
+    args.local_rank = dist.get_rank() - args.node * args.gpus
+    return DDP(net, device_ids=[args.local_rank])
+
+
+def left_over(args, net):
+    args.local_rank = dist.get_rank() % int(os.environ["LOCAL_WORLD_SIZE"])
+    return DDP(net, device_ids=[args.local_rank])
 
 
 def of_a_list(gpu_ids):

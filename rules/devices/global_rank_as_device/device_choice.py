@@ -62,9 +62,9 @@ def same_choice(function: Function, chosen: Chosen) -> Iterator[Chosen]:
     `if not dist.is_initialized()`; and in an expression that is not followed (contrastors 613ddfd
     src/contrastors/eval/imagenet/imagenet.py:134).
     """
-    if isinstance(chosen.index, ast.Name):  # it may hold another number there
-        return
     written = ast.unparse(chosen.index)
+    if isinstance(chosen.index, ast.Name) or written in assignments(function):
+        return  # it may hold another number there
     for device in written_devices(function):
         other = chosen_by(function, device)
         if (

@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `"cuda:0"`, `.cuda(0)` and `torch.cuda.set_device(0)` in functions that several ranks run together, and bare `"cuda"` or `.cuda()` in
-functions that initialise the process group, in programs that never choose a device for the process. Also
+functions that initialise the process group, in programs that never choose a device for the process, also in what
+loaders are given as `collate_fn`. Also
 `set_device(args.device)` where the option's default is one device and nothing else is assigned to it.
 
 ## Why it is bad
@@ -51,9 +52,9 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import Model, place_of, related, span_of
-from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.linked import linked
-from distlint.analysis.program.syntax import assignments, literals
+from distlint.analysis.program.syntax import assignments, literals, own_nodes
 from distlint.analysis.questions.cuda_start import constant_device
 from distlint.analysis.questions.launched import one_gpu_each
 from distlint.edits import Replace
@@ -66,7 +67,7 @@ if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.joint_entry import JointEntry
     from distlint.analysis.live.program import LiveProgram
-    from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.program.definitions import Module
 
 CODE = "DL503"
 NAME = "hard-coded-device"
@@ -79,6 +80,7 @@ _CHOOSING = frozenset({"set_device", "set_default_device"})
 _SETS = "torch.cuda.set_device"
 _INIT = "torch.distributed.init_process_group"
 _METHODS = frozenset({"to", "cuda"})
+_COLLATES = frozenset({"collate_fn", "data_collator"})
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -104,14 +106,62 @@ def check(model: Model) -> Iterator[Finding]:
                 continue
             if _has_all_gpus(site):
                 continue
-            node, device = _device(site)
+            node, device = _device(site.function, site.node, site.name)
             if device is None or (device != "cuda:0" and site.function not in groups):
                 continue
             if chosen is None:
-                around = linked(model.program, module)
-                chosen = any(_chooses_device(m) for m in around)
+                chosen = _chosen_around(model, module)
             if not chosen:
                 yield _finding(model, module, site, node, device, reason)
+        yield from _collated(model, module, reasons)
+
+
+def _chosen_around(model: Model, module: Module) -> bool:
+    """Whether a file that is linked to this one gives each process its device."""
+    return any(_chooses_device(m) for m in linked(model.program, module))
+
+
+def _collated(
+    model: Model, module: Module, reasons: dict[Function, JointEntry]
+) -> Iterator[Finding]:
+    """Constant devices in the functions of a file that put the batches of all ranks together."""
+    for call in model.calls(module=module):
+        site = call.site
+        node = next((k.value for k in site.node.keywords if k.arg in _COLLATES), None)
+        reason = reasons.get(site.function)
+        if node is None or reason is None or call.guarded_by_rank or len(call.classes) < 2:
+            continue
+        function = model.resolve(module, node)
+        if not isinstance(function, Function) or function.module is not module:
+            continue
+        for made in _calls_in(function) if function not in reasons else ():
+            name = model.resolve(module, made.func)
+            place, device = _device(function, made, name if isinstance(name, str) else "")
+            if device == "cuda:0":
+                if not _chosen_around(model, module):
+                    yield _in_batch(module, place, site, reason)
+                break
+
+
+def _calls_in(function: Function) -> list[ast.Call]:
+    calls = [node for node in own_nodes(function) if isinstance(node, ast.Call)]
+    return sorted(calls, key=lambda call: (call.lineno, call.col_offset))
+
+
+def _in_batch(module: Module, node: ast.expr, site: CallSite, reason: JointEntry) -> Finding:
+    advice = "Make the batch on the CPU, and move it to the rank's device in the loop"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"all ranks of a machine put their batches together on `cuda:0`: its memory holds those of all of them. {advice}.",
+        place_of(module, node),
+        (
+            related(module, site.node, "the loader of every rank calls it"),
+            related(reason.module, reason.node, reason.text),
+        ),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _by_option(
@@ -229,29 +279,35 @@ def _asks_for_spread(test: ast.expr) -> bool:
     return last_name(test) in SPREAD_MODELS
 
 
-def _device(site: CallSite) -> tuple[ast.expr, str | None]:
+def _device(function: Function, node: ast.Call, name: str) -> tuple[ast.expr, str | None]:
     """The constant device that a call uses, and where that is written."""
-    node = site.node
+    method = last_name(node)
     candidates = [k.value for k in node.keywords if k.arg == "device"]
-    if site.method in _METHODS and isinstance(node.func, ast.Attribute):
-        if site.method == "cuda":
+    if method in _METHODS and isinstance(node.func, ast.Attribute):
+        if method == "cuda":
             if not node.args and not node.keywords:
                 return node, "cuda"
             match node.args[:1]:
                 case [ast.Constant(value=0)]:
                     return node.args[0], "cuda:0"
         candidates += node.args[:1]
-    elif site.name == _SETS:
+    elif name == _SETS:
         match node.args:
             case [ast.Constant(value=0)]:
                 return node.args[0], "cuda:0"
-    elif site.name == "torch.device" and len(node.args) == 1:
+    elif name == "torch.device" and len(node.args) == 1:
         candidates += node.args[:1]
     for candidate in candidates:
-        device = constant_device(candidate)
+        device = constant_device(_assigned(function, candidate))
         if device is not None and device.partition(":")[2] in ("", "0"):
             return candidate, device if device.startswith("cuda") else None
     return node, None
+
+
+def _assigned(function: Function, node: ast.expr) -> ast.expr:
+    """The text that a variable of the function holds, where it is assigned once; else the expression itself."""
+    values = assignments(function).get(node.id, ()) if isinstance(node, ast.Name) else ()
+    return values[0] if len(values) == 1 and isinstance(values[0], ast.Constant) else node
 
 
 def _finding(

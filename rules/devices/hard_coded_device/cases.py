@@ -6,6 +6,7 @@ import torch
 import torch.distributed as dist
 from accelerate import Accelerator
 from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader
 
 # Bugs
 
@@ -53,7 +54,55 @@ def no_pipeline(model):
     return model.to("cuda:0")  # expect: DL503
 
 
+def by_a_variable(x):
+    device = "cuda:0"
+    x = x.to(device)  # expect: DL503
+    dist.all_reduce(x)
+    return x
+
+
+def collated(batch):
+    # Chinese-Vicuna tools/application/chatglm_lora_finetune.py:131
+    device = "cuda:0"
+    mask = torch.ones((len(batch), 8), device=device)  # expect: DL503
+    return {"mask": mask, "ids": torch.stack(batch).to(device)}
+
+
+def loaded(data, model):
+    accelerator = Accelerator()
+    accelerator.wait_for_everyone()
+    loader = DataLoader(data, batch_size=4, collate_fn=collated)
+    return accelerator.prepare(model, loader)
+
+
 # Correct
+
+
+def collated_on_the_cpu(batch):
+    return {"mask": torch.ones((len(batch), 8), device="cpu"), "ids": torch.stack(batch)}
+
+
+def loaded_on_the_cpu(data, model):
+    accelerator = Accelerator()
+    accelerator.wait_for_everyone()
+    loader = DataLoader(data, batch_size=4, collate_fn=collated_on_the_cpu)
+    return accelerator.prepare(model, loader)
+
+
+def collated_for_one(batch):
+    return torch.stack(batch).to("cuda:0")
+
+
+def loaded_by_one(data):
+    return DataLoader(data, batch_size=4, collate_fn=collated_for_one)
+
+
+def by_a_variable_of_this_rank(x):
+    device = "cuda:0"
+    if dist.get_rank() > 0:
+        device = f"cuda:{os.environ['LOCAL_RANK']}"
+    dist.barrier()
+    return x.to(device)
 
 
 def first_of_a_pipeline(model, xpu):

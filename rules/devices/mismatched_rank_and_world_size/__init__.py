@@ -1,16 +1,18 @@
-"""The rank and the world size that a process group is made with do not belong together.
+"""The rank and the world size that a process group or a part of the data is made with do not belong together.
 
 ## What it does
 Finds calls of `init_process_group` whose rank comes from a variable of Slurm or MPI, while nothing on that
 path takes the world size from anywhere but the default of an option; and those whose rank is the local one
 beside the number of all processes (`LOCAL_RANK` with `WORLD_SIZE`, the index that `mp.spawn` passes with
-nodes times GPUs).
+nodes times GPUs). Also where a rank takes its part of the data by its local rank out of as many parts as there are
+ranks, or by its global rank out of as many as there are on one machine: `data[local_rank::world_size]`,
+`dataset.shard(world_size, local_rank)`, samplers and readers, and classes that tell lm_eval their rank.
 
 ## Why it is bad
 Under a plain `srun` every rank but 0 is then beyond the world size of 1: gloo says so, with NCCL the ranks
 wait until the time is over, and rank 0 trains alone and looks as if all went well. A local rank is unique on
 one machine only: on the second machine the same ranks announce themselves again, and the group waits for
-those that nobody is.
+those that nobody is. In data, half of the parts are taken by nobody, and the others twice; nothing says so.
 
 ## Errors you may see
 - `rank < size. 1 vs 1`
@@ -38,12 +40,14 @@ Shown only: which variable holds the number of processes is the scheduler's affa
 ## Known limits
 Silent where another place of the program fills the world size in (a launcher of submitit), or a launch
 script passes it, and in a function that nobody names, of a file that others use. What is passed on the command line
-by hand is not seen.
+by hand is not seen. A parameter called `local_rank` is not taken to be one, nor is what a file does that starts a
+single machine.
 
 ## References
 - torch 2.13.0 torch/distributed/distributed_c10d.py: `init_process_group`; gloo/context.cc: `rank < size`
 - LTH14/mar fe470ac util/misc.py:226, salesforce/BLIP 3a29b74 utils.py:259
 - meituan/YOLOv6 e86a483 tools/train.py:125: the local rank; NVIDIA/BigVGAN 7d2b454 train.py:63: the index
+- open-mmlab/Amphion models/vc/Noro/noro_trainer.py:197, EleutherAI/sae sparsify/__main__.py:161: parts of the data
 """
 
 from __future__ import annotations
@@ -64,6 +68,8 @@ from distlint.analysis.questions.launched import starts_one_machine
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.ranks import ENVIRONMENT
 from distlint.rule import Status
+
+from .parts import Mixed, mixed_pairs, mixed_parts
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -111,6 +117,40 @@ def check(model: Model) -> Iterator[Finding]:
                 f"{advice}.",
                 advice,
             )
+    for module in model.modules:
+        for mixed in (*mixed_parts(model, module), *mixed_pairs(model, module)):
+            yield _part(mixed)
+
+
+def _part(mixed: Mixed) -> Finding:
+    """A part of the data that goes by the wrong number."""
+    text, module = mixed.place.text, mixed.function.module
+    if mixed.local:
+        advice = "Take the part by the global rank"
+        message = (
+            f"{text} is counted on each machine, and the number of parts over all: on two machines the parts of the "
+            f"second machine's ranks are taken by nobody, and the others twice. {advice}."
+        )
+    else:
+        advice = "Divide by the number of all ranks"
+        message = (
+            f"{text} counts the ranks of all machines, and there are as many parts as ranks on one: on the second "
+            f"machine the ranks find no part, or one that another rank has. {advice}."
+        )
+    told = (
+        ()
+        if mixed.place.node is mixed.node
+        else (related(mixed.place.module, mixed.place.node, "the rank"),)
+    )
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        message,
+        place_of(module, mixed.node),
+        told,
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _finding(site: CallSite, node: ast.AST, message: str, advice: str) -> Finding:

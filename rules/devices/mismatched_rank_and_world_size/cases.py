@@ -1,10 +1,15 @@
 """Process groups: a rank from the scheduler without its world size, a local rank beside the whole."""
 
+import itertools
 import os
 
+import numpy as np
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
+from lm_eval.api.model import LM
+from nvidia.dali import fn
+from torch.utils.data import DistributedSampler
 
 # Bugs
 
@@ -55,7 +60,136 @@ def by_slurm():
     dist.init_process_group("nccl", rank=rank, world_size=int(os.environ["SLURM_NTASKS"]))  # expect: DL511
 
 
+def environment_part(names):
+    at = int(os.environ["LOCAL_RANK"])
+    total = dist.get_world_size()
+    return names[at::total]  # expect: DL511
+
+
+def indices(accelerator, data):
+    return list(range(accelerator.local_process_index, len(data), accelerator.num_processes))  # expect: DL511
+
+
+def lines(path):
+    place = int(os.environ.get("LOCAL_RANK", 0))
+    with open(path) as file:
+        yield from itertools.islice(file, place, None, dist.get_world_size())  # expect: DL511
+
+
+def of_hugging_face(data, args):
+    dist.init_process_group("nccl")
+    return data.shard(dist.get_world_size(), args.local_rank)  # expect: DL511
+
+
+def by_keyword(data):
+    local = int(os.environ["LOCAL_RANK"])
+    return data.shard(index=local, num_shards=dist.get_world_size())  # expect: DL511
+
+
+def turns(requests):
+    local, ranks = int(os.environ["LOCAL_RANK"]), dist.get_world_size()
+    return [each for i, each in enumerate(requests) if i % ranks == local]  # expect: DL511
+
+
+def blocks(names):
+    local = int(os.environ["LOCAL_RANK"])
+    size = len(names) // dist.get_world_size()
+    return names[local * size : (local + 1) * size]  # expect: DL511
+
+
+def numbers_of_blocks(count):
+    local = int(os.environ["LOCAL_RANK"])
+    size = -(-count // dist.get_world_size())
+    yield from range(local * size, min((local + 1) * size, count))  # expect: DL511
+
+
+def arrays(names):
+    local = int(os.environ["LOCAL_RANK"])
+    return np.array_split(names, dist.get_world_size())[local]  # expect: DL511
+
+
+def too_few_parts(names):
+    return names[dist.get_rank() :: int(os.environ["LOCAL_WORLD_SIZE"])]  # expect: DL511
+
+
+def sampler(data, args):
+    return DistributedSampler(data, num_replicas=args.world_size, rank=args.local_rank)  # expect: DL511
+
+
+def reader(files, args):
+    return fn.readers.file(files=files, shard_id=args.local_rank, num_shards=args.world_size)  # expect: DL511
+
+
+class Keeps:
+    def __init__(self, accelerator):
+        self.place = accelerator.local_process_index if accelerator is not None else 0
+        self.ranks = accelerator.num_processes
+
+    def mine(self, questions):
+        return questions[self.place :: self.ranks]  # expect: DL511
+
+
+class Answers(LM):
+    def __init__(self, accelerator):
+        self._rank = 0
+        self._world_size = 1
+        if accelerator.num_processes > 1:
+            self._rank = accelerator.local_process_index  # expect: DL511
+            self._world_size = accelerator.num_processes
+
+
 # Correct
+
+
+def by_global_rank(names):
+    return names[dist.get_rank() :: dist.get_world_size()]
+
+
+def on_its_machine(names):
+    return names[int(os.environ["LOCAL_RANK"]) :: int(os.environ["LOCAL_WORLD_SIZE"])]
+
+
+def counted_up(names):
+    rank = int(os.environ["NODE_RANK"]) * int(os.environ["LOCAL_WORLD_SIZE"]) + int(os.environ["LOCAL_RANK"])
+    return names[rank :: dist.get_world_size()]
+
+
+def by_some_name(names, local_rank, world_size):
+    return names[local_rank::world_size]
+
+
+def its_devices(count):
+    local = int(os.environ["LOCAL_RANK"])
+    return list(range(local, count, int(os.environ["LOCAL_WORLD_SIZE"])))
+
+
+def of_machine_by_number(names, machine, gpus):
+    rank = machine * gpus + int(os.environ["LOCAL_RANK"])
+    size = len(names) // dist.get_world_size()
+    return names[rank * size : (rank + 1) * size]
+
+
+def window(names):
+    local = int(os.environ["LOCAL_RANK"])
+    return names[local : local + 4]
+
+
+def either(names, nodes):
+    rank = dist.get_rank() if nodes > 1 else int(os.environ["LOCAL_RANK"])
+    return names[rank :: dist.get_world_size()]
+
+
+class AnswersRight(LM):
+    def __init__(self, accelerator):
+        self._rank = accelerator.process_index
+        self._world_size = accelerator.num_processes
+        self._device = torch.device(f"cuda:{accelerator.local_process_index}")
+
+
+class Trains:
+    def __init__(self, accelerator):
+        self.rank = accelerator.local_process_index
+        self.world_size = accelerator.num_processes
 
 
 def both_from_slurm(options):
@@ -154,3 +288,19 @@ def of_its_machine(options):
     options.rank = options.machine * options.gpus + options.rank
     size = int(os.environ["WORLD_SIZE"])
     dist.init_process_group("nccl", rank=options.rank, world_size=size)
+
+
+class PutsTogether:
+    def __init__(self, args):
+        self.ranks = args.world_size if args.local_rank != -1 else 1
+        self.offsets = [int(os.environ["LOCAL_RANK"])] * self.ranks
+
+    def of_each(self, arrays):
+        size = len(arrays) // self.ranks
+        return [arrays[i * size : (i + 1) * size] for i in range(self.ranks)]
+
+    def every(self, arrays):
+        found = []
+        for rank in range(self.ranks):
+            found += arrays[rank :: self.ranks]
+        return found

@@ -4,12 +4,16 @@ import glob
 import hashlib
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
+from cleanfid import fid
+from pytorch_fid.fid_score import calculate_fid_given_paths
 from torch.utils.data import DataLoader, Dataset, DistributedSampler
+from torchvision.utils import save_image
 from tqdm.auto import tqdm
 
 # Bugs
@@ -108,6 +112,36 @@ def removed_by_main(results, folder, out):
     if rank == 0:
         torch.save([torch.load(f) for f in Path(folder).rglob("*.pt")], out)  # expect: DL311
         shutil.rmtree(folder)  # expect: DL311
+
+
+def scored_by_a_program(videos, detect, out):
+    # FasterViT downstream/object_tracking/motrv2/main.py:392: every rank scores, as soon as it is done itself
+    for video in videos[dist.get_rank() :: dist.get_world_size()]:
+        with open(os.path.join(out, f"{video}.txt"), "w") as file:
+            file.write(detect(video))
+    command = f"python3 score.py --tracks {out} > /dev/null"
+    os.system(f"/bin/bash -c '{command}'")  # expect: DL311
+
+
+def packed(samples, folder):
+    for index in range(dist.get_rank(), len(samples), dist.get_world_size()):
+        torch.save(samples[index], f"{folder}/{index}.pt")
+    if dist.get_rank() == 0:
+        subprocess.run(["tar", "-cf", "samples.tar", folder], check=True)  # expect: DL311
+
+
+def scored(model, count, folder, real):
+    for index in range(dist.get_rank(), count, dist.get_world_size()):
+        save_image(model(index), os.path.join(folder, f"{index:06d}.png"))
+    if dist.get_rank() == 0:
+        print(fid.compute_fid(folder, real))  # expect: DL311
+
+
+def scored_as_a_list(model, count, folder, real):
+    rank = dist.get_rank()
+    for index in range(count):
+        save_image(model(index), f"{folder}/{rank}_{index}.png")
+    return calculate_fid_given_paths([real, folder], 50, "cuda", 2048)  # expect: DL311
 
 
 # Correct
@@ -213,3 +247,30 @@ def gathered(results, folder, model, loader):
     torch.save(results, f"{folder}/{dist.get_rank()}.pt")
     dist.all_reduce(results)
     return os.listdir(folder), sampler
+
+
+def scored_after_all(model, count, folder, real):
+    for index in range(dist.get_rank(), count, dist.get_world_size()):
+        save_image(model(index), os.path.join(folder, f"{index:06d}.png"))
+    dist.barrier()
+    if dist.get_rank() == 0:
+        print(fid.compute_fid(folder, real))
+
+
+def each_its_own_program(videos, out):
+    for video in videos[dist.get_rank() :: dist.get_world_size()]:
+        path = os.path.join(out, f"{video}.txt")
+        with open(path, "w") as file:
+            file.write(video)
+        os.system(f"gzip {path}")
+
+
+def a_program_for_its_own_folder(samples, folder):
+    own = f"{folder}/{dist.get_rank()}"
+    torch.save(samples, f"{own}/samples.pt")
+    subprocess.run(["tar", "-cf", f"{own}.tar", own], check=True)
+
+
+def scores_something_else(model, folder, real):
+    save_image(model(0), f"{folder}/{dist.get_rank()}.png")
+    return fid.compute_fid(real, "reference")

@@ -63,6 +63,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from distlint.analysis.live.several import makes_no_group
 from distlint.analysis.model import Model, place_of
 from distlint.analysis.questions.decisions import Aim, Decision, decisions
 from distlint.analysis.questions.reported import (
@@ -102,6 +103,8 @@ def check(model: Model) -> Iterator[Finding]:
     stepped = list(stepped_on_main(model))
     said = {id(step) for _, step in stepped}
     for function in known.functions():
+        if makes_no_group(model.program, function.module):
+            continue
         for decision in decisions(function):
             held = known.of(decision.value)
             on_main = decision.aim is Aim.RATE and id(decision.node) in said

@@ -1,6 +1,7 @@
 """Decisions and reports that rest on a rank's share of the data."""
 
 import glob
+import itertools
 import json
 import math
 import os
@@ -15,7 +16,7 @@ import torchmetrics
 import wandb
 from accelerate import Accelerator
 from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
-from torch.utils.data import DataLoader, DistributedSampler
+from torch.utils.data import DataLoader, Dataset, DistributedSampler, IterableDataset
 
 
 class AverageMeter:
@@ -411,6 +412,102 @@ def warm_up_of_rank_zero_alone(model, loader, optimizer, lr_scheduler, accelerat
         if accelerator.is_main_process and step % 10 == 0:
             print(step)
             lr_scheduler.step()  # expect: DL601
+
+
+class Turns:
+    def __init__(self, partition=True):
+        self.partition = partition
+        self.update()
+
+    def update(self):
+        self.rank, self.ranks = 0, 1
+        if dist.is_initialized():
+            self.rank = dist.get_rank()
+            self.ranks = dist.get_world_size()
+
+    def of(self, names):
+        if self.partition:
+            names = names[self.rank :: self.ranks]
+        return names
+
+
+class Names(IterableDataset):
+    # wespeaker dfa7419 wespeaker/dataset/dataset.py:107: what makes the turns asks for the rank
+    def __init__(self, names, partition=True):
+        self.names = names
+        self.turns = Turns(partition)
+
+    def __iter__(self):
+        for name in self.turns.of(self.names):
+            yield {"name": name}
+
+
+class Mapped(IterableDataset):
+    def __init__(self, source, function):
+        self.source = source
+        self.function = function
+
+    def __iter__(self):
+        return map(self.function, self.source)
+
+
+def names_of(path, partition=True):
+    with open(path) as file:
+        found = Names(file.readlines(), partition=partition)
+    return Mapped(found, len)
+
+
+class Lines(IterableDataset):
+    def __init__(self, path):
+        self.path = path
+
+    def __iter__(self):
+        with open(self.path) as file:
+            yield from itertools.islice(file, dist.get_rank(), None, dist.get_world_size())
+
+
+class EachTurn(IterableDataset):
+    def __init__(self, samples):
+        self.samples = samples
+
+    def __iter__(self):
+        for index, sample in enumerate(self.samples):
+            if index % dist.get_world_size() == dist.get_rank():
+                yield sample
+
+
+class Blocks(Dataset):
+    def __init__(self, samples):
+        size = len(samples) // dist.get_world_size()
+        start = dist.get_rank() * size
+        self.samples = samples[start : start + size]
+
+    def __getitem__(self, index):
+        return self.samples[index]
+
+
+def learning_rate_by_names_of_this_rank(model, scheduler, args, criterion):
+    loss = validate(model, DataLoader(names_of(args.path), batch_size=None), criterion)
+    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(args.optimizer)
+    scheduler.step(loss)  # expect: DL601
+
+
+def learning_rate_by_lines_of_this_rank(model, args, criterion):
+    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(args.optimizer)
+    loss = validate(model, DataLoader(Lines(args.path)), criterion)
+    scheduler.step(loss)  # expect: DL601
+
+
+def learning_rate_by_turns_of_this_rank(model, args, criterion):
+    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(args.optimizer)
+    loss = validate(model, DataLoader(EachTurn(args.samples)), criterion)
+    scheduler.step(loss)  # expect: DL601
+
+
+def learning_rate_by_a_block_of_this_rank(model, args, criterion):
+    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(args.optimizer)
+    loss = validate(model, DataLoader(Blocks(args.samples)), criterion)
+    scheduler.step(loss)  # expect: DL601
 
 
 # Correct
@@ -884,3 +981,56 @@ def noise_of_rank_zero_alone(model, loader, noise_scheduler, draw):
         for time in range(10):
             sample = noise_scheduler.step(model.module(sample), time, sample)
         draw(sample)
+
+
+def learning_rate_by_all_names(model, args, criterion):
+    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(args.optimizer)
+    loss = validate(model, DataLoader(names_of(args.path, partition=False)), criterion)
+    scheduler.step(loss)
+
+
+def learning_rate_by_names_as_asked_for(model, args, criterion):
+    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(args.optimizer)
+    loss = validate(model, DataLoader(names_of(args.path, args.partition)), criterion)
+    scheduler.step(loss)
+
+
+def learning_rate_by_lines_of_all(model, args, criterion):
+    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(args.optimizer)
+    loss = torch.tensor(validate(model, DataLoader(Lines(args.path)), criterion))
+    dist.all_reduce(loss, op=dist.ReduceOp.AVG)
+    scheduler.step(loss)
+
+
+class OfWorkers(IterableDataset):
+    def __init__(self, samples):
+        self.samples = samples
+
+    def __iter__(self):
+        worker = torch.utils.data.get_worker_info()
+        print(dist.get_rank())
+        yield from self.samples[worker.id :: worker.num_workers]
+
+
+def learning_rate_by_the_workers_samples(model, args, criterion):
+    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(args.optimizer)
+    loss = validate(model, DataLoader(OfWorkers(args.samples)), criterion)
+    scheduler.step(loss)
+
+
+class OfTraining(IterableDataset):
+    def __init__(self, samples, split):
+        self.samples = samples
+        self.split = split
+
+    def __iter__(self):
+        if self.split == "train":
+            yield from self.samples[dist.get_rank() :: dist.get_world_size()]
+        else:
+            yield from self.samples
+
+
+def learning_rate_by_the_whole_split(model, args, criterion):
+    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(args.optimizer)
+    loss = validate(model, DataLoader(OfTraining(args.samples, "val")), criterion)
+    scheduler.step(loss)

@@ -198,13 +198,25 @@ def test_a_copy_is_its_own(acts: list[tuple[str, str, Value]], value: Value) -> 
 def test_where_two_blocks_meet(
     mine: list[tuple[str, str, Value]], theirs: list[tuple[str, str, Value]]
 ) -> None:
-    """Names of either side are kept, paths of both alone; equal whichever side comes first."""
+    """Names of either side are kept, paths of both alone, and flags that a rank sets for itself; equal whichever side
+    comes first."""
     left, right = done(mine)[0], done(theirs)[0]
     merged, turned = left.merge(right, "here"), right.merge(left, "here")
     both = left.values.keys() & right.values.keys()
-    either = left.values.keys() | right.values.keys()
-    assert merged.values.keys() == both | {name for name in either if "." not in name}
+    either = {**left.values, **right.values}
+    flags = {
+        name
+        for name, value in either.items()
+        if "." in name and name not in both
+        if value.variance is Variance.RANK_LOCAL and isinstance(value.const, bool)
+    }
+    assert merged.values.keys() == both | flags | {name for name in either if "." not in name}
+    for name in flags:
+        assert not merged.values[name].known
+        assert merged.values[name].variance is Variance.RANK_LOCAL
     for name, value in merged.values.items():
+        if name in flags:
+            continue
         sides = [v for v in (left.get(name), right.get(name)) if v is not None]
         assert facts(value) == facts(turned.values[name])
         assert facts(value) == facts(join(sides[0], sides[-1], "here"))

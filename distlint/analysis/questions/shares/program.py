@@ -16,7 +16,11 @@ from distlint.analysis.questions.shares.calls import sampled
 from distlint.analysis.questions.shares.files import reads_all_parts
 from distlint.analysis.questions.shares.flow import Flow
 from distlint.analysis.questions.shares.reading import asked, path_of
-from distlint.analysis.questions.shares.slicing import slicing_classes, slicing_parameters
+from distlint.analysis.questions.shares.slicing import (
+    divisions,
+    slicing_classes,
+    slicing_parameters,
+)
 from distlint.analysis.questions.shares.values import (
     ALIKE,
     LEARNED,
@@ -245,13 +249,21 @@ class Shares:
         init = self.method(cls, "__init__")
         ranked = init is not None and slicing_parameters(self.live.program, cls)
         if init is not None and ranked and self._gives_rank(init, node, ranked):
-            text = "each rank takes its part of this data set"
-            return Held(Part.SHARE, Source(node, caller.module, text), Kind.LOADER, made=cls)
+            return self._part_of(caller, cls, node)
+        division = self.live.answer(divisions).get(cls)
+        if division is not None:
+            given = {**_defaults(init), **_bound(init, node, args, keywords, None)} if init else {}
+            if all(given.get(name, ALIKE).const is value for name, value in division.settings):
+                return self._part_of(caller, cls, node)
         if made.is_share and any(base.endswith("Dataset") for base in (cls.name, *libraries)):
             return Held(Part.SHARE, made.source, Kind.LOADER, made=cls)
         if init is not None and (made.part is not Part.ALIKE or init in self._sources):
             self._initialise(cls, init, _bound(init, node, args, keywords, Held(made=cls)))
         return Held(made=cls)
+
+    def _part_of(self, caller: Following, cls: Class, node: ast.Call) -> Held:
+        text = "each rank takes its part of this data set"
+        return Held(Part.SHARE, Source(node, caller.module, text), Kind.LOADER, made=cls)
 
     def _gives_rank(self, init: Function, node: ast.Call, parameters: frozenset[str]) -> bool:
         """Whether a call gives one of some parameters a rank, by its words or by what the ranks give there."""
@@ -481,7 +493,8 @@ def _makes_sampler(part: ast.expr | list[ast.stmt]) -> bool:
 def _beginnings(live: LiveProgram) -> frozenset[Function]:
     """The functions in which a share begins, the methods beside them, and those that call them."""
     begin: set[Function] = set()
-    slicing = [f"{cls.name}(" for cls in live.answer(slicing_classes)]
+    dividing = (*live.answer(slicing_classes), *live.answer(divisions))
+    slicing = [f"{cls.name}(" for cls in dividing]
     for module in live.program.modules.values():
         if _BEGINS.search(module.source.text):
             begin.update(_in_module(module))

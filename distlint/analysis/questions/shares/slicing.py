@@ -1,22 +1,96 @@
-"""Data sets and loaders of the program that take a rank's part of what they are given: `files[shard_id::num_shards]`."""
+"""Data sets and loaders of the program that take a rank's part: of what they are told, `files[shard_id::num_shards]`, or
+of what they ask themselves, `files[dist.get_rank() :: dist.get_world_size()]`."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.questions.shares.reading import where_distributed
+from distlint.knowledge import facts
 from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import Cut
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Class, Function
     from distlint.analysis.program.program import Program
 
 _DEPTH: Final = 3
 _NONE: Final[frozenset[str]] = frozenset()
+
+
+class Division(NamedTuple):
+    """A data set that gives each rank its part of what it holds: where all of these parameters have these values."""
+
+    settings: tuple[tuple[str, bool], ...]
+
+
+def divisions(live: LiveProgram) -> dict[Class, Division]:
+    """The data sets and samplers of the program that ask for the rank, and take its part.
+
+    wespeaker dfa7419 wespeaker/dataset/dataset.py:107: `data[self.rank :: self.world_size]` in the sampler that the data
+    set has made, `if self.partition`.
+    """
+    found = {}
+    for module in live.program.modules.values():
+        for cls in module.all_classes:
+            _, libraries = live.program.mro(cls)
+            if facts.is_data_set(libraries) or any(each.endswith("Sampler") for each in libraries):
+                division = _division(live, cls)
+                if division is not None:
+                    found[cls] = division
+    return found
+
+
+def _division(live: LiveProgram, cls: Class) -> Division | None:
+    """The first part that iterating over an object takes, or making it, here or in what it calls."""
+    names = ("__iter__", "__getitem__", "__init__")
+    work = [(live.program.find_method(cls, name), _DEPTH) for name in names]
+    seen: set[Function] = set()
+    while work:
+        function, depth = work.pop(0)
+        runs = live.summaries_of(function) if function is not None else None
+        if function is None or runs is None or function in seen:
+            continue
+        seen.add(function)
+        for _, run in runs.summaries():
+            for cut in run.cuts.values():
+                settings = _settings(live, cls, function, cut)
+                if settings is not None:
+                    return Division(settings)
+            if depth:
+                work += [(site.callee, depth - 1) for site in run.calls if site.callee is not None]
+    return None
+
+
+def _settings(
+    live: LiveProgram, cls: Class, function: Function, cut: Cut
+) -> tuple[tuple[str, bool], ...] | None:
+    """The parameters of a data set's constructor by which it takes a part; None where other things decide it, too."""
+    if not {"kind:rank", "kind:world_size"} <= cut.place.tags | cut.counted.tags:
+        return None
+    own = live.program.find_method(cls, "__init__")
+    owner = live.program.find_method(function.cls, "__init__") if function.cls is not None else own
+    told = own.parameters[1:] if own is not None else []
+    kept = owner.parameters[1:] if owner is not None else []
+    found = []
+    for guard in cut.guards:
+        if where_distributed(guard.node) is guard.taken:
+            continue
+        names = {each.rpartition(".")[2] for each in _names(guard.node)} & {*told, *kept}
+        if not names:
+            continue
+        flag, taken = guard.node, guard.taken
+        if isinstance(flag, ast.UnaryOp):
+            flag, taken = flag.operand, not taken
+        if names != {last_name(flag)} or not names <= set(told):
+            return None
+        found.append((last_name(flag), taken))
+    return tuple(found)
 
 
 def slicing_classes(live: LiveProgram) -> list[Class]:

@@ -1,0 +1,164 @@
+"""Parts of the data that a rank takes by its place on the machine, out of as many as there are ranks, or the reverse."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from distlint.analysis.program.syntax import own_nodes, target_names
+from distlint.analysis.questions.launched import on_one_machine, refuses_machines
+from distlint.knowledge.ranks import DEALT_TO
+from distlint.nodes import walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.interpreter.ranks import RankClass
+    from distlint.analysis.interpreter.values import Origin, Value
+    from distlint.analysis.model import Model
+    from distlint.analysis.program.definitions import Class, Function, Module
+
+_PLACES: Final = {"kind:local_rank": "kind:world_size", "kind:rank": "kind:local_world_size"}
+"""What counts a rank, with the number of ranks that does not belong to it."""
+_SIZES: Final = frozenset(_PLACES.values())
+_RANK_NAMES: Final = ("rank", "_rank")
+_SIZE_NAMES: Final = ("world_size", "_world_size")
+
+
+class _Dealt(NamedTuple):
+    """A call that gives a rank its part: where its place and the number of parts are given."""
+
+    place: tuple[int | None, str]
+    size: tuple[int | None, str]
+
+
+_CALLS: Final[dict[str, _Dealt]] = {
+    "torch.utils.data.DistributedSampler": _Dealt((2, "rank"), (1, "num_replicas")),
+    "datasets.distributed.split_dataset_by_node": _Dealt((1, "rank"), (2, "world_size")),
+    "shard": _Dealt((1, "index"), (0, "num_shards")),
+}
+"""Python 3.11; torch 2.13.0 torch/utils/data/distributed.py:77; datasets 4.4 distributed.py:15, arrow_dataset.py: `shard`."""
+_KEYWORDS: Final = (
+    ("shard_id", "num_shards"),
+    ("cur_shard", "shard_count"),
+    ("rank", "num_replicas"),
+)
+"""What libraries call the two: DALI's readers, petastorm, samplers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mixed:
+    """A place where a rank takes its part; `place` is the number that it goes by."""
+
+    function: Function
+    node: ast.AST
+    place: Origin
+    local: bool
+    """Whether the rank is the one of the machine and the number of parts that of all ranks."""
+
+
+def mixed_parts(model: Model, module: Module) -> Iterator[Mixed]:
+    """Each part that a rank takes by a number which does not go with the number of parts."""
+    if on_one_machine(model, module):
+        return
+    seen: set[ast.AST] = set()
+    for function in module.all_functions:
+        runs = model.summaries_of(function)
+        if runs is None or refuses_machines(function):
+            continue
+        for rank, run in runs.summaries():
+            pairs = [
+                (cut.node, cut.place, cut.counted)
+                for cut in run.cuts.values()
+                if not _goes_through_all(function, cut.asked)
+            ]
+            pairs += [(site.node, *given) for site in run.calls for given in _given(site)]
+            for node, place, counted in pairs:
+                if node not in seen and _mixed(rank, place, counted):
+                    assert place.origin is not None
+                    seen.add(node)
+                    yield Mixed(function, node, place.origin, "kind:local_rank" in place.tags)
+
+
+def _goes_through_all(function: Function, asked: ast.expr) -> bool:
+    """Whether a number is that of a loop: what each of the ranks has, one after the other.
+
+    LoRA c4593f0 examples/NLU/src/transformers/trainer_pt_utils.py:391: `for i in range(self.world_size)`.
+    """
+    names = {node.id for node in walk(asked) if isinstance(node, ast.Name)}
+    return any(
+        isinstance(loop, ast.For | ast.comprehension)
+        and not names.isdisjoint(target_names(loop.target))
+        for loop in own_nodes(function)
+    )
+
+
+def _given(site: CallSite) -> Iterator[tuple[Value, Value]]:
+    """The place and the number of parts that a call is given."""
+    row = _CALLS.get(site.name) or _CALLS.get(site.method)
+    pairs = [row] if row is not None else []
+    if site.keywords and site.callee is None:
+        pairs += [
+            _Dealt((None, place), (None, size))
+            for place, size in _KEYWORDS
+            if place in site.keywords
+        ]
+    for pair in pairs:
+        place, counted = site.argument(*pair.place), site.argument(*pair.size)
+        if place is not None and counted is not None:
+            yield place, counted
+            return
+
+
+def _mixed(rank: RankClass, place: Value, counted: Value) -> bool:
+    """Whether a rank is counted in another way than those that it is one of."""
+    kinds = {tag for tag in place.tags if tag.startswith("kind:")}
+    if place is counted:  # `names[rank * size : …]`: the size is made of the number of ranks
+        return _is_multiple(place) and any(kinds == {own, other} for own, other in _PLACES.items())
+    sizes = counted.tags & _SIZES
+    return len(kinds) == 1 and sizes == {_PLACES.get(next(iter(kinds)))} and _is_asked(rank, place)
+
+
+def _is_asked(rank: RankClass, place: Value) -> bool:
+    """Whether a value is the rank itself, which something else than its name says, and not made of it."""
+    # A parameter is a local rank by its name only.
+    if place.origin is None or isinstance(place.origin.node, ast.Name | ast.arg):
+        return False
+    if not place.known:
+        return not isinstance(place.key, tuple) or place.key[0] != "binary"
+    kind = "local_rank" if "kind:local_rank" in place.tags else "rank"
+    return str(place.const) == str(rank.fact(kind))
+
+
+def _is_multiple(place: Value) -> bool:
+    """Whether a value is the rank times something."""
+    match place.key:
+        case ("binary", "Mult", (str() as left, *_), (str() as right, *_)):
+            return "constant" in (left, right)
+    return False
+
+
+def mixed_pairs(model: Model, module: Module) -> Iterator[Mixed]:
+    """The classes whose objects tell a library both numbers, by which it deals the work out."""
+    for cls in module.all_classes if not on_one_machine(model, module) else ():
+        init = cls.methods.get("__init__")
+        runs = model.summaries_of(init) if init is not None else None
+        if init is None or runs is None or not _is_dealt_to(model, cls):
+            continue
+        for rank, run in runs.summaries():
+            place, size = (
+                next((run.self_attributes[n] for n in names if n in run.self_attributes), None)
+                for names in (_RANK_NAMES, _SIZE_NAMES)
+            )
+            if place is not None and size is not None and _mixed(rank, place, size):
+                assert place.origin is not None
+                yield Mixed(init, place.origin.node, place.origin, local=True)
+                break
+
+
+def _is_dealt_to(model: Model, cls: Class) -> bool:
+    """Whether a class is of a library, or of a copy of it, that deals work out by `rank` and `world_size`."""
+    own, outside = model.program.mro(cls)
+    names = {*outside, *(each.full_name for each in own if each is not cls)}
+    return any(f".{name}".endswith(f".{base}") for name in names for base in DEALT_TO)
