@@ -42,7 +42,8 @@ that another object puts together: NCCL reduces no tensor of the CPU. Elsewhere 
 none: whether the mean, the sum or the worst of the shares decides, and with which weights, is a person's choice.
 
 ## Known limits
-What is not proven to be a share is not reported: results of unknown functions, loaders of unknown origin.
+Losses that go backward, in a training by several ranks, are reported as information where they are logged as they are
+on one rank. Else what is not proven to be a share is not reported: results of unknown functions, loaders of unknown origin.
 Metrics that put the shares together themselves (torchmetrics, meters whose methods reduce) are not reported, nor is
 what goes into a file that each rank has for itself.
 A running minimum or maximum is a decision where its name says best, or where a new one saves something, hands the
@@ -62,7 +63,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.model import Model, place_of
+from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.questions.decisions import Decision, decisions
 from distlint.analysis.questions.reported import (
     goes_to_own_file,
@@ -81,6 +82,7 @@ from distlint.repairs.arguments import with_keyword
 from distlint.rule import Status
 
 from .lightning import Logged, logged, unsynced
+from .training_log import local_losses
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module
@@ -97,16 +99,37 @@ LITERALS = ()
 def check(model: Model) -> Iterator[Finding]:
     """Each decision and each report that rests on one rank's share."""
     known = model.answer(shares)
+    seen: set[tuple[str, int]] = set()
     for function in known.functions():
         for decision in decisions(function):
             held = known.of(decision.value)
             if held.is_share:
                 yield _decided(model, function, decision, held)
-        yield from _reported(model, known, function)
+        for finding in _reported(model, known, function):
+            seen.add((finding.place.path, finding.place.line))
+            yield finding
+    for function, call, number, backward in local_losses(model):
+        if (function.module.path, call.lineno) not in seen:
+            yield _of_training(function, call, number, backward)
     for entry in logged(model):
         yield _monitored(entry)
     for module, call in unsynced(model):
         yield _unsynced(module, call)
+
+
+def _of_training(
+    function: Function, call: ast.Call, number: ast.expr, backward: ast.AST
+) -> Finding:
+    """A loss that this rank trains on, logged as if it were of all."""
+    return Finding(
+        CODE,
+        NAME,
+        Severity.INFO,
+        f"`{ast.unparse(number)}` is the loss of this rank's batch, and is logged as if it were of all. Reduce it over "
+        "the ranks first.",
+        place_of(function.module, call),
+        (related(function.module, backward, "each rank trains on its own"),),
+    )
 
 
 def _unsynced(module: Module, call: ast.Call) -> Finding:

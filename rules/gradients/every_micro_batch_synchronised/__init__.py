@@ -54,12 +54,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.model import Model, place_of, related
-from distlint.analysis.program.linked import importers
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.accumulating import accumulations
-from distlint.analysis.questions.sharding import shown
+from distlint.analysis.questions.replicated import wrap_of
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.knowledge import facts
 from distlint.nodes import last_name
 from distlint.rule import Status
 
@@ -74,25 +72,19 @@ SEVERITY = Severity.INFO
 STATUS = Status.PREVIEW
 LITERALS = ()
 
-_PREPARE: Final = "accelerate.Accelerator.prepare"
 _HOLDS_BACK: Final = re.compile(
     r"no_?sync|require_backward_grad_sync|set_requires_gradient_sync|automatic_optimization",
     re.IGNORECASE,
 )
 """Names of what keeps gradients on their rank."""
-_OTHER: Final = re.compile(
-    r"DataParallel|DDP|DistributedDataParallel|FSDP|FullyShardedDataParallel|initialize"
-)
 
 
 def check(model: Model) -> Iterator[Finding]:
     """Each backward of an accumulation by hand whose model is in DDP."""
-    wraps: list[CallGroup] | None = None
     for module in model.modules:
         for function in module.all_functions:
             for found in accumulations(function):
-                wraps = _wraps(model) if wraps is None else wraps
-                wrap = next((w for w in wraps if _may_wrap(model, w, function, found)), None)
+                wrap = wrap_of(model, function, prepared=_by_accelerator(found))
                 if wrap is not None and not any(map(_holds_back, _near(model, function))):
                     yield _finding(found, function, wrap)
 
@@ -120,38 +112,6 @@ def _finding(found: Accumulation, function: Function, wrap: CallGroup) -> Findin
 
 def _by_accelerator(found: Accumulation) -> bool:
     return bool(found.backward.args) and last_name(found.backward) == "backward"
-
-
-def _wraps(model: Model) -> list[CallGroup]:
-    """The calls that put DDP around a model, and those of `prepare` where nothing speaks of sharding."""
-    kinds = {"ddp", "mm_ddp"} if shown(model) else {"ddp", "mm_ddp", "accelerate"}
-    found = []
-    for call in model.calls():
-        fact = facts.wrapper(call.site.name)
-        if fact is not None and not kinds.isdisjoint(fact.kinds):
-            found.append(call)
-    return found
-
-
-def _may_wrap(model: Model, wrap: CallGroup, function: Function, found: Accumulation) -> bool:
-    """Whether what a call wraps may be what a function trains: one file imports the other, or a caller's does."""
-    if (wrap.site.name == _PREPARE) is not _by_accelerator(found):
-        return False
-    if wrap.site.function is not function and _wraps_otherwise(function):
-        return False
-    callers = [site.module for site in model.callers.get(wrap.site.function, ())]
-    known = importers(model.program, function.module)
-    return any(
-        m in known or function.module in importers(model.program, m)
-        for m in (wrap.site.module, *callers)
-    )
-
-
-def _wraps_otherwise(function: Function) -> bool:
-    """Whether a function wraps its model itself, in whatever."""
-    return any(
-        isinstance(n, ast.Call) and _OTHER.fullmatch(last_name(n.func)) for n in own_nodes(function)
-    )
 
 
 def _near(model: Model, function: Function) -> Iterator[Function]:
