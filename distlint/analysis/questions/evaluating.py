@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 EVALUATION: Final = re.compile(
     r"(?<![a-z])(?:val|eval|valid|validation|evaluation|test|dev)(?:id)?(?:s|set|data|dataset|sampler|loader|dl|ds)?(?![a-z])"
-    r"|evaluat",
+    r"|evaluat|validat",
     re.IGNORECASE,
 )
 """Names of what is evaluated on: `dataset_val`, `valset`, `build_eval_dataloader`."""

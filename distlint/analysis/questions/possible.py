@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.program.definitions import dotted_name, last_name
-from distlint.analysis.program.environment import evaluated_here, statements
+from distlint.analysis.program.environment import evaluated_here, own_statements
 from distlint.analysis.program.syntax import mentions_rank, own_nodes
 from distlint.nodes import walk
 
@@ -28,9 +28,7 @@ def possible(
         if not any(end in module.source.text for end in ends) or not live.is_distributed(module):
             continue
         for function in module.all_functions:
-            for statement, around in statements(function.body):
-                if _is_definition(statement) or any(map(_is_definition, around)):
-                    continue
+            for statement, around in own_statements(function.body):
                 for node in evaluated_here(statement):
                     if isinstance(node, ast.Call) and last_name(node.func) in ends:
                         chain = (*around, statement)
@@ -52,10 +50,6 @@ def _name(live: LiveProgram, function: Function, node: ast.Call) -> str:
         if isinstance(node.func, ast.Name)
         else dotted_name(node.func)
     )
-
-
-def _is_definition(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
 
 
 def _is_kept_apart(
@@ -109,8 +103,8 @@ def _callers(live: LiveProgram, function: Function) -> Iterator[tuple[ast.stmt, 
         if name not in module.source.text:
             continue
         for caller in module.all_functions:
-            for statement, around in statements(caller.body):
-                if not _is_definition(statement) and any(
+            for statement, around in own_statements(caller.body):
+                if any(
                     isinstance(n, ast.Call) and last_name(n.func) == name
                     for n in evaluated_here(statement)
                 ):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.environment import evaluated_here, statements
+from distlint.analysis.program.environment import evaluated_here, own_statements
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.evaluating import evaluates, names_evaluation, reduction
@@ -63,13 +63,7 @@ def _samplers(model: Model, function: Function) -> Iterator[Sampler]:
     text = function.module.source.text
     if "DistributedSampler" not in text and "create_loader" not in text:
         return
-    for statement, around in statements(function.body):
-        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            continue
-        if any(
-            isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) for s in around
-        ):
-            continue
+    for statement, around in own_statements(function.body):
         for node in evaluated_here(statement):
             if isinstance(node, ast.Call) and _fills_up(model, function, node):
                 sampler = Sampler(function, node, statement, around)
