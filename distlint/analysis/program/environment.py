@@ -87,6 +87,17 @@ def statements(
             yield from statements(block, (*above, statement))
 
 
+def own_statements(
+    body: Sequence[ast.stmt], above: tuple[ast.stmt, ...] = ()
+) -> Iterator[tuple[ast.stmt, tuple[ast.stmt, ...]]]:
+    """The statements that a body runs itself, with those around each: not those of functions and classes in it."""
+    for statement in body:
+        if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield statement, above
+            for block in blocks_of(statement):
+                yield from own_statements(block, (*above, statement))
+
+
 def blocks_of(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
     """The blocks of a compound statement, in source order."""
     for field in _CHILDREN[:1]:

@@ -35,7 +35,8 @@ group's timeout. Safe where the analysis shows that all ranks come to the call; 
 one rank may be alone. An import that nothing else uses goes with the old call.
 
 ## Known limits
-Silent where nothing shows that several ranks run the code, under a condition that speaks of debugging, and on
+Information where nothing shows that several ranks come there together, in a file of distributed code: a data set, a
+helper, a branch for errors. Silent in other files, under a condition that speaks of debugging, and on
 `torch.distributed.breakpoint()`.
 
 ## References
@@ -54,6 +55,7 @@ from distlint.analysis.live.joint_entry import maybe_guarded
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.filesystem import refuses
+from distlint.analysis.questions.possible import for_errors, possible
 from distlint.edits import Delete, Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.debugging import BREAKPOINTS
@@ -63,6 +65,7 @@ from distlint.rule import Status
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite, Guard
     from distlint.analysis.live.summaries import CallGroup
+    from distlint.analysis.program.definitions import Function
 
 CODE = "DL701"
 NAME = "breakpoint-on-some-ranks"
@@ -78,15 +81,20 @@ _EQUALIZERS = frozenset({"all_reduce", "broadcast"})
 _OPTIONS = ("args", "opt", "opts", "options", "FLAGS", "flags")
 """Names of what a command line is parsed into."""
 
+_OF_DATA = frozenset({"__getitem__", "__iter__", "__next__", "__call__", "collate_fn", "forward"})
+"""Methods of data sets, collators and modules, which each rank runs."""
+
 
 def check(model: Model) -> Iterator[Finding]:
     """Breakpoints that several ranks pass, or that one rank alone stops at."""
+    told: set[int] = set()
     for call in model.calls(*BREAKPOINTS):
         site = call.site
         if any("debug" in source_of(site.module, g.node).lower() for g in site.guards):
             continue
         if _is_for_a_signal(call):
             continue
+        told.add(id(site.node))
         if call.guarded_by_rank:
             yield _on_some(call)
         elif (
@@ -95,6 +103,24 @@ def check(model: Model) -> Iterator[Finding]:
             and (model.joint_entry_at(call) or model.collective_beside(call)) is not None
         ):
             yield _on_all(call)
+        else:
+            told.discard(id(site.node))
+    for function, node, around in possible(model, BREAKPOINTS):
+        rare = for_errors(function, around, node)
+        if id(node) not in told and (rare or function.name in _OF_DATA):
+            yield _left_in(function, node, rare=rare)
+
+
+def _left_in(function: Function, node: ast.Call, *, rare: bool) -> Finding:
+    """A breakpoint in a file of distributed code, in a data set, a helper or a branch for errors."""
+    text = (
+        "a rank that comes here stops, and the others wait for it in the next collective until the watchdog ends the "
+        "job. Raise an error instead."
+        if rare
+        else "each rank that comes here stops at a prompt that nobody sees under a launcher. Take it out, or call the "
+        "runtime's `breakpoint()` where all ranks come."
+    )
+    return Finding(CODE, NAME, Severity.INFO, text, place_of(function.module, node))
 
 
 def _is_for_a_signal(call: CallGroup) -> bool:

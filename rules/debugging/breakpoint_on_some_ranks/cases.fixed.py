@@ -92,6 +92,30 @@ def beside_one_of_two_ways(features, with_gradient, world_size):
     return parts
 
 
+class Pairs:
+    def __init__(self, pairs):
+        self.pairs = pairs
+
+    def __getitem__(self, index):
+        first, second = self.pairs[index]
+        pdb.set_trace()  # expect: DL701
+        return first, second
+
+
+def ranked_results(results, count):
+    if len(results) != count:
+        breakpoint()  # expect: DL701
+    return sorted(results)
+
+
+def read_results(path, load):
+    try:
+        return load(path)
+    except ValueError:
+        breakpoint()  # expect: DL701
+    return None
+
+
 def at_the_end_of_an_epoch(trainer, max_steps):
     if max_steps is None:
         trainer.save()
@@ -155,6 +179,24 @@ def below_an_assertion_for_debugging(loss, debugging):
     assert torch.isfinite(loss), "the loss is no number"
     if debugging:
         breakpoint()
+
+
+def only_to_look(results, debugging):
+    if debugging and not results:
+        breakpoint()
+    return sorted(results)
+
+
+def never(results):
+    if False:
+        breakpoint()
+    return sorted(results)
+
+
+def for_rank_0(results):
+    if dist.get_rank() == 0 and not results:
+        return None
+    return sorted(results)
 
 
 def apart_from_the_collective(features, alone):

@@ -29,6 +29,7 @@ model = DDP(model)
 No fix: what is logged to the run later needs the same condition. accelerate's `init_trackers` and `log` have it.
 
 ## Known limits
+Information where nothing shows that several ranks come there together, in a file of distributed code.
 Silent where an argument says that the runs belong apart (`group=`, `mode=`), or follows from the rank.
 
 Not proven: needs a tracker's server.
@@ -46,6 +47,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import Model, place_of
+from distlint.analysis.questions.possible import is_used, possible
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.debugging import TRACKERS
 from distlint.repairs.premises import on_import
@@ -63,14 +65,19 @@ LITERALS = ()
 
 def check(model: Model) -> Iterator[Finding]:
     """Runs of trackers that several ranks open."""
+    told: set[int] = set()
     for tracker in TRACKERS:
         for call in model.calls(tracker.name):
+            told.add(id(call.site.node))
             if len(call.classes) < 2 or ranked(call.site):
                 continue
             # composer 0.32.1 loggers/wandb_logger.py: the mapping holds a group where every rank logs.
             keywords = {keyword.arg for keyword in call.site.node.keywords}
             joint_entry = model.joint_entry_at(call)
-            if keywords & {*tracker.apart, None} or _differs(call) or joint_entry is None:
+            if keywords & {*tracker.apart, None} or _differs(call):
+                continue
+            if joint_entry is None:
+                told.discard(id(call.site.node))
                 continue
             site = call.site
             text = (
@@ -81,6 +88,23 @@ def check(model: Model) -> Iterator[Finding]:
                 Applicability.DISPLAY, "Open it, and log to it, under `if rank_info().rank == 0:`"
             )
             yield Finding(CODE, NAME, SEVERITY, text, place_of(site.module, site.node), (), fix)
+    yield from _may_open(model, told)
+
+
+def _may_open(model: Model, told: set[int]) -> Iterator[Finding]:
+    """Runs of trackers in files of distributed code where nothing shows who opens them."""
+    for tracker in TRACKERS:
+        for function, node, _ in possible(model, (tracker.name,)):
+            apart = {*tracker.apart, None}
+            if id(node) in told or not is_used(model, function):
+                continue
+            if apart & {keyword.arg for keyword in node.keywords}:
+                continue
+            text = (
+                f"Each rank that comes here opens {tracker.what} of its own, and nothing here asks for the rank: one "
+                "training may show up as many. Open it on rank 0 only, and log there."
+            )
+            yield Finding(CODE, NAME, Severity.INFO, text, place_of(function.module, node))
 
 
 def _differs(call: CallGroup) -> bool:

@@ -42,6 +42,36 @@ def one_for_each_on_purpose(model, name):
     return DDP(model)
 
 
+class Board:
+    def __init__(self, folder):
+        self._folder = folder
+        self._writer = None
+
+    @property
+    def writer(self):
+        if self._writer is None:
+            self._writer = SummaryWriter(self._folder)  # expect: DL704
+        return self._writer
+
+
+class BoardOfMain:
+    def __init__(self, folder, is_main_process):
+        self.writer = SummaryWriter(folder) if is_main_process else None
+        if is_main_process:
+            self.other = SummaryWriter(folder)
+
+
+def open_board(folder):
+    return SummaryWriter(folder)
+
+
+def on_rank_0(model, folder):
+    dist.init_process_group("nccl")
+    if dist.get_rank() == 0:
+        open_board(folder)
+    return DDP(model)
+
+
 def by_a_mapping(model, options):
     dist.init_process_group("nccl")
     wandb.init(**options)

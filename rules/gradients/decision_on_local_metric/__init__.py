@@ -43,7 +43,8 @@ that another object puts together: NCCL reduces no tensor of the CPU. Elsewhere 
 none: whether the mean, the sum or the worst of the shares decides, and with which weights, is a person's choice.
 
 ## Known limits
-What is not proven to be a share is not reported: results of unknown functions, loaders of unknown origin.
+Losses that go backward, in a training by several ranks, are reported as information where they are logged as they are
+on one rank. Else what is not proven to be a share is not reported: results of unknown functions, loaders of unknown origin.
 Metrics that put the shares together themselves (torchmetrics, meters whose methods reduce) are not reported, nor is
 what goes into a file that each rank has for itself.
 A running minimum or maximum is a decision where its name says best, or where a new one saves something, hands the
@@ -64,7 +65,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.live.several import makes_no_group
-from distlint.analysis.model import Model, place_of
+from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.questions.decisions import Aim, Decision, decisions
 from distlint.analysis.questions.reported import (
     goes_to_own_file,
@@ -84,6 +85,7 @@ from distlint.rule import Status
 
 from .lightning import Logged, logged, unsynced
 from .stepped import stepped_on_main
+from .training_log import local_losses
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module
@@ -102,6 +104,7 @@ def check(model: Model) -> Iterator[Finding]:
     known = model.answer(shares)
     stepped = list(stepped_on_main(model))
     said = {id(step) for _, step in stepped}
+    seen: set[tuple[str, int]] = set()
     for function in known.functions():
         if makes_no_group(model.program, function.module):
             continue
@@ -110,9 +113,14 @@ def check(model: Model) -> Iterator[Finding]:
             on_main = decision.aim is Aim.RATE and id(decision.node) in said
             if held.is_share and not on_main:
                 yield _decided(model, function, decision, held)
-        yield from _reported(model, known, function)
+        for finding in _reported(model, known, function):
+            seen.add((finding.place.path, finding.place.line))
+            yield finding
     for module, step in stepped:
         yield _stepped(module, step)
+    for function, call, number, backward in local_losses(model):
+        if (function.module.path, call.lineno) not in seen:
+            yield _of_training(function, call, number, backward)
     for entry in logged(model):
         yield _monitored(entry)
     for module, call in unsynced(model):
@@ -126,11 +134,26 @@ def _stepped(module: Module, step: ast.Call) -> Finding:
         CODE,
         NAME,
         SEVERITY,
-        "rank 0 alone changes its learning rate: from then on the ranks step one model by different ones, and its "
+        "Rank 0 alone changes its learning rate: from then on the ranks step one model by different ones, and its "
         f"copies part. {advice}.",
         place_of(module, step),
         (),
         Fix(Applicability.DISPLAY, advice),
+    )
+
+
+def _of_training(
+    function: Function, call: ast.Call, number: ast.expr, backward: ast.AST
+) -> Finding:
+    """A loss that this rank trains on, logged as if it were of all."""
+    return Finding(
+        CODE,
+        NAME,
+        Severity.INFO,
+        f"`{ast.unparse(number)}` is the loss of this rank's batch, and is logged as if it were of all. Reduce it over "
+        "the ranks first.",
+        place_of(function.module, call),
+        (related(function.module, backward, "each rank trains on its own"),),
     )
 
 

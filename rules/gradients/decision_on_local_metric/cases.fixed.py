@@ -17,6 +17,8 @@ import wandb
 from accelerate import Accelerator
 from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
 from torch.utils.data import DataLoader, Dataset, DistributedSampler, IterableDataset
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
 
 
 class AverageMeter:
@@ -269,6 +271,56 @@ def in_training(model, optimizer, data, args):
         optimizer.step()
         losses.update(loss.item())
         print(f"{losses.average:.3f}")  # expect: DL601
+
+
+def of_what_is_drawn(model, optimizer, draw, steps):
+    model = DistributedDataParallel(model)
+    for step in range(steps):
+        loss = model(draw()).mean()
+        loss.backward()
+        optimizer.step()
+        wandb.log({"loss": loss.item()}, step=step)  # expect: DL601
+        wandb.log({"step": step})
+
+
+def of_a_meter(model, optimizer, draw, steps, writer):
+    model = DistributedDataParallel(model)
+    losses = AverageMeter()
+    for step in range(steps):
+        loss = model(draw()).mean()
+        loss.backward()
+        optimizer.step()
+        losses.update(loss.item())
+        print("loss", losses.average)
+        if step % 10 == 0:
+            writer.add_scalar("loss", losses.average, step)  # expect: DL601
+
+
+def of_the_terms(model, optimizer, draw, logger):
+    model = DistributedDataParallel(model)
+    recent = []
+    while True:
+        shape_loss, size_loss = model(draw())
+        total = shape_loss + 0.1 * size_loss
+        total.backward()
+        optimizer.step()
+        recent.append(size_loss.item())
+        logger.info(f"loss {sum(recent) / len(recent):.3f}")  # expect: DL601
+
+
+def one_step(model, optimizer, batch):
+    loss = model(batch).mean()
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+def of_a_step(model, optimizer, draw, steps):
+    model = DistributedDataParallel(model)
+    for _ in range(steps):
+        loss = one_step(model, optimizer, draw())
+        if dist.get_rank() == 0:
+            wandb.log({"loss": loss})  # expect: DL601
 
 
 def parts_of_a_batch(model, data, validation):
@@ -616,6 +668,47 @@ def reduce_mean(tensor):
     dist.all_reduce(tensor, op=dist.ReduceOp.SUM)
     tensor /= dist.get_world_size()
     return tensor
+
+
+def drawn_and_averaged(model, optimizer, draw, steps):
+    model = DistributedDataParallel(model)
+    for _ in range(steps):
+        loss = model(draw()).mean()
+        loss.backward()
+        optimizer.step()
+        average = reduce_mean(loss.detach().clone())
+        wandb.log({"loss": average.item()})
+
+
+def summed_in_place(model, optimizer, draw, steps):
+    model = DistributedDataParallel(model)
+    for _ in range(steps):
+        loss = model(draw()).mean()
+        loss.backward()
+        optimizer.step()
+        shown = loss.detach().clone()
+        dist.all_reduce(shown, op=dist.ReduceOp.AVG)
+        wandb.log({"loss": shown.item()})
+
+
+def averaged_by_its_meter(model, optimizer, draw, steps, meters):
+    model = DistributedDataParallel(model)
+    for _ in range(steps):
+        loss = model(draw()).mean()
+        loss.backward()
+        optimizer.step()
+        meters.update(loss=loss.item())
+    meters.synchronize_between_processes()
+    wandb.log({"loss": meters.loss})
+
+
+def nothing_of_the_loss(model, optimizer, draw, steps):
+    model = DistributedDataParallel(model)
+    for step in range(steps):
+        loss = model(draw()).mean()
+        loss.backward()
+        optimizer.step()
+        wandb.log({"lr": optimizer.param_groups[0]["lr"], "epoch": step / steps})
 
 
 def by_a_helper(model, data, args, criterion, scheduler):

@@ -2,12 +2,15 @@
 
 ## What it does
 Finds `accelerator.gather(...)` of predictions, labels or losses in a loop over a prepared loader that does
-not train, where nothing cuts the result to the length of the data set.
+not train, where nothing cuts the result to the length of the data set. As information: a `DistributedSampler`
+of an evaluation whose results are reduced or gathered over the ranks.
 
 ## Why it is bad
 A prepared loader gives each rank as many batches, of equal size: where the data set does not divide, its
 first samples come again at the end. `gather` hands them on, and the metric counts them twice: 10,167
 samples where there are 10,000, another accuracy on another number of GPUs. `gather_for_metrics` drops them.
+`DistributedSampler` fills up in the same way: of 10,001 samples on eight GPUs 7 count twice. Most accept that error;
+where numbers are compared or published, it should be known.
 
 ## Example
 ```python
@@ -31,9 +34,12 @@ of it can be dropped sample by sample; and where the project asks for accelerate
 ## Known limits
 Silent where the function cuts anything to the length of something (`losses[:len(dataset)]`), where the
 gradient is computed in the same loop or in a function that it calls, and for loaders that drop the last batch.
+Which evaluation draws from a sampler is followed, or taken from the names of data set, variable and function
+(`dataset_val`); predictions that are told apart by the number of their sample are not recognised.
 
 ## References
 - accelerate 1.15.0 accelerate/accelerator.py, `gather_for_metrics`: "drops duplicates in the last batch"
+- torch 2.13.0 torch/utils/data/distributed.py:108: "add extra samples to make it evenly divisible"
 - accelerate issue 226: 10,167 samples instead of 10,000
 """
 
@@ -43,7 +49,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.model import Model, place_of, source_of, span_of
+from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.shares.values import Kind
@@ -52,6 +58,8 @@ from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import last_name, walk
 from distlint.rule import Status
+
+from .filled_up import filled_up
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
@@ -99,6 +107,18 @@ def check(model: Model) -> Iterator[Finding]:
             place_of(site.module, site.node),
             held.began,
             fix,
+        )
+    for sampler, (function, reduces) in filled_up(model):
+        advice = "Drop what comes twice before you count, or give the ranks parts of unequal length"
+        yield Finding(
+            CODE,
+            NAME,
+            Severity.INFO,
+            "where the data does not divide, this sampler gives some ranks the first samples again, and the "
+            f"evaluation over all ranks counts them twice. {advice}.",
+            place_of(sampler.function.module, sampler.node),
+            (related(function.module, reduces, "the ranks' results are put together here"),),
+            Fix(Applicability.DISPLAY, advice),
         )
 
 

@@ -1,8 +1,10 @@
 """What is gathered in an evaluation."""
 
 import torch
+import torch.distributed as dist
 from accelerate import Accelerator
 from torch.utils.data import DataLoader
+from torch.utils.data.distributed import DistributedSampler
 from transformers import Trainer
 
 # Bugs
@@ -60,7 +62,75 @@ def loss_of_each_rank(model, data, losses):
         losses.append(accelerator.gather(loss))  # expect: DL602
 
 
+def validate(model, dataset_val):
+    sampler = DistributedSampler(dataset_val, shuffle=False)  # expect: DL602
+    model.eval()
+    right = torch.zeros(2)
+    with torch.no_grad():
+        for batch, target in DataLoader(dataset_val, sampler=sampler):
+            right[0] += (model(batch).argmax(-1) == target).sum()
+            right[1] += len(target)
+    dist.all_reduce(right)
+    return right[0] / right[1]
+
+
+def loaders(train_set, held_out, world_size, rank):
+    train = DataLoader(train_set, sampler=DistributedSampler(train_set))
+    sampler = DistributedSampler(held_out, world_size, rank)  # expect: DL602
+    return train, DataLoader(held_out, sampler=sampler, batch_size=4)
+
+
+def through_a_function(model, train_set, held_out):
+    _, loader = loaders(train_set, held_out, dist.get_world_size(), dist.get_rank())
+    return measured(model, loader)
+
+
+@torch.no_grad()
+def measured(model, loader):
+    losses = torch.zeros(1)
+    for batch in loader:
+        losses += model(batch).mean()
+    dist.all_reduce(losses)
+    return losses / dist.get_world_size() / len(loader)
+
+
+def build(data, is_train):
+    if is_train:
+        sampler = DistributedSampler(data)
+    else:
+        sampler = DistributedSampler(data, shuffle=False)  # expect: DL602
+    return DataLoader(data, sampler=sampler)
+
+
 # Correct
+
+
+def what_is_over_is_left_out(model, dataset_val):
+    sampler = DistributedSampler(dataset_val, shuffle=False, drop_last=True)
+    return measured(model, DataLoader(dataset_val, sampler=sampler))
+
+
+def of_one_replica(model, dataset_val):
+    sampler = DistributedSampler(dataset_val, num_replicas=1, rank=0)
+    return measured(model, DataLoader(dataset_val, sampler=sampler))
+
+
+def of_training(model, optimizer, train_set):
+    sampler = DistributedSampler(train_set)
+    for batch in DataLoader(train_set, sampler=sampler):
+        loss = model(batch).mean()
+        loss.backward()
+        optimizer.step()
+        dist.all_reduce(loss.detach())
+
+
+def whole_on_each_rank(model, dataset_val):
+    model.eval()
+    total = 0.0
+    with torch.no_grad():
+        for batch in DataLoader(dataset_val):
+            total += model(batch).sum().item()
+    return total
 
 
 def for_metrics(model, data, metric):

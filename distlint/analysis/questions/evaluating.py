@@ -1,0 +1,67 @@
+"""Functions that evaluate a model, and samplers of what is evaluated."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.training import goes_backward
+from distlint.knowledge.schema import Effect
+
+if TYPE_CHECKING:
+    from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.program.definitions import Function
+
+EVALUATION: Final = re.compile(
+    r"(?<![a-z])(?:val|eval|valid|validation|evaluation|test|dev)(?:id)?(?:s|set|data|dataset|sampler|loader|dl|ds)?(?![a-z])"
+    r"|evaluat|validat",
+    re.IGNORECASE,
+)
+"""Names of what is evaluated on: `dataset_val`, `valset`, `build_eval_dataloader`."""
+_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_REDUCES: Final = re.compile(
+    r"all_?reduce|all_?gather|reduce_(?:tensor|mean|dict|loss|value|sum)|(?:tensor|dict|mean|value|meter)s?_reduce"
+    r"|synchronize_between|gather_(?:all|object|tensor|result|predict)|collect_results|^(?:dist_)?reduce$",
+    re.IGNORECASE,
+)
+"""Names of functions that put the results of the ranks together."""
+_NO_RESULT: Final = frozenset({"barrier", "broadcast", "broadcast_object_list", "synchronize"})
+_WITHOUT: Final = ("no_grad", "inference_mode")
+
+
+def names_evaluation(*names: str) -> bool:
+    """Whether one of some names says that something is for an evaluation."""
+    return any(EVALUATION.search(_CAMEL.sub("_", name)) for name in names)
+
+
+def evaluates(function: Function) -> bool:
+    """Whether a function goes through data without gradients: under `no_grad`, or with the model in `eval()`."""
+    if function.is_module_body or not any(isinstance(n, ast.For) for n in own_nodes(function)):
+        return False
+    shown = function.has_decorator(*_WITHOUT) or any(
+        isinstance(n, ast.Call) and (last_name(n) in _WITHOUT or _is_eval(n))
+        for n in own_nodes(function)
+    )
+    return shown and not goes_backward(function.node)
+
+
+def _is_eval(call: ast.Call) -> bool:
+    match call:
+        case ast.Call(func=ast.Attribute(attr="eval"), args=[]):
+            return True
+    return False
+
+
+def reduction(live: LiveProgram, function: Function) -> ast.expr | None:
+    """What puts the results of the ranks together in a function; None where each rank keeps its own."""
+    for node in own_nodes(function):
+        if isinstance(node, ast.Call) and last_name(node.func) not in _NO_RESULT:
+            group = live.call_at(node)
+            if group is not None and any(r.effect is Effect.COLLECTIVE for r in group.site.rows):
+                return node
+        if isinstance(node, ast.Name | ast.Attribute) and _REDUCES.search(last_name(node)):
+            return node
+    return None

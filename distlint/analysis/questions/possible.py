@@ -1,0 +1,130 @@
+"""Calls in files of distributed code to which several ranks may come, though nothing shows that they come together."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.program.definitions import dotted_name, last_name
+from distlint.analysis.program.environment import evaluated_here, own_statements
+from distlint.analysis.program.syntax import mentions_rank, own_nodes
+from distlint.nodes import walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.program.definitions import Function
+
+
+def possible(
+    live: LiveProgram, names: tuple[str, ...]
+) -> Iterator[tuple[Function, ast.Call, tuple[ast.stmt, ...]]]:
+    """The calls of some names in files of distributed code, with the statements around each.
+
+    What stands under a condition of the rank or of debugging is left out, and so is what is called under one.
+    """
+    ends = {name.rpartition(".")[2] for name in names}
+    for module in live.modules:
+        if not any(end in module.source.text for end in ends) or not live.is_distributed(module):
+            continue
+        for function in module.all_functions:
+            for statement, around in own_statements(function.body):
+                for node in evaluated_here(statement):
+                    if isinstance(node, ast.Call) and last_name(node.func) in ends:
+                        chain = (*around, statement)
+                        if _name(live, function, node) in names and not _is_kept_apart(
+                            live, function, node, chain
+                        ):
+                            yield function, node, chain
+
+
+def _name(live: LiveProgram, function: Function, node: ast.Call) -> str:
+    group = live.call_at(node)
+    if group is not None:
+        return group.site.name
+    found = live.resolve(function.module, node.func)
+    if isinstance(found, str):
+        return found
+    return (
+        f"builtins.{last_name(node.func)}"
+        if isinstance(node.func, ast.Name)
+        else dotted_name(node.func)
+    )
+
+
+def _is_kept_apart(
+    live: LiveProgram, function: Function, node: ast.Call, chain: tuple[ast.stmt, ...]
+) -> bool:
+    """Whether a condition of the rank or of debugging stands around a call, above it, or around a call of its function."""
+    return (
+        any(map(_asks, chain))
+        or any(
+            isinstance(n, ast.IfExp | ast.BoolOp)
+            and mentions_rank(n)
+            and any(p is node for p in walk(n))
+            for n in evaluated_here(chain[-1])
+        )
+        or any(
+            _leaves(n)
+            for n in own_nodes(function)
+            if isinstance(n, ast.If) and n.lineno < chain[-1].lineno
+        )
+        or any(_asks(around) for each in _callers(live, function) for around in each)
+    )
+
+
+def _asks(statement: ast.stmt) -> bool:
+    if not isinstance(statement, ast.If):
+        return False
+    text = ast.unparse(statement.test)
+    constant = isinstance(statement.test, ast.Constant)
+    return (
+        constant
+        or mentions_rank(statement.test)
+        or "main" in text
+        or "master" in text
+        or "debug" in text.lower()
+    )
+
+
+def _leaves(statement: ast.If) -> bool:
+    """Whether ranks leave at a condition: `if not is_main_process(): return`."""
+    return _asks(statement) and isinstance(statement.body[-1], ast.Return | ast.Raise)
+
+
+def _callers(live: LiveProgram, function: Function) -> Iterator[tuple[ast.stmt, ...]]:
+    """The statements around each call by the name of a function, or of its class where it makes the object."""
+    name = function.name
+    if function.cls is not None and name == "__init__":
+        name = function.cls.name
+    if function.is_module_body:
+        return
+    for module in live.program.modules.values():
+        if name not in module.source.text:
+            continue
+        for caller in module.all_functions:
+            for statement, around in own_statements(caller.body):
+                if any(
+                    isinstance(n, ast.Call) and last_name(n.func) == name
+                    for n in evaluated_here(statement)
+                ):
+                    yield (*around, statement)
+
+
+def is_used(live: LiveProgram, function: Function) -> bool:
+    """Whether something calls a function by its name; methods are called from anywhere."""
+    return function.cls is not None or any(True for _ in _callers(live, function))
+
+
+def for_errors(function: Function, chain: tuple[ast.stmt, ...], node: ast.AST) -> bool:
+    """Whether a call stands where data or a call went wrong: in an `except`, under a question about values."""
+    return any(
+        isinstance(s, ast.If)
+        and isinstance(s.test, ast.Compare | ast.Call | ast.BoolOp | ast.UnaryOp)
+        for s in chain
+    ) or any(
+        part is node
+        for handler in own_nodes(function)
+        if isinstance(handler, ast.ExceptHandler)
+        for part in walk(handler)
+    )

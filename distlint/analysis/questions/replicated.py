@@ -1,0 +1,87 @@
+"""Where a model is put into DDP, and the functions that may train it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.linked import importers
+from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.sharding import shown
+from distlint.knowledge import facts
+
+if TYPE_CHECKING:
+    from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.live.summaries import CallGroup
+    from distlint.analysis.program.definitions import Function
+
+_PREPARE: Final = "accelerate.Accelerator.prepare"
+_OTHER: Final = re.compile(
+    r"DataParallel|DDP|DistributedDataParallel|FSDP|FullyShardedDataParallel|initialize"
+)
+
+_OF_ONE: Final = frozenset({"dp", "compile"})
+"""Kinds of wrapper that leave each process by itself."""
+
+
+def wraps(live: LiveProgram) -> list[CallGroup]:
+    """The calls that put DDP around a model, and those of `prepare` where nothing speaks of sharding."""
+    kinds = {"ddp", "mm_ddp"} if shown(live) else {"ddp", "mm_ddp", "accelerate"}
+    found = []
+    for call in live.calls():
+        fact = facts.wrapper(call.site.name)
+        if fact is not None and not kinds.isdisjoint(fact.kinds):
+            found.append(call)
+    return found
+
+
+def engines(live: LiveProgram) -> list[CallGroup]:
+    """The calls that let a model be trained by several ranks, in whatever mode."""
+    found = []
+    for call in live.calls():
+        fact = facts.wrapper(call.site.name)
+        if fact is not None and not _OF_ONE.issuperset(fact.kinds):
+            found.append(call)
+    return found
+
+
+def wrap_of(live: LiveProgram, function: Function, *, prepared: bool) -> CallGroup | None:
+    """A call that may put DDP around what a function trains.
+
+    Args:
+        live: the program.
+        function: what trains.
+        prepared: whether an Accelerator sends its losses backward.
+    """
+    for wrap in live.answer(wraps):
+        if (wrap.site.name == _PREPARE) is not prepared:
+            continue
+        if wrap.site.function is not function and _wraps_itself(function):
+            continue
+        if _may_reach(live, wrap, function):
+            return wrap
+    return None
+
+
+def engine_of(live: LiveProgram, function: Function) -> CallGroup | None:
+    """A call that may let several ranks train what a function trains."""
+    return next((w for w in live.answer(engines) if _may_reach(live, w, function)), None)
+
+
+def _may_reach(live: LiveProgram, wrap: CallGroup, function: Function) -> bool:
+    """Whether what is wrapped may come to a function: one file imports the other, or that of a caller does."""
+    known = importers(live.program, function.module)
+    callers = [site.module for site in live.callers.get(wrap.site.function, ())]
+    return any(
+        m in known or function.module in importers(live.program, m)
+        for m in (wrap.site.module, *callers)
+    )
+
+
+def _wraps_itself(function: Function) -> bool:
+    """Whether a function wraps its model itself, in whatever."""
+    return any(
+        isinstance(n, ast.Call) and _OTHER.fullmatch(last_name(n.func)) for n in own_nodes(function)
+    )
