@@ -14,6 +14,7 @@ from distlint.analysis.program.syntax import assignments, ends_process, own_node
 from distlint.analysis.questions.filesystem import differs_between_ranks
 from distlint.analysis.questions.shares.values import Kind
 from distlint.analysis.questions.training import goes_backward
+from distlint.knowledge.conventions import BACKWARD
 from distlint.knowledge.shares import SYNCHRONISES
 from distlint.nodes import walk
 
@@ -48,6 +49,7 @@ _METRIC: Final = re.compile(
     r"loss|metric|score|reward|(?<![a-z])(error|err|kl)(?![a-z])|grad_norm", re.IGNORECASE
 )
 _TRAINING: Final = re.compile(r"(?<![a-z])(train|training)(?![a-z])", re.IGNORECASE)
+_OPTIMISES: Final = re.compile(r"optim|scheduler|(?<![a-z])train(?!ed)", re.IGNORECASE)
 _PRESENT: Final = re.compile(r"\.val\b")
 
 
@@ -72,6 +74,18 @@ def is_evaluation(text: str, function: Function) -> bool:
     if _PHASE.search(text) is not None:
         return True
     return _PHASE.search(function.name) is not None and not goes_backward(function.node)
+
+
+def evaluates(function: Function) -> bool:
+    """Whether a function is one of an evaluation, by its name, and has nothing of a training in it.
+
+    zju3dv/NeuralRecon 0fd2df3 main.py:221: `test()` loads each checkpoint that it finds.
+    """
+    return _PHASE.search(function.name) is not None and not any(
+        (isinstance(node, ast.Call) and last_name(node) in BACKWARD)
+        or (isinstance(node, ast.Name | ast.Attribute) and _OPTIMISES.search(last_name(node)))
+        for node in own_nodes(function)
+    )
 
 
 def reports(function: Function) -> Iterator[tuple[ast.Call, list[Number]]]:
