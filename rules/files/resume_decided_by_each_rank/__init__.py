@@ -162,14 +162,14 @@ def _of_program(
     that go with it. None for those of other programs, and where no write of the program makes a file of that name."""
     together = linked(model.program, load.module)
     name = parts_of(path, load.function)[-1:] if path is not None else ()
-    saves = [save for save in saves if not never_both(load, save)]
     match name:
         case (str() as last,) if not _is_made(model, last, together):
             return None
     own = [save for save in saves if save.module is load.module]
     if not own:
         return next((save for save in saves if save.module in together), None)
-    return next((save for save in own if name and _written(save) == name), own[0])
+    own = [save for save in own if not never_both(load, save)]
+    return next((save for save in own if name and _written(save) == name), own[0] if own else None)
 
 
 def _of_another_mode(load: CallSite, asked: ast.expr, saves: list[CallSite]) -> bool:
