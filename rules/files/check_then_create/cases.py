@@ -9,10 +9,12 @@ import urllib.request
 from multiprocessing import Process
 from pathlib import Path
 
+import six
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
 from filelock import FileLock
+from six import PY2
 from torch.utils.data import Dataset, DistributedSampler
 from transformers import TrainerCallback
 
@@ -290,7 +292,31 @@ def filled_while_it_is_made(words, path):
     CacheWithoutAWait(words).fill(path)
 
 
+def on_either_python(out):
+    dist.barrier()
+    if six.PY2:
+        return
+    if not os.path.exists(out):
+        os.makedirs(out)  # expect: DL305
+
+
 # --- right ----------------------------------------------------------------------------------------
+
+
+def on_python_2(out):
+    # microsoft/Cream 4a13c40 CDARTS/CDARTS_detection/mmcv/utils/path.py:43
+    dist.barrier()
+    if six.PY3:
+        os.makedirs(out, exist_ok=True)
+    else:
+        if not os.path.isdir(out):
+            os.makedirs(out)
+
+
+def on_python_2_by_its_name(out):
+    dist.barrier()
+    if PY2 and not os.path.isdir(out):
+        os.makedirs(out)
 
 
 def folder_again(settings):
