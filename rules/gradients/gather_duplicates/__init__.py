@@ -25,7 +25,8 @@ for batch in eval_loader:
 
 ## Fix safety
 Unsafe: the numbers change, to those of one process. `gather_for_metrics` has to be called for each batch,
-as it is here.
+as it is here. No edit where each rank hands over one number of its batch (a mean, an accuracy): that has no samples
+to drop.
 
 ## Known limits
 Silent where the function cuts anything to the length of something (`losses[:len(dataset)]`), where the
@@ -43,7 +44,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, source_of, span_of
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.shares.values import Kind
 from distlint.analysis.questions.training import goes_backward
@@ -53,6 +54,7 @@ from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.program.definitions import Function
     from distlint.analysis.questions.shares.program import Shares
     from distlint.analysis.questions.shares.values import Held
@@ -64,6 +66,15 @@ STATUS = Status.PREVIEW
 LITERALS = ()
 
 _GATHER = "accelerate.Accelerator.gather"
+_KEEPS = frozenset(
+    {"detach", "to", "cuda", "cpu", "float", "double", "unsqueeze", "view", "reshape", "clone"}
+)
+"""Methods of a tensor that leave one number one number."""
+_LOSSES = frozenset(
+    {"cross_entropy", "mse_loss", "l1_loss", "nll_loss", "kl_div", "binary_cross_entropy"}
+    | {"binary_cross_entropy_with_logits", "smooth_l1_loss"}
+)
+"""Functions of torch that give the mean of a batch unless they are told another `reduction`."""
 _STEPS = frozenset({"training_step", "train_step", "training_batch", "train_batch"})
 """Methods of trainers and engines that compute gradients."""
 
@@ -79,12 +90,7 @@ def check(model: Model) -> Iterator[Finding]:
         loop = _loop(known, site.function, site.node) if _is_padded(held) else None
         if loop is None or _trains(model, loop) or _cuts(site.function):
             continue
-        right = f"{source_of(site.module, site.node.func.value)}.gather_for_metrics"
-        fix = Fix(
-            Applicability.UNSAFE,
-            f"Call `{right}`",
-            (Replace(span_of(site.node.func), right),),
-        )
+        fix = _fix(site)
         yield Finding(
             CODE,
             NAME,
@@ -95,6 +101,46 @@ def check(model: Model) -> Iterator[Finding]:
             held.began,
             fix,
         )
+
+
+def _fix(site: CallSite) -> Fix:
+    assert isinstance(site.node.func, ast.Attribute)
+    right = f"{source_of(site.module, site.node.func.value)}.gather_for_metrics"
+    if _is_one_number(site.function, site.node.args[0]):
+        advice = f"Hand `{right}` a value of each sample, and take the mean of all"
+        return Fix(Applicability.DISPLAY, advice)
+    edit = Replace(span_of(site.node.func), right)
+    return Fix(Applicability.UNSAFE, f"Call `{right}`", (edit,))
+
+
+def _is_one_number(function: Function, node: ast.expr) -> bool:
+    """Whether each rank hands over one number of its whole batch: `gather_for_metrics` would cut ranks, not samples.
+
+    DCNv4 4b848f7 classification/main_accelerate.py:281: `acc1, acc5 = accuracy(output, target, topk=(1, 5))`.
+    """
+    match node:
+        case ast.Name(id=name):
+            return any(_is_mean(value) for value in assignments(function).get(name, ()))
+        case ast.Tuple(elts=elements) | ast.List(elts=elements):
+            return any(_is_one_number(function, element) for element in elements)
+        case ast.Call(func=ast.Attribute(value=inner, attr=attr)) if attr in _KEEPS:
+            return _is_one_number(function, inner)
+    return _is_mean(node)
+
+
+def _is_mean(node: ast.expr) -> bool:
+    """Whether a call gives one number for a batch: a mean over all, an accuracy, a loss that is reduced."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr=attr, value=inner)) if attr in _KEEPS:
+            return _is_mean(inner)
+        case ast.Call(func=ast.Attribute(attr="mean" | "sum"), args=[], keywords=[]):
+            return True
+        case ast.Call(func=called, keywords=keywords):
+            name = last_name(called)
+            return name == "accuracy" or (
+                name in _LOSSES and all(k.arg not in ("reduction", "reduce") for k in keywords)
+            )
+    return False
 
 
 def _is_padded(held: Held) -> bool:
