@@ -364,3 +364,6 @@ MADE_BY = {
 """Class of what a function gives that makes an object."""
 IMAGE_METHODS = frozenset({"convert", "copy", "crop", "resize", "rotate", "transpose"})
 """Methods of an image that give another one."""
+
+SURE: Final[dict[str, bool]] = {"six.PY3": True, "six.PY2": False}
+"""What libraries say of the Python that runs, which is one that torch runs on (six 1.17.0 six.py)."""

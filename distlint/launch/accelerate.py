@@ -85,12 +85,27 @@ def top_level(values: Mapping[str, Any]) -> Iterator[Defect]:
 def numbers(values: Mapping[str, Any]) -> Iterator[Defect]:
     """How many processes on how many machines, by the file alone."""
     processes, machines = values.get("num_processes", -1), values.get("num_machines", 1)
-    for name, value in (("num_processes", processes), ("num_machines", machines)):
-        if not isinstance(value, int) or isinstance(value, bool):
-            yield severe(
-                (name,), f"{name} is {value!r}", "accelerate needs a number.", f"{name}: 1 or more."
+    given = {"num_processes": processes, "num_machines": machines}
+    unknown = [n for n, v in given.items() if not isinstance(v, int) or isinstance(v, bool)]
+    for name in unknown:
+        if given[name] is None:
+            # The command line fills in a null: huggingface/smollm a041759
+            # vision/experiments/evaluation/vloom/common/accelerate_config.yaml:11.
+            yield mild(
+                (name,),
+                f"{name} is null",
+                f"accelerate launch fails unless --{name} is given.",
+                f"{name}: 1 or more, or --{name} in every launch.",
             )
-            return
+        else:
+            yield severe(
+                (name,),
+                f"{name} is {given[name]!r}",
+                "accelerate needs a number.",
+                f"{name}: 1 or more.",
+            )
+    if unknown:
+        return
     if processes == -1 and ("num_processes" in values or values.get("distributed_type") != "NO"):
         yield mild(
             (),

@@ -217,3 +217,89 @@ def test_a_method_that_no_class_returns_from_gives_no_share(
     body: str, expected: list[str], tmp_path: Path
 ) -> None:
     assert severities(tmp_path, "DL601", EVALUATES_TASK.format(body=body)) == expected
+
+
+SHOWS = """\
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+from tqdm import tqdm
+
+
+def evaluate(net, criterion, data, args, logger, writer):
+    dist.barrier()
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    val_loss, done = 0.0, 0
+    {loop}:
+        val_loss += criterion(net(batch)).item()
+        done += 1
+        {shows}
+    return val_loss
+"""
+LINE = 'if index % args.freq == 0: {}(f"Test {{index}} loss {{val_loss / done:.4f}}")'
+
+
+@pytest.mark.parametrize(
+    ("loop", "shows", "severity"),
+    [
+        # microsoft/Cream 4a13c40 TinyViT/main.py:441: each rank into its own log
+        ("for index, batch in enumerate(loader)", LINE.format("logger.info"), "info"),
+        ("for index, batch in enumerate(tqdm(loader))", LINE.format("print"), "info"),
+        ("for batch in loader", 'if not done % 20: print("eval loss %.3f" % val_loss)', "info"),
+        ("for batch in (bar := tqdm(loader))", "bar.set_postfix(val_loss=val_loss)", "info"),
+        ("for batch in loader", 'print("eval loss %.3f" % val_loss)', "warning"),
+        (
+            "for index, batch in enumerate(loader)",
+            'if index % 50 == 0: writer.add_scalar("val_loss", val_loss, index)',
+            "warning",
+        ),
+        (
+            "for batch in loader",
+            'print("eval loss %.3f" % val_loss) if args.loud else None',
+            "warning",
+        ),
+        ("for batch in loader", "pass\n    print(val_loss)", "warning"),
+    ],
+)
+def test_a_line_now_and_then_shows_the_progress_of_an_evaluation(
+    loop: str, shows: str, severity: str, tmp_path: Path
+) -> None:
+    assert severities(tmp_path, "DL601", SHOWS.format(loop=loop, shows=shows)) == [severity]
+
+
+VALIDATES_NOW_AND_THEN = """\
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def validate(net, criterion, data):
+    total = 0.0
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        total += criterion(net(batch)).item()
+    return total
+
+
+def train(net, criterion, data, loader, args):
+    dist.barrier()
+    {loop}:
+        {step}
+        if index % args.every == 0:
+            val_loss = validate(net, criterion, data)
+            print("val_loss", val_loss)
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "step"),
+    [
+        ("for index in range(args.epochs)", "one_epoch(net, loader)"),
+        (
+            "for index, batch in enumerate(DataLoader(data, sampler=DistributedSampler(data)))",
+            "criterion(net(batch)).backward()",
+        ),
+    ],
+)
+def test_an_evaluation_now_and_then_is_no_line_of_progress(
+    loop: str, step: str, tmp_path: Path
+) -> None:
+    text = VALIDATES_NOW_AND_THEN.format(loop=loop, step=step)
+    assert severities(tmp_path, "DL601", text) == ["warning"]

@@ -707,3 +707,82 @@ def test_numbers_that_are_not_finite_differ_between_ranks(
     tmp_path: Path, test: str, expected: str
 ) -> None:
     assert severities(tmp_path, "DL103", LEAVES.format(test=test)) == [expected]
+
+
+CONTRASTS = """\
+import math
+
+import torch
+import torch.distributed as dist
+import torch.distributed.nn
+from torch import nn
+from torch.nn import functional as F
+
+
+def of_all(mine):
+    found = [torch.zeros_like(mine) for _ in range(dist.get_world_size())]
+    dist.all_gather(found, mine)
+    return torch.cat(found)
+
+
+class Contrast(nn.Module):
+    def forward(self, images, texts, labels):
+        if dist.get_world_size() > 1:
+            others = torch.cat(torch.distributed.nn.all_gather(texts))
+            logits = images @ others.T
+        else:
+            logits = images @ texts.T
+        return F.cross_entropy(logits, labels)
+
+
+class Alone(nn.Module):
+    def forward(self, images, texts, labels):
+        print("images of all", len(of_all(images)))
+        return F.cross_entropy(images @ texts.T, labels)
+
+
+def train(net, loader, optimizer, mine):
+    net = nn.parallel.DistributedDataParallel(net)
+    contrast, alone = Contrast(), Alone()
+    for images, texts, labels in loader:
+        seen, said = net(images), net(texts)
+        {loss}
+        if {test}:
+            continue
+        optimizer.zero_grad()
+        dist.all_reduce(mine)
+"""
+
+
+@pytest.mark.parametrize(
+    ("loss", "test", "expected"),
+    [
+        # microsoft/Cream 4a13c40 TinyCLIP/src/training/train.py:466: not finite on one rank, not finite on all
+        ("loss = contrast(seen, said, labels)", "not torch.isfinite(loss)", "info"),
+        ("loss = contrast(seen, said, labels) / 2", "math.isnan(loss.item())", "info"),
+        ("value = contrast(seen, said, labels).item()", "not math.isfinite(value)", "info"),
+        ("loss = (seen @ of_all(said).T).mean()", "torch.isnan(loss)", "info"),
+        (
+            "loss = contrast(seen, said, labels) + contrast(said, seen, labels)",
+            "torch.isnan(loss)",
+            "info",
+        ),
+        ("loss = alone(seen, said, labels)", "not torch.isfinite(loss)", "error"),
+        (
+            "loss = contrast(seen, said, labels) + alone(seen, said, labels)",
+            "torch.isnan(loss)",
+            "warning",
+        ),
+        (
+            "total = of_all(said).sum(); loss = (seen @ said.T).mean()",
+            "torch.isnan(loss)",
+            "warning",
+        ),
+        ("loss = (seen.gather(1, labels)).mean()", "torch.isnan(loss)", "error"),
+        ("loss = (seen @ said.T).mean().item()", "not math.isfinite(loss)", "error"),
+    ],
+)
+def test_what_is_not_finite_in_a_gathered_tensor_is_so_on_all_ranks(
+    tmp_path: Path, loss: str, test: str, expected: str
+) -> None:
+    assert severities(tmp_path, "DL103", CONTRASTS.format(loss=loss, test=test)) == [expected]

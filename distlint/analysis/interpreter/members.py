@@ -81,6 +81,8 @@ def _note_unbound(frame: Frame, node: ast.Name) -> None:
 
 def _listed(frame: Frame, dotted: str, node: ast.AST, text: str) -> Value | None:
     """What the tables say of a variable of a library's module, or the settings of a variable or function."""
+    if dotted in conventions.SURE:
+        return constant(conventions.SURE[dotted])
     kind = frame.knowledge.attributes.get(dotted)
     if kind is None:
         return None

@@ -14,6 +14,7 @@ from distlint.analysis.program.definitions import Class, Definition, Function, M
 from distlint.analysis.program.inherited import may_run
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments
+from distlint.knowledge.conventions import SURE
 from distlint.knowledge.facts import Knowledge
 from distlint.nodes import walk
 
@@ -55,7 +56,9 @@ class Outside:
             return defined
         meaning = self._program.member(module, name)
         if meaning is not None:
-            if isinstance(meaning, str) and meaning in self._knowledge.attributes:
+            if isinstance(meaning, str) and (
+                meaning in self._knowledge.attributes or meaning in SURE
+            ):
                 return None
             defined = self._defined[module, name] = definition(meaning)
             return defined

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import Final
 
 from distlint.analysis.interpreter.ir import CallSite, Guard
@@ -13,6 +13,7 @@ from distlint.analysis.program.linked import imported, importers, linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import decided
+from distlint.columns import split_lines
 from distlint.nodes import walk
 
 _FIRST: Final = frozenset({"main_process_first", "local_main_process_first"})
@@ -158,7 +159,7 @@ def uses_ranks(program: Program, module: Module) -> bool:
     a print; nothing makes a process group, and its scripts start it with `python`.
     """
     above = importers(program, module)
-    if any(_USES_RANKS.search(each.source.text) for each in above):
+    if any(_USES_RANKS.search(_used(each)) for each in above):
         return True
     below = linked(program, module) - above
     return any(_USES_RANKS.search(each.source.text) for each in below) and any(
@@ -182,6 +183,43 @@ def has_no_ranks(module: Module) -> bool:
     return any(target.partition(".")[0] in _ONE_PROCESS for target in module.imports.values()) and (
         not _MAKES_RANKS.search(module.source.text)
     )
+
+
+@remembered
+def _used(module: Module) -> str:
+    """The text of a file, of one with options without what is left over: imports that nothing uses, options nobody reads.
+
+    microsoft/Cream 4a13c40 CDARTS/CDARTS_segmentation/tools/utils/cal_model.py counts operations, with the imports and
+    the `--world_size` of the training script that it was made from.
+    """
+    text, tree = module.source.text, module.source.tree
+    if "add_argument" not in text or "vars(" in text or _USES_RANKS.search(text) is None:
+        return text
+    names = {node.id for node in walk(tree) if isinstance(node, ast.Name)}
+    read = {node.attr for node in walk(tree) if isinstance(node, ast.Attribute)}
+    texts = {node.value for node in walk(tree) if isinstance(node, ast.Constant)}
+    lines = split_lines(text)
+    for node in walk(tree):
+        if isinstance(node, ast.stmt) and _is_left_over(node, names | texts, read | texts):
+            for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+                lines[line - 1] = ""
+    return "\n".join(lines)
+
+
+def _is_left_over(statement: ast.stmt, used: Set[object], read: Set[object]) -> bool:
+    match statement:
+        case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+            bound = {(each.asname or each.name).partition(".")[0] for each in aliases}
+            return "*" not in bound and used.isdisjoint(bound)
+        case ast.Expr(
+            value=ast.Call(
+                func=ast.Attribute(attr="add_argument"),
+                args=[*_, ast.Constant(value=str() as flag)],
+                keywords=keywords,
+            )
+        ) if flag.startswith("--") and not any(each.arg == "dest" for each in keywords):
+            return flag[2:].replace("-", "_") not in read
+    return False
 
 
 def _reached(program: Program, above: set[Module], below: set[Module]) -> Iterator[str]:

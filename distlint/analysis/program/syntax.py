@@ -184,23 +184,43 @@ def storage_of(node: ast.expr) -> ast.expr:
 
 def spawned_index(function: Function) -> str:
     """The parameter in which a function that is spawned gets the number of its process; "" where none is."""
-    return function.parameters[0] if function.name in _spawned(function.module) else ""
+    if function not in _spawned(function.module):
+        return ""
+    bound = function.cls is not None and not function.has_decorator("staticmethod")
+    return next(iter(function.parameters[1:] if bound else function.parameters), "")
 
 
 @remembered
-def _spawned(module: Module) -> frozenset[str]:
-    """The functions with parameters that a file spawns, by name."""
+def _spawned(module: Module) -> frozenset[Function]:
+    """The functions and methods that a file spawns itself.
+
+    vissl 09270ed tests/test_state_checkpoint_conversion.py:196: `mp.spawn(self._worker, …)`.
+    """
     if not any(name in module.source.text for name in _STARTERS):
         return frozenset()
-    found: set[str] = set()
-    for function in (module.body, *module.all_functions):
-        for node in own_nodes(function):
-            if isinstance(node, ast.Call) and last_name(node.func) in _STARTERS:
-                given = [*node.args[:1], *(k.value for k in node.keywords if k.arg == "fn")]
-                found.update(worker.id for worker in given if isinstance(worker, ast.Name))
     return frozenset(
-        name for name in found if name in module.functions and module.functions[name].parameters
+        worker
+        for function in (module.body, *module.all_functions)
+        for node in own_nodes(function)
+        if isinstance(node, ast.Call) and last_name(node.func) in _STARTERS
+        for given in (*node.args[:1], *(k.value for k in node.keywords if k.arg == "fn"))
+        if (worker := _worker(given, function)) is not None
     )
+
+
+def _worker(given: ast.expr, function: Function) -> Function | None:
+    """What a call is given to run in other processes: a function, a method, one with more arguments by keyword."""
+    match given:
+        case ast.Name(id=name):
+            nested = (outer.nested[name] for outer in function.outward() if name in outer.nested)
+            return next(nested, function.module.functions.get(name))
+        case ast.Attribute(value=ast.Name(id=owner), attr=attr):
+            own = next((outer.cls for outer in function.outward() if outer.cls is not None), None)
+            cls = own if owner in ("self", "cls") else function.module.classes.get(owner)
+            return cls.methods.get(attr) if cls is not None else None
+        case ast.Call(func=called, args=[inner]) if last_name(called) == "partial":
+            return _worker(inner, function)
+    return None
 
 
 def default_of(function: Function, name: str) -> ast.expr | None:

@@ -21,7 +21,7 @@ from distlint.analysis.questions.filesystem import (
     read_by,
     written_by_one,
 )
-from distlint.analysis.questions.paths import Parts, bound, holds, parts_of
+from distlint.analysis.questions.paths import Parts, bound, holds, object_of, parts_of
 from distlint.analysis.questions.sections import in_turn
 from distlint.knowledge import facts
 from distlint.knowledge.schema import Effect
@@ -160,6 +160,8 @@ def arguments_of(site: CallSite, callee: Function) -> dict[Hashable, Parts]:
         node = site.argument_node(position, name)
         if node is not None:
             found["parameter", id(callee), name] = parts_of(node, site.function)
+            if (kept := object_of(node, site.function)) is not None:
+                found["object", id(callee), name] = (kept,)
     return found
 
 

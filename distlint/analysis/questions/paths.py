@@ -90,11 +90,25 @@ def _parts(node: ast.expr, function: Function, depth: int) -> Parts:
             outer = _parts(value, function, depth)
             if len(outer) > 1:
                 return outer[:-1]
+        case ast.Attribute() if (kept := object_of(node, function)) is not None:
+            return (kept,)
         case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=key)) if depth:
             element = _element(name, key, function)
             if element is not None:
                 return _parts(element, function, depth - 1)
     return (("expression", _scope(node, function), ast.dump(node)),)
+
+
+def object_of(node: ast.expr, function: Function) -> Hashable | None:
+    """What holds an attribute: a variable, or an attribute of one; None for what no caller can know by a name."""
+    match node:
+        case ast.Name(id=name) if name not in ("self", "cls"):
+            return ("object", id(_home(name, function)), name)
+        case ast.Attribute(value=value, attr=attr) if (
+            owner := object_of(value, function)
+        ) is not None:
+            return ("attribute", owner, attr)
+    return None
 
 
 def _element(name: str, key: object, function: Function) -> ast.expr | None:
@@ -178,9 +192,17 @@ def _formatted(values: list[ast.expr], function: Function, depth: int) -> Parts:
 
 def bound(parts: Parts, arguments: Mapping[Hashable, Parts]) -> Parts:
     """A path of a function in terms of its caller: parameters replaced by what is passed for them."""
-    if not any(part in arguments for part in parts):
-        return parts
-    return tuple(p for part in parts for p in arguments.get(part, (part,)))
+    return tuple(p for part in parts for p in arguments.get(part, (_told(part, arguments),)))
+
+
+def _told(part: Hashable, arguments: Mapping[Hashable, Parts]) -> Hashable:
+    """`args.out` in terms of the caller, who may call what it passes `options`."""
+    match part:
+        case ("attribute", owner, attr):
+            return ("attribute", _told(owner, arguments), attr)
+        case ("object", *_) if part in arguments:
+            return arguments[part][0]
+    return part
 
 
 def holds(outer: Parts, inner: Parts) -> bool:

@@ -12,13 +12,16 @@ from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.syntax import assignments, ends_process, own_nodes
 from distlint.analysis.questions.filesystem import differs_between_ranks
+from distlint.analysis.questions.shares.values import Kind
 from distlint.analysis.questions.training import goes_backward
+from distlint.knowledge.conventions import BACKWARD
 from distlint.knowledge.shares import SYNCHRONISES
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function
+    from distlint.analysis.questions.shares.program import Shares
 
 _LOGS: Final = frozenset(
     {
@@ -26,6 +29,11 @@ _LOGS: Final = frozenset(
         "set_postfix", "print_on_main", "print_rank_0", "log_for_0", "scalar_summary", "set_description",
     }
 )  # fmt: skip
+_BARS: Final = frozenset({"set_postfix", "set_description"})
+_SHOWS: Final = (
+    frozenset({"info", "print", "print_on_main", "print_rank_0", "log_for_0", "write"}) | _BARS
+)
+"""What a person looks at while it runs; not what draws curves."""
 _WRITES: Final = frozenset({"dump", "save", "savez", "to_csv", "to_json", "savetxt", "writelines"})
 _PHASE: Final = re.compile(
     r"(?<![a-z])(val|valid|validation|validate|eval|evaluate|evaluation|test|dev)(?![a-z])",
@@ -41,6 +49,7 @@ _METRIC: Final = re.compile(
     r"loss|metric|score|reward|(?<![a-z])(error|err|kl)(?![a-z])|grad_norm", re.IGNORECASE
 )
 _TRAINING: Final = re.compile(r"(?<![a-z])(train|training)(?![a-z])", re.IGNORECASE)
+_OPTIMISES: Final = re.compile(r"optim|scheduler|(?<![a-z])train(?!ed)", re.IGNORECASE)
 _PRESENT: Final = re.compile(r"\.val\b")
 
 
@@ -65,6 +74,18 @@ def is_evaluation(text: str, function: Function) -> bool:
     if _PHASE.search(text) is not None:
         return True
     return _PHASE.search(function.name) is not None and not goes_backward(function.node)
+
+
+def evaluates(function: Function) -> bool:
+    """Whether a function is one of an evaluation, by its name, and has nothing of a training in it.
+
+    zju3dv/NeuralRecon 0fd2df3 main.py:221: `test()` loads each checkpoint that it finds.
+    """
+    return _PHASE.search(function.name) is not None and not any(
+        (isinstance(node, ast.Call) and last_name(node) in BACKWARD)
+        or (isinstance(node, ast.Name | ast.Attribute) and _OPTIMISES.search(last_name(node)))
+        for node in own_nodes(function)
+    )
 
 
 def reports(function: Function) -> Iterator[tuple[ast.Call, list[Number]]]:
@@ -115,6 +136,37 @@ def is_reduced_below(function: Function, call: ast.Call, number: ast.expr) -> bo
         and any(isinstance(a, ast.Name) and a.id in names for arg in n.args for a in walk(arg))
         for n in own_nodes(function)
     )
+
+
+def shows_progress(known: Shares, function: Function, call: ast.Call) -> bool:
+    """Whether a loop over batches that trains nothing shows where it stands: on a bar, or in a line every so many batches.
+
+    The metric is what comes out of the loop (microsoft/Cream 4a13c40 TinyViT/main.py:441; microsoft/LoRA c4593f0
+    examples/NLG/src/gpt2_ft.py:164).
+    """
+    around = [
+        n
+        for n in own_nodes(function)
+        if isinstance(n, ast.For | ast.AsyncFor) and any(part is call for part in walk(n))
+    ]
+    if not around or last_name(call) not in _SHOWS:
+        return False
+    loop = max(around, key=lambda each: each.lineno)
+    if goes_backward(loop) or not any(
+        known.of(part).kind is Kind.LOADER for part in walk(loop.iter) if isinstance(part, ast.expr)
+    ):
+        return False
+    return last_name(call) in _BARS or any(
+        isinstance(n, ast.If)
+        and _is_now_and_then(n.test)
+        and any(p is call for s in n.body for p in walk(s))
+        for n in walk(loop)
+    )
+
+
+def _is_now_and_then(test: ast.expr) -> bool:
+    """Whether a condition holds once in so many rounds: `i % 10 == 0`, `not i % 10`."""
+    return any(isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mod) for part in walk(test))
 
 
 def _is_logarithm(node: ast.Call) -> bool:

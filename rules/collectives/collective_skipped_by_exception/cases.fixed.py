@@ -226,6 +226,25 @@ def another_copy_in_the_handler(path, copy):
     return data
 
 
+def the_last_folder_instead(accelerator: Accelerator, args, model):
+    # Another path: the rank goes on from there.
+    try:
+        model.load_state_dict(torch.load(args.resume))  # expect: DL105
+    except Exception:
+        accelerator.load_state(args.folder)
+    return model
+
+
+def loads_itself_instead(args, engine, model):
+    # What the program's own object takes, it may take where torch did not.
+    try:
+        model.load_state_dict(torch.load(args.resume))  # expect: DL105
+    except Exception:
+        dist.barrier()
+        engine.load_state(args.resume)
+    return model
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -409,3 +428,27 @@ def made_anew_and_left(path, make):
         raise SystemExit(0) from None
     dist.barrier()
     return state
+
+
+def a_file_or_a_folder(accelerator: Accelerator, args, model):
+    # DCNv4 4b848f7 classification/main_accelerate.py:156: a folder on all ranks; else the rank ends
+    try:
+        state = torch.load(args.resume)["model"]
+        model.load_state_dict(state)
+    except Exception:
+        accelerator.load_state(args.resume)
+    return model
+
+
+class Resumes:
+    def __init__(self, path):
+        self.accelerator = Accelerator()
+        self.path = path
+
+    def resume(self, model):
+        try:
+            model.load_state_dict(torch.load(self.path))
+        except Exception:
+            print("a folder, then")
+            self.accelerator.load_state(input_dir=self.path)
+        return model

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.program.environment import statements
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.caught import is_caught
-from distlint.nodes import walk
+from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
@@ -26,22 +26,40 @@ def fails_again(program: Program, function: Function, node: ast.AST) -> bool:
     """
     if not isinstance(node, ast.Call):
         return False
-    text = ast.unparse(node)
     for attempt in own_nodes(function):
         if not isinstance(attempt, ast.Try):
             continue
-        for failed, arms in _calls(attempt.body, text):
+        for failed, arms in _calls(attempt.body):
             if failed is node:
                 return bool(attempt.handlers) and all(
-                    any(again <= arms for _, again in _calls(handler.body, text))
+                    any(
+                        again <= arms and _fails_like(call, node)
+                        for call, again in _calls(handler.body)
+                    )
                     and not is_caught(program, function, handler.body[0])
                     for handler in attempt.handlers
                 )
     return False
 
 
-def _calls(body: list[ast.stmt], text: str) -> Iterator[tuple[ast.Call, Arms]]:
-    """The calls of some text below a body that no inner handler or function holds, with their conditions."""
+def _fails_like(again: ast.Call, failed: ast.Call) -> bool:
+    """Whether a call fails where another did: it is the same, or wants a folder where there was a file.
+
+    DCNv4 4b848f7 classification/main_accelerate.py:156: whether `torch.load(path)` or `accelerator.load_state(path)` can
+    read it, is the same on all ranks; a file that one rank alone cannot read is no folder there.
+    """
+    match failed, again:
+        case (
+            ast.Call(func=ast.Attribute(attr="load"), args=[path, *_]),
+            ast.Call(func=ast.Attribute(attr="load_state", value=owner)),
+        ) if last_name(owner) == "accelerator":
+            given = [*again.args[:1], *(k.value for k in again.keywords if k.arg == "input_dir")]
+            return [ast.unparse(each) for each in given] == [ast.unparse(path)]
+    return ast.unparse(again) == ast.unparse(failed)
+
+
+def _calls(body: list[ast.stmt]) -> Iterator[tuple[ast.Call, Arms]]:
+    """The calls below a body that no inner handler or function holds, with their conditions."""
     for statement, above in statements(body):
         if any(not isinstance(outer, ast.If | ast.With) for outer in above):
             continue
@@ -52,5 +70,5 @@ def _calls(body: list[ast.stmt], text: str) -> Iterator[tuple[ast.Call, Arms]]:
         )
         if isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign | ast.Return):
             for node in walk(statement):
-                if isinstance(node, ast.Call) and ast.unparse(node) == text:
+                if isinstance(node, ast.Call):
                     yield node, arms

@@ -7,7 +7,7 @@ clock, a salted hash, free memory, a flag that a signal handler sets. The backwa
 gave is a collective: a `continue` in front of it on a loss that is not finite leaves the others waiting. Leaving by
 `sys.exit()` or `raise SystemExit` counts with the collectives of the callers, and so does an error that is raised
 for a loss that is not finite (a warning: `torchrun` ends the others then, other launchers may not). Values that came out of a collective are the same everywhere and are
-not reported. One finding for each condition, with the first collective behind it.
+not reported; whether a loss made of gathered tensors is finite is information, since all of them have it. One finding for each condition, with the first collective behind it.
 
 ## Why it is bad
 Sooner or later the ranks answer differently: one batch without a valid token on one rank is enough.
@@ -57,6 +57,8 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import place_of, source_of, span_of
+from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.gathered import is_of_all_ranks
 from distlint.analysis.questions.wrapped import without_gradients
 from distlint.analysis.traces.witness import event_text, related_places, text_of, where, witness
 from distlint.edits import Replace
@@ -109,7 +111,7 @@ def check(model: Model) -> Iterator[Finding]:
         yield Finding(
             CODE,
             NAME,
-            Severity.WARNING if failing else _severity(divergence, test),
+            Severity.WARNING if failing else _severity(model, divergence, test),
             f"`{text_of(test)}` can differ between ranks{cause}. Ranks on which it comes out the other "
             f"way wait in `{event_text(event)}` ({place}) for ranks {waits}. {fix.message}.",
             place_of(divergence.module, test),
@@ -164,7 +166,7 @@ def _fails(node: ast.AST) -> bool:
     return False
 
 
-def _severity(divergence: Divergence, test: ast.expr) -> Severity:
+def _severity(model: Model, divergence: Divergence, test: ast.expr) -> Severity:
     """Advice where what decides is a number that trainers mostly reduce before they branch on it.
 
     Of thirteen such causes at first sight (waves 2 to 15) one was true, a number that is not finite. What has
@@ -173,9 +175,21 @@ def _severity(divergence: Divergence, test: ast.expr) -> Severity:
     origin = divergence.condition.origin if divergence.condition is not None else None
     if origin is None or origin.kind not in (TENSOR, TENSOR_SIZE, RANK_PART):
         return Severity.WARNING
+    if origin.kind == TENSOR and _is_of_all_ranks(model, origin):
+        return Severity.INFO
     if origin.kind == TENSOR_SIZE or _asks_if_finite(test, origin):
         return Severity.ERROR if divergence.layer == 0 else Severity.WARNING
     return Severity.INFO
+
+
+def _is_of_all_ranks(model: Model, origin: Origin) -> bool:
+    """Whether the number has a part of each rank's in it: a loss of features that are gathered before."""
+    return any(
+        node is origin.node and is_of_all_ranks(model, function, node)
+        for function in origin.module.all_functions
+        for node in own_nodes(function)
+        if isinstance(node, ast.expr)
+    )
 
 
 def _asks_if_finite(test: ast.expr, origin: Origin) -> bool:

@@ -30,7 +30,8 @@ No fix: what is logged to the run later needs the same condition. accelerate's `
 
 ## Known limits
 Information where nothing shows that several ranks come there together, in a file of distributed code.
-Silent where an argument says that the runs belong apart (`group=`, `mode=`), or follows from the rank.
+Silent where an argument says that the runs belong apart (`group=`, `mode=`), or follows from the rank, and where all
+curves of a writer have the rank in their tags.
 
 Not proven: needs a tracker's server.
 
@@ -52,6 +53,8 @@ from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.debugging import TRACKERS
 from distlint.repairs.premises import on_import
 from distlint.rule import Status
+
+from .tags import tagged_by_rank
 
 if TYPE_CHECKING:
     from distlint.analysis.live.summaries import CallGroup
@@ -80,6 +83,8 @@ def check(model: Model) -> Iterator[Finding]:
                 told.discard(id(call.site.node))
                 continue
             site = call.site
+            if tagged_by_rank(model, site):
+                continue
             text = (
                 f"Every rank opens {tracker.what} of its own: one training shows up as many. Open it on "
                 f"rank 0 only, and log there."

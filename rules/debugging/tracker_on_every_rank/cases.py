@@ -23,10 +23,57 @@ def writer(model, path):
     return DDP(model)
 
 
+class Mixed:
+    # One curve of each rank, and another that all draw over each other.
+    def __init__(self, path):
+        dist.init_process_group("nccl")
+        self.mixed = SummaryWriter(path)  # expect: DL704
+
+    def log(self, loss, step):
+        self.mixed.add_scalar(f"rank{dist.get_rank()}/loss", loss, step)
+        self.mixed.add_scalar("learning_rate", 1e-3, step)
+
+
+def counts_them(model, path):
+    dist.init_process_group("nccl")
+    many = SummaryWriter(path)  # expect: DL704
+    many.add_scalar(f"loss_{dist.get_world_size()}", 0.0)
+    return DDP(model)
+
+
 def started_with_mlflow(model):
     dist.init_process_group("nccl")
     with mlflow.start_run():  # expect: DL704
         dist.barrier()
+
+
+class Curves:
+    # modelscope/FunASR 3c58cb5 funasr/bin/train.py:219: curves of all ranks beside each other, in one folder
+    def __init__(self, rank):
+        self.rank = rank
+
+    def log(self, curves, loss, tag, step):
+        curves.add_scalar(f"rank{self.rank}_loss/{tag}", loss, step)
+        curves.add_histogram(tag=f"{tag}/{self.rank}", values=loss)
+
+
+def a_curve_each(model, path, loss):
+    dist.init_process_group("nccl")
+    try:
+        curves = SummaryWriter(path)
+    except OSError:
+        curves = None
+    Curves(dist.get_rank()).log(curves, loss, "train", 0)
+    return DDP(model)
+
+
+def curve_by_its_number(model, path, loss):
+    dist.init_process_group("nccl")
+    rank = dist.get_rank()
+    with SummaryWriter(path) as drawn:
+        drawn.add_scalar("loss/%d" % rank, loss)
+        drawn.add_scalar("worst/" + str(rank), loss)
+    return DDP(model)
 
 
 def on_rank_0(model, config):

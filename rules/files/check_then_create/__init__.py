@@ -55,6 +55,7 @@ from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.program.syntax import statement_with_test
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.locks import in_turn_by_lock, under_a_lock
+from distlint.analysis.questions.made_before import made_before
 from distlint.analysis.questions.sections import after_main, in_turn
 from distlint.analysis.questions.terminals import never_answered
 from distlint.edits import AddImport, Edit, Replace, WrapInWith
@@ -121,6 +122,7 @@ def _found(model: Model) -> Iterator[Finding]:
             or under_a_lock(found.site)
             or in_turn_by_lock(model, found.site)
             or made_by_child(model.program, joint_entry)
+            or made_before(model, found)
             or not files.same_path(model, found, listed=True)
         ):
             continue

@@ -10,11 +10,13 @@ import urllib.request
 from multiprocessing import Process
 from pathlib import Path
 
+import six
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
 from distlint.runtime import main_process_first
 from filelock import FileLock
+from six import PY2
 from torch.utils.data import Dataset, DistributedSampler
 from transformers import TrainerCallback
 
@@ -34,6 +36,47 @@ def removes_two(folder):
     with main_process_first():
         if os.path.exists(os.path.join(folder, "three")):
             shutil.rmtree(os.path.join(folder, "three"))  # expect: DL305
+
+
+def folder_of_options(options):
+    # `started_below()` makes the folder above it
+    dist.barrier()
+    folder = Path(options.folder) / "logs"
+    if not folder.exists():
+        folder.mkdir(exist_ok=True)  # expect: DL305
+
+
+def started_below(options):
+    dist.init_process_group("nccl")
+    os.makedirs(options.folder, exist_ok=True)
+    folder_of_options(options)
+
+
+def folder_of_one(options):
+    dist.barrier()
+    if not os.path.exists(options.folder):
+        os.makedirs(options.folder, exist_ok=True)  # expect: DL305
+
+
+def started_apart(options):
+    dist.init_process_group("nccl")
+    if dist.get_rank() == 0:
+        os.makedirs(options.folder, exist_ok=True)
+    folder_of_one(options)
+
+
+def folder_of_another_option(options):
+    dist.barrier()
+    if not os.path.exists(options.results):
+        os.makedirs(options.results, exist_ok=True)  # expect: DL305
+
+
+def started_elsewhere(options):
+    dist.init_process_group("nccl")
+    if options.verbose:
+        os.makedirs(options.results, exist_ok=True)
+    os.makedirs(options.folder, exist_ok=True)
+    folder_of_another_option(options)
 
 
 def cache_of(name):
@@ -341,7 +384,74 @@ def prepared_tokens(folder, model):
     return accelerator.prepare(model, torch.utils.data.DataLoader(Tokens(folder)))
 
 
+def on_either_python(out):
+    dist.barrier()
+    if six.PY2:
+        return
+    if not os.path.exists(out):
+        os.makedirs(out, exist_ok=True)  # expect: DL305
+
+
 # --- right ----------------------------------------------------------------------------------------
+
+
+def on_python_2(out):
+    # microsoft/Cream 4a13c40 CDARTS/CDARTS_detection/mmcv/utils/path.py:43
+    dist.barrier()
+    if six.PY3:
+        os.makedirs(out, exist_ok=True)
+    else:
+        if not os.path.isdir(out):
+            os.makedirs(out)
+
+
+def on_python_2_by_its_name(out):
+    dist.barrier()
+    if PY2 and not os.path.isdir(out):
+        os.makedirs(out)
+
+
+def folder_again(settings):
+    # microsoft/Cream 4a13c40 AutoFormer/supernet_train.py:312: each caller has made it on every rank
+    dist.barrier()
+    output = Path(settings.output)
+    if not output.exists():
+        output.mkdir(parents=True)
+
+
+def makes_it_first(config):
+    dist.init_process_group("nccl")
+    if config.output:
+        Path(config.output).mkdir(parents=True, exist_ok=True)
+    folder_again(config)
+
+
+def makes_one_below_first(config):
+    dist.init_process_group("nccl")
+    os.makedirs(os.path.join(config.output, "weights"), exist_ok=True)
+    folder_again(config)
+
+
+def made_twice_here(out):
+    dist.barrier()
+    if not os.path.exists(out):
+        os.makedirs(out, exist_ok=True)
+    if not os.path.isdir(out):
+        os.mkdir(out)
+
+
+class Writer:
+    def __init__(self, folder):
+        self.folder = folder
+        if not os.path.exists(folder):
+            os.mkdir(folder)
+
+
+def writes_below(cfg):
+    dist.init_process_group("nccl")
+    if cfg.train.folder is not None:
+        os.makedirs(cfg.train.folder, exist_ok=True)
+    return Writer(cfg.train.folder)
 
 
 class Cache:

@@ -53,9 +53,12 @@ from distlint.analysis.program.definitions import Function, last_name
 from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import own_nodes, target_names
+from distlint.analysis.questions.filesystem import asked_paths
 from distlint.analysis.questions.leftover import is_left_over
 from distlint.analysis.questions.machines import on_one_machine
+from distlint.analysis.questions.modes import never_both
 from distlint.analysis.questions.paths import Parts, may_be_named, parts_of
+from distlint.analysis.questions.reported import evaluates
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
@@ -109,7 +112,11 @@ def check(model: Model) -> Iterator[Finding]:
         if asked is None or fails_when_empty(model, call.site.function, asked):
             continue
         save = _of_program(model, call.site, argument, saves)
-        if save is None or on_one_machine(model, call.site.function):
+        if (
+            save is None
+            or _of_another_mode(call.site, asked, saves)
+            or on_one_machine(model, call.site.function)
+        ):
             continue
         if id(asked) not in seen:
             seen.add(id(asked))
@@ -161,7 +168,15 @@ def _of_program(
     own = [save for save in saves if save.module is load.module]
     if not own:
         return next((save for save in saves if save.module in together), None)
-    return next((save for save in own if name and _written(save) == name), own[0])
+    own = [save for save in own if not never_both(load, save)]
+    return next((save for save in own if name and _written(save) == name), own[0] if own else None)
+
+
+def _of_another_mode(load: CallSite, asked: ast.expr, saves: list[CallSite]) -> bool:
+    """Whether rank 0 writes what is looked for only in runs that do not come to the load."""
+    names = [parts_of(path, load.function)[-1:] for path in asked_paths(asked)]
+    makers = [save for save in saves if _written(save) in names]
+    return bool(makers) and all(never_both(load, save) for save in makers)
 
 
 def _is_made(model: Model, name: str, modules: set[Module]) -> bool:
@@ -320,8 +335,10 @@ def _by_several(model: Model, call: CallGroup) -> bool:
 
 
 def _resumes(call: CallGroup) -> bool:
-    """Whether what is loaded says where a training goes on, and is not just a model's weights."""
+    """Whether what is loaded says where a training goes on: no weights alone, and nothing for an evaluation."""
     site = call.site
+    if evaluates(site.function):
+        return False
     if site.method == "load_state" or site.name.endswith("Fabric.load"):
         return True
     if site.callee is not None and any(map(names_progress, own_nodes(site.callee))):

@@ -77,6 +77,58 @@ def with_accelerate(args, model):
     return model
 
 
+class TwoEngines:
+    # The option that decides how it saves is not the one under which it loads.
+    def __init__(self, folder, fsdp, compiled):
+        self.folder = folder
+        self.fsdp = fsdp
+        self.compiled = compiled
+
+    def save(self, model, epoch):
+        if not self.fsdp and dist.get_rank() == 0:
+            state = {"model": model.state_dict(), "epoch": epoch}
+            torch.save(state, os.path.join(self.folder, "running.pt"))
+
+    def resume(self, model):
+        dist.barrier()
+        if self.compiled:
+            path = os.path.join(self.folder, "running.pt")
+            if os.path.exists(path):  # expect: DL309
+                self.epoch = torch.load(path)["epoch"]
+
+
+class BestOrNot:
+    # What decides changes while it runs.
+    def __init__(self, folder):
+        self.folder = folder
+        self.best = False
+
+    def save(self, model, epoch, score):
+        self.best = score > 0.5
+        if self.best and dist.get_rank() == 0:
+            state = {"model": model.state_dict(), "epoch": epoch}
+            torch.save(state, os.path.join(self.folder, "best.pt"))
+
+    def resume(self, model):
+        dist.barrier()
+        if not self.best:
+            path = os.path.join(self.folder, "best.pt")
+            if os.path.exists(path):  # expect: DL309
+                self.epoch = torch.load(path)["epoch"]
+
+
+def test_then_train(args, model, optimizer, batches):
+    # Named after its first half.
+    model = DistributedDataParallel(model)
+    path = os.path.join(args.out, "last.pt")
+    if os.path.exists(path):  # expect: DL309
+        state = torch.load(path)
+        model.load_state_dict(state["model"])
+        args.start_epoch = state["epoch"]
+    for batch in batches:
+        model(batch).backward()
+
+
 def through_a_loader_of_another_package(args, loading, model):
     model = DistributedDataParallel(model)
     start_epoch = 0
@@ -334,3 +386,65 @@ def by_a_function(args, state, model, optimizer):
 def next_of_an_iterator(args, state, model, optimizer):
     model = DistributedDataParallel(model)
     load_into(state, model, optimizer, next(Path(args.out).iterdir()))
+
+
+class OneOfTwoEngines:
+    # modelscope/FunASR 3c58cb5 funasr/train_utils/trainer_ds.py:476: the engine's shards, written by all ranks
+    def __init__(self, folder, sharded):
+        self.folder = folder
+        self.sharded = sharded
+
+    def save(self, engine, epoch):
+        if self.sharded:
+            engine.save_checkpoint(self.folder, "engine.pt", client_state={"epoch": epoch})
+        elif dist.get_rank() == 0:
+            state = {"model": engine.state_dict(), "epoch": epoch}
+            torch.save(state, Path(os.path.join(self.folder, "engine.pt")))
+
+    def resume(self, engine):
+        dist.barrier()
+        if not self.sharded:
+            return
+        path = os.path.join(self.folder, "engine.pt")
+        if os.path.exists(path):
+            _, state = engine.load_checkpoint(self.folder, "engine.pt")
+            self.epoch = state["epoch"]
+
+
+def saves_by_name(args, engine, epoch):
+    if args.backend == "plain" and dist.get_rank() == 0:
+        state = {"model": engine.state_dict(), "epoch": epoch}
+        torch.save(state, os.path.join(args.out, "by_name.pt"))
+
+
+def loads_by_name(args, engine):
+    dist.barrier()
+    if args.backend == "deepspeed":
+        path = os.path.join(args.out, "by_name.pt")
+        if os.path.exists(path):
+            args.start_epoch = engine.load_checkpoint(args.out, "by_name.pt")[1]["epoch"]
+
+
+def test_each_that_comes(args, model, batches):
+    # zju3dv/NeuralRecon 0fd2df3 main.py:228: nothing is trained on from it
+    model = DistributedDataParallel(model)
+    done = set()
+    while True:
+        for name in sorted(os.listdir(args.out)):
+            if name in done:
+                continue
+            done.add(name)
+            state = torch.load(os.path.join(args.out, name))
+            model.load_state_dict(state["model"])
+            epoch = state["epoch"]
+            print(epoch, [model(batch) for batch in batches])
+
+
+def evaluate_the_last(args, model, batches):
+    model = DistributedDataParallel(model)
+    path = os.path.join(args.out, "last.pt")
+    if os.path.exists(path):
+        state = torch.load(path)
+        model.load_state_dict(state["model"])
+        print(state["epoch"])
+    return [model(batch) for batch in batches]

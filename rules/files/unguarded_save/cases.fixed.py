@@ -18,6 +18,7 @@ import mmengine
 import numpy as np
 import torch
 import torch.distributed as dist
+import torch.multiprocessing as mp
 from accelerate import Accelerator
 from distlint.runtime import main_process_first, rank_info, run_on_main, save
 from filelock import FileLock, SoftFileLock
@@ -443,6 +444,35 @@ def results_of_a_benchmark(results, images, out):
         film.write(image)
 
 
+class SpawnsItsPart:
+    # `part` comes second: it is no number of a process.
+    def work(self, index, part, model, path):
+        dist.init_process_group("gloo", rank=index, world_size=2)
+        dist.barrier()
+        if part == 0:
+            save(model.state_dict(), path)  # expect: DL301
+
+    def start(self, model, path):
+        mp.spawn(self.work, (0, model, path), nprocs=2)
+
+
+class CallsItsWork:
+    # Another method of the class is the one that is spawned.
+    @staticmethod
+    def save(gpu, model, path):
+        dist.barrier()
+        if gpu == 0:
+            save(model.state_dict(), path)  # expect: DL301
+
+    @staticmethod
+    def work(index, model, path):
+        dist.init_process_group("gloo", rank=index, world_size=2)
+        CallsItsWork.save(1, model, path)
+
+    def start(self, model, path):
+        mp.spawn(CallsItsWork.work, (model, path), nprocs=2)
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -458,6 +488,42 @@ def results_of_each_rank(results, images, out):
     film = cv2.VideoWriter(f"{out}/film-{rank}.mp4", 1, 8.0, (64, 64))
     for image in images:
         film.write(image)
+
+
+class SpawnsAMethod:
+    # vissl 09270ed tests/test_state_checkpoint_conversion.py:128
+    @staticmethod
+    def _work(gpu, model, path):
+        dist.init_process_group("gloo", rank=gpu, world_size=2)
+        dist.barrier()
+        if gpu == 0:
+            torch.save(model.state_dict(), path)
+        dist.barrier()
+
+    def start(self, model, path):
+        mp.spawn(self._work, (model, path), nprocs=2)
+
+
+class SpawnsItself:
+    def work(self, index, model, path):
+        dist.init_process_group("gloo", rank=index, world_size=2)
+        dist.barrier()
+        if index != 0:
+            return
+        torch.save(model.state_dict(), path)
+
+    def start(self, model, path):
+        mp.start_processes(self.work, (model, path), nprocs=2)
+
+
+def spawns_what_it_holds(model, path):
+    def work(number):
+        dist.init_process_group("gloo", rank=number, world_size=2)
+        dist.barrier()
+        if not number:
+            torch.save(model.state_dict(), path)
+
+    mp.spawn(work, nprocs=2)
 
 
 def of_parts_of_a_grid(model, folder):

@@ -5,7 +5,8 @@ Follows values that come from a rank's share of the data (a loader that was prep
 sampler, a slice by rank) through arithmetic, lists, meters and functions. Reports where such a value, neither
 gathered nor reduced, decides which checkpoint is the best, when to stop, or what the learning rate becomes.
 Where it is only logged, that is a warning for a metric of an evaluation, and information for the loss of
-a training step, for what a loop shows of its progress and is reduced below it, and for what a LightningModule
+a training step, for what a loop shows of its progress (a bar, a line
+every so many batches, or what is reduced below it), and for what a LightningModule
 logs of which no watcher is seen. In a LightningModule: what `validation_step` logs without `sync_dist` and a checkpoint or
 stopper watches, and what is logged with `sync_dist=True` beside `rank_zero_only=True`, which turns it off. And a
 scheduler that rank 0 alone steps, in a file in which the other ranks train too.
@@ -74,6 +75,7 @@ from distlint.analysis.questions.reported import (
     is_reduced_below,
     on_main_alone,
     reports,
+    shows_progress,
     under_main_alone,
 )
 from distlint.analysis.questions.shares.program import shares
@@ -232,7 +234,11 @@ def _reported(model: Model, known: Shares, function: Function) -> Iterator[Findi
             if goes_to_own_file(model, function, call):
                 break
             loud = mixed or is_evaluation(number.name, function)
-            loud = loud and not is_reduced_below(function, call, number.node)
+            loud = (
+                loud
+                and not is_reduced_below(function, call, number.node)
+                and not shows_progress(known, function, call)
+            )
             text = ast.unparse(number.node)
             why = (
                 f"`{text}` divides what is of this rank's share by a number of all ranks"

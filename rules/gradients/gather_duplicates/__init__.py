@@ -72,7 +72,15 @@ SEVERITY = Severity.WARNING
 STATUS = Status.PREVIEW
 LITERALS = ()
 
-_SUMS = frozenset({"mean", "sum", "item"})
+_KEEPS = frozenset(
+    {"detach", "to", "cuda", "cpu", "float", "double", "unsqueeze", "view", "reshape", "clone"}
+)
+"""Methods of a tensor that leave one number one number."""
+_LOSSES = frozenset(
+    {"cross_entropy", "mse_loss", "l1_loss", "nll_loss", "kl_div", "binary_cross_entropy"}
+    | {"binary_cross_entropy_with_logits", "smooth_l1_loss"}
+)
+"""Functions of torch that give the mean of a batch unless they are told another `reduction`."""
 _SPREADS = frozenset({"repeat", "expand", "expand_as", "repeat_interleave", "tile"})
 """Methods that give each sample of a batch the number of the batch."""
 _GATHER = "accelerate.Accelerator.gather"
@@ -132,19 +140,42 @@ def _is_of_batch(function: Function, call: ast.Call) -> bool:
 
     DCNv4 4b848f7 classification/main_accelerate.py:281: `gather(acc1).mean(0)` of timm's `accuracy()`.
     """
-    value = call.args[0]
-    given = assignments(function).get(value.id, []) if isinstance(value, ast.Name) else [value]
-    named = [(n, last_name(n)) for n in given if isinstance(n, ast.Call | ast.Attribute)]
-    if any(name in _SPREADS for _, name in named):
-        return False
     averaged = any(
         isinstance(n, ast.Attribute) and n.value is call and n.attr == "mean"
         for n in own_nodes(function)
     )
-    return averaged or any(
-        (isinstance(each, ast.Call) and not each.args and name in _SUMS) or name == "loss"
-        for each, name in named
-    )
+    return averaged or _is_one_number(function, call.args[0])
+
+
+def _is_one_number(function: Function, node: ast.expr) -> bool:
+    """Whether a value is one number of a rank's whole batch."""
+    match node:
+        case ast.Name(id=name):
+            given = assignments(function).get(name, ())
+            spread = any(isinstance(v, ast.Call) and last_name(v.func) in _SPREADS for v in given)
+            return not spread and any(map(_is_mean, given))
+        case ast.Tuple(elts=elements) | ast.List(elts=elements):
+            return any(_is_one_number(function, element) for element in elements)
+        case ast.Call(func=ast.Attribute(value=inner, attr=attr)) if attr in _KEEPS:
+            return _is_one_number(function, inner)
+    return _is_mean(node)
+
+
+def _is_mean(node: ast.expr) -> bool:
+    """Whether a call gives one number for a batch: a mean over all, an accuracy, a loss that is reduced."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr=attr, value=inner)) if attr in _KEEPS:
+            return _is_mean(inner)
+        case ast.Call(func=ast.Attribute(attr="mean" | "sum" | "item"), args=[], keywords=[]):
+            return True
+        case ast.Attribute(attr="loss"):
+            return True
+        case ast.Call(func=called, keywords=keywords):
+            name = last_name(called)
+            return name == "accuracy" or (
+                name in _LOSSES and all(k.arg not in ("reduction", "reduce") for k in keywords)
+            )
+    return False
 
 
 def _loop(known: Shares, function: Function, call: ast.Call) -> ast.For | None:

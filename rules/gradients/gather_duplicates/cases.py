@@ -3,6 +3,7 @@
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
+from torch.nn import functional
 from torch.utils.data import DataLoader
 from torch.utils.data.distributed import DistributedSampler
 from transformers import Trainer
@@ -100,6 +101,34 @@ def build(data, is_train):
     else:
         sampler = DistributedSampler(data, shuffle=False)  # expect: DL602
     return DataLoader(data, sampler=sampler)
+
+
+def numbers_of_batches(model, data, accuracy, criterion):
+    # DCNv4 4b848f7 classification/main_accelerate.py:281: one number of each rank has no samples to cut
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, DataLoader(data, batch_size=8))
+    right, lost = [], []
+    for images, labels in loader:
+        output = model(images)
+        first, fifth = accuracy(output, labels, topk=(1, 5))
+        right.append(accelerator.gather(first).mean())  # expect: DL602
+        lost.append(accelerator.gather(criterion(output, labels).mean().unsqueeze(0)))  # expect: DL602
+        lost.append(accelerator.gather(functional.cross_entropy(output, labels)))  # expect: DL602
+    return right, lost
+
+
+def numbers_of_samples(model, data, criterion):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, DataLoader(data, batch_size=8))
+    lost = []
+    for images, labels in loader:
+        output = model(images)
+        each = functional.cross_entropy(output, labels, reduction="none")
+        lost.append(accelerator.gather(each))  # expect: DL602
+        lost.append(accelerator.gather(criterion(output, labels).mean(dim=-1)))  # expect: DL602
+        right = (output.argmax(-1) == labels).float()
+        lost.append(accelerator.gather(right.view(-1)))  # expect: DL602
+    return lost
 
 
 # Correct

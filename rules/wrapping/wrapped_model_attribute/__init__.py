@@ -64,6 +64,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.wrapped import (
     BY_LAUNCH,
     asked_by_callers,
@@ -286,8 +287,38 @@ def _finding(
         f"`{text}` raises AttributeError on {who} {cause}. Use `unwrap({receiver}).{site.attr}`.",
         place_of(site.module, site.node),
         (*_where_wrapped(site), *(start.related() if start is not None else ())),
-        read_from_model(model, site, receiver),
+        _unless_loaded_below(site, receiver, read_from_model(model, site, receiver)),
     )
+
+
+def _unless_loaded_below(site: AttributeSite, receiver: str, fix: Fix | None) -> Fix | None:
+    """The repair, without an edit where the function would then go on to load into the wrapper, and find no key of it.
+
+    DCNv4 4b848f7 classification/utils.py:219: the error that is repaired was all that kept it from evaluating a model
+    of random weights, since `load_state_dict(…, strict=False)` leaves out what does not match.
+    """
+    line = min(
+        (
+            node.lineno
+            for node in own_nodes(site.function)
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "load_state_dict"
+            and ast.unparse(node.func.value) == receiver
+            and node.lineno > site.node.lineno
+            and _takes_what_matches(node)
+        ),
+        default=None,
+    )
+    if fix is None or line is None:
+        return fix
+    advice = f"{fix.message}, and load into that in line {line}: keys that do not match are left out there without an error"
+    return Fix(Applicability.DISPLAY, advice)
+
+
+def _takes_what_matches(load: ast.Call) -> bool:
+    given = [k.value for k in load.keywords if k.arg == "strict"] or load.args[1:2]
+    return bool(given) and not (isinstance(given[0], ast.Constant) and given[0].value is True)
 
 
 def _where_wrapped(site: AttributeSite) -> tuple[Related, ...]:

@@ -48,6 +48,24 @@ def pretrained(net, path):
     net.restore(path)  # expect: DL201
 
 
+def fits_the_head(net, state):
+    # DCNv4 4b848f7 classification/utils.py:219: repaired alone, it would evaluate random weights without a word
+    net = DDP(net)
+    if state["head.bias"].shape != net.head.bias.shape:  # expect: DL201
+        del state["head.bias"]
+    net.load_state_dict(state, strict=False)
+    return net
+
+
+def fits_the_head_strictly(net, state):
+    net = DDP(net)
+    net.load_state_dict(state, strict=False)
+    if state["head.bias"].shape != net.module.head.bias.shape:  # expect: DL201
+        del state["head.bias"]
+    net.load_state_dict(state)
+    return net
+
+
 def asked_for_another(model, ids):
     # trlx 3340c2f trlx/trainer/accelerate_ppo_trainer.py:74
     model = Accelerator().prepare(model)

@@ -1,0 +1,90 @@
+"""Folders that every rank has made before, in a way that does no harm twice: the test behind finds them."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.interpreter.ir import CallSite, Guard
+from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.syntax import literals
+from distlint.analysis.questions.filesystem import FileCall, asked_paths, file_calls, tolerated
+from distlint.analysis.questions.ordering import arguments_of
+from distlint.analysis.questions.paths import Parts, bound, holds, parts_of
+from distlint.knowledge.schema import Effect
+
+if TYPE_CHECKING:
+    from distlint.analysis.live.program import LiveProgram
+
+_MAX_CALLERS: Final = 3
+
+
+def made_before(live: LiveProgram, found: FileCall) -> bool:
+    """Whether a folder is there on every rank that comes to the call that would make it.
+
+    DeiT's `__main__` makes `args.output_dir` with `exist_ok=True`, and `main(args)` asks for it again (microsoft/Cream
+    4a13c40 AutoFormer/supernet_train.py:312).
+    """
+    if found.effect is not Effect.CREATE_DIR or found.path is None:
+        return False
+    folder = parts_of(found.path, found.function)
+    return _made_on_the_way(live, found.site, folder, _MAX_CALLERS)
+
+
+def _made_on_the_way(live: LiveProgram, site: CallSite, folder: Parts, depth: int) -> bool:
+    makers = live.answer(_makers).get(site.function, ())
+    if any(_makes_first(made, site, folder) for made in makers):
+        return True
+    callers = live.callers.get(site.function, ())
+    return bool(depth and callers) and all(
+        caller.function is not site.function
+        and _made_on_the_way(
+            live, caller, bound(folder, arguments_of(caller, site.function)), depth - 1
+        )
+        for caller in callers
+    )
+
+
+def _makers(live: LiveProgram) -> dict[Function, list[FileCall]]:
+    """The calls that make a folder on every rank, whoever has made it before, by function."""
+    found: dict[Function, list[FileCall]] = {}
+    for call in live.answer(file_calls):
+        if call.effect is Effect.CREATE_DIR and call.by_several and tolerated(call.site):
+            found.setdefault(call.function, []).append(call)
+    return found
+
+
+def _makes_first(made: FileCall, site: CallSite, folder: Parts) -> bool:
+    """Whether a call that makes a folder, or one in it, stands before another on every way to that."""
+    assert made.path is not None
+    path = parts_of(made.path, made.function)
+    passed = {id(guard.node) for guard in site.guards}
+    return (
+        made.site.node.lineno < site.node.lineno
+        and set(made.site.loops) <= set(site.loops)
+        and holds(folder, path)
+        and all(
+            id(guard.node) in passed or _asks_for_it(guard, path, made.function)
+            for guard in made.site.guards
+        )
+    )
+
+
+def _asks_for_it(guard: Guard, path: Parts, function: Function) -> bool:
+    """Whether a condition keeps nobody from a folder: whether there is a name for it, or it is missing."""
+    return all(
+        _is_named(part, path, function)
+        if holds_here
+        else [parts_of(each, function) for each in asked_paths(part)] == [path]
+        for part, holds_here in literals(guard.node, guard.taken)
+    )
+
+
+def _is_named(condition: ast.expr, path: Parts, function: Function) -> bool:
+    match condition:
+        case ast.Compare(
+            left=name, ops=[ast.IsNot() | ast.NotEq()], comparators=[ast.Constant(value=None | "")]
+        ):
+            return holds(parts_of(name, function), path)
+        case _:
+            return holds(parts_of(condition, function), path)

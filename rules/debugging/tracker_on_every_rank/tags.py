@@ -1,0 +1,66 @@
+"""Curves that carry the rank in their names: the ranks were meant to log side by side."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.syntax import own_nodes, target_names
+from distlint.analysis.questions.filesystem import names_a_part
+
+if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.model import Model
+    from distlint.analysis.program.definitions import Function
+
+_ADDS: Final = frozenset(
+    {
+        "add_scalar", "add_scalars", "add_histogram", "add_image", "add_images", "add_text", "add_figure", "add_audio",
+        "add_video",
+    }
+)  # fmt: skip
+
+
+def tagged_by_rank(model: Model, site: CallSite) -> bool:
+    """Whether all that is drawn with a writer, wherever it is handed, has the rank in its tag.
+
+    modelscope/FunASR 3c58cb5 funasr/bin/train.py:219: `writer.add_scalar(f"rank{self.rank}_loss/{tag}", …)`. Writers
+    are told apart by the last part of their name.
+    """
+    names = {name.rpartition(".")[2] for name in _kept_in(site)}
+    tags = [
+        names_a_part(tag, function)
+        for module in model.program.modules.values()
+        for function in (module.body, *module.all_functions)
+        for owner, tag in _drawn(function)
+        if owner in names
+    ]
+    return bool(tags) and all(tags)
+
+
+def _kept_in(site: CallSite) -> Iterator[str]:
+    match site.statement:
+        case ast.Assign(targets=targets):
+            for target in targets:
+                yield from target_names(target)
+        case (
+            ast.AnnAssign(target=target)
+            | ast.With(items=[ast.withitem(optional_vars=ast.Name() as target)])
+        ):
+            yield from target_names(target)
+
+
+def _drawn(function: Function) -> Iterator[tuple[str, ast.expr]]:
+    """The last parts of the names of writers that a function draws with, each with the tag."""
+    for node in own_nodes(function):
+        match node:
+            case ast.Call(func=ast.Attribute(value=owner, attr=attr), args=[tag, *_]) if (
+                attr in _ADDS
+            ):
+                yield last_name(owner), tag
+            case ast.Call(func=ast.Attribute(value=owner, attr=attr), keywords=keywords) if (
+                attr in _ADDS
+            ):
+                yield from ((last_name(owner), k.value) for k in keywords if k.arg == "tag")
