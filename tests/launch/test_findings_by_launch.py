@@ -210,3 +210,64 @@ def _severities(tmp_path: Path, files: dict[str, str]) -> list[str]:
     arguments = ["check", "--no-cache", "--select", "DL805", "--output-format", "json"]
     findings = json.loads(CliRunner().invoke(main, arguments).stdout)["findings"]
     return [each["severity"] for each in findings if each["path"] == "train.py"]
+
+
+LOADING = """
+import deepspeed
+
+
+def load(path):
+    deepspeed.init_distributed(dist_backend="nccl")
+    return deepspeed.init_inference(build(path)).module
+"""
+MERGING = """
+import argparse
+
+from loading import load
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--local_rank", type=int, default=-1)
+options = parser.parse_args()
+# os.environ["WORLD_SIZE"] = "1"
+model = load("parts")
+model.save_pretrained("merged")
+"""
+BY_RANK = MERGING + "print(options.local_rank)\n"
+TRAINING = MERGING.replace("model.save", "model.train()\nmodel.save")
+
+
+@pytest.mark.parametrize(
+    ("script", "launch", "expected"),
+    [
+        (MERGING, "deepspeed --include localhost:0 merge.py", []),
+        (MERGING, "CUDA_VISIBLE_DEVICES=0 deepspeed merge.py", []),
+        (MERGING, "torchrun --nproc_per_node=1 merge.py", []),
+        (MERGING, "python merge.py", []),
+        (MERGING, "deepspeed --include localhost:0 scripts/merge.py", []),
+        (MERGING, "deepspeed merge.py", ["DL301"]),
+        (MERGING, "deepspeed --include localhost:0,1 merge.py", ["DL301"]),
+        (MERGING, "python merge.py\ntorchrun --nproc_per_node=4 merge.py", ["DL301"]),
+        (MERGING, "python other.py", ["DL301"]),
+        (MERGING, "deepspeed --include localhost:0 loading.py", ["DL301"]),
+        (BY_RANK, "deepspeed --include localhost:0 merge.py", ["DL301"]),
+        (TRAINING, "deepspeed --include localhost:0 merge.py", ["DL301"]),
+    ],
+)
+@pytest.mark.parametrize("told", [True, False])
+def test_a_script_that_is_started_as_one_process(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    script: str,
+    launch: str,
+    expected: list[str],
+    told: bool,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "loading.py").write_text(LOADING)
+    (tmp_path / "merge.py").write_text(script)
+    # The words of a launcher make a page one that is read.
+    text = f"```bash\n{launch}\n```\n`torchrun`\n" if told else f"{launch}\ntorchrun --help\n"
+    (tmp_path / ("README.md" if told else "run.sh")).write_text(text)
+    arguments = ["check", "--no-cache", "--select", "DL301", "--output-format", "json"]
+    found = json.loads(CliRunner().invoke(main, arguments).stdout)
+    assert [row["code"] for row in found["findings"]] == expected

@@ -120,6 +120,7 @@ def _found(model: Model) -> Iterator[Finding]:
             or in_turn_by_lock(model, found.site)
             or made_by_child(model.program, joint_entry)
             or not files.same_path(model, found, listed=True)
+            or model.starts_one(found.site.module)
         ):
             continue
         module = found.site.module
