@@ -36,7 +36,9 @@ For a directory `os.makedirs(path, exist_ok=True)`, for a removal `Path.unlink(m
 analysis shows that they arrive, else unsafe.
 
 ## Known limits
-The test and the action must name the path in a way that can be compared, in one function.
+The test and the action must name the path in a way that can be compared, in one function. Silent where all ranks
+have made the path above, here or in each function that calls this one: with `exist_ok=True`, or by a function that makes
+what is missing.
 
 ## References
 - python 3.11 os: `makedirs`; pathlib: `Path.unlink`
@@ -54,6 +56,7 @@ from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.program.syntax import statement_with_test
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.locks import in_turn_by_lock, under_a_lock
+from distlint.analysis.questions.made_before import is_there_already
 from distlint.analysis.questions.sections import after_main, in_turn
 from distlint.analysis.questions.terminals import never_answered
 from distlint.edits import AddImport, Edit, Replace, WrapInWith
@@ -120,6 +123,7 @@ def _found(model: Model) -> Iterator[Finding]:
             or in_turn_by_lock(model, found.site)
             or made_by_child(model.program, joint_entry)
             or not files.same_path(model, found, listed=True)
+            or (guard is not None and is_there_already(model, found))
             or model.starts_one(found.site.module)
         ):
             continue

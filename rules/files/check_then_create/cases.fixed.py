@@ -261,6 +261,51 @@ def filled_while_it_is_made(words, path):
     CacheWithoutAWait(words).fill(path)
 
 
+def folder_of_a_part(args):
+    # another folder is made in front of the call
+    if not os.path.exists(args.logs):
+        os.makedirs(args.logs, exist_ok=True)  # expect: DL305
+
+
+def makes_the_other(args):
+    dist.barrier()
+    os.makedirs(args.out, exist_ok=True)
+    folder_of_a_part(args)
+
+
+def folder_of_some(args):
+    if not os.path.exists(args.out):
+        os.makedirs(args.out, exist_ok=True)  # expect: DL305
+
+
+def made_by_one_caller(args):
+    dist.barrier()
+    os.makedirs(args.out, exist_ok=True)
+    folder_of_some(args)
+
+
+def not_by_the_other(args):
+    dist.barrier()
+    folder_of_some(args)
+
+
+def made_for_an_option(args):
+    dist.barrier()
+    if args.keep:
+        os.makedirs(args.out, exist_ok=True)
+    if not os.path.exists(args.out):
+        os.makedirs(args.out, exist_ok=True)  # expect: DL305
+
+
+def one_kind_of_several(kind, path):
+    if kind == "several":
+        dist.init_process_group("nccl")
+        with main_process_first():
+            if not os.path.exists(path):
+                os.mkdir(path)  # expect: DL305
+    return kind
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -504,3 +549,47 @@ def a_package_of_what_was_loaded(folder):
     init = Path(folder) / "__init__.py"
     if not init.exists():
         init.touch()
+
+
+def made_in_front(args):
+    # Cream 4a13c40 AutoFormer/supernet_train.py:313
+    folder = Path(args.output)
+    if not folder.exists():
+        folder.mkdir(parents=True)
+
+
+def makes_it_first(args):
+    dist.barrier()
+    if args.output:
+        Path(args.output).mkdir(parents=True, exist_ok=True)
+    made_in_front(args)
+
+
+def fetched(path):
+    if not os.path.exists(path):
+        subprocess.run(["fetch", "--to", path])
+
+
+def weights_of(device, path=None):
+    # LatentSync a229c39 latentsync/trepa/third_party/VideoMAEv2/utils.py:57
+    if path is None:
+        path = "weights.pth"
+    if not os.path.exists(path):
+        urllib.request.urlretrieve("https://example.org/weights.pth", path)
+    return torch.load(path, map_location=device)
+
+
+def fetches_first(device, path):
+    dist.barrier()
+    fetched(path)
+    return weights_of(device, path)
+
+
+def another_kind_beside(kind, path):
+    # MoE-LLaVA 6cb5f66 moellava/model/builder.py:184
+    if kind == "sharded":
+        dist.init_process_group("nccl")
+    elif kind == "files":
+        if not os.path.exists(path):
+            os.mkdir(path)
+    return kind

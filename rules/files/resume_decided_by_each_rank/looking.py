@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.definitions import dotted_name, last_name
-from distlint.analysis.program.syntax import mentions_rank, own_nodes, target_names
+from distlint.analysis.program.syntax import mentions_rank, own_nodes, statements, target_names
 from distlint.knowledge import sinks
-from distlint.nodes import children, walk
+from distlint.nodes import walk
 
 from .missing import fails_without
 
@@ -109,32 +109,6 @@ def _assigned(
                 continue
         if bound & names:
             yield value, around
-
-
-def statements(
-    body: list[ast.stmt], around: list[ast.expr]
-) -> Iterator[tuple[ast.stmt, list[ast.expr]]]:
-    """The statements of a body and of those in it, each with the conditions and loops around it."""
-    for node in body:
-        yield node, around
-        match node:
-            case ast.If(test=test) | ast.While(test=test):
-                inside = [*around, test]
-            case ast.For(iter=iterable):
-                inside = [*around, iterable]
-            case ast.With() | ast.Try():
-                inside = around
-            case _:
-                continue
-        for field in ("body", "orelse", "finalbody"):
-            yield from statements(getattr(node, field, []), inside)
-
-
-def own_parts(statement: ast.stmt) -> Iterator[ast.AST]:
-    """The expressions of a statement, without the statements in it."""
-    for child in children(statement):
-        if isinstance(child, ast.expr | ast.keyword):
-            yield from walk(child)
 
 
 def _question_in(node: ast.expr) -> ast.expr | None:

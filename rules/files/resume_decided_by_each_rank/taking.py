@@ -6,11 +6,11 @@ import ast
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import own_nodes, own_parts, statements
 from distlint.analysis.questions.paths import parts_of
 from distlint.nodes import walk
 
-from .looking import LISTINGS, QUESTIONS, own_parts, statements
+from .looking import LISTINGS, QUESTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
