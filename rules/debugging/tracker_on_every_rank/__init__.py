@@ -29,7 +29,8 @@ model = DDP(model)
 No fix: what is logged to the run later needs the same condition. accelerate's `init_trackers` and `log` have it.
 
 ## Known limits
-Silent where an argument says that the runs belong apart (`group=`, `mode=`), or follows from the rank.
+Silent where an argument says that the runs belong apart (`group=`, `mode=`), or follows from the rank, and where
+what is logged carries the rank in its name.
 
 Not proven: needs a tracker's server.
 
@@ -40,12 +41,14 @@ Not proven: needs a tracker's server.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import Model, place_of
+from distlint.analysis.program.linked import linked
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.debugging import TRACKERS
 from distlint.repairs.premises import on_import
@@ -53,12 +56,18 @@ from distlint.rule import Status
 
 if TYPE_CHECKING:
     from distlint.analysis.live.summaries import CallGroup
+    from distlint.analysis.program.definitions import Module
 
 CODE = "DL704"
 NAME = "tracker-on-every-rank"
 SEVERITY = Severity.WARNING
 STATUS = Status.PREVIEW
 LITERALS = ()
+
+_TAG = re.compile(
+    r"""\.(?:add_\w+|log\w*)\(\s*\{?\s*f["'](?=[^"'\n]*\{[^}"'\n]*rank)[^"'\n]*["']\s*[,:]"""
+)
+"""A name under which something is logged, with the rank in it."""
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -72,6 +81,8 @@ def check(model: Model) -> Iterator[Finding]:
             joint_entry = model.joint_entry_at(call)
             if keywords & {*tracker.apart, None} or _differs(call) or joint_entry is None:
                 continue
+            if _tagged_by_rank(model, call.site.module):
+                continue
             site = call.site
             text = (
                 f"Every rank opens {tracker.what} of its own: one training shows up as many. Open it on "
@@ -81,6 +92,14 @@ def check(model: Model) -> Iterator[Finding]:
                 Applicability.DISPLAY, "Open it, and log to it, under `if rank_info().rank == 0:`"
             )
             yield Finding(CODE, NAME, SEVERITY, text, place_of(site.module, site.node), (), fix)
+
+
+def _tagged_by_rank(model: Model, module: Module) -> bool:
+    """Whether what is logged carries the rank in its name: curves of each rank in one run are meant.
+
+    FunASR 3c58cb5 funasr/train_utils/trainer.py:753: `writer.add_scalar(f"rank{self.rank}_loss/{tag}", …)`.
+    """
+    return any(_TAG.search(each.source.text) for each in linked(model.program, module))
 
 
 def _differs(call: CallGroup) -> bool:

@@ -314,7 +314,7 @@ def _path_of(site: CallSite) -> ast.expr | None:
 def _is_of_engine(site: CallSite) -> bool:
     """Whether DeepSpeed's engine loads, whose checkpoint every rank has a part of: each machine has the folder.
 
-    FunASR 4b37448 funasr/train_utils/trainer_ds.py:476: beside it `torch.save` on rank 0, of the runs without DeepSpeed.
+    FunASR 3c58cb5 funasr/train_utils/trainer_ds.py:476: beside it `torch.save` on rank 0, of the runs without DeepSpeed.
     """
     match site.node.func:
         case ast.Attribute(value=owner, attr="load_checkpoint") if site.callee is None:

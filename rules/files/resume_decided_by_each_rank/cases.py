@@ -261,7 +261,7 @@ def state_beside_parts(args, model, folder):
 
 
 def by_the_engine(args, engine, model):
-    # FunASR 4b37448 funasr/train_utils/trainer_ds.py:476
+    # FunASR 3c58cb5 funasr/train_utils/trainer_ds.py:476
     model = DistributedDataParallel(model)
     if args.deepspeed and os.path.exists(os.path.join(args.out, "model.pt")):
         _, state = engine.load_checkpoint(args.out, "model.pt")
