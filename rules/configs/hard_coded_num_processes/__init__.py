@@ -54,6 +54,7 @@ from distlint.launch import accelerate
 from distlint.launch.commands import Launch
 from distlint.launch.defects import sentence_of
 from distlint.launch.project import Configuration, Format, LaunchFiles, Script
+from distlint.launch.tree import Keys
 from distlint.rule import Status
 
 CODE = "DL801"
@@ -64,21 +65,23 @@ LITERALS = ()
 
 _GRES = re.compile(r"(?:gres/)?gpus?(?::[A-Za-z]\w*)?[:=](\d+)")
 _DEVICES = re.compile(r"\d+(?:,\d+)*")
+_WITH_FILE = re.compile(r"accelerate[ \t]+launch\b[^;&]*?--config_file\b")
 _RUNS_ONCE = re.compile(r"--(?:ntasks|ntasks-per-node)(?:=|$)|-n\d*$")
 
 
 def check_launch(files: LaunchFiles) -> Iterator[Finding]:
     """Numbers of processes and machines that what stands beside them contradicts."""
     for configuration in files.of(Format.ACCELERATE):
-        yield from _configuration(configuration)
+        yield from _configuration(files, configuration)
     for script, launch in files.launches():
         yield from _launch(files, script, launch)
 
 
-def _configuration(configuration: Configuration) -> Iterator[Finding]:
+def _configuration(files: LaunchFiles, configuration: Configuration) -> Iterator[Finding]:
     values = configuration.values
     for defect in (*accelerate.numbers(values), *accelerate.started(values)):
-        if defect.severe:  # what is left out, the command line may say
+        # What is left out, the command line may say.
+        if defect.severe and not _said_by_command(files, configuration, defect.keys):
             place = configuration.place(defect.keys)
             yield _finding(sentence_of(defect), place)
     ids, total = values.get("gpu_ids"), values.get("num_processes")
@@ -89,6 +92,21 @@ def _configuration(configuration: Configuration) -> Iterator[Finding]:
             text = _too_few(each, gpus, "`gpu_ids` names")
             at = configuration.place(("gpu_ids",))
             yield _finding(text, configuration.place(("num_processes",)), (at, "the GPUs"))
+
+
+def _said_by_command(files: LaunchFiles, configuration: Configuration, keys: Keys) -> bool:
+    """Whether a number is left open (`null`), and each launch with a configuration beside it, else of its name, says it.
+
+    smollm a041759 vision/experiments/evaluation/vloom/common/accelerate_config.yaml:11: `--num_processes $NUM_PROCESSES`
+    behind `--config_file $ACCELERATE_CONFIG_FILE`, in scripts of the same folder.
+    """
+    if len(keys) != 1 or configuration.values.get(keys[0], 0) is not None:
+        return False
+    folder, _, name = configuration.path.rpartition("/")
+    scripts = [script for script in files.scripts if _WITH_FILE.search(script.text)]
+    beside = [s.text for s in scripts if s.path.rpartition("/")[0] == folder]
+    texts = beside or [s.text for s in scripts if name in s.text]
+    return bool(texts) and all(f"--{keys[0]} " in text for text in texts)
 
 
 def _launch(files: LaunchFiles, script: Script, launch: Launch) -> Iterator[Finding]:

@@ -1,0 +1,1 @@
+accelerate launch --config_file $1 --num_processes $GPUS train.py
