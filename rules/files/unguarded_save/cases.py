@@ -389,6 +389,12 @@ def listed(names, path, *, wanted):
             json.dump(names, f)
 
 
+def on_a_kind_of_gpu(gpu, state, path):
+    dist.barrier()
+    if gpu == "a100":
+        torch.save(state, path)  # expect: DL301
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -913,3 +919,18 @@ def write_index(names, path, *, wanted):
     if wanted:
         with open(path / "index.json", "w") as f:
             json.dump(names, f)
+
+
+def on_the_first_gpu(gpu_id, state, path):
+    # vissl 09270ed tests/test_state_checkpoint_conversion.py:128
+    dist.init_process_group("nccl", rank=gpu_id, world_size=8)
+    if gpu_id == 0:
+        torch.save(state, path)
+    dist.barrier()
+
+
+def leaves_all_but_the_first(options, state, path):
+    dist.barrier()
+    if options.gpu != 0:
+        return
+    torch.save(state, path)
