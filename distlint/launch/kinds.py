@@ -62,9 +62,9 @@ _WORDS: Final = {
     Kind.SHELL: re.compile(_LAUNCHES.pattern + rb"|CUDA_VISIBLE_DEVICES=[\"']?\d+,"),
     Kind.DOCKERFILE: _LAUNCHES,
     Kind.GUIDE: re.compile(
-        rb"torch\.distributed\.(?:launch|run)|torchrun|deepspeed[ \t]|accelerate[ \t]+launch"
+        rb"torch\.distributed\.(?:launch|run)|torchrun|deepspeed[ \t]|accelerate[ \t]+launch|torch==?\d"
     ),
-    Kind.REQUIREMENTS: re.compile(rb"^(?:transformers|torch)\b", re.MULTILINE),
+    Kind.REQUIREMENTS: re.compile(rb"^(?:transformers|torch|deepspeed)\b", re.MULTILINE),
     Kind.PROJECT: re.compile(
         rb"^[ \t]*[\"']?(?:transformers|torch)\b|[\"'](?:transformers|torch)\b", re.MULTILINE
     ),

@@ -188,6 +188,12 @@ dist.init_process_group("nccl")
         ({"tools/environment.yml": "dependencies:\n  - python=3.8\n  - pytorch=1.9\n"}, "warning"),
         ({"tools/environment.yml": "dependencies:\n  - pytorch=2.1\n"}, "error"),
         ({"tools/environment.yml": "dependencies:\n  - pytorch>=1.9\n"}, "error"),
+        ({"INSTALL.md": "`conda install pytorch=1.7.0 torchvision=0.8.0 -c pytorch`\n"}, "warning"),
+        ({"INSTALL.md": "```\n$ pip install numpy torch==1.11.0+cu113\n```\n"}, "warning"),
+        ({"INSTALL.md": "```\ntorch==1.11.0+cu113\ntorchvision==0.12.0\n```\n"}, "warning"),
+        ({"INSTALL.md": "pip install torch==1.11.0\n\npip install torch==2.1.0\n"}, "error"),
+        ({"INSTALL.md": "We were slower with torch==1.11.0.\n"}, "error"),
+        ({"INSTALL.md": "pip install pytorch-lightning==1.9\n"}, "error"),
         (
             {"tools/environment.yml": "- pytorch=1.9\n", "requirements.txt": "torch==2.1\n"},
             "error",
@@ -271,3 +277,30 @@ def test_a_script_that_is_started_as_one_process(
     arguments = ["check", "--no-cache", "--select", "DL301", "--output-format", "json"]
     found = json.loads(CliRunner().invoke(main, arguments).stdout)
     assert [row["code"] for row in found["findings"]] == expected
+
+
+@pytest.mark.parametrize(
+    ("requirements", "severity"),
+    [
+        ("deepspeed==0.8.3\n", "warning"),
+        ("deepspeed<0.17\n", "warning"),
+        ("deepspeed>=0.9\n", "error"),
+        ("deepspeed==0.18.1\n", "error"),
+        ("torch==2.1\n", "error"),
+    ],
+)
+def test_an_old_deepspeed_that_reads_no_such_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, requirements: str, severity: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    fp16 = {"enabled": "auto", "opt_level": "O1"}
+    settings = {
+        "train_micro_batch_size_per_gpu": 1,
+        "zero_optimization": {"stage": 2},
+        "fp16": fp16,
+    }
+    (tmp_path / "ds.json").write_text(json.dumps(settings))
+    (tmp_path / "requirements.txt").write_text(requirements)
+    arguments = ["check", "--no-cache", "--select", "DL802", "--output-format", "json"]
+    found = json.loads(CliRunner().invoke(main, arguments).stdout)["findings"]
+    assert [each["severity"] for each in found] == [severity]
