@@ -89,6 +89,8 @@ _DOES = {
     Effect.DOWNLOAD: "download",
     Effect.DELETE: "remove",
 }
+_MOVES = frozenset({"move", "rename", "replace"})
+"""Calls that remove one path and make another."""
 _FLAGS = {
     "os.makedirs": "exist_ok",
     "pathlib.Path.mkdir": "exist_ok",
@@ -106,8 +108,11 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _found(model: Model) -> Iterator[Finding]:
+    told: set[int] = set()
     for found in model.file_calls:
         joint_entry, does = found.joint_entry, _DOES.get(found.effect)
+        if found.site.method in _MOVES and does is not None:
+            does = "move"
         guard = files.check_before(found)
         if (
             joint_entry is None
@@ -127,6 +132,9 @@ def _found(model: Model) -> Iterator[Finding]:
             or model.starts_one(found.site.module)
         ):
             continue
+        if id(found.site.node) in told:
+            continue  # what `os.rename` removes and what it makes are one defect
+        told.add(id(found.site.node))
         module = found.site.module
         yield Finding(
             CODE,
