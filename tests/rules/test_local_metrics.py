@@ -217,3 +217,54 @@ def test_a_method_that_no_class_returns_from_gives_no_share(
     body: str, expected: list[str], tmp_path: Path
 ) -> None:
     assert severities(tmp_path, "DL601", EVALUATES_TASK.format(body=body)) == expected
+
+
+PROGRESS = """\
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+class Meter:
+    total, count = 0.0, 0
+
+    def update(self, value):
+        self.total += value
+        self.count += 1
+
+    @property
+    def mean(self):
+        return self.total / self.count
+
+    def sync(self):
+        both = torch.tensor([self.total, self.count])
+        dist.all_reduce(both)
+        self.total, self.count = both.tolist()
+
+
+def evaluate(net, data, criterion, logger):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    losses, hits = Meter(), Meter()
+    for number, (images, labels) in enumerate(loader):
+        output = net(images)
+        losses.update(criterion(output, labels).item())
+        hits.update((output.argmax(1) == labels).float().mean().item())
+        if number % 10 == 0:
+            logger.info(f"test loss {{losses.mean:.3f}} test accuracy {{hits.mean:.3f}}")
+    {below}
+"""
+
+
+@pytest.mark.parametrize(
+    ("below", "expected"),
+    [
+        ("hits.sync()", ["info"]),
+        ("losses.sync()", ["info"]),
+        ("return hits.mean", ["warning"]),
+        ("net.sync()", ["warning"]),
+    ],
+)
+def test_a_line_of_progress_with_one_number_that_is_put_together_below(
+    below: str, expected: list[str], tmp_path: Path
+) -> None:
+    assert severities(tmp_path, "DL601", PROGRESS.format(below=below)) == expected

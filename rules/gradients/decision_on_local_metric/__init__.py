@@ -184,7 +184,8 @@ def _reported(model: Model, known: Shares, function: Function) -> Iterator[Findi
             if goes_to_own_file(model, function, call):
                 break
             loud = mixed or is_evaluation(number.name, function)
-            loud = loud and not is_reduced_below(function, call, number.node)
+            # One number of a line that is put together below makes the line one of progress.
+            loud = loud and not any(is_reduced_below(function, call, n.node) for n in numbers)
             text = ast.unparse(number.node)
             why = (
                 f"`{text}` divides what is of this rank's share by a number of all ranks"
