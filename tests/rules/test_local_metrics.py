@@ -229,12 +229,10 @@ class Meter:
     total, count = 0.0, 0
 
     def update(self, value):
+        self.last = value
         self.total += value
         self.count += 1
-
-    @property
-    def mean(self):
-        return self.total / self.count
+        self.mean = self.total / self.count
 
     def sync(self):
         both = torch.tensor([self.total, self.count])
@@ -250,7 +248,7 @@ def evaluate(net, data, criterion, logger):
         losses.update(criterion(output, labels).item())
         hits.update((output.argmax(1) == labels).float().mean().item())
         if number % 10 == 0:
-            logger.info(f"test loss {{losses.mean:.3f}} test accuracy {{hits.mean:.3f}}")
+            logger.info(f"test loss {{losses.last:.3f}} test accuracy {{hits.last:.3f}}")
     {below}
 """
 
