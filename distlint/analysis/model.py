@@ -22,7 +22,12 @@ from distlint.analysis.program.definitions import Function, Module
 from distlint.analysis.program.places import place_of, related, source_of, span_of
 from distlint.analysis.program.program import Program
 from distlint.analysis.questions.filesystem import FileCall, file_calls
-from distlint.analysis.questions.launched import expects_several, started_by
+from distlint.analysis.questions.launched import (
+    expects_several,
+    may_train_on_several,
+    roots,
+    started_by,
+)
 from distlint.analysis.questions.leftover import is_left_over
 from distlint.analysis.questions.sections import first_blocks
 from distlint.analysis.questions.sharding import may_shard
@@ -30,7 +35,7 @@ from distlint.analysis.traces.divergence import Divergence, divergences_of
 from distlint.analysis.traces.graph import Graphs
 from distlint.knowledge.facts import Knowledge
 from distlint.knowledge.hooks import AFTER_FAILURE
-from distlint.launch.engines import Engine, Start, first_start, order
+from distlint.launch.engines import Engine, Start, first_start, only_starts_one, order
 from distlint.launch.project import LaunchFiles
 
 __all__ = ["CallGroup", "Model", "evidence", "place_of", "related", "source_of", "span_of"]
@@ -60,6 +65,18 @@ class Model(LiveProgram):
     def starts_several(self, module: Module) -> bool:
         """Whether a file shows that it is started on several processes: by its words, or by a launch."""
         return expects_several(module) or self.launch.on_several(module.source.path)
+
+    def starts_one(self, module: Module) -> bool:
+        """Whether all scripts that lead to a file say nothing of ranks, train nothing and are started as one process.
+
+        What a helper of theirs does on several, for others that call it, is not theirs.
+        """
+        known = {each.source.path for each in self.program.modules.values()}
+        above = self.answer(roots)[module]
+        return bool(above) and all(
+            not may_train_on_several(each) and only_starts_one(self.launch, each.source.path, known)
+            for each in above
+        )
 
     def starts_in_engine(self, module: Module) -> bool:
         """Whether every launch that leads to a file asks for FSDP or DeepSpeed."""

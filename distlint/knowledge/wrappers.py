@@ -761,6 +761,16 @@ OF_NO_MODEL: frozenset[str] = _names("load_state save_state")
 """Names of what `accelerate.Accelerator` does for a whole run, which no library's models have
 (accelerate 1.15.0 accelerate/accelerator.py)."""
 
+OF_ENGINES: frozenset[str] = _ENGINE - _names(
+    """
+    collate_fn destroy device flatten flops gate_modules get_type local_rank log_level losses module moe_layers monitor
+    mpu num_experts param_names reset_activation_shape scale tensor_parallel_config timers training_data unflatten
+    update_interval world_size
+    """
+)
+"""Names of the DeepSpeed engine that no library's networks have: without those general enough for a network's own
+(deepspeed 0.19.8 deepspeed/runtime/engine.py; no others are in transformers 5.23.0 or peft 0.21.2)."""
+
 _NOT_TRAINING = (
     "add_", "delete_", "detokeniz", "disable_", "enable_", "from_", "generate", "get_", "gradient_checkpointing_",
     "init_", "is_", "load", "merge_", "num_", "prepare_inputs_for_generation", "print_", "push_", "reorder_cache",

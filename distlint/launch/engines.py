@@ -67,6 +67,24 @@ def first_start(files: LaunchFiles, path: str, engines: Set[Engine]) -> Start | 
     return min(found, key=order, default=None)
 
 
+def only_starts_one(files: LaunchFiles, path: str, known: Set[str]) -> bool:
+    """Whether the Python file `path` is started, and each time as one process, with a launcher or without.
+
+    MoE-LLaVA README.md:75: `deepspeed --include localhost:0 moellava/serve/gradio_web_server.py`.
+
+    Args:
+        files: what starts the program.
+        path: the Python file.
+        known: all Python files there are. What a page calls by a folder that is no more counts for the one file of
+            that name (docs/LORA.md:15 of the same: `script/merge_lora_weights.py`, in `scripts`).
+    """
+    launches = files.starting(path, known)
+    alone = files.alone(path, told=True)
+    return bool(launches or alone) and all(
+        _starts_one(launch, files.configured(script, launch)) for script, launch in launches
+    )
+
+
 def order(start: Start) -> tuple[str, int, int]:
     """Where a launch stands, to sort by."""
     return start.place.path, start.place.line, start.place.column

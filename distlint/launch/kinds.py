@@ -61,8 +61,10 @@ _WORDS: Final = {
     # Several GPUs that are named are several processes, or were meant to be.
     Kind.SHELL: re.compile(_LAUNCHES.pattern + rb"|CUDA_VISIBLE_DEVICES=[\"']?\d+,"),
     Kind.DOCKERFILE: _LAUNCHES,
-    Kind.GUIDE: re.compile(rb"torch\.distributed\.launch"),
-    Kind.REQUIREMENTS: re.compile(rb"^(?:transformers|torch|accelerate)\b", re.MULTILINE),
+    Kind.GUIDE: re.compile(
+        rb"torch\.distributed\.(?:launch|run)|torchrun|deepspeed[ \t]|accelerate[ \t]+launch|torch==?\d"
+    ),
+    Kind.REQUIREMENTS: re.compile(rb"^(?:transformers|torch|accelerate|deepspeed)\b", re.MULTILINE),
     Kind.PROJECT: re.compile(
         rb"(?:^[ \t]*[\"']?|[\"'])(?:transformers|torch|accelerate)\b", re.MULTILINE
     ),

@@ -152,23 +152,31 @@ class LaunchFiles:
             return None
         return self.named(name, accelerate.path, Format.DEEPSPEED)
 
-    def starting(self, path: str) -> list[tuple[Script, Launch]]:
-        """The launches whose script is the Python file `path`, those in Markdown included."""
+    def starting(self, path: str, known: Set[str] = frozenset()) -> list[tuple[Script, Launch]]:
+        """The launches whose script is the Python file `path`, those in Markdown included.
+
+        Where all Python files are `known`, a launch of none of them starts the only one of that name, too.
+        """
+        name = path.rpartition("/")[2]
+        only = sum(each.rpartition("/")[2] == name for each in known) == 1
         return [
             (script, launch)
             for script, launch in self.launches(told=True)
             if launch.script is not None
             and (text := launch.script.text or "").endswith(".py")
-            and text.rpartition("/")[2] == path.rpartition("/")[2]
-            and path in _meant(text, script.path)
+            and text.rpartition("/")[2] == name
+            and (path in (meant := _meant(text, script.path)) or (only and known.isdisjoint(meant)))
         ]
 
-    def alone(self, path: str) -> list[tuple[Script, Plain]]:
-        """The commands of scripts that start the Python file `path` as one process, without a launcher."""
+    def alone(self, path: str, *, told: bool = False) -> list[tuple[Script, Plain]]:
+        """The commands of scripts that start the Python file `path` as one process, without a launcher.
+
+        Those that a page tells, too, where `told`.
+        """
         return [
             (script, found)
             for script in self.scripts
-            if not script.told
+            if told or not script.told
             for command in script.commands
             if (found := plain(command)) is not None
             and path in _meant(found.script.text or "", script.path)

@@ -1,4 +1,4 @@
-"""Which versions of a package a project asks for: requirements.txt, pyproject.toml, lock files, conda's lists."""
+"""Which versions of a package a project asks for: requirements.txt, pyproject.toml, lock files, conda's lists, and what pages tell."""
 
 from __future__ import annotations
 
@@ -28,6 +28,11 @@ _ENVIRONMENT: Final = re.compile(
     r"^[ \t]*-[ \t]*[\"']?(?P<name>(?:py)?torch|accelerate)[ \t]*(?P<clauses>[=<>~][^#\n\"']*)",
     re.MULTILINE,
 )
+_TOLD: Final = re.compile(
+    r"(?:\binstall\b[^\n`]*?[ \t]|^[ \t>$]*)(?:py)?torch[ \t]*(?P<clauses>(?:==?|[<>]=?|~=)[ \t]*\d[^ \t\n`\"']*)",
+    re.MULTILINE,
+)
+"""What a page tells people to install: `conda install pytorch=1.7.0`."""
 _LOCKED: Final = re.compile(
     r"^name = \"(?P<name>torch|transformers|accelerate)\"\nversion = \"(?P<version>\d+(?:\.\d+)*)",
     re.MULTILINE,
@@ -76,6 +81,12 @@ def _in_environment(text: str) -> Iterator[tuple[str, str]]:
     """The versions of torch and accelerate in conda's list of packages, which writes one `=`."""
     for found in _ENVIRONMENT.finditer(text):
         yield found["name"].removeprefix("py"), re.sub(r"(?<![=<>~])=(?!=)", "==", found["clauses"])
+
+
+def _in_guide(text: str) -> Iterator[tuple[str, str]]:
+    """The versions of torch that a page has people install, with conda's one `=` or pip's two."""
+    for found in _TOLD.finditer(text):
+        yield "torch", re.sub(r"(?<![=<>~])=(?!=)", "==", found["clauses"])
 
 
 def _in_lock(text: str) -> Iterator[tuple[str, str]]:
@@ -130,6 +141,7 @@ _READERS: Final[dict[Kind, Callable[[str], Iterator[tuple[str, str]]]]] = {
     Kind.LOCK: _in_lock,
     Kind.YAML: _in_environment,
     Kind.JSON: _in_environment,
+    Kind.GUIDE: _in_guide,
 }
 
 

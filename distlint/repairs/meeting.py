@@ -22,7 +22,7 @@ from distlint.analysis.program.syntax import decided, ends_process, literals, ow
 from distlint.analysis.questions.sections import first_sections
 from distlint.analysis.traces.graph import steps_below
 from distlint.edits import Span
-from distlint.knowledge import facts
+from distlint.knowledge import facts, hooks
 from distlint.knowledge.collectives.runtime import ROWS
 from distlint.nodes import last_name, walk
 from distlint.repairs.blocks import blocks
@@ -36,11 +36,6 @@ _STARTS_ALONE: Final = frozenset(
     {"Thread", "Timer", "Process", "apply_async", "register", "run_in_executor", "signal", "submit"}
 )
 """What runs a function it is given beside the program, or at a time of its own."""
-_RUN_AS_HOOKS: Final = {
-    # accelerate 1.15.0 accelerator.py: each call runs the hooks, on the ranks that make it.
-    "register_save_state_pre_hook": "save_state",
-    "register_load_state_pre_hook": "load_state",
-}
 _ENTERED_BY_WITH: Final = ("contextmanager", "asynccontextmanager")
 _PURE: Final = frozenset(
     {"abs", "all", "any", "bool", "enumerate", "float", "int", "len", "max", "min", "range", "round", "str", "sum"}
@@ -159,7 +154,7 @@ def calls_of(model: Model, function: Function) -> Iterator[tuple[Function, ast.C
     """The calls that run a function, or get it as an argument."""
     named = model.answer(_calls_by_name)
     for registers, call in named.get(function.name, ()):
-        runs = _RUN_AS_HOOKS.get(last_name(call.func), "")
+        runs = hooks.RUN_BY.get(last_name(call.func), "")
         if not any(_runs(model, registers, given, function) for given in _arguments(call)):
             continue
         for user, saves in named.get(runs, ()):

@@ -64,6 +64,39 @@ if __name__ == "__main__":
             id="called elsewhere",
         ),
         pytest.param(
+            {
+                "helper.py": HELPER.replace("def wrap", "@torch.no_grad()\ndef wrap"),
+                "train.py": SCRIPT.replace("import started", "import started, wrap"),
+            },
+            "info",
+            id="imported by name, and never called",
+        ),
+        pytest.param(
+            {
+                "helper.py": HELPER,
+                "train.py": SCRIPT.replace("import started", "import started, wrap as put"),
+            },
+            "error",
+            id="imported under another name",
+        ),
+        pytest.param(
+            {
+                "helper.py": HELPER.replace("def wrap", "@table.register\ndef wrap"),
+                "train.py": SCRIPT.replace("import started", "import started, wrap"),
+            },
+            "error",
+            id="put into a table",
+        ),
+        pytest.param(
+            {
+                "helper.py": HELPER,
+                "other.py": "def wrap(model):\n    return model\n",
+                "train.py": "from other import wrap\n" + SCRIPT + "    wrap(1)\n",
+            },
+            "info",
+            id="another of its name is called",
+        ),
+        pytest.param(
             {"helper.py": HELPER + "__all__ = [name for name in dir()]\n", "train.py": SCRIPT},
             "error",
             id="exported",

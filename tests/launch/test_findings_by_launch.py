@@ -188,6 +188,12 @@ dist.init_process_group("nccl")
         ({"tools/environment.yml": "dependencies:\n  - python=3.8\n  - pytorch=1.9\n"}, "warning"),
         ({"tools/environment.yml": "dependencies:\n  - pytorch=2.1\n"}, "error"),
         ({"tools/environment.yml": "dependencies:\n  - pytorch>=1.9\n"}, "error"),
+        ({"INSTALL.md": "`conda install pytorch=1.7.0 torchvision=0.8.0 -c pytorch`\n"}, "warning"),
+        ({"INSTALL.md": "```\n$ pip install numpy torch==1.11.0+cu113\n```\n"}, "warning"),
+        ({"INSTALL.md": "```\ntorch==1.11.0+cu113\ntorchvision==0.12.0\n```\n"}, "warning"),
+        ({"INSTALL.md": "pip install torch==1.11.0\n\npip install torch==2.1.0\n"}, "error"),
+        ({"INSTALL.md": "We were slower with torch==1.11.0.\n"}, "error"),
+        ({"INSTALL.md": "pip install pytorch-lightning==1.9\n"}, "error"),
         (
             {"tools/environment.yml": "- pytorch=1.9\n", "requirements.txt": "torch==2.1\n"},
             "error",
@@ -210,3 +216,91 @@ def _severities(tmp_path: Path, files: dict[str, str]) -> list[str]:
     arguments = ["check", "--no-cache", "--select", "DL805", "--output-format", "json"]
     findings = json.loads(CliRunner().invoke(main, arguments).stdout)["findings"]
     return [each["severity"] for each in findings if each["path"] == "train.py"]
+
+
+LOADING = """
+import deepspeed
+
+
+def load(path):
+    deepspeed.init_distributed(dist_backend="nccl")
+    return deepspeed.init_inference(build(path)).module
+"""
+MERGING = """
+import argparse
+
+from loading import load
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--local_rank", type=int, default=-1)
+options = parser.parse_args()
+# os.environ["WORLD_SIZE"] = "1"
+model = load("parts")
+model.save_pretrained("merged")
+"""
+BY_RANK = MERGING + "print(options.local_rank)\n"
+TRAINING = MERGING.replace("model.save", "model.train()\nmodel.save")
+
+
+@pytest.mark.parametrize(
+    ("script", "launch", "expected"),
+    [
+        (MERGING, "deepspeed --include localhost:0 merge.py", []),
+        (MERGING, "CUDA_VISIBLE_DEVICES=0 deepspeed merge.py", []),
+        (MERGING, "torchrun --nproc_per_node=1 merge.py", []),
+        (MERGING, "python merge.py", []),
+        (MERGING, "deepspeed --include localhost:0 scripts/merge.py", []),
+        (MERGING, "deepspeed merge.py", ["DL301"]),
+        (MERGING, "deepspeed --include localhost:0,1 merge.py", ["DL301"]),
+        (MERGING, "python merge.py\ntorchrun --nproc_per_node=4 merge.py", ["DL301"]),
+        (MERGING, "python other.py", ["DL301"]),
+        (MERGING, "deepspeed --include localhost:0 loading.py", ["DL301"]),
+        (BY_RANK, "deepspeed --include localhost:0 merge.py", ["DL301"]),
+        (TRAINING, "deepspeed --include localhost:0 merge.py", ["DL301"]),
+    ],
+)
+@pytest.mark.parametrize("told", [True, False])
+def test_a_script_that_is_started_as_one_process(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    script: str,
+    launch: str,
+    expected: list[str],
+    told: bool,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "loading.py").write_text(LOADING)
+    (tmp_path / "merge.py").write_text(script)
+    # The words of a launcher make a page one that is read.
+    text = f"```bash\n{launch}\n```\n`torchrun`\n" if told else f"{launch}\ntorchrun --help\n"
+    (tmp_path / ("README.md" if told else "run.sh")).write_text(text)
+    arguments = ["check", "--no-cache", "--select", "DL301", "--output-format", "json"]
+    found = json.loads(CliRunner().invoke(main, arguments).stdout)
+    assert [row["code"] for row in found["findings"]] == expected
+
+
+@pytest.mark.parametrize(
+    ("requirements", "severity"),
+    [
+        ("deepspeed==0.8.3\n", "warning"),
+        ("deepspeed<0.17\n", "warning"),
+        ("deepspeed>=0.9\n", "error"),
+        ("deepspeed==0.18.1\n", "error"),
+        ("torch==2.1\n", "error"),
+    ],
+)
+def test_an_old_deepspeed_that_reads_no_such_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, requirements: str, severity: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    fp16 = {"enabled": "auto", "opt_level": "O1"}
+    settings = {
+        "train_micro_batch_size_per_gpu": 1,
+        "zero_optimization": {"stage": 2},
+        "fp16": fp16,
+    }
+    (tmp_path / "ds.json").write_text(json.dumps(settings))
+    (tmp_path / "requirements.txt").write_text(requirements)
+    arguments = ["check", "--no-cache", "--select", "DL802", "--output-format", "json"]
+    found = json.loads(CliRunner().invoke(main, arguments).stdout)["findings"]
+    assert [each["severity"] for each in found] == [severity]

@@ -303,3 +303,50 @@ def test_an_evaluation_now_and_then_is_no_line_of_progress(
 ) -> None:
     text = VALIDATES_NOW_AND_THEN.format(loop=loop, step=step)
     assert severities(tmp_path, "DL601", text) == ["warning"]
+
+
+PROGRESS = """\
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+class Meter:
+    total, count = 0.0, 0
+
+    def update(self, value):
+        self.last = value
+        self.total += value
+        self.count += 1
+        self.mean = self.total / self.count
+
+    def sync(self):
+        both = torch.tensor([self.total, self.count])
+        dist.all_reduce(both)
+        self.total, self.count = both.tolist()
+
+
+def evaluate(net, data, criterion, logger):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    losses, hits = Meter(), Meter()
+    for number, (images, labels) in enumerate(loader):
+        output = net(images)
+        losses.update(criterion(output, labels).item())
+        hits.update((output.argmax(1) == labels).float().mean().item())
+        if number % 10 == 0:
+            logger.info(f"test loss {{losses.last:.3f}} test accuracy {{hits.last:.3f}}")
+    {below}
+"""
+
+
+@pytest.mark.parametrize(
+    ("below", "expected"),
+    [
+        ("hits.sync()", ["info"]),
+        ("losses.sync()", ["info"]),
+    ],
+)
+def test_a_line_of_progress_with_one_number_that_is_put_together_below(
+    below: str, expected: list[str], tmp_path: Path
+) -> None:
+    assert severities(tmp_path, "DL601", PROGRESS.format(below=below)) == expected

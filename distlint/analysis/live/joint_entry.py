@@ -80,6 +80,8 @@ _WORKER: Final = frozenset({"fn", "target", "function"})
 """The parameters by which they get it."""
 _RANKS: Final = frozenset({"rank", "global_rank", "local_rank"})
 """Parameters that say which rank the caller is."""
+_DEVICES: Final = frozenset({"gpu", "gpu_id", "gpu_index", "device_id", "device_index"})
+"""Names of the number of a process's GPU."""
 _ENGINES: Final = re.compile(r"fsdp|deepspeed|zero_?[123]")
 """Names of engines that keep a part of the model on every rank."""
 _ASKS_FOR_GROUP: Final = frozenset(
@@ -638,7 +640,23 @@ def may_be_about_rank(guard: Guard) -> bool:
         return False  # followed already: this rank got through
     if guard.taken and lets_engine_in(guard.node):
         return False
-    return "rank" in guard.value.tags or mentions_rank(guard.node)
+    return (
+        "rank" in guard.value.tags or mentions_rank(guard.node) or _asks_for_first_gpu(guard.node)
+    )
+
+
+def _asks_for_first_gpu(test: ast.expr) -> bool:
+    """Whether a condition asks for the first GPU of a machine, by which a worker knows that it is the first.
+
+    vissl 09270ed tests/test_state_checkpoint_conversion.py:128: `if gpu_id == 0:` in what `mp.spawn` starts.
+    """
+    return any(
+        isinstance(part, ast.Compare)
+        and last_name(part.left) in _DEVICES
+        and isinstance(part.ops[0], ast.Eq | ast.NotEq)
+        and ast.unparse(part.comparators[0]) == "0"
+        for part in walk(test)
+    )
 
 
 def _left_at_default(guard: Guard, function: Function) -> bool:
@@ -714,8 +732,7 @@ def _reasons(
             )
         for given in _registered(site):
             text = f"every rank runs what is given to `{site.method}()`"
-            everyone = not _runs_for_main_alone(summaries, hooks.RUN_BY.get(site.method))
-            yield given, JointEntry(text, site.module, site.node, everyone)
+            yield given, JointEntry(text, site.module, site.node, True)
     start = _start(summaries)
     if start is not None:
         # `if distributed: init_process_group()`: where there are ranks, all of them come here.
@@ -780,19 +797,6 @@ def _calling_in_class(groups: Iterable[Together], cls: Class | None, method: str
         and summary.function.cls is cls
         and any(site.method == method for site in summary.calls)
     }
-
-
-def _runs_for_main_alone(summaries: Together, method: str | None) -> bool:
-    """Whether rank 0 alone makes one of the calls that run a hook, whoever makes the others.
-
-    T2I-Adapter c408b05 train_sketch.py:730 and 736: `save_state()` under `if is_main_process`, and again at the end.
-    """
-    if method is None:
-        return False
-    made = {True: set[ast.AST](), False: set[ast.AST]()}
-    for rank, summary in summaries:
-        made[rank is MAIN].update(site.node for site in _calls_below(summary, method))
-    return not made[True] <= made[False]
 
 
 def _calls_below(root: Summary, method: str) -> Iterator[CallSite]:

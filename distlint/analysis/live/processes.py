@@ -257,7 +257,9 @@ def _is_of_one(method: Function) -> bool:
 
 def _straight(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     for statement in body:
-        if isinstance(statement, (ast.With, ast.AsyncWith)):
+        if isinstance(statement, (ast.With, ast.AsyncWith)) or (
+            isinstance(statement, ast.If) and _is_start(statement.test)
+        ):
             yield from _straight(statement.body)
         elif isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return)):
             yield statement

@@ -44,6 +44,32 @@ def own_nodes(function: Function) -> tuple[ast.AST, ...]:
     return tuple(found)
 
 
+def statements(
+    body: list[ast.stmt], around: list[ast.expr]
+) -> Iterator[tuple[ast.stmt, list[ast.expr]]]:
+    """The statements of a body and of those in it, each with the conditions and loops around it."""
+    for node in body:
+        yield node, around
+        match node:
+            case ast.If(test=test) | ast.While(test=test):
+                inside = [*around, test]
+            case ast.For(iter=iterable):
+                inside = [*around, iterable]
+            case ast.With() | ast.AsyncWith() | ast.Try():
+                inside = around
+            case _:
+                continue
+        for field in ("body", "orelse", "finalbody"):
+            yield from statements(getattr(node, field, []), inside)
+
+
+def own_parts(statement: ast.stmt) -> Iterator[ast.AST]:
+    """The expressions of a statement, without the statements in it."""
+    for child in children(statement):
+        if isinstance(child, ast.expr | ast.keyword | ast.withitem):
+            yield from walk(child)
+
+
 _CLOSED: Final = LEAVES | {ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda}
 """Kinds of nodes below which there is nothing, or nothing of the function around them."""
 

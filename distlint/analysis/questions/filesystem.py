@@ -13,6 +13,7 @@ from distlint.analysis.interpreter.ranks import MAIN, NODE_MAIN, OTHER, RankClas
 from distlint.analysis.interpreter.values import Value, Variance
 from distlint.analysis.live.joint_entry import (
     BARRIERS,
+    PROCESS_GROUP_STARTS,
     JointEntry,
     Together,
     beside_a_collective,
@@ -187,8 +188,30 @@ def _of_group(
                 continue
             if made and not any(_is_handle(site, value, path, opened) for _, site, value in made):
                 site = made[0][1]
-                reason = joint_entry or beside_a_collective(site, group) or imported_again(site)
+                reason = joint_entry
+                if reason is None or _excluded(reason, group, site):
+                    reason = beside_a_collective(site, group) or imported_again(site)
                 yield FileCall(effect, row, path, tuple(made), entered, reason)
+
+
+def _excluded(joint_entry: JointEntry, group: Together, site: CallSite) -> bool:
+    """Whether all calls that make the process group stand on arms that exclude the call: nothing shows ranks on its own.
+
+    MoE-LLaVA 6cb5f66 moellava/model/builder.py:184: one kind of model is put together file by file, and another one's
+    branch of the same `elif` has `deepspeed.init_distributed()`.
+    """
+    if not joint_entry.starts or joint_entry.call is not None:
+        return False
+    starts = [
+        each for _, summary in group for each in summary.calls if each.name in PROCESS_GROUP_STARTS
+    ]
+    return bool(starts) and all(on_the_other_arm(each, site) for each in starts)
+
+
+def on_the_other_arm(site: CallSite, before: CallSite) -> bool:
+    """Whether a test that let one call through kept the other out: REPA, utils.py:93, beside the `if` of line 91."""
+    taken = {id(guard.node): guard.taken for guard in before.guards}
+    return any(taken.get(id(guard.node), guard.taken) is not guard.taken for guard in site.guards)
 
 
 def effects_of(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:

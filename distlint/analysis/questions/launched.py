@@ -43,6 +43,11 @@ _LAUNCHED: Final = (
     "torchrun",
 )
 """Words of scripts that are started on several processes."""
+_TRAINS: Final = re.compile(
+    r"\btrain(?:er|ing)?\b(?!\s*=\s*False)|Trainer|\.backward\(|\.fit\(|optim"
+)
+_IDLE: Final = re.compile(r"""^[ \t]*#.*|add_argument\(\s*["']--local[-_]rank["']""", re.MULTILINE)
+"""What says nothing of ranks: comments, and the option that launchers fill, whether anybody asks for it or not."""
 _NODES: Final = frozenset({"num_nodes", "nnodes", "nodes", "n_nodes", "num_machines"})
 
 
@@ -93,6 +98,12 @@ def refuses_machines(function: Function) -> bool:
 def expects_several(module: Module) -> bool:
     """Whether a file shows by its words that it is started on several processes; a Trainer alone runs on one as well."""
     return any(word in module.source.text for word in _LAUNCHED)
+
+
+def may_train_on_several(module: Module) -> bool:
+    """Whether a file speaks of ranks, or trains: who starts it on one GPU to try it has more for the work."""
+    text = _IDLE.sub("", module.source.text)
+    return any(word in text for word in _LAUNCHED) or _TRAINS.search(text) is not None
 
 
 def one_gpu_each(live: LiveProgram) -> bool:

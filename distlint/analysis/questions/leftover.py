@@ -6,10 +6,11 @@ import ast
 import re
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.linked import importers
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.questions.launched import roots
-from distlint.nodes import last_name
+from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +25,21 @@ _BY_NAME: Final = re.compile(
     r"|getattr\([\w.]+,\s*(?![\"'\s])"
 )
 """What finds a function by a name that is made, or handed in, or lets others import all of a file."""
-_PLAIN: Final = frozenset({"staticmethod", "classmethod"})
-"""Decorators that hand a function to nobody."""
+_PLAIN: Final = frozenset(
+    {
+        "autocast",
+        "cache",
+        "classmethod",
+        "compile",
+        "contextmanager",
+        "inference_mode",
+        "lru_cache",
+        "no_grad",
+        "staticmethod",
+        "wraps",
+    }
+)
+"""Decorators that put a function into no table."""
 _NAMELESS: Final = frozenset({"object", "abc.ABC", "typing.Generic", "typing.Protocol"})
 """Classes of libraries that call none of the methods of others."""
 _OF_PYTEST: Final = re.compile(r"(?:test|pytest|setup|teardown)_|(?:setUp|tearDown)")
@@ -51,16 +65,19 @@ def _left_over(live: LiveProgram, module: Module) -> tuple[tuple[int, int], ...]
         or any(_looks_up(live, user, module) for user in users)
     ):
         return ()
-    texts = [each.source.text for each in live.program.modules.values()]
-    texts = [module.source.text] if users == {module} else texts
     return tuple(
         (node.lineno, node.end_lineno or node.lineno)
         for node in (*module.source.tree.body, *_methods(live, module))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and all(last_name(each) in _PLAIN for each in node.decorator_list)
+        and all(_is_plain(each) for each in node.decorator_list)
         and not _OF_PYTEST.match(node.name)
-        and _is_only_defined(node.name, texts)
+        and not any(_uses(live, each, module, node.name) for each in _near(live, module, users))
     )
+
+
+def _is_plain(decorator: ast.expr) -> bool:
+    """Whether a decorator only changes how a function runs: `@torch.no_grad()`."""
+    return last_name(decorator.func if isinstance(decorator, ast.Call) else decorator) in _PLAIN
 
 
 def _methods(live: LiveProgram, module: Module) -> Iterator[ast.AST]:
@@ -86,7 +103,38 @@ def _looks_up(live: LiveProgram, user: Module, module: Module) -> bool:
     )
 
 
-def _is_only_defined(name: str, texts: list[str]) -> bool:
-    """Whether a name stands nowhere but where functions get it: copies of a file define it, too."""
+def _near(live: LiveProgram, module: Module, users: set[Module]) -> Iterator[Module]:
+    """Where a function of a file may be named: in the file alone where nobody imports it."""
+    return iter(users) if users == {module} else iter(live.program.modules.values())
+
+
+def _uses(live: LiveProgram, user: Module, module: Module, name: str) -> bool:
+    """Whether a file names a function of another: not where functions get the name, and not where an import alone does.
+
+    InternVideo 3965eef InternVideo1/Downstream/Spatial-Temporal-Action-Localization/run_class_finetuning.py:22 imports
+    `final_test`, and never calls it. What a package imports, others may take from it.
+    """
+    if name not in user.source.text:
+        return False
+    if user is not module and not re.search(rf"\.{re.escape(name)}\b", user.source.text):
+        match live.program.resolve_dotted(user, name):
+            case Function(module=home) if home is not module:
+                return False
+            case str() as dotted if dotted.split(".")[-2:-1] != module.name.split(".")[-1:]:
+                return False  # of a file that is no part of this program
     word = re.compile(rf"(\bdef )?\b{re.escape(name)}\b")
-    return all(found for text in texts if name in text for found in word.findall(text))
+    return not all(word.findall(_without_imports(user)))
+
+
+@remembered
+def _without_imports(module: Module) -> str:
+    """The text of a file without comments, and without what it imports under the same name for itself."""
+    lines = module.source.text.split("\n")
+    for number, line in enumerate(lines):
+        if line.lstrip().startswith("#"):
+            lines[number] = ""
+    for node in () if module.source.is_package else walk(module.source.tree):
+        if isinstance(node, ast.ImportFrom) and not any(alias.asname for alias in node.names):
+            for number in range(node.lineno - 1, node.end_lineno or node.lineno):
+                lines[number] = ""
+    return "\n".join(lines)

@@ -118,7 +118,8 @@ def _last_words(function: Function) -> Iterator[ast.stmt]:
 def is_reduced_below(function: Function, call: ast.Call, number: ast.expr) -> bool:
     """Whether a loop shows how far it has come with a number that is put together over the ranks below it.
 
-    DALLE2-pytorch 680dfc4 train_decoder.py:495: a line for each ten batches, and a gather behind the loop.
+    DALLE2-pytorch 680dfc4 train_decoder.py:495: a line for each ten batches, and a gather behind the loop. Cream
+    4a13c40 TinyViT/main.py:441: `acc1_meter.sync()`.
     """
     names = {n.id for n in walk(number) if isinstance(n, ast.Name)}
     around = [
@@ -133,7 +134,11 @@ def is_reduced_below(function: Function, call: ast.Call, number: ast.expr) -> bo
         isinstance(n, ast.Call)
         and n.lineno > end
         and SYNCHRONISES.search(last_name(n))
-        and any(isinstance(a, ast.Name) and a.id in names for arg in n.args for a in walk(arg))
+        and any(
+            isinstance(a, ast.Name) and a.id in names
+            for part in (*n.args, *([n.func] if isinstance(n.func, ast.Attribute) else []))
+            for a in walk(part)
+        )
         for n in own_nodes(function)
     )
 

@@ -30,6 +30,7 @@ BY_LAUNCH: Final = frozenset({"accelerate", "trainer"})
 _LAUNCHED: Final = wrappers.ENGINE_ONLY.union(
     *(wrappers.WRAPPERS[kind].own for kind in ("ddp", "fsdp1", "fsdp2"))
 )
+_OF_NO_MODEL: Final = wrappers.OF_NO_MODEL | wrappers.OF_ENGINES
 _QUESTIONS: Final = frozenset({"hasattr", "getattr", "isinstance", "type", "callable"})
 _ONLY_LOOK: Final = frozenset(
     {"print", "str", "repr", "len", "id", "type", "isinstance", "hasattr"}
@@ -286,9 +287,11 @@ def fails_unwrapped(live: LiveProgram, call: CallSite | None, site: AttributeSit
 
     Latte b27c24a train.py:188: `model.load_state(path)`, which no class of the program has: it fails on one
     process too, for another reason than a wrapper. Of several classes one that surely lacks it is enough
-    where nothing in the program has that name.
+    where nothing in the program has that name. What an engine has of its own, and the program gives to nothing,
+    is asked of an engine (InternVideo 3965eef InternVideo1/Pretrain/ViCLIP/tasks/shared_utils.py:190: `global_steps`
+    behind `load_checkpoint`).
     """
-    if site.attr in wrappers.OF_NO_MODEL:
+    if site.attr in _OF_NO_MODEL:
         return site.attr not in live.answer(named_anywhere)
     if call is None or (site.receiver.wraps[-1].kind == "accelerate" and len(call.args) > 1):
         return False

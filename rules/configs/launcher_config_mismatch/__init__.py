@@ -66,12 +66,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from distlint.analysis.model import Model, place_of
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.findings import Finding, Related, Severity
+from distlint.knowledge.configuration.deepspeed_keys import STRICT
 from distlint.launch import accelerate, deepspeed
 from distlint.launch.defects import Defect, sentence_of
 from distlint.launch.project import Configuration, Format, LaunchFiles, is_deepspeed
@@ -101,6 +103,8 @@ _HAND_ON = frozenset(
     | {"json", "yaml", "copy", "pprint"}
 )
 """Libraries that read nothing of DeepSpeed's configuration but what DeepSpeed has in it, or only write it down."""
+_STRICT_SINCE = (0, 17)
+"""The version of DeepSpeed that forbids unknown keys in some sections (`knowledge.configuration.deepspeed_keys`)."""
 _OF_ANOTHER_RULE = "main_process_port"
 """Ports are DL806's."""
 
@@ -118,8 +122,12 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         defects = [*deepspeed.names(values, removed=False), *deepspeed.bounds(values)]
         if "zero_optimization" in values:  # DeepSpeed itself needs none
             defects += deepspeed.alone(values)
+        older = files.older_than("deepspeed", _STRICT_SINCE, configuration.path)
         for defect in defects:
-            yield _finding(configuration, defect)
+            yield _finding(
+                configuration,
+                replace(defect, severe=False) if older and _is_strict(defect) else defect,
+            )
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -267,6 +275,11 @@ def _finding(
 ) -> Finding:
     place = configuration.place(defect.keys)
     return Finding(CODE, NAME, _severity(defect), sentence_of(defect), place, places)
+
+
+def _is_strict(defect: Defect) -> bool:
+    """Whether versions of DeepSpeed before it forbade unknown keys only never read one."""
+    return defect.keys[:-1] in dict(STRICT) and "unknown" in defect.saw
 
 
 def _severity(defect: Defect) -> Severity:

@@ -33,7 +33,7 @@ visible, and where the program keeps the value.
 
 ## Known limits
 Copies (`env = os.environ.copy()`) are not reported: they are meant for child processes. Nor are deletions
-that `finally` takes back, variables that the file sets again at once, also from a dict that has it, and files that use Ray, which writes
+that `finally` takes back, functions that give a server numbers of GPUs counted from the rank below (`base_gpu_id`), variables that the file sets again at once, also from a dict that has it, and files that use Ray, which writes
 the variable into each actor itself, also where the actor starts processes that need other GPUs.
 
 ## References
@@ -52,7 +52,7 @@ from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.environment import Access, Use, accesses
 from distlint.edits import Delete, Edit, Replace, WrapInWith
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
-from distlint.nodes import walk
+from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
 from .restoring import (
@@ -73,6 +73,7 @@ STATUS = Status.STABLE
 LITERALS = (b"CUDA_VISIBLE_DEVICES",)
 
 _VARIABLE = "CUDA_VISIBLE_DEVICES"
+_GPU_NUMBER = re.compile(r"gpu_ids?$|gpu_indices$")
 _BY_NUMBER = re.compile(r"set_device\(|cuda:[{\d]|device_count\(|device_ids=|max_memory")
 _HARM = (
     "Without CUDA_VISIBLE_DEVICES every rank sees all GPUs of the machine: ranks that were given one "
@@ -114,6 +115,8 @@ def _findings(
         return
     if back is None and (_set_again(access, uses) or put_anew(program, module, access)):
         return
+    if back is None and _counts_gpus(access):
+        return
     places: tuple[Related, ...] = ()
     if back is None:
         fix = _dropped(module, access)
@@ -129,6 +132,30 @@ def _findings(
         places,
         fix,
     )
+
+
+def _counts_gpus(access: Access) -> bool:
+    """Whether the same function says below by number, counted from the rank, which GPUs a server has: it needs to see all.
+
+    InternVideo 3965eef InternVideo3/InternVideo3_sft/xtuner/v1/ray/rollout/sglang.py:137: `args.base_gpu_id = self.rank %
+    self.config.gpus_per_node`.
+    """
+    for node in walk(access.function) if access.function is not None else ():
+        match node:
+            case ast.Assign(targets=[target], value=value):
+                name = last_name(target)
+            case ast.keyword(arg=str() as name, value=value):
+                pass
+            case _:
+                continue
+        if (
+            value.lineno > access.statement.lineno
+            and _GPU_NUMBER.search(name)
+            and isinstance(value, ast.BinOp | ast.ListComp)
+            and "rank" in ast.unparse(value)
+        ):
+            return True
+    return False
 
 
 def _set_again(access: Access, uses: list[Access]) -> bool:

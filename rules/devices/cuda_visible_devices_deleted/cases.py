@@ -165,3 +165,15 @@ def replaced_at_once(settings):
     if VARIABLE in settings:
         os.environ.pop(VARIABLE, None)
     os.environ.update(settings)
+
+
+def numbers_for_a_server(options, rank):
+    # InternVideo 3965eef InternVideo3/InternVideo3_sft/xtuner/v1/ray/rollout/sglang.py:137
+    os.environ.pop("CUDA_VISIBLE_DEVICES", None)
+    options.base_gpu_id = rank % options.gpus_per_node
+    return options
+
+
+def list_for_a_server(serve, rank, each):
+    os.environ.pop("CUDA_VISIBLE_DEVICES", None)
+    return serve(gpu_ids=[rank * each + number for number in range(each)])

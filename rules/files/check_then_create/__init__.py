@@ -37,7 +37,9 @@ A removal that also sets what the program goes on with is only shown: it was a s
 analysis shows that they arrive, else unsafe.
 
 ## Known limits
-The test and the action must name the path in a way that can be compared, in one function.
+The test and the action must name the path in a way that can be compared, in one function. Silent where all ranks
+have made the path above, here or in each function that calls this one: with `exist_ok=True`, or by a function that makes
+what is missing.
 
 ## References
 - python 3.11 os: `makedirs`; pathlib: `Path.unlink`
@@ -89,6 +91,8 @@ _DOES = {
     Effect.DOWNLOAD: "download",
     Effect.DELETE: "remove",
 }
+_MOVES = frozenset({"move", "rename", "replace"})
+"""Calls that remove one path and make another."""
 _FLAGS = {
     "os.makedirs": "exist_ok",
     "pathlib.Path.mkdir": "exist_ok",
@@ -106,8 +110,11 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _found(model: Model) -> Iterator[Finding]:
+    told: set[int] = set()
     for found in model.file_calls:
         joint_entry, does = found.joint_entry, _DOES.get(found.effect)
+        if found.site.method in _MOVES and does is not None:
+            does = "move"
         guard = files.check_before(found)
         if (
             joint_entry is None
@@ -122,10 +129,14 @@ def _found(model: Model) -> Iterator[Finding]:
             or under_a_lock(found.site)
             or in_turn_by_lock(model, found.site)
             or made_by_child(model.program, joint_entry)
-            or made_before(model, found)
             or not files.same_path(model, found, listed=True)
+            or (guard is not None and made_before(model, found))
+            or model.starts_one(found.site.module)
         ):
             continue
+        if id(found.site.node) in told:
+            continue  # what `os.rename` removes and what it makes are one defect
+        told.add(id(found.site.node))
         module = found.site.module
         yield Finding(
             CODE,

@@ -378,6 +378,58 @@ def on_either_python(out):
         os.makedirs(out)  # expect: DL305
 
 
+def renamed(folder):
+    # Chinese-Vicuna bd1658d finetune.py:111: one finding
+    dist.barrier()
+    old, new = os.path.join(folder, "a.bin"), os.path.join(folder, "b.bin")
+    if os.path.exists(old) and not os.path.exists(new):
+        os.rename(old, new)  # expect: DL305
+
+
+def folder_of_a_part(args):
+    # another folder is made in front of the call
+    if not os.path.exists(args.logs):
+        os.makedirs(args.logs)  # expect: DL305
+
+
+def makes_the_other(args):
+    dist.barrier()
+    os.makedirs(args.out, exist_ok=True)
+    folder_of_a_part(args)
+
+
+def folder_of_some(args):
+    if not os.path.exists(args.out):
+        os.makedirs(args.out)  # expect: DL305
+
+
+def made_by_one_caller(args):
+    dist.barrier()
+    os.makedirs(args.out, exist_ok=True)
+    folder_of_some(args)
+
+
+def not_by_the_other(args):
+    dist.barrier()
+    folder_of_some(args)
+
+
+def made_for_an_option(args):
+    dist.barrier()
+    if args.keep:
+        os.makedirs(args.out, exist_ok=True)
+    if not os.path.exists(args.out):
+        os.makedirs(args.out)  # expect: DL305
+
+
+def one_kind_of_several(kind, path):
+    if kind == "several":
+        dist.init_process_group("nccl")
+        if not os.path.exists(path):
+            os.mkdir(path)  # expect: DL305
+    return kind
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -723,3 +775,27 @@ class TokensOfOneRank(Dataset):
 
 def sampler_of_tokens(folder):
     return DistributedSampler(TokensOfOneRank(folder))
+
+
+def made_in_front(args):
+    # Cream 4a13c40 AutoFormer/supernet_train.py:313
+    folder = Path(args.output)
+    if not folder.exists():
+        folder.mkdir(parents=True)
+
+
+def makes_it_first(args):
+    dist.barrier()
+    if args.output:
+        Path(args.output).mkdir(parents=True, exist_ok=True)
+    made_in_front(args)
+
+
+def another_kind_beside(kind, path):
+    # MoE-LLaVA 6cb5f66 moellava/model/builder.py:184
+    if kind == "sharded":
+        dist.init_process_group("nccl")
+    elif kind == "files":
+        if not os.path.exists(path):
+            os.mkdir(path)
+    return kind

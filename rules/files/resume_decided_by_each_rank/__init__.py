@@ -31,7 +31,8 @@ Shown only: which rank's answer counts is for people to say.
 
 ## Known limits
 Information only where rank 0 alone makes the folder: to list it fails on the other machines.
-Silent where a test that fails raises, where an entry of the listing is taken and an empty one raises, where all machines get a file (the first rank of each writes), where several
+Silent where a test that fails raises or comes to an assertion about the path, where another checkpoint of the folder
+is loaded untested above, in functions that only evaluate, on the checkpoints of DeepSpeed's engine, where an entry of the listing is taken and an empty one raises, where all machines get a file (the first rank of each writes), where several
 machines cannot meet (a group on `localhost`, in all scripts that lead to the load), where no write makes a file of the name
 that is written out here, where rank 0's answer is sent to the others, and where only weights are
 loaded, above the line that wraps the model in DDP, whose constructor sends rank 0's to all.
@@ -65,7 +66,8 @@ from distlint.nodes import walk
 from distlint.rule import Status
 
 from .looking import looked_for
-from .taking import fails_when_empty
+from .missing import only_evaluates
+from .taking import fails_when_empty, loaded_before
 from .weights import PROGRESS, names_progress, sent_by_the_wrap
 
 if TYPE_CHECKING:
@@ -91,6 +93,7 @@ _OTHER_SAVES: Final = frozenset(
 )
 """Calls that write no checkpoint."""
 _WRAPS: Final = {"DistributedDataParallel", "FullyShardedDataParallel", "fully_shard", "initialize"}
+_ENGINE_WORDS: Final = ("model", "engine")
 _LOADER: Final = re.compile(r"load|resume|restore")
 _RAISING: Final = frozenset({"listdir", "scandir"})
 _RANK_0: Final = re.compile(r"(?<!local_)\brank(?:\(\))? == 0|\bis_main")
@@ -107,9 +110,13 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         if call.site.name in _LOADS and sent_by_the_wrap(model, call.site):
             continue
+        if _is_of_engine(call.site) or only_evaluates(call.site.function):
+            continue
         argument = _path_of(call.site)
         asked = looked_for(model, call.site, argument)
         if asked is None or fails_when_empty(model, call.site.function, asked):
+            continue
+        if loaded_before(call.site.function, asked):
             continue
         save = _of_program(model, call.site, argument, saves)
         if (
@@ -320,6 +327,20 @@ def _path_of(site: CallSite) -> ast.expr | None:
         if found is not None:
             return found
     return site.node.args[0] if site.node.args else None
+
+
+def _is_of_engine(site: CallSite) -> bool:
+    """Whether DeepSpeed's engine loads, whose checkpoint every rank has a part of: each machine has the folder.
+
+    FunASR 3c58cb5 funasr/train_utils/trainer_ds.py:476: beside it `torch.save` on rank 0, of the runs without DeepSpeed.
+    """
+    match site.node.func:
+        case ast.Attribute(value=owner, attr="load_checkpoint") if site.callee is None:
+            of_model = any(word in last_name(owner).lower() for word in _ENGINE_WORDS)
+            given = site.receiver
+            wrapped = given is not None and any(w.kind == "deepspeed" for w in given.wraps)
+            return of_model or wrapped
+    return False
 
 
 def _by_several(model: Model, call: CallGroup) -> bool:

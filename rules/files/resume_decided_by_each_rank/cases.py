@@ -213,7 +213,111 @@ def begins_with_a_word(args, state, model, optimizer):
     load_into(state, model, optimizer, max(paths))
 
 
+def arguments_with_the_path(args):
+    if os.path.exists(os.path.join(args.out, "last.pt")):
+        args.resume = os.path.join(args.out, "last.pt")
+    return args
+
+
+def path_in_the_arguments(args, state, model, optimizer):
+    model = DistributedDataParallel(model)
+    args = arguments_with_the_path(args)  # expect: DL309
+    load_into(state, model, optimizer, args.resume)
+
+
+def other_folder_loaded_above(args, model, optimizer):
+    model = DistributedDataParallel(model)
+    model.module.load_state_dict(torch.load(args.pretrained))
+    step = 0
+    if os.path.exists(f"{args.out}/last.pt"):  # expect: DL309
+        state = torch.load(f"{args.out}/last.pt")
+        optimizer.load_state_dict(state["optimizer"])
+        step = state["step"]
+    return step
+
+
+def asserts_something_else(args, model, optimizer):
+    model = DistributedDataParallel(model)
+    if os.path.exists(args.resume):  # expect: DL309
+        state = torch.load(args.resume)
+        args.step = state["step"]
+    else:
+        assert args.epochs > 0
+        args.step = 0
+
+
+def evaluates_and_trains_on(args, model, optimizer):
+    model = DistributedDataParallel(model)
+    if os.path.exists(args.resume):  # expect: DL309
+        state = torch.load(args.resume)
+        optimizer.load_state_dict(state["optimizer"])
+        args.step = state["step"]
+
+
 # Correct
+
+
+def test(args, model):
+    # NeuralRecon 88d7d0b main.py:228: whatever is there is evaluated
+    model = DistributedDataParallel(model)
+    for path in glob.glob(args.out):
+        state = torch.load(path)
+        model.load_state_dict(state["model"])
+        print("of epoch", state["epoch"], model(args.data))
+
+
+def folder_of_the_log(args):
+    # InternVideo 3965eef InternVideo1/Downstream/Video-Text-Retrieval/main_task_retrieval.py:224
+    if not os.path.exists(args.out):
+        os.makedirs(args.out, exist_ok=True)
+    return args
+
+
+def asked_for_another_folder(args, state, model, optimizer):
+    model = DistributedDataParallel(model)
+    args = folder_of_the_log(args)
+    if args.resume:
+        load_into(state, model, optimizer, args.resume)
+
+
+def asserts_that_no_path_was_given(args, model):
+    # InternVideo 3965eef InternVideo2/multi_modality/tasks/shared_utils.py:126
+    model = DistributedDataParallel(model)
+    if args.resume.strip() and os.path.isfile(args.resume):
+        state = torch.load(args.resume)
+        args.step = state["step"]
+    else:
+        if not args.evaluate:
+            assert args.resume == "", args.resume
+        print("from the start")
+
+
+def leaves_without_it(args, model):
+    model = DistributedDataParallel(model)
+    if os.path.isfile(args.resume):
+        state = torch.load(args.resume)
+        args.step = state["step"]
+    else:
+        print("no checkpoint")
+        raise SystemExit(1)
+
+
+def state_beside_parts(args, model, folder):
+    # EleutherAI/sae e657340 sparsify/trainer.py:126
+    model = DistributedDataParallel(model)
+    whole = torch.load(f"{folder}/state.pt")
+    for path in glob.glob(f"{folder}/rank_*_state.pt"):
+        part = torch.load(path)
+        whole["fired"].update(part["fired"])
+    args.step = whole["step"]
+
+
+def by_the_engine(args, engine, model):
+    # FunASR 3c58cb5 funasr/train_utils/trainer_ds.py:476
+    model = DistributedDataParallel(model)
+    if args.deepspeed and os.path.exists(os.path.join(args.out, "model.pt")):
+        _, state = engine.load_checkpoint(args.out, "model.pt")
+        args.step = state["step"]
 
 
 def raises_where_none_is_found(args, state, model, optimizer):

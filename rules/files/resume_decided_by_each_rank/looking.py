@@ -7,20 +7,22 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.definitions import dotted_name, last_name
-from distlint.analysis.program.syntax import mentions_rank, own_nodes, target_names
+from distlint.analysis.program.syntax import mentions_rank, own_nodes, statements, target_names
 from distlint.knowledge import sinks
 from distlint.nodes import walk
+
+from .missing import fails_without
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from distlint.analysis.interpreter.ir import CallSite, Guard
+    from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.interpreter.values import Value
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Function
 
 LISTINGS: Final = frozenset({"glob", "iglob", "rglob", "listdir", "scandir", "iterdir"})
-_QUESTIONS: Final = (
+QUESTIONS: Final = (
     frozenset({name.rpartition(".")[2] for name in sinks.EXISTENCE_TESTS})
     | sinks.EXISTENCE_METHODS
     | LISTINGS
@@ -51,7 +53,7 @@ def looked_for(model: Model, site: CallSite, argument: ast.expr | None) -> ast.e
     for guard in site.guards:
         if mentions_rank(guard.node):
             continue
-        if _of_disk(guard.value) and not _raises(function, guard):
+        if _of_disk(guard.value) and not fails_without(function, guard):
             return _question_in(guard.node) or guard.node
         asked.append(guard.node)
     return _behind(model, function, asked, site.node)
@@ -59,17 +61,6 @@ def looked_for(model: Model, site: CallSite, argument: ast.expr | None) -> ast.e
 
 def _of_disk(value: Value) -> bool:
     return value.variance is Variance.RANK_LOCAL and value.tags == {"file"}
-
-
-def _raises(function: Function, guard: Guard) -> bool:
-    """Whether a rank without the file fails, and with it the job."""
-    for node in own_nodes(function):
-        if isinstance(node, ast.Assert) and node.test is guard.node:
-            return True
-        if isinstance(node, ast.If) and node.test is guard.node:
-            arm = node.orelse if guard.taken else node.body
-            return bool(arm) and isinstance(arm[-1], ast.Raise)
-    return False
 
 
 def _behind(
@@ -120,28 +111,9 @@ def _assigned(
             yield value, around
 
 
-def statements(
-    body: list[ast.stmt], around: list[ast.expr]
-) -> Iterator[tuple[ast.stmt, list[ast.expr]]]:
-    """The statements of a body and of those in it, each with the conditions and loops around it."""
-    for node in body:
-        yield node, around
-        match node:
-            case ast.If(test=test) | ast.While(test=test):
-                inside = [*around, test]
-            case ast.For(iter=iterable):
-                inside = [*around, iterable]
-            case ast.With() | ast.Try():
-                inside = around
-            case _:
-                continue
-        for field in ("body", "orelse", "finalbody"):
-            yield from statements(getattr(node, field, []), inside)
-
-
 def _question_in(node: ast.expr) -> ast.expr | None:
     for part in walk(node):
-        if isinstance(part, ast.Call) and last_name(part.func) in _QUESTIONS:
+        if isinstance(part, ast.Call) and last_name(part.func) in QUESTIONS:
             return part
     return None
 
@@ -153,11 +125,53 @@ def _asking_helper(model: Model, node: ast.expr) -> ast.expr | None:
         callee = call.site.callee if call is not None else None
         if callee is None or callee.name == "__init__":
             continue
-        inside = [n for n in walk(callee.node) if isinstance(n, ast.Call)]
-        if any(last_name(n.func) in _HANDS_ON for n in inside):
-            continue
-        if any(last_name(n.func) in _QUESTIONS for n in inside) and any(
-            isinstance(n, ast.Return) and n.value is not None for n in walk(callee.node)
+        if any(
+            isinstance(n, ast.Call) and last_name(n.func) in _HANDS_ON for n in walk(callee.node)
         ):
-            return part if isinstance(part, ast.expr) else None
+            continue
+        if isinstance(part, ast.expr) and _returns_an_answer(callee):
+            return part
     return None
+
+
+def _returns_an_answer(function: Function) -> bool:
+    """Whether what a function returns hangs on a question to the file system.
+
+    InternVideo 3965eef InternVideo1/Downstream/Video-Text-Retrieval/main_task_retrieval.py:224: `if not
+    os.path.exists(args.output_dir): os.makedirs(…)`, and further down `return args`.
+    """
+    told: set[str] = set()
+    returned: set[str] = set()
+
+    def hangs(node: ast.expr | None) -> bool:
+        return node is not None and (
+            _question_in(node) is not None or not told.isdisjoint(_names(node))
+        )
+
+    known = -1
+    while known < len(told):
+        known = len(told)
+        for node in walk(function.node):
+            match node:
+                case ast.Return(value=value) if value is not None:
+                    if hangs(value):
+                        return True
+                    returned.update(_names(value))
+                case ast.Assign(value=value) | ast.AnnAssign(value=value) if hangs(value):
+                    told.update(_bound_in(node))
+                case ast.If(test=asked) | ast.While(test=asked) | ast.For(iter=asked) if hangs(
+                    asked
+                ):
+                    told.update(_bound_in(node))
+                    if any(isinstance(n, ast.Return) for n in walk(node)):
+                        return True
+    return any(name == each or name.startswith(f"{each}.") for name in told for each in returned)
+
+
+def _bound_in(statement: ast.AST) -> Iterator[str]:
+    """What a statement assigns, itself or in its blocks."""
+    for node in walk(statement):
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield dotted_name(node)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            yield dotted_name(node.func.value)  # found.append(path)

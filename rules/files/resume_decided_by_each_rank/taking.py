@@ -1,21 +1,23 @@
-"""Whether a rank whose listing is empty fails, since it takes an entry of it."""
+"""Whether a rank fails since it takes what is not there: an entry of an empty listing, or a file beside."""
 
 from __future__ import annotations
 
 import ast
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.definitions import last_name
-from distlint.analysis.program.syntax import own_nodes
-from distlint.nodes import children, walk
+from distlint.analysis.program.definitions import dotted_name, last_name
+from distlint.analysis.program.syntax import own_nodes, own_parts, statements
+from distlint.analysis.questions.paths import parts_of
+from distlint.nodes import walk
 
-from .looking import LISTINGS, statements
+from .looking import LISTINGS, QUESTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Function
+    from distlint.analysis.questions.paths import Parts
 
 _REORDER: Final = frozenset({"list", "reversed", "set", "sorted", "tuple", "natsorted"})
 
@@ -42,7 +44,7 @@ def _takes_unasked(function: Function, listing: ast.expr) -> bool:
     lists: set[str] = set()
     inside = list(statements(function.body, []))
     home = next(
-        (around for node, around in inside if any(n is listing for n in _own_parts(node))), None
+        (around for node, around in inside if any(n is listing for n in own_parts(node))), None
     )
     if home is None:
         return False
@@ -60,7 +62,7 @@ def _takes_unasked(function: Function, listing: ast.expr) -> bool:
             and all(any(test is each for each in home) for test in around)
             and (
                 _raises_for(node, lists)
-                or any(_takes_one(part, listing, lists) for part in _own_parts(node))
+                or any(_takes_one(part, listing, lists) for part in own_parts(node))
             )
         ),
         default=None,
@@ -113,13 +115,6 @@ def _says_empty(test: ast.expr, lists: set[str]) -> bool:
     return False
 
 
-def _own_parts(statement: ast.stmt) -> Iterator[ast.AST]:
-    """The expressions of a statement, without the statements in it."""
-    for child in children(statement):
-        if isinstance(child, ast.expr | ast.keyword):
-            yield from walk(child)
-
-
 def _is_list(value: ast.expr, listing: ast.expr, lists: set[str]) -> bool:
     """Whether a value is the list, or one of the same length or less."""
     match value:
@@ -166,3 +161,36 @@ def _asks_for(node: ast.AST, lists: set[str]) -> bool:
         case _:
             return False
     return any(isinstance(n, ast.Name) and n.id in lists for each in asked for n in walk(each))
+
+
+def loaded_before(function: Function, asked: ast.expr) -> bool:
+    """Whether another checkpoint of the same folder is loaded above the question, with no question of its own.
+
+    EleutherAI/sae e657340 sparsify/trainer.py:126: `torch.load(f"{path}/state.pt")`, then the listing of
+    `f"{path}/rank_*_state.pt"`.
+    """
+    folders = {folder for each in _asked_about(asked) if (folder := _folder(each, function))}
+    inside = list(statements(function.body, []))
+    home = next((around for node, around in inside if any(n is asked for n in walk(node))), None)
+    if not folders or home is None:
+        return False
+    return any(
+        _folder(part.args[0], function) in folders
+        for node, around in inside
+        if node.lineno < asked.lineno and all(any(test is each for each in home) for test in around)
+        for part in own_parts(node)
+        if isinstance(part, ast.Call) and part.args and dotted_name(part.func) == "torch.load"
+    )
+
+
+def _asked_about(asked: ast.expr) -> Iterator[ast.expr]:
+    for part in walk(asked):
+        if isinstance(part, ast.Call) and last_name(part.func) in QUESTIONS:
+            if part.args:
+                yield part.args[0]
+            elif isinstance(part.func, ast.Attribute):
+                yield part.func.value
+
+
+def _folder(path: ast.expr, function: Function) -> Parts:
+    return parts_of(path, function)[:-1]

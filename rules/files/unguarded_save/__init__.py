@@ -149,6 +149,7 @@ def check(model: Model) -> Iterator[Finding]:
             or never_answered(model, found.site, joint_entry)
             or (found.site.name in KEEPS_WHAT_IS_THERE and after_main(model, found.site))
             or not files.same_path(model, found)
+            or model.starts_one(found.site.module)
         ):
             continue
         node, module = found.site.node, found.site.module
@@ -213,16 +214,10 @@ def _without_repeats(calls: Iterable[FileCall]) -> Iterator[FileCall]:
         path = found.sites[0][2]
         if found.effect is Effect.DOWNLOAD and path is not None and path.known:
             before = fetched.setdefault((found.site.module.path, str(path.const)), [])
-            if any(not _on_the_other_arm(found.site, site) for site in before):
+            if any(not files.on_the_other_arm(found.site, site) for site in before):
                 continue
             before.append(found.site)
         yield found
-
-
-def _on_the_other_arm(site: CallSite, before: CallSite) -> bool:
-    """Whether a test that let one call through kept the other out: REPA, utils.py:93, beside the `if` of line 91."""
-    taken = {id(guard.node): guard.taken for guard in before.guards}
-    return any(taken.get(id(guard.node), guard.taken) is not guard.taken for guard in site.guards)
 
 
 def _is_state(found: FileCall) -> bool:

@@ -164,7 +164,7 @@ def with_a_hook(accelerator: Accelerator, model):
 
 
 def with_a_hook_of_main_and_of_all(accelerator: Accelerator, model, loader):
-    # Advice alone: `save()` would wait in the hook for ranks that do not come to the first `save_state()`.
+    # Advice: `save()` would wait in the hook for ranks that do not come to the first `save_state()`.
     def save_model_hook(models, weights, output_dir):
         torch.save(models[0].state_dict(), os.path.join(output_dir, "model.pth"))  # expect: DL301
 
@@ -431,21 +431,10 @@ class SpawnsItsPart:
         mp.spawn(self.work, (0, model, path), nprocs=2)
 
 
-class CallsItsWork:
-    # Another method of the class is the one that is spawned.
-    @staticmethod
-    def save(gpu, model, path):
-        dist.barrier()
-        if gpu == 0:
-            torch.save(model.state_dict(), path)  # expect: DL301
-
-    @staticmethod
-    def work(index, model, path):
-        dist.init_process_group("gloo", rank=index, world_size=2)
-        CallsItsWork.save(1, model, path)
-
-    def start(self, model, path):
-        mp.spawn(CallsItsWork.work, (model, path), nprocs=2)
+def on_a_kind_of_gpu(gpu, state, path):
+    dist.barrier()
+    if gpu == "a100":
+        torch.save(state, path)  # expect: DL301
 
 
 # --- right ----------------------------------------------------------------------------------------
@@ -1022,3 +1011,18 @@ def write_index(names, path, *, wanted):
     if wanted:
         with open(path / "index.json", "w") as f:
             json.dump(names, f)
+
+
+def on_the_first_gpu(gpu_id, state, path):
+    # vissl 09270ed tests/test_state_checkpoint_conversion.py:128
+    dist.init_process_group("nccl", rank=gpu_id, world_size=8)
+    if gpu_id == 0:
+        torch.save(state, path)
+    dist.barrier()
+
+
+def leaves_all_but_the_first(options, state, path):
+    dist.barrier()
+    if options.gpu != 0:
+        return
+    torch.save(state, path)

@@ -234,9 +234,10 @@ def _reported(model: Model, known: Shares, function: Function) -> Iterator[Findi
             if goes_to_own_file(model, function, call):
                 break
             loud = mixed or is_evaluation(number.name, function)
+            # One number of a line that is put together below makes the line one of progress.
             loud = (
                 loud
-                and not is_reduced_below(function, call, number.node)
+                and not any(is_reduced_below(function, call, n.node) for n in numbers)
                 and not shows_progress(known, function, call)
             )
             text = ast.unparse(number.node)

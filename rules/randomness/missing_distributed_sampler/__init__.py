@@ -49,12 +49,15 @@ loader to nothing that divides it (`prepare()`, `fit()`).
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import Model, place_of, related
+from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.environment import blocks
+from distlint.analysis.program.linked import importers
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.seeding import makes_ranks_differ
 from distlint.analysis.questions.training import sent_backward
@@ -78,6 +81,8 @@ LITERALS = (b"DistributedSampler",)
 
 _WRAPS = frozenset({"ddp", "fsdp1", "fsdp2"})
 _DIVIDED_WORDS = ("split_dataset_by_node", "shard", "rank", "skip")
+_DIVIDES = re.compile(r"\.shard\((?=[\s\S]{0,120}rank)|\bsplit_dataset_by_node\(")
+"""Calls of `datasets` that give a rank its part."""
 _SHARDED_WORDS = ("iter", "stream", "shard", "rank", "webdataset", "split_dataset_by_node")
 
 
@@ -99,6 +104,8 @@ def check(model: Model) -> Iterator[Finding]:
             if call.guarded_by_rank or any(word in site.keywords for word in SPLIT):
                 continue
             if _is_split(site) or makes_ranks_differ(model, module):
+                continue
+            if _is_handed_in(site) and _divided_above(model, module):
                 continue
             wrap = _wrap(model, site.function)
             loop = _loop(site.function, site.node)
@@ -214,6 +221,32 @@ def _is_split(site: CallSite) -> bool:
     if _is_stream(site):
         return False
     return any(word in ast.unparse(n).lower() for n in nodes for word in _SHARDED_WORDS)
+
+
+def _is_handed_in(site: CallSite) -> bool:
+    """Whether the data set is an argument of the function, or what its object keeps."""
+    node = site.argument_node(0, "dataset")
+    made = (
+        [node, *assignments(site.function).get(dotted_name(node), [])] if node is not None else []
+    )
+    names = {
+        dotted_name(n)
+        for each in made
+        for n in walk(each)
+        if isinstance(n, ast.Name | ast.Attribute)
+    }
+    own = set(site.function.parameters) - {"self"}
+    return any(name in own or name.startswith("self.") for name in names)
+
+
+def _divided_above(model: Model, module: Module) -> bool:
+    """Whether another file that uses this one divides a data set between the ranks itself, before it hands it over.
+
+    EleutherAI/sae e657340 sparsify/__main__.py:161: `dataset.shard(dist.get_world_size(), rank)`, then
+    `Trainer(args, dataset, model)`.
+    """
+    above = importers(model.program, module) - {module}
+    return any(_DIVIDES.search(each.source.text) for each in above)
 
 
 def _is_stream(site: CallSite) -> bool:

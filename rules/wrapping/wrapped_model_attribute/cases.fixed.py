@@ -59,10 +59,10 @@ def fits_the_head(net, state):
 
 def fits_the_head_strictly(net, state):
     net = DDP(net)
-    net.load_state_dict(state, strict=False)
+    net.module.load_state_dict(state, strict=False)
     if state["head.bias"].shape != net.module.head.bias.shape:  # expect: DL201
         del state["head.bias"]
-    net.load_state_dict(state)
+    net.module.load_state_dict(state)
     return net
 
 
@@ -625,8 +625,8 @@ def of_a_bare_checkpoint(path, local_rank):
     # DCNv4 4b848f7 classification/utils.py:219: what is read from inside is loaded inside, too.
     net = DDP(Small().to(local_rank))
     state = torch.load(path, map_location="cpu")
-    state["head.bias"] = state["head.bias"][: net.module.head.bias.shape[0]]  # expect: DL201
-    print(net.module.load_state_dict(state, strict=False))
+    state["head.bias"] = state["head.bias"][: net.head.bias.shape[0]]  # expect: DL201
+    print(net.load_state_dict(state, strict=False))
 
 
 def resumed_by_an_engine(folder, local_rank, whole):
@@ -641,12 +641,11 @@ def resumed_by_an_engine(folder, local_rank, whole):
 def of_a_bare_checkpoint_once(path, local_rank):
     net = DDP(Small().to(local_rank))
     state = torch.load(path, map_location="cpu")
-    unwrapped_net = net.module
-    width = unwrapped_net.state_dict()["head.weight"].shape[1]
-    if len(state["head.bias"]) != len(unwrapped_net.head.bias):  # expect: DL201
-        unwrapped_net.head.weight.data.mul_(0.001)  # expect: DL201
-        unwrapped_net.head.bias.data.mul_(0.001)  # expect: DL201
-    unwrapped_net.load_state_dict(state, strict=False)
+    width = net.state_dict()["head.weight"].shape[1]
+    if len(state["head.bias"]) != len(net.head.bias):  # expect: DL201
+        net.head.weight.data.mul_(0.001)  # expect: DL201
+        net.head.bias.data.mul_(0.001)  # expect: DL201
+    net.load_state_dict(state, strict=False)
     return width
 
 
@@ -1310,3 +1309,31 @@ def one_of_two_wrappers(args, model: torch.nn.Module, batch):
     model(batch).mean().backward()
     kept = model.module if hasattr(model, "module") else model
     kept.save_pretrained(args.out)
+
+
+def of_the_engine(args, net, folder):
+    # InternVideo 3965eef InternVideo1/Pretrain/ViCLIP/tasks/shared_utils.py:190: a folder is a checkpoint of the engine's
+    if args.several:
+        net = DDP(net)
+    if args.engine:
+        net, *_ = deepspeed.initialize(args=args, model=net)
+    if args.resume:
+        net.load_checkpoint(folder)
+        return net.global_steps, net.skipped_steps
+    return 0, 0
+
+
+class Counting(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.micro_steps = 0
+
+
+def counted_by_the_model(rank):
+    net = DDP(Counting().to(rank))
+    return net.module.micro_steps  # expect: DL201
+
+
+def name_of_both(net):
+    net = DDP(net)
+    return net.module.num_experts  # expect: DL201

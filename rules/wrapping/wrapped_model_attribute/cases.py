@@ -1306,3 +1306,31 @@ def one_of_two_wrappers(args, model: torch.nn.Module, batch):
     model(batch).mean().backward()
     kept = model.module if hasattr(model, "module") else model
     kept.save_pretrained(args.out)
+
+
+def of_the_engine(args, net, folder):
+    # InternVideo 3965eef InternVideo1/Pretrain/ViCLIP/tasks/shared_utils.py:190: a folder is a checkpoint of the engine's
+    if args.several:
+        net = DDP(net)
+    if args.engine:
+        net, *_ = deepspeed.initialize(args=args, model=net)
+    if args.resume:
+        net.load_checkpoint(folder)
+        return net.global_steps, net.skipped_steps
+    return 0, 0
+
+
+class Counting(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.micro_steps = 0
+
+
+def counted_by_the_model(rank):
+    net = DDP(Counting().to(rank))
+    return net.micro_steps  # expect: DL201
+
+
+def name_of_both(net):
+    net = DDP(net)
+    return net.num_experts  # expect: DL201
