@@ -218,6 +218,8 @@ def _of_trainers(model: Model, module: Module) -> Iterator[Undivided]:
 
     Open-Assistant model/model_training/trainer_sft.py:156. transformers 4.31 and later.
     """
+    if model.launch.older_than("transformers", (4, 31), module.source.path):
+        return  # whose sampler was a distributed one
     for cls in module.all_classes:
         own, outside = model.program.mro(cls)
         method = cls.methods.get("get_train_dataloader")
