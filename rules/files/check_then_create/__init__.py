@@ -64,7 +64,6 @@ from distlint.edits import AddImport, Edit, Replace, WrapInWith
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts
 from distlint.knowledge.schema import Effect
-from distlint.nodes import walk
 from distlint.repairs.arguments import with_keyword
 from distlint.repairs.guarding import comment_behind, dedented, source
 from distlint.repairs.premises import everyone_comes, on_import
@@ -227,10 +226,11 @@ def _decides(found: FileCall, guard: Guard) -> bool:
     return (
         found.effect is Effect.DELETE
         and block is not None
+        # LatentSync a229c39 latentsync/whisper/audio2feature.py:133 removes what cannot be read, in an `except`.
+        and found.site.statement in block.body
         and any(
-            isinstance(node, ast.Assign | ast.AugAssign | ast.Return | ast.Break | ast.Raise)
+            isinstance(statement, ast.Assign | ast.AugAssign | ast.Return | ast.Break | ast.Raise)
             for statement in block.body
-            for node in walk(statement)
         )
     )
 
