@@ -36,7 +36,7 @@ _OF_MODULE: Final = frozenset(
 """What is asked of a module without its forward."""
 _PARAMETERS: Final = re.compile(r"(?:^|_)param(?:eter)?s(?:_|$)")
 """Methods that give what an optimizer steps: `parameters()`, `prepare_optimizer_params(rate)`."""
-_TAKE_MODULE: Final = frozenset(
+TAKE_MODULE: Final = frozenset(
     {"accumulate", "prepare", "get_state_dict", "wait_for_everyone", "save_model", "print", "no_sync", "isinstance"}
 )  # fmt: skip
 _DEPTH: Final = 2
@@ -49,7 +49,7 @@ class Idle:
     """A wrapped model that the function trains by and never calls, and the forward that is called instead."""
 
     module: Module
-    wrapped: ast.Name
+    wrapped: ast.expr
     prepare: ast.Call
     forward: ast.Call
 
@@ -177,7 +177,7 @@ def _is_used(live: LiveProgram, function: Function, name: str, depth: int = _DEP
         match above:
             case ast.Attribute(attr=attr) if attr in _OF_MODULE or "save" in attr:
                 continue
-            case ast.Call(func=func) if func is not node and last_name(func) in _TAKE_MODULE:
+            case ast.Call(func=func) if func is not node and last_name(func) in TAKE_MODULE:
                 continue
             case ast.Call(func=func) if func is not node and _unwraps(func):
                 if _is_saved(parents, above) or _is_kept_idle(

@@ -65,6 +65,24 @@ def flag_of_ddp(model, batches, optimizer, micro_steps, iterations):
         optimizer.zero_grad(set_to_none=True)
 
 
+def settings_in_a_tuple(model, batches, optimizer, args, iterations):
+    model = DDP(model)
+    total, part = args.total, args.part
+    micro_steps = total // part
+    for step in range(iterations + 1):
+        last_step = step == iterations
+        if step % args.every == 0 or last_step:
+            print(step)
+        if last_step:
+            break
+        for micro_step in range(micro_steps):
+            model.require_backward_grad_sync = micro_step == 0  # expect: DL622
+            loss = model(next(batches)).mean() / micro_steps
+            loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
 def switch_of_fsdp2(model, batches, optimizer, micro_steps):
     fully_shard(model)
     while True:

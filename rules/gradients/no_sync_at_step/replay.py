@@ -332,6 +332,11 @@ class _Replay:
         if isinstance(target, ast.Attribute) and target.attr == FLAG:
             self._flag(target.attr, value, target)
             return
+        match target, value:
+            case ast.Tuple(elts=names), ast.Tuple(elts=given) if len(names) == len(given):
+                values = [self._value(each) for each in given]
+                self._env |= dict(zip(map(text_of, names), values, strict=True))
+                return
         if isinstance(target, ast.Tuple):
             for name in self._shape.bound(target):
                 self._env[name] = Moving()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.syntax import mentions_rank, own_nodes, target_names
-from distlint.nodes import walk
+from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
@@ -41,7 +41,9 @@ def drawn_splits(model: Model, module: Module) -> Iterator[ast.Call]:
 
 def _order(model: Model, module: Module, function: Function, node: ast.AST) -> str:
     """The variable that holds what a call has put in order; "" where it is no such call, or has a generator."""
-    if not isinstance(node, ast.Call) or any(k.arg == "generator" for k in node.keywords):
+    if not isinstance(node, ast.Call) or last_name(node.func) not in WORDS:
+        return ""
+    if any(k.arg == "generator" for k in node.keywords):
         return ""
     meaning = model.resolve(module, node.func)
     if meaning in _SHUFFLES and len(node.args) == 1:

@@ -4,7 +4,8 @@
 Follows what `loss.backward()` differentiates back to calls of the model inside the wrapper:
 `model.module(batch)`, `unwrap_model(model)(batch)`, or a variable that holds the unwrapped model. Reports
 them where the wrapper itself is not called for the same loss. Also a model that an Accelerator wraps, whose
-parameters the optimizer gets, and which nothing calls: the loss goes through the net that holds its layers. And
+parameters the optimizer gets, and which nothing calls: the loss goes through the net that holds its layers, or
+through one of the program's own that was built around the model before it was wrapped. And
 `accelerator.prepare(model)` or `DistributedDataParallel(model)` as a statement by itself, whose result, the wrapper,
 nobody keeps.
 
@@ -54,6 +55,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.model import Model, place_of, related, source_of
 from distlint.analysis.program.handed import callers_by_name
 from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.enclosing import bare_inside
 from distlint.analysis.questions.idle import Idle, idle_wrappers, inner_of, thrown_away
 from distlint.analysis.questions.training import Backward
 from distlint.analysis.questions.wrapped import layer_runners, without_layers
@@ -93,7 +95,7 @@ def check(model: Model) -> Iterator[Finding]:
         if any(ast.unparse(c.func) in wrapped and backward.reaches(c) for c in calls):
             continue  # the wrapper's forward runs for the same loss
         yield from _bypassing(model, function, found, calls, backward)
-    for idle in idle_wrappers(model):
+    for idle in (*idle_wrappers(model), *bare_inside(model)):
         # EasyAnimate c2a70d1 scripts/train_reward_lora.sh: DeepSpeed reduces by hooks of the parameters.
         if not model.starts_in_engine(idle.module):
             yield _idle(idle)

@@ -160,6 +160,46 @@ def sent_backward_here(encoder, batch):
     loss.backward()
 
 
+class HoldsLayers(nn.Module):
+    def __init__(self, layers, scale=1.0):
+        super().__init__()
+        self.layers = layers
+        self.scale = scale
+
+    def forward(self, batch):
+        return self.layers(batch).mean() * self.scale
+
+
+def net_built_before_its_layers_are_wrapped(layers, loader):
+    accelerator = Accelerator()
+    net = HoldsLayers(layers)
+    optimizer = torch.optim.AdamW(layers.parameters())
+    layers, optimizer, loader = accelerator.prepare(layers, optimizer, loader)
+    for batch in loader:
+        loss = net(batch)  # expect: DL206
+        accelerator.backward(loss)
+        optimizer.step()
+
+
+class BuildsAround:
+    def __init__(self, layers, loader):
+        self.accelerator = Accelerator()
+        self.layers = layers
+        self.net = HoldsLayers(scale=0.5, layers=layers)
+        self.optimizer = torch.optim.AdamW(layers.parameters())
+        self.layers, self.optimizer, self.loader = self.accelerator.prepare(
+            self.layers, self.optimizer, loader
+        )
+
+    def train(self):
+        self.layers.train()
+        for batch in self.loader:
+            loss = self.net(batch)  # expect: DL206
+            self.accelerator.backward(loss)
+            self.accelerator.clip_grad_norm_(self.layers.parameters(), 1.0)
+            self.optimizer.step()
+
+
 # Correct
 
 
@@ -350,3 +390,86 @@ def network_that_a_helper_calls(unet, network, loader, rate):
     for batch in loader:
         accelerator.backward(unet(conditions(batch, network)).mean())
         optimizer.step()
+
+
+def net_built_of_what_is_wrapped(layers, loader):
+    accelerator = Accelerator()
+    optimizer = torch.optim.AdamW(layers.parameters())
+    layers, optimizer, loader = accelerator.prepare(layers, optimizer, loader)
+    net = HoldsLayers(layers)
+    for batch in loader:
+        loss = net(batch)
+        accelerator.backward(loss)
+        optimizer.step()
+
+
+def net_that_is_wrapped_too(layers, loader):
+    accelerator = Accelerator()
+    net = HoldsLayers(layers)
+    optimizer = torch.optim.AdamW(layers.parameters())
+    layers, net, optimizer = accelerator.prepare(layers, net, optimizer)
+    for batch in loader:
+        loss = net(batch)
+        accelerator.backward(loss)
+        optimizer.step()
+
+
+def wrapped_layers_put_into_the_net_again(layers, loader):
+    accelerator = Accelerator()
+    net = HoldsLayers(layers)
+    optimizer = torch.optim.AdamW(layers.parameters())
+    layers, optimizer, loader = accelerator.prepare(layers, optimizer, loader)
+    net.layers = layers
+    for batch in loader:
+        loss = net(batch)
+        accelerator.backward(loss)
+        optimizer.step()
+
+
+class KeepsItsNameAlone(nn.Module):
+    def __init__(self, layers):
+        super().__init__()
+        self.name = str(layers)
+        self.own = nn.Linear(2, 2)
+
+    def forward(self, batch):
+        return self.own(batch).mean()
+
+
+def net_that_holds_no_layers(layers, loader):
+    accelerator = Accelerator()
+    net = KeepsItsNameAlone(layers)
+    optimizer = torch.optim.AdamW(layers.parameters())
+    layers, optimizer, loader = accelerator.prepare(layers, optimizer, loader)
+    for batch in loader:
+        loss = net(batch)
+        accelerator.backward(loss)
+        optimizer.step()
+
+
+def layers_frozen_in_the_net(layers, head, loader):
+    accelerator = Accelerator()
+    net = HoldsLayers(layers)
+    optimizer = torch.optim.AdamW(head.parameters())
+    layers, optimizer, loader = accelerator.prepare(layers, optimizer, loader)
+    for batch in loader:
+        loss = head(net(batch)).mean()
+        accelerator.backward(loss)
+        optimizer.step()
+
+
+class Calls(BuildsAround):
+    def __init__(self, layers, loader):
+        self.accelerator = Accelerator()
+        self.layers = layers
+        self.probe = HoldsLayers(layers)
+        self.optimizer = torch.optim.AdamW(layers.parameters())
+        self.layers, self.optimizer, self.loader = self.accelerator.prepare(
+            self.layers, self.optimizer, loader
+        )
+
+    def train(self):
+        for batch in self.loader:
+            loss = self.layers(batch).mean() + self.probe(batch)
+            self.accelerator.backward(loss)
+            self.optimizer.step()
