@@ -1146,14 +1146,10 @@ ARGUMENT_ATTRIBUTES: dict[str, Kind] = {
 }
 """Kind by attribute of an object that has one of ARGUMENT_NAMES as its name (`self.args` too)."""
 
-DEALT_TO: Final = frozenset(
-    {
-        "lm_eval.api.model.LM",  # lm_eval 0.4.9 lm_eval/evaluator.py: `doc_iterator(rank=lm.rank, world_size=lm.world_size)`
-        "lm_eval.api.model.TemplateLM",
-        "lmms_eval.api.model.lmms",  # lmms_eval 0.3 lmms_eval/evaluator.py, the same
-    }
-)
-"""Classes to whose objects a library deals the work out by their attributes `rank` and `world_size`."""
+DEALT_TO: Final = frozenset({"lm_eval.api.model.LM", "lm_eval.api.model.TemplateLM"})
+"""Classes to whose objects a library deals the work out by their attributes `rank` and `world_size` (lm_eval 0.4.9
+lm_eval/evaluator.py: `task.build_all_requests(rank=lm.rank, world_size=lm.world_size)`). Not those of lmms_eval, whose
+evaluator asks the environment and tells the objects."""
 
 AMBIGUOUS_ARGUMENT_ATTRIBUTES: dict[str, Kind] = {"rank": "rank"}
 """As ARGUMENT_ATTRIBUTES, but only where the value is compared with 0 or -1: in the LoRA training

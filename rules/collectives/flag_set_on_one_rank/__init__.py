@@ -2,7 +2,7 @@
 
 ## What it does
 Finds a variable that is set under a test of the rank and then decides, on all ranks, whether a loop or function
-goes on that performs collectives, or whether a collective is performed. Nothing between the two hands it to the
+goes on that performs collectives, or whether a collective is performed, alone or beside other conditions. Nothing between the two hands it to the
 other ranks. Also an option that rank 0 alone fills in (`cfg.load_path = latest`), and a branch on it that leads to a
 collective. Also the flags by which every process of a Trainer leaves its loop, set on one rank:
 `trainer.should_stop` of Lightning, `control.should_training_stop` of transformers.

@@ -3,7 +3,7 @@
 ## What it does
 Finds a global rank (`dist.get_rank()`, `RANK`, `accelerator.process_index`) where the number of a device is
 wanted: `set_device`, `device_ids`, `torch.device("cuda", …)`, `f"cuda:{…}"`, `.to(…)`, `map_location`,
-`device_map`. It goes by where the value comes from: a variable called `rank` may hold the local index.
+`device_map`, or an entry of the GPUs that a setting lists (a warning). It goes by where the value comes from: a variable called `rank` may hold the local index.
 
 ## Why it is bad
 Devices are counted on each machine, ranks over all. On one machine both are the same, so that nothing shows

@@ -2,7 +2,8 @@
 
 ## What it does
 Reports a folder into which each rank writes files of its own (its rank, or the samples that it was given, are in the
-names), and which is then listed, globbed or removed with no collective between the two. Calls are followed: the writing
+names), and which is then listed, globbed, removed, scored (`compute_fid`) or given to another program with no collective
+between the two. Calls are followed: the writing
 and the listing may stand in functions that one function calls one after the other.
 
 ## Why it is bad

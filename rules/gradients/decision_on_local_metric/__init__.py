@@ -2,7 +2,7 @@
 
 ## What it does
 Follows values that come from a rank's share of the data (a loader that was prepared or has a distributed
-sampler, a slice by rank) through arithmetic, lists, meters and functions. Reports where such a value, neither
+sampler, a slice by rank, a data set that asks for the rank and takes its part) through arithmetic, lists, meters and functions. Reports where such a value, neither
 gathered nor reduced, decides which checkpoint is the best, when to stop, or what the learning rate becomes.
 Where it is only logged, that is a warning for a metric of an evaluation, and information for the loss of
 a training step, for what a loop shows of its progress (a bar, a line

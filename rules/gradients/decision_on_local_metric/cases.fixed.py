@@ -1127,3 +1127,21 @@ def learning_rate_by_the_whole_split(model, args, criterion):
     scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(args.optimizer)
     loss = validate(model, DataLoader(OfTraining(args.samples, "val")), criterion)
     scheduler.step(loss)
+
+
+class ForThoseToldTheirRank(Dataset):
+    # yolov5 utils/dataloaders.py, LoadImagesAndLabels: the loader of the validation is made with -1
+    def __init__(self, samples, rank=-1):
+        self.indices = np.arange(len(samples))
+        if rank > -1:
+            self.indices = self.indices[self.indices % dist.get_world_size() == dist.get_rank()]
+        self.samples = samples
+
+    def __getitem__(self, index):
+        return self.samples[self.indices[index]]
+
+
+def learning_rate_by_those_of_no_rank(model, args, criterion):
+    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(args.optimizer)
+    loss = validate(model, DataLoader(ForThoseToldTheirRank(args.samples)), criterion)
+    scheduler.step(loss)

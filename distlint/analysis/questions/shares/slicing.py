@@ -74,15 +74,17 @@ def _settings(
     if not {"kind:rank", "kind:world_size"} <= cut.place.tags | cut.counted.tags:
         return None
     own = live.program.find_method(cls, "__init__")
+    if own is not None and any("rank" in name for name in own.parameters):
+        return None  # it is told for whom it is: yolov5's, -1 for the loader of all
     owner = live.program.find_method(function.cls, "__init__") if function.cls is not None else own
     told = own.parameters[1:] if own is not None else []
     kept = owner.parameters[1:] if owner is not None else []
     found = []
     for guard in cut.guards:
-        if where_distributed(guard.node) is guard.taken:
-            continue
         names = {each.rpartition(".")[2] for each in _names(guard.node)} & {*told, *kept}
         if not names:
+            if where_distributed(guard.node) is (not guard.taken):
+                return None
             continue
         flag, taken = guard.node, guard.taken
         if isinstance(flag, ast.UnaryOp):
