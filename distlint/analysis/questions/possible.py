@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.program.definitions import dotted_name, last_name
@@ -15,27 +15,41 @@ if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function
 
+Around = tuple[ast.stmt, ...]
+
 
 def possible(
-    live: LiveProgram, names: tuple[str, ...]
-) -> Iterator[tuple[Function, ast.Call, tuple[ast.stmt, ...]]]:
-    """The calls of some names in files of distributed code, with the statements around each.
+    live: LiveProgram, names: Collection[str]
+) -> Iterator[tuple[Function, ast.Call, str, Around]]:
+    """The calls of some names in files of distributed code, each with its name and the statements around it.
 
     What stands under a condition of the rank or of debugging is left out, and so is what is called under one.
     """
     ends = {name.rpartition(".")[2] for name in names}
+    words = [{name.partition(".")[0], name.rpartition(".")[2]} - {"builtins"} for name in names]
     for module in live.modules:
-        if not any(end in module.source.text for end in ends) or not live.is_distributed(module):
+        text = module.source.text
+        if not any(all(w in text for w in each) for each in words) or not live.is_distributed(
+            module
+        ):
             continue
         for function in module.all_functions:
+            called = {
+                id(n): name
+                for n in own_nodes(function)
+                if isinstance(n, ast.Call)
+                and last_name(n.func) in ends
+                and (name := _name(live, function, n)) in names
+            }
+            if not called:
+                continue
             for statement, around in own_statements(function.body):
                 for node in evaluated_here(statement):
-                    if isinstance(node, ast.Call) and last_name(node.func) in ends:
-                        chain = (*around, statement)
-                        if _name(live, function, node) in names and not _is_kept_apart(
-                            live, function, node, chain
-                        ):
-                            yield function, node, chain
+                    chain = (*around, statement)
+                    if not (isinstance(node, ast.Call) and id(node) in called):
+                        continue
+                    if not _is_kept_apart(live, function, node, chain):
+                        yield function, node, called[id(node)], chain
 
 
 def _name(live: LiveProgram, function: Function, node: ast.Call) -> str:

@@ -105,7 +105,7 @@ def check(model: Model) -> Iterator[Finding]:
             yield _on_all(call)
         else:
             told.discard(id(site.node))
-    for function, node, around in possible(model, BREAKPOINTS):
+    for function, node, _, around in possible(model, BREAKPOINTS):
         rare = for_errors(function, around, node)
         if id(node) not in told and (rare or function.name in _OF_DATA):
             yield _left_in(function, node, rare=rare)

@@ -98,18 +98,17 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _may_open(model: Model, told: set[int]) -> Iterator[Finding]:
     """Runs of trackers in files of distributed code where nothing shows who opens them."""
-    for tracker in TRACKERS:
-        for function, node, _ in possible(model, (tracker.name,)):
-            apart = {*tracker.apart, None}
-            if id(node) in told or not is_used(model, function):
-                continue
-            if apart & {keyword.arg for keyword in node.keywords}:
-                continue
-            text = (
-                f"Each rank that comes here opens {tracker.what} of its own, and nothing here asks for the rank: one "
-                "training may show up as many. Open it on rank 0 only, and log there."
-            )
-            yield Finding(CODE, NAME, Severity.INFO, text, place_of(function.module, node))
+    known = {tracker.name: tracker for tracker in TRACKERS}
+    for function, node, name, _ in possible(model, known):
+        tracker = known[name]
+        apart = {*tracker.apart, None} & {keyword.arg for keyword in node.keywords}
+        if id(node) in told or apart or not is_used(model, function):
+            continue
+        text = (
+            f"Each rank that comes here opens {tracker.what} of its own, and nothing here asks for the rank: one "
+            "training may show up as many. Open it on rank 0 only, and log there."
+        )
+        yield Finding(CODE, NAME, Severity.INFO, text, place_of(function.module, node))
 
 
 def _differs(call: CallGroup) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.environment import blocks
 from distlint.analysis.program.syntax import own_nodes, target_names
-from distlint.analysis.questions.replicated import engine_of
+from distlint.analysis.questions.replicated import engine_of, engines
 from distlint.analysis.questions.reported import goes_to_own_file, reports
 from distlint.analysis.questions.training import goes_backward, sent_backward
 from distlint.knowledge.shares import SYNCHRONISES
@@ -44,28 +44,33 @@ _ON_THE_WAY: Final = re.compile(r"gather|reduce|sync|across|average_|all_", re.I
 
 def local_losses(model: Model) -> Iterator[tuple[Function, ast.Call, ast.expr, ast.AST]]:
     """Each log of a loss of this rank: the function, the call, the number, and what sends the loss backward."""
+    if not model.answer(engines):
+        return
     for module in model.modules:
-        for function in module.all_functions:
-            if not function.is_module_body:
-                yield from _logged(model, function)
+        if "loss" in module.source.text or "backward" in module.source.text:
+            for function in module.all_functions:
+                if not function.is_module_body:
+                    yield from _logged(model, function)
 
 
 def _logged(
     model: Model, function: Function
 ) -> Iterator[tuple[Function, ast.Call, ast.expr, ast.AST]]:
-    logs = list(reports(function))
-    if not logs:
-        return
     sent = [(n, root) for n in own_nodes(function) if (root := sent_backward(n)) is not None]
     losses = {name for _, root in sent for name in _losses(root)}
     steps = [] if sent else list(_steps(model, function))
+    if not sent and not steps:
+        return
+    logs = list(reports(function))
     began = [*(node for node, _ in sent), *(call for call, _ in steps)]
+    if not logs:
+        return
     local = _local(function, losses, {name for _, names in steps for name in names})
     found = [
         (call, number.node)
         for call, numbers in logs
         for number in numbers
-        if local and _holds(number.node, local) and not goes_to_own_file(model, function, call)
+        if _holds(number.node, local) and not goes_to_own_file(model, function, call)
     ]
     if not found or engine_of(model, function) is None:
         return

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _SAMPLER: Final = "torch.utils.data.DistributedSampler"
 _TIMM: Final = "timm.data.create_loader"
 """timm 1.0.28 timm/data/distributed_sampler.py:8: `OrderedDistributedSampler` of an evaluation fills up too."""
+_MAKERS: Final = ("DistributedSampler", "create_loader")
 _NUMBER: Final = re.compile(
     r"^len$|(?:num|total|count|n)_|_(?:num|total|count)$|data|sampler|total", re.IGNORECASE
 )
@@ -44,7 +45,13 @@ Evaluation = tuple["Function", ast.expr]
 
 def filled_up(model: Model) -> Iterator[tuple[Sampler, Evaluation]]:
     """Each sampler of an evaluation that repeats samples, and where the ranks' results are put together."""
-    samplers = [s for m in model.modules for f in m.all_functions for s in _samplers(model, f)]
+    samplers = [
+        sampler
+        for module in model.modules
+        if any(word in module.source.text for word in _MAKERS)
+        for function in module.all_functions
+        for sampler in _samplers(model, function)
+    ]
     if not samplers:
         return
     evaluations = [
@@ -60,12 +67,14 @@ def filled_up(model: Model) -> Iterator[tuple[Sampler, Evaluation]]:
 
 
 def _samplers(model: Model, function: Function) -> Iterator[Sampler]:
-    text = function.module.source.text
-    if "DistributedSampler" not in text and "create_loader" not in text:
-        return
-    for statement, around in own_statements(function.body):
+    made = {
+        id(n)
+        for n in own_nodes(function)
+        if isinstance(n, ast.Call) and _fills_up(model, function, n)
+    }
+    for statement, around in own_statements(function.body) if made else ():
         for node in evaluated_here(statement):
-            if isinstance(node, ast.Call) and _fills_up(model, function, node):
+            if id(node) in made and isinstance(node, ast.Call):
                 sampler = Sampler(function, node, statement, around)
                 if not _for_training(sampler):
                     yield sampler
@@ -73,7 +82,7 @@ def _samplers(model: Model, function: Function) -> Iterator[Sampler]:
 
 def _fills_up(model: Model, function: Function, node: ast.Call) -> bool:
     """Whether a call makes a sampler for more than one rank, which does not leave out what is over."""
-    if last_name(node.func) not in ("DistributedSampler", "create_loader"):
+    if last_name(node.func) not in _MAKERS:
         return False
     name = model.resolve(function.module, node.func)
     given = {k.arg: k.value for k in node.keywords}
