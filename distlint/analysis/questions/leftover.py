@@ -96,7 +96,7 @@ def _uses(live: LiveProgram, user: Module, module: Module, name: str) -> bool:
     """
     if name not in user.source.text:
         return False
-    if user is not module:
+    if user is not module and not re.search(rf"\.{re.escape(name)}\b", user.source.text):
         match live.program.resolve_dotted(user, name):
             case Function(module=home) if home is not module:
                 return False
