@@ -29,8 +29,8 @@ model = DDP(model)
 No fix: what is logged to the run later needs the same condition. accelerate's `init_trackers` and `log` have it.
 
 ## Known limits
-Silent where an argument says that the runs belong apart (`group=`, `mode=`), or follows from the rank, and where
-what is logged carries the rank in its name.
+Silent where an argument says that the runs belong apart (`group=`, `mode=`), or follows from the rank, and on event
+files of one folder where what is logged carries the rank in its name.
 
 Not proven: needs a tracker's server.
 
@@ -81,7 +81,7 @@ def check(model: Model) -> Iterator[Finding]:
             joint_entry = model.joint_entry_at(call)
             if keywords & {*tracker.apart, None} or _differs(call) or joint_entry is None:
                 continue
-            if _tagged_by_rank(model, call.site.module):
+            if tracker.name.endswith("SummaryWriter") and _tagged_by_rank(model, call.site.module):
                 continue
             site = call.site
             text = (
@@ -97,7 +97,8 @@ def check(model: Model) -> Iterator[Finding]:
 def _tagged_by_rank(model: Model, module: Module) -> bool:
     """Whether what is logged carries the rank in its name: curves of each rank in one run are meant.
 
-    FunASR 3c58cb5 funasr/train_utils/trainer.py:753: `writer.add_scalar(f"rank{self.rank}_loss/{tag}", …)`.
+    FunASR 3c58cb5 funasr/train_utils/trainer.py:753: `writer.add_scalar(f"rank{self.rank}_loss/{tag}", …)`. A folder of
+    event files is one run, whoever writes into it; `wandb.init` opens a run each.
     """
     return any(_TAG.search(each.source.text) for each in linked(model.program, module))
 
