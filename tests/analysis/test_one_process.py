@@ -44,14 +44,6 @@ def single(text: str) -> set[str]:
         def test():
             launch(tp=1, dp=1)(f)(path="x")
         """,
-        """
-        def f(path):
-            dist.barrier()
-
-        if __name__ == "__main__":
-            dist.init_process_group("nccl", rank=0, world_size=1)
-            f("x")
-        """,
     ],
 )
 def test_one(text: str) -> None:
@@ -61,26 +53,6 @@ def test_one(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        """
-        def f(path):
-            dist.barrier()
-
-        if __name__ == "__main__":
-            if torch.cuda.device_count() == 1:
-                dist.init_process_group("nccl", rank=0, world_size=1)
-            f("x")
-        """,
-        """
-        def f(path):
-            dist.barrier()
-
-        def g(path):
-            f(path)
-
-        if __name__ == "__main__":
-            dist.init_process_group("nccl", rank=0, world_size=1)
-            f("x")
-        """,
         """
         def f(path):
             context = Context(data_parallel_size=2, pipeline_parallel_size=1)

@@ -90,6 +90,16 @@ if __name__ == "__main__":
         pytest.param(
             {
                 "helper.py": HELPER,
+                "train.py": "import helper\ndef wrap(model):\n    return helper.wrap(model)\n"
+                + SCRIPT
+                + "    wrap(1)\n",
+            },
+            "error",
+            id="called by one of its name",
+        ),
+        pytest.param(
+            {
+                "helper.py": HELPER,
                 "other.py": "def wrap(model):\n    return model\n",
                 "train.py": "from other import wrap\n" + SCRIPT + "    wrap(1)\n",
             },

@@ -257,9 +257,7 @@ def _is_of_one(method: Function) -> bool:
 
 def _straight(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     for statement in body:
-        if isinstance(statement, (ast.With, ast.AsyncWith)) or (
-            isinstance(statement, ast.If) and _is_start(statement.test)
-        ):
+        if isinstance(statement, (ast.With, ast.AsyncWith)):
             yield from _straight(statement.body)
         elif isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return)):
             yield statement

@@ -254,6 +254,14 @@ def evaluates_and_trains_on(args, model, optimizer):
         args.step = state["step"]
 
 
+def newest_of_the_engine(args, engine, model):
+    # DCNv4 4b848f7 classification/main_deepspeed.py:365: rank 0 alone writes the name of the newest
+    model = DistributedDataParallel(model)
+    if os.path.exists(os.path.join(args.out, "latest")):  # expect: DL309
+        _, state = engine.load_checkpoint(args.out)
+        args.step = state["step"]
+
+
 # Correct
 
 
