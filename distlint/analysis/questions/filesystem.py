@@ -650,11 +650,47 @@ def _shared(
     parameters, elements = sources_of(node, function)
     if elements or spawned_index(function) in parameters:
         return False
+    if depth and any(
+        _kept_of_share(name, function, callers, depth) for name in _own_attributes(node, function)
+    ):
+        return False
     asked = parameters - {"self", "cls"}
     sites = callers.get(function, ())
     if not asked or not sites or not depth:
         return True
     return any(_arguments_shared(site, asked, callers, depth) for site in sites)
+
+
+def _own_attributes(node: ast.expr, function: Function) -> set[str]:
+    """The attributes of `self` in a path, through the variables of its function, that other methods assign."""
+    assigned = assignments(function)
+    names: set[str] = set()
+    stack: list[ast.AST] = [node]
+    while stack:
+        for child in walk(stack.pop()):
+            name = dotted_name(child)
+            if name and name not in names:
+                names.add(name)
+                stack.extend(assigned.get(name, ()))
+    return {name for name in names if name.startswith("self.") and name not in assigned}
+
+
+def _kept_of_share(
+    name: str, function: Function, callers: Mapping[Function, list[CallSite]], depth: int
+) -> bool:
+    """Whether an attribute keeps what other methods took from a collection, or were handed of their rank's own.
+
+    zju3dv/NeuralRecon 0fd2df3 utils.py:285: `self.scene_name`, by `__call__` from `outputs["scene_name"][i]`.
+    """
+    kept = [
+        (value, method)
+        for value, method in _meanings(name, function)
+        if isinstance(value, ast.expr) and not isinstance(value, ast.Constant)
+    ]
+    return bool(kept) and all(
+        method.name != "__init__" and not _shared(value, method, callers, depth - 1)
+        for value, method in kept
+    )
 
 
 def _kept_apart(program: Program, node: ast.expr, function: Function) -> bool:

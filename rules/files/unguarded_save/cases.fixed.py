@@ -462,6 +462,40 @@ def on_a_kind_of_gpu(gpu, state, path):
         save(state, path)  # expect: DL301
 
 
+class KeepsWhatAllPass:
+    def __init__(self, folder):
+        self.folder = folder
+        self.phase = ""
+
+    def begin(self, phase):
+        self.phase = phase.upper()
+
+    def save(self, volume):
+        dist.barrier()
+        run_on_main(np.save, os.path.join(self.folder, self.phase + ".npy"), volume)  # expect: DL301
+
+
+def keeps_what_all_pass(folder, volumes):
+    dist.init_process_group("nccl")
+    writer = KeepsWhatAllPass(folder)
+    writer.begin("test")
+    writer.save(volumes)
+
+
+class KeepsTheTurn:
+    def __init__(self, folder):
+        self.folder = folder
+
+    def run(self, volumes):
+        for turn in range(4):
+            self.turn = turn
+            self.save(volumes)
+
+    def save(self, volume):
+        dist.barrier()
+        run_on_main(np.save, os.path.join(self.folder, f"{self.turn}.npy"), volume)  # expect: DL301
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -477,6 +511,45 @@ def results_of_each_rank(results, images, out):
     film = cv2.VideoWriter(f"{out}/film-{rank}.mp4", 1, 8.0, (64, 64))
     for image in images:
         film.write(image)
+
+
+class KeepsTheScene:
+    # zju3dv/NeuralRecon 0fd2df3 utils.py:285: each rank's share has scenes of its own
+    def __init__(self, folder):
+        self.folder = folder
+        self.scene = None
+
+    def save(self, volume):
+        dist.barrier()
+        np.savez(os.path.join(self.folder, "{}.npz".format(self.scene)), volume=volume)
+
+    def __call__(self, outputs):
+        for index in range(len(outputs["scene"])):
+            scene = outputs["scene"][index]
+            self.scene = scene.replace("/", "-")
+            self.save(outputs["volume"][index])
+
+
+def keeps_the_scene(folder, data):
+    dist.init_process_group("nccl")
+    save_scene = KeepsTheScene(folder)
+    for outputs in DataLoader(data, sampler=DistributedSampler(data)):
+        save_scene(outputs)
+
+
+class KeepsTheName:
+    def __init__(self, folder):
+        self.folder = folder
+
+    def write(self, volume):
+        dist.barrier()
+        target = os.path.join(self.folder, self.name)
+        np.save(target, volume)
+
+    def run(self, volumes):
+        for name, volume in volumes.items():
+            self.name = name + ".npy"
+            self.write(volume)
 
 
 class SpawnsAMethod:
