@@ -32,7 +32,7 @@ from distlint.analysis.live.summaries import FunctionSummaries
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
 from distlint.analysis.program.handed import is_told_rank
 from distlint.analysis.program.linked import importers
-from distlint.analysis.program.memory import Memory, remembered
+from distlint.analysis.program.memory import Memory, remembered, remembered_of_nodes
 from distlint.analysis.program.places import related
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import (
@@ -645,6 +645,7 @@ def may_be_about_rank(guard: Guard) -> bool:
     )
 
 
+@remembered_of_nodes
 def _asks_for_first_gpu(test: ast.expr) -> bool:
     """Whether a condition asks for the first GPU of a machine, by which a worker knows that it is the first.
 

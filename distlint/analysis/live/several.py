@@ -101,12 +101,17 @@ def makes_no_group(program: Program, module: Module) -> bool:
 
     wekws 1a8ee65 wekws/bin/compute_accuracy.py: one process goes through a data set that asks whether there is a group.
     """
+    if not module.is_script:
+        return False
     found, work = {module}, [module]
     while work:
-        new = set(imported(program, work.pop())) - found
+        each = work.pop()
+        if _MAKES_GROUP.search(each.source.text):
+            return False
+        new = set(imported(program, each)) - found
         found |= new
         work += new
-    return module.is_script and not any(_MAKES_GROUP.search(each.source.text) for each in found)
+    return True
 
 
 @remembered

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
+from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.places import source_of
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.training import sent_backward
 from distlint.knowledge import facts
@@ -112,7 +114,10 @@ def _left_out(model: Model, scope: list[Function], calls: list[CallGroup]) -> It
         for name, values in assignments(function).items():
             if len(values) == 1 and (not name.startswith("self.") or function.cls is not None):
                 near = scope if name.startswith("self.") else [function]
-                if sum(len(assignments(f).get(name, ())) for f in near) != 1:
+                if (
+                    not isinstance(values[0], ast.Call)
+                    or sum(len(assignments(f).get(name, ())) for f in near) != 1
+                ):
                     continue
                 loader = _plain_loader(model, function, values[0])
                 if loader is None or any(_is_handed_on(f, name) for f in near):
@@ -122,9 +127,11 @@ def _left_out(model: Model, scope: list[Function], calls: list[CallGroup]) -> It
                     yield Undivided(module, values[0], calls[0].site.node, what)
 
 
+@remembered
 def _divides(function: Function) -> bool:
     """Whether a function speaks of what divides data by hand."""
-    text = ast.unparse(function.node)
+    whole = function.is_module_body
+    text = function.module.source.text if whole else source_of(function.module, function.node)
     return any(word in text for word in _DIVIDES)
 
 
