@@ -220,13 +220,14 @@ def _in_old_versions(model: Model, module: Module, finding: Finding) -> Finding:
     if fix is None:
         return finding
     written = {name for edit in fix.edits for name in _OF_LIBRARIES.findall(_code(edit))}
-    for name, package, version in SINCE:
+    for since in SINCE:
         if (
-            name in written
-            and not re.search(rf"\b{name}\b", module.source.text)
-            and model.launch.older_than(package, version, module.path)
+            since.name in written
+            and not re.search(rf"\b{since.name}\b", module.source.text)
+            and model.launch.older_than(since.package, since.version, module.path)
         ):
-            needs = f"{package} {'.'.join(map(str, version))} or later, the project asks for an older one"
+            first = f"{since.package} {'.'.join(map(str, since.version))}"
+            needs = f"{first} or later, the project asks for an older one"
             return _with_fix(
                 finding, Fix(Applicability.DISPLAY, f"{fix.message}; it needs {needs}")
             )
