@@ -625,7 +625,7 @@ def _of_model(
     for number, rule in enumerate(rules):
         if request.progress:
             request.progress(f"checking {rule.code}", number, len(rules))
-        for each in _run_rule(rule, model, sources, report, style):
+        for each in _run_rule(request, rule, model, sources, report, style):
             place = each.place.path
             finding = _as_in_a_test(each) if in_test(place) else _on_trial(rule, each)
             if finding.severity is not Severity.INFO and model.is_left_over(
@@ -659,15 +659,23 @@ def _on_trial(rule: Rule, finding: Finding) -> Finding:
 
 
 def _run_rule(
-    rule: Rule, model: Model, sources: Sequence[Source], report: Report, style: str
+    request: Request,
+    rule: Rule,
+    model: Model,
+    sources: Sequence[Source],
+    report: Report,
+    style: str,
 ) -> list[Finding]:
-    """The findings of one rule, fixes in a style; what it found before it failed, where it fails."""
+    """The findings of one rule, fixes in a style where somebody sees them; what it found before it failed, where it
+    fails.
+    """
     from distlint.repairs.dressing import dressed
 
     findings: list[Finding] = []
     try:
         for finding in rule.check(model):
-            findings.append(dressed(model, finding, style))
+            shown = request.selection.reports(finding.code, finding.severity)
+            findings.append(dressed(model, finding, style) if shown else finding)
     except BrokenRules:
         raise
     except Exception as error:

@@ -106,12 +106,17 @@ def makes_no_group(program: Program, module: Module) -> bool:
     found, work = {module}, [module]
     while work:
         each = work.pop()
-        if _MAKES_GROUP.search(each.source.text):
+        if _speaks_of_group(each):
             return False
         new = set(imported(program, each)) - found
         found |= new
         work += new
     return True
+
+
+@remembered
+def _speaks_of_group(module: Module) -> bool:
+    return _MAKES_GROUP.search(module.source.text) is not None
 
 
 @remembered
