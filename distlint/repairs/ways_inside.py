@@ -20,6 +20,10 @@ _NOT_THESE: Final = frozenset(
 )
 
 
+_NAMELESS: Final = ("object", "abc.", "typing.")
+"""Classes of libraries that make no attributes."""
+
+
 def way_inside(model: Model, function: Function, line: int, receiver: str) -> str:
     """Code of the file's own for the model inside a wrapper; empty where it has none.
 
@@ -72,12 +76,26 @@ def _as_elsewhere(model: Model, function: Function, receiver: str) -> str:
         for node in own_nodes(method) if method.name not in names else ():
             match node:
                 case ast.Call(
-                    func=ast.Attribute(value=ast.Attribute(value=ast.Name(id="self")), attr=attr),
+                    func=ast.Attribute(
+                        value=ast.Attribute(value=ast.Name(id="self"), attr=kept), attr=attr
+                    ),
                     args=[given],
                     keywords=[],
                 ) if attr == "unwrap_model" and ast.unparse(given) == receiver:
-                    return ast.unparse(node)
+                    return ast.unparse(node) if _is_kept(model, function, kept) else ""
     return ""
+
+
+def _is_kept(model: Model, function: Function, attr: str) -> bool:
+    """Whether the class around a place makes an attribute itself: classes that derive from it may alone do so.
+
+    align-anything 3f9decc align_anything/trainers/base/supervised_trainer.py:460 unwraps by `self.accelerator`, which
+    the trainers of diffusion models make, and those of texts, which have engines of DeepSpeed, do not.
+    """
+    cls = next(each.cls for each in function.outward() if each.cls is not None)
+    own, outside = model.program.mro(cls)
+    of_library = any(not base.startswith(_NAMELESS) for base in outside)
+    return of_library or any(attr in each.self_assigned for each in own)
 
 
 def _is_property_of(method: Function, receiver: str) -> bool:

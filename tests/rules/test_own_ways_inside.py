@@ -162,3 +162,53 @@ def test_the_accelerator_of_a_base(constructor: str, wanted: str, tmp_path: Path
 def _fix(folder: Path, style: str = "native") -> None:
     command = ["fix", "--apply", "--no-cache", "--select", "DL201", "--fix-style", style, "."]
     assert distlint([*command, "--exit-zero"], folder).returncode == 0
+
+
+OF_SIBLINGS = """\
+from abc import ABC
+
+from accelerate import Accelerator
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.width = 3
+
+
+class Base(ABC):
+    def save(self, path):
+        self.accelerator.unwrap_model(self.model).save(path)
+
+
+class WithAccelerator(Base):
+    def __init__(self):
+        self.accelerator = Accelerator()
+        self.model = self.accelerator.prepare(Net())
+
+
+class Trainer(Base):
+    def __init__(self):
+        {makes}
+        self.model = DistributedDataParallel(Net())
+
+    def train(self):
+        return self.model.width
+"""
+
+
+@pytest.mark.parametrize(
+    ("makes", "wanted"),
+    [
+        ("self.accelerator = Accelerator()", "self.accelerator.unwrap_model(self.model).width"),
+        # align-anything 3f9decc: only the trainers of diffusion models make one.
+        ("self.name = 'mine'", "self.model.module.width"),
+    ],
+)
+def test_the_accelerator_of_a_sibling(makes: str, wanted: str, tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(OF_SIBLINGS.format(makes=makes))
+    _fix(tmp_path)
+    assert f"        return {wanted}\n" in file.read_text()
