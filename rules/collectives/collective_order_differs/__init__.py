@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 CODE = "DL102"
 NAME = "collective-order-differs"
 SEVERITY = Severity.ERROR
-STATUS = Status.STABLE
+STATUS = Status.PREVIEW
 LITERALS = ()
 
 

@@ -189,11 +189,26 @@ def _asks_rank(model: Model, index: ast.expr, value: Value, origin: Origin) -> b
         held = value.items[0] if value.items else value
         return (
             isinstance(index, ast.Attribute)
+            and _is_put_into(index.attr, origin)
             and held.known
             and "world_size" not in held.tags
             and not any(map(starts_one_machine, model.answer(roots)[origin.module]))
         )
     return "rank" in name or "process_index" in name
+
+
+def _is_put_into(attr: str, origin: Origin) -> bool:
+    """Whether a rank is put into an attribute where it is asked for.
+
+    Not by a helper that has a group of each machine, and asks for the rank where there is none (YOLOX 6ddff48
+    yolox/utils/dist.py:104, `get_local_rank()`).
+    """
+    return any(
+        isinstance(node, ast.Assign)
+        and any(last_name(target) == attr for target in node.targets)
+        and any(part is origin.node for part in walk(node.value))
+        for node in walk(origin.module.source.tree)
+    )
 
 
 def _of_a_list(index: ast.Subscript) -> bool:

@@ -358,3 +358,24 @@ def of_a_list(gpu_ids):
     # LLaMA2-Accessory 3777c43 accessory/model/multi_gpu_wrapper.py:78: one entry for each rank
     rank = dist.get_rank()
     torch.cuda.set_device(gpu_ids[rank - 1])
+
+
+_OF_MACHINE = None
+
+
+def rank_on_machine():
+    if _OF_MACHINE is None:
+        return dist.get_rank()
+    return dist.get_rank(group=_OF_MACHINE)
+
+
+class WithAGroupOfEachMachine:
+    # YOLOX 6ddff48 yolox/core/trainer.py:50
+    def __init__(self, model):
+        dist.barrier()
+        self.local_rank = rank_on_machine()
+        self.model = model
+
+    def start(self):
+        torch.cuda.set_device(self.local_rank)
+        self.model.cuda()

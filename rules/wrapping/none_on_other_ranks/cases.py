@@ -230,6 +230,18 @@ def named_in_two_arms(accelerator: Accelerator, settings, batches, upload, name_
                     upload(settings.folder, name)  # expect: DL208
 
 
+def filled_on_main(accelerator: Accelerator, loader, settings):
+    # tango 34ecd38 train.py:500: what goes into it is no assignment of the name
+    for step, batch in enumerate(loader):
+        batch.backward()
+        if accelerator.is_main_process:
+            result = {}
+            result["step"] = step
+            print(result)
+        accelerator.wait_for_everyone()
+        accelerator.log(result, step=step)  # expect: DL208
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 

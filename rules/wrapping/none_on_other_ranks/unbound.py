@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.program.environment import statements
-from distlint.analysis.program.syntax import own_nodes, target_names
-from distlint.nodes import last_name
+from distlint.analysis.program.syntax import own_nodes
+from distlint.nodes import last_name, walk
 
 from .settings import is_decided, tests_around
 
@@ -65,6 +65,14 @@ def _assigned(function: Function, name: str) -> list[ast.stmt]:
     found: list[ast.stmt] = [
         s
         for s, _ in statements(function.body)
-        if isinstance(s, ast.Assign) and any(name in target_names(t) for t in s.targets)
+        if isinstance(s, ast.Assign) and any(map(_binds(name), s.targets))
     ]
     return [] if shared or len(bound) != len(found) else found
+
+
+def _binds(name: str) -> Callable[[ast.expr], bool]:
+    """Whether a target of an assignment binds a name: `result["loss"] = …` does not."""
+    return lambda target: any(
+        isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
+        for n in walk(target)
+    )
