@@ -67,19 +67,18 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         if port is not None and not (isinstance(port, int) and 0 <= port <= 65535):
             yield _finding(str(port), configuration.place(("main_process_port",)))
     told: set[tuple[str, int]] = set()
-    for script in files.scripts:
-        for launch in script.launches:
-            for name in PORTS & launch.options.keys():
-                option = launch.options[name]
-                if option.value is not None and option.sure and not _is_port(option.value):
-                    told.add((option.value, option.place.line))
-                    yield _finding(option.value, option.place)
-            for name in PORT_VARIABLES & launch.environment.keys():
-                word = launch.environment[name]
-                said = (word.text or "", word.place.line)
-                if word.text and word.sure and not _is_port(word.text) and said not in told:
-                    told.add(said)
-                    yield _finding(word.text, word.place)
+    for _, launch in files.launches():
+        for name in PORTS & launch.options.keys():
+            option = launch.options[name]
+            if option.value is not None and option.sure and not _is_port(option.value):
+                told.add((option.value, option.place.line))
+                yield _finding(option.value, option.place)
+        for name in PORT_VARIABLES & launch.environment.keys():
+            word = launch.environment[name]
+            said = (word.text or "", word.place.line)
+            if word.text and word.sure and not _is_port(word.text) and said not in told:
+                told.add(said)
+                yield _finding(word.text, word.place)
 
 
 def check(model: Model) -> Iterator[Finding]:
