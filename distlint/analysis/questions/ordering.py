@@ -413,4 +413,17 @@ def _conflict(prepared: Step, used: Step) -> bool:
         )
     if prepared.effect is Effect.DELETE:
         return used.effect in (Effect.WRITE, Effect.READ, Effect.CREATE_DIR)
-    return used.effect is Effect.READ
+    return used.effect is Effect.READ and not (
+        prepared.path == used.path and _looks_for_others(used.site)
+    )
+
+
+def _looks_for_others(site: CallSite) -> bool:
+    """Whether a search of a folder is for files by a name of theirs: a model that is saved there has its own.
+
+    axolotl 067b021 src/axolotl/utils/train.py:26: `Path(cfg.output_dir).glob("checkpoint-*")`.
+    """
+    match site.node:
+        case ast.Call(func=ast.Attribute(attr="glob"), args=[ast.Constant(value=str() as pattern)]):
+            return not pattern.startswith("*")
+    return False

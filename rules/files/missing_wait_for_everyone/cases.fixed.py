@@ -174,6 +174,14 @@ def flag_of_all(folder, cached, samples):
         torch.save(samples, os.path.join(folder, "samples.pt"))  # expect: DL302
 
 
+def finds_the_weights(model, out):
+    dist.barrier()
+    if dist.get_rank() == 0:
+        model.save_pretrained(out)
+    barrier()
+    return list(Path(out).glob("*.safetensors"))  # expect: DL302
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -410,3 +418,10 @@ def flag_of_rank_0(folder, cached, samples):
         else:
             torch.save(samples, os.path.join(folder, "samples.pt"))
     return None
+
+
+def looks_for_checkpoints(model, out):
+    dist.barrier()
+    if dist.get_rank() == 0:
+        model.save_pretrained(out)
+    return sorted(Path(out).glob("checkpoint-*"))
