@@ -1,5 +1,7 @@
 """`.module` where there may be no wrapper, and where there is one."""
 
+import copy
+
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
@@ -175,3 +177,30 @@ def where_the_model_lacks_what_it_has(args, model: torch.nn.Module, batch):
         model = DDP(model, device_ids=[args.local_rank])
     model(batch).mean().backward()
     return model.config.top if hasattr(model, "config") else model.module.config.top
+
+
+def the_best_one(args, net: torch.nn.Module, epochs):
+    # Oscar 266075f oscar/run_vqa.py:630.
+    if args.local_rank != -1:
+        net = DDP(net)
+    best = {"epoch": 0, "model": copy.deepcopy(net)}
+    for epoch in epochs:
+        best["model"] = copy.deepcopy(net)
+        net(epoch).mean().backward()
+    return best["model"].module if hasattr(net, "module") else best["model"]
+
+
+def not_of_the_best_one(args, net: torch.nn.Module, other, epochs):
+    if args.local_rank != -1:
+        net = DDP(net)
+    best = {"epoch": 0, "model": copy.deepcopy(net)}
+    for epoch in epochs:
+        net(epoch).mean().backward()
+    return unwrap(best["model"]) if hasattr(other, "module") else None  # expect: DL204
+
+
+def of_another_entry(args, net: torch.nn.Module, plain, epochs):
+    if args.local_rank != -1:
+        net = DDP(net)
+    both = {"model": copy.deepcopy(net), "plain": copy.deepcopy(plain)}
+    return unwrap(both["model"]) if hasattr(both["plain"], "module") else None  # expect: DL204
