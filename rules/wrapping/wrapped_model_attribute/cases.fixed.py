@@ -1337,3 +1337,15 @@ def counted_by_the_model(rank):
 def name_of_both(net):
     net = DDP(net)
     return net.module.num_experts  # expect: DL201
+
+
+class GivenByName:
+    # ChatGLM-Efficient-Tuning 3c12daa src/glmtuner/tuner/ppo/trainer.py:45: a collator comes back as it went in.
+    def __init__(self, **given):
+        self.accelerator = Accelerator()
+        self.collate = self.accelerator.prepare(given["data_collator"])
+        self.net = self.accelerator.prepare(given["net"])
+
+    def step(self, ids):
+        mask = self.collate.get_attention_masks(ids)
+        return self.accelerator.unwrap_model(self.net).get_position_ids(ids, mask)  # expect: DL201
