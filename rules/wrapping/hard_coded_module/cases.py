@@ -2,6 +2,7 @@
 
 import copy
 
+import deepspeed
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
@@ -203,3 +204,56 @@ def of_another_entry(args, net: torch.nn.Module, plain, epochs):
         net = DDP(net)
     both = {"model": copy.deepcopy(net), "plain": copy.deepcopy(plain)}
     return both["model"].module if hasattr(both["plain"], "module") else None  # expect: DL204
+
+
+class TwoEngines:
+    """align-anything 3f9decc align_anything/trainers/base/supervised_trainer.py: each trainer calls one of the two."""
+
+    def start_accelerate(self):
+        self.net = self.accelerator.prepare(self.net)
+
+    def start_deepspeed(self):
+        self.net, *_ = deepspeed.initialize(model=self.net, config=self.config)
+
+
+class OfDeepSpeed(TwoEngines):
+    def __init__(self, net, config):
+        self.net, self.config = net, config
+        self.start_deepspeed()
+
+    def head(self):
+        return self.net.module.head
+
+
+class OfAccelerate(TwoEngines):
+    def __init__(self, net):
+        self.net, self.accelerator = net, Accelerator()
+        self.start_accelerate()
+
+    def head(self):
+        return self.net.module.head  # expect: DL204
+
+
+class OpenToAll:
+    def prepare_net(self):
+        self.net = self.accelerator.prepare(self.net)
+
+
+class PreparesItself(OpenToAll):
+    def __init__(self, net):
+        self.net, self.accelerator = net, Accelerator()
+        self.prepare_net()
+
+
+class IsPrepared(OpenToAll):
+    def __init__(self, net):
+        self.net, self.accelerator = net, Accelerator()
+
+    def head(self):
+        return self.net.module.head  # expect: DL204
+
+
+def head_of(net):
+    loop = IsPrepared(net)
+    loop.prepare_net()
+    return loop.head()
