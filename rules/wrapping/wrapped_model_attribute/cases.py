@@ -965,7 +965,9 @@ def frozen(model, teacher, optimizer):
     accelerator = Accelerator()
     encoder, tokenizer = build_encoder()
     teacher = teacher.eval().requires_grad_(False)
-    model, encoder, optimizer = accelerator.prepare(model, encoder, optimizer)
+    model, encoder, optimizer = accelerator.prepare(
+        model, encoder, optimizer
+    )
     teacher = accelerator.prepare_model(teacher)
     return tokenizer(encoder.attn_mask), teacher.config
 
