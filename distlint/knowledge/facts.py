@@ -56,6 +56,7 @@ _BUILTINS: Final = frozenset(dir(builtins))
 _OPTIMIZER_NAMES: Final = frozenset({"opt", "opts"})
 """Parts of the names of optimizers: `g_opt` (gigagan-pytorch 0806433 gigagan_pytorch.py:1987); `option` is another word."""
 _DATA_WORDS: Final = (
+    "collat",
     "loader",
     "optim",
     "sched",
@@ -282,7 +283,7 @@ def is_builtin(name: str) -> bool:
 
 
 def is_data_or_optimizer(type_: str | None, expression: str) -> bool:
-    """Whether an argument of `prepare()` is a loader, optimizer or scheduler rather than a model."""
+    """Whether an argument of `prepare()` is a loader, collator, optimizer or scheduler rather than a model."""
     if type_ is not None and type_.rpartition(".")[2].endswith(_DATA_TYPES):
         return True
     last = expression.rpartition(".")[2].lower()

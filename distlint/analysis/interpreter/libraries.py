@@ -420,12 +420,23 @@ def _prepared_loader(frame: Frame, name: str, value: Value, key: Hashable) -> Va
     return value.replace(key=key, type=type_, tags=(value.tags - UNEVEN) | {"prepared"})
 
 
+def _called(argument: ast.expr) -> str:
+    """What an argument is called; an entry goes by its key.
+
+    ChatGLM-Efficient-Tuning 3c12daa src/glmtuner/tuner/ppo/trainer.py:45: `prepare(kwargs["data_collator"])`.
+    """
+    match argument:
+        case ast.Subscript(slice=ast.Constant(value=str(key))):
+            return key
+    return dotted_name(argument)
+
+
 def _wrapped_argument(
     frame: Frame, name: str, wrapper: facts.WrapFact, value: Value, node: ast.Call, index: int
 ) -> Value:
     """An argument of `prepare()` as it comes back: only models are wrapped."""
     key, expression = ("prepared", id(node), index), node.args[index]
-    if facts.is_data_or_optimizer(value.type, dotted_name(expression)):
+    if facts.is_data_or_optimizer(value.type, _called(expression)):
         return _prepared_loader(frame, name, value, key)
     program = frame.summaries.program
     bare = is_container(program, frame.function, value, expression) or (

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _PRIVATE: Final = re.compile(r"_\w*")
 """What holds every name that starts with an underscore."""
+_OF_NO_CALLS: Final = frozenset({"abc.ABC", "object", "typing.Generic"})
+"""Base classes that call no method of an object themselves."""
 
 
 def may_run(program: Program, cls: Class, method: Function) -> bool:
@@ -102,10 +104,74 @@ def running(program: Program, cls: Class) -> frozenset[Function]:
     Amphion d3de90f models/tts/naturalspeech2/ns2_trainer.py: the constructor calls no other, and the base's
     `_accelerator_prepare()`, which wraps, is called by the base's constructor alone.
     """
-    family = program.mro(cls)[0]
-    effective = {name: m for owner in reversed(family) for name, m in owner.methods.items()}
+    effective = _effective(program, cls)
     work = [m for m in effective.values() if not _is_private(m) or m.cls is cls]
     work += [m for m in effective.values() if m not in work and _named_outside(program, cls, m)]
+    return _led_to(program, cls, effective, work)
+
+
+@remembered
+def reached(program: Program, cls: Class) -> frozenset[Function]:
+    """The methods that run where one that the program calls on `self` alone runs only as it is called there.
+
+    align-anything 3f9decc align_anything/trainers/base/supervised_trainer.py: of `init_deepspeed_engines()` and
+    `init_accelerate_engines()` each trainer calls one.
+    """
+    effective = _effective(program, cls)
+    work = [m for m in effective.values() if not called_on_self_alone(program, m)]
+    return _led_to(program, cls, effective, work)
+
+
+@remembered
+def reaching(program: Program, method: Function) -> frozenset[Class]:
+    """The classes of the objects on which a method is reached."""
+    return frozenset(cls for cls in objects_of(program, method) if method in reached(program, cls))
+
+
+@remembered
+def called_on_self_alone(program: Program, method: Function) -> bool:
+    """Whether code of the method's family calls it on `self`, and no other code names it, nor a library's base class."""
+    name, cls = method.name, method.cls
+    if cls is None or method.decorators or name.startswith("__"):
+        return False
+    inside, outside = _namings(program)
+    family = (*program.mro(cls)[0], *program.subclasses(cls))
+    return (
+        name not in outside
+        and not inside.get(name, frozenset()).isdisjoint(family)
+        and all(_OF_NO_CALLS.issuperset(program.mro(each)[1]) for each in family)
+    )
+
+
+@remembered
+def _namings(program: Program) -> tuple[dict[str, set[Class]], frozenset[str]]:
+    """By method, the classes that name it on `self`; the names that code has of any other object, or as a text."""
+    inside: dict[str, set[Class]] = {}
+    outside: set[str] = set()
+    for module in program.modules.values():
+        for cls in module.all_classes:
+            for node in walk(cls.node):
+                match node:
+                    case ast.Attribute(value=receiver, attr=attr) if _is_own(receiver):
+                        inside.setdefault(attr, set()).add(cls)
+        for node in walk(module.source.tree):
+            match node:
+                case ast.Attribute(value=receiver, attr=attr) if not _is_own(receiver):
+                    outside.add(attr)
+                case ast.Constant(value=str(text)):
+                    outside.add(text)
+    return inside, frozenset(outside)
+
+
+def _effective(program: Program, cls: Class) -> dict[str, Function]:
+    family = program.mro(cls)[0]
+    return {name: m for owner in reversed(family) for name, m in owner.methods.items()}
+
+
+def _led_to(
+    program: Program, cls: Class, effective: dict[str, Function], work: list[Function]
+) -> frozenset[Function]:
+    """Methods, and all that they lead to on an object of the class."""
     found = set(work)
     while work:
         for method in _called_on_self(program, cls, effective, work.pop()):
@@ -166,6 +232,20 @@ def _is_own(receiver: ast.expr) -> bool:
     return False
 
 
+def _may_be_own(method: Function, receiver: ast.expr) -> bool:
+    """Whether an object may be that of the method, or its class; what a function within is handed is another one.
+
+    align-anything 3f9decc align_anything/trainers/janus/dpo_gen.py:65: `getattr(a, field_name)` of two configurations.
+    """
+    if not isinstance(receiver, ast.Name) or _is_own(receiver):
+        return True
+    return any(
+        isinstance(node, ast.Assign)
+        and any(isinstance(each, ast.Name) and each.id == receiver.id for each in node.targets)
+        for node in walk(method.node)
+    )
+
+
 def _owner(function: Function) -> Class | None:
     return next((each.cls for each in function.outward() if each.cls is not None), None)
 
@@ -177,9 +257,9 @@ def _called_on_self(
     family = program.mro(cls)[0]
     for node in walk(method.node):
         match node:
-            case ast.Call(func=ast.Name(id="getattr"), args=[_, name, *_]) if not isinstance(
+            case ast.Call(func=ast.Name(id="getattr"), args=[of, name, *_]) if not isinstance(
                 name, ast.Constant
-            ):
+            ) and _may_be_own(method, of):
                 yield from effective.values()
             case ast.Constant(value=str(name)) if name in effective:
                 yield effective[name]

@@ -419,13 +419,41 @@ def _answered_by_model(name: str, path: str, site: AttributeSite) -> bool:
 
 
 def _also_called(path: str, function: Function) -> set[str]:
-    """A name or path of attributes, and what it is another name for.
+    """A name, a path of attributes or an entry of a dictionary, and what it is another name or a copy for.
 
     minGPT's trainers: `model, config = self.model, self.config`, then `model.module if hasattr(self.model, "module")`
-    (RWKV-LM 524481d RWKV-v1/src/trainer.py:62).
+    (RWKV-LM 524481d RWKV-v1/src/trainer.py:62). Oscar 266075f oscar/run_vqa.py:630: of `best_model["model"]`, which is
+    a copy of the model wherever it is set, `hasattr(model, "module")` says the same.
     """
     given = [v for f in function.outward() for v in assignments(f).get(path, ())]
-    return {path, *filter(None, map(dotted_name, given[:1] if len(given) == 1 else ()))}
+    if path.endswith("]"):
+        given += [v for f in function.outward() for v in _entries(f).get(path, ())]
+    same = {dotted_name(_copied(value)) for value in given}
+    alike = len(given) == 1 or all(_copied(value) is not value for value in given)
+    return {path, *(same - {""} if alike and len(same) == 1 else ())}
+
+
+def _copied(value: ast.expr) -> ast.expr:
+    """What an expression copies: wrapped as the copy is."""
+    match value:
+        case ast.Call(func=func, args=[of]) if last_name(func) in ("copy", "deepcopy"):
+            return of
+    return value
+
+
+@remembered
+def _entries(function: Function) -> dict[str, list[ast.expr]]:
+    """What is put under the text keys of dictionaries, by `best["model"]`."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in own_nodes(function):
+        match node:
+            case ast.Assign(targets=[ast.Subscript(slice=ast.Constant(value=str())) as at]):
+                found.setdefault(ast.unparse(at), []).append(node.value)
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Dict(keys=keys, values=values)):
+                for key, value in zip(keys, values, strict=True):
+                    if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                        found.setdefault(f"{name}[{key.value!r}]", []).append(value)
+    return found
 
 
 def _of_another(test: ast.expr, path: str, site: AttributeSite) -> bool:

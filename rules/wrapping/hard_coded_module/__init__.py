@@ -44,6 +44,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.questions.put_on import as_put_on
 from distlint.analysis.questions.stand_ins import module_on_every_path
 from distlint.analysis.questions.wrapped import (
     BY_LAUNCH,
@@ -70,8 +71,11 @@ LITERALS = ()
 
 def check(model: Model) -> Iterator[Finding]:
     """Each `.module` that only some launches have."""
-    for site, ranks in model.attributes():
-        if site.attr != "module" or not isinstance(site.node.ctx, ast.Load) or is_guarded(site):
+    for read, ranks in model.attributes():
+        if read.attr != "module" or not isinstance(read.node.ctx, ast.Load) or is_guarded(read):
+            continue
+        site = as_put_on(model, read)
+        if site is None:
             continue
         wrap = site.receiver.wraps[-1]
         if wrap.kind == "averaged":

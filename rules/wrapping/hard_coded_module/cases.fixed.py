@@ -1,5 +1,8 @@
 """`.module` where there may be no wrapper, and where there is one."""
 
+import copy
+
+import deepspeed
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
@@ -175,3 +178,83 @@ def where_the_model_lacks_what_it_has(args, model: torch.nn.Module, batch):
         model = DDP(model, device_ids=[args.local_rank])
     model(batch).mean().backward()
     return model.config.top if hasattr(model, "config") else model.module.config.top
+
+
+def the_best_one(args, net: torch.nn.Module, epochs):
+    # Oscar 266075f oscar/run_vqa.py:630.
+    if args.local_rank != -1:
+        net = DDP(net)
+    best = {"epoch": 0, "model": copy.deepcopy(net)}
+    for epoch in epochs:
+        best["model"] = copy.deepcopy(net)
+        net(epoch).mean().backward()
+    return best["model"].module if hasattr(net, "module") else best["model"]
+
+
+def not_of_the_best_one(args, net: torch.nn.Module, other, epochs):
+    if args.local_rank != -1:
+        net = DDP(net)
+    best = {"epoch": 0, "model": copy.deepcopy(net)}
+    for epoch in epochs:
+        net(epoch).mean().backward()
+    return unwrap(best["model"]) if hasattr(other, "module") else None  # expect: DL204
+
+
+def of_another_entry(args, net: torch.nn.Module, plain, epochs):
+    if args.local_rank != -1:
+        net = DDP(net)
+    both = {"model": copy.deepcopy(net), "plain": copy.deepcopy(plain)}
+    return unwrap(both["model"]) if hasattr(both["plain"], "module") else None  # expect: DL204
+
+
+class TwoEngines:
+    """align-anything 3f9decc align_anything/trainers/base/supervised_trainer.py: each trainer calls one of the two."""
+
+    def start_accelerate(self):
+        self.net = self.accelerator.prepare(self.net)
+
+    def start_deepspeed(self):
+        self.net, *_ = deepspeed.initialize(model=self.net, config=self.config)
+
+
+class OfDeepSpeed(TwoEngines):
+    def __init__(self, net, config):
+        self.net, self.config = net, config
+        self.start_deepspeed()
+
+    def head(self):
+        return self.net.module.head
+
+
+class OfAccelerate(TwoEngines):
+    def __init__(self, net):
+        self.net, self.accelerator = net, Accelerator()
+        self.start_accelerate()
+
+    def head(self):
+        return unwrap(self.net).head  # expect: DL204
+
+
+class OpenToAll:
+    def prepare_net(self):
+        self.net = self.accelerator.prepare(self.net)
+
+
+class PreparesItself(OpenToAll):
+    def __init__(self, net):
+        self.net, self.accelerator = net, Accelerator()
+        self.prepare_net()
+
+
+class IsPrepared(OpenToAll):
+    def __init__(self, net):
+        self.net, self.accelerator = net, Accelerator()
+
+    def head(self):
+        return unwrap(self.net).head  # expect: DL204
+
+
+def head_of(net):
+    loop = IsPrepared(net)
+    loop.prepare_net()
+    return loop.head()

@@ -65,6 +65,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.put_on import as_put_on
 from distlint.analysis.questions.wrapped import (
     BY_LAUNCH,
     asked_by_callers,
@@ -120,9 +121,9 @@ def check(model: Model) -> Iterator[Finding]:
     for read, ranks in model.attributes(each_wrap=True):
         if not isinstance(read.node.ctx, ast.Load) or id(read.node) in too_late:
             continue
-        if id(read.node) in done:
+        if id(read.node) in done or (there := as_put_on(model, read)) is None:
             continue
-        for site in readings(read):
+        for site in readings(there):
             layer = layer_without(site.receiver.wraps, site.attr, written)
             if layer is None or is_guarded(site, of_model=True) or asked_by_callers(model, site):
                 continue
@@ -132,7 +133,7 @@ def check(model: Model) -> Iterator[Finding]:
             if not (
                 passed_on(wrap, site) or ruled_out(wrap, site) or fails_unwrapped(model, wrap, site)
             ):
-                severity = _severity(model, wrap, site) if site is read else Severity.WARNING
+                severity = _severity(model, wrap, site) if site is there else Severity.WARNING
                 found.append((site, _finding(model, site, layer, ranks, severity)))
                 done.add(id(read.node))
                 break

@@ -1334,3 +1334,73 @@ def counted_by_the_model(rank):
 def name_of_both(net):
     net = DDP(net)
     return net.num_experts  # expect: DL201
+
+
+class GivenByName:
+    # ChatGLM-Efficient-Tuning 3c12daa src/glmtuner/tuner/ppo/trainer.py:45: a collator comes back as it went in.
+    def __init__(self, **given):
+        self.accelerator = Accelerator()
+        self.collate = self.accelerator.prepare(given["data_collator"])
+        self.net = self.accelerator.prepare(given["net"])
+
+    def step(self, ids):
+        mask = self.collate.get_attention_masks(ids)
+        return self.net.get_position_ids(ids, mask)  # expect: DL201
+
+
+class EitherEngine:
+    """align-anything 3f9decc align_anything/trainers/base/supervised_trainer.py: each trainer calls one of the two."""
+
+    def start_accelerate(self):
+        self.net.save_memory()
+        self.net = self.accelerator.prepare(self.net)
+
+    def start_deepspeed(self):
+        self.net, *_ = deepspeed.initialize(model=self.net, config=self.config)
+        self.net.save_memory()
+
+    def save_engine(self, path):
+        self.net.save_pretrained(path)
+
+    def save_prepared(self, path):
+        self.net.save_pretrained(path)  # expect: DL201
+
+
+class ByDeepSpeed(EitherEngine):
+    def __init__(self, config):
+        self.config = config
+        self.load()
+        self.start_deepspeed()
+
+    def load(self):
+        self.net, self.tokenizer = load_both(self.config)
+
+    def save(self, path):
+        self.save_engine(path)
+
+
+class ByAccelerate(EitherEngine):
+    def __init__(self, config):
+        self.config, self.accelerator = config, Accelerator()
+        self.load()
+        self.start_accelerate()
+
+    def load(self):
+        self.net, self.tokenizer = load_both(self.config)
+
+    def save(self, path):
+        self.save_prepared(path)
+
+
+class PreparesAnew:
+    def __init__(self, net):
+        self.net, self.accelerator = net, Accelerator()
+        for _ in range(2):
+            self.start_over()
+
+    def first(self):
+        self.net = self.accelerator.prepare(self.net)
+
+    def start_over(self):
+        self.net.save_memory()  # expect: DL201
+        self.first()
