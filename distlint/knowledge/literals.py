@@ -46,6 +46,8 @@ PREFILTER: tuple[bytes, ...] = (
     b"across_processes",
     b"last_process",
     b"world_rank",
+    # Settings in a file of their own, of which a script makes its process group.
+    b"world_size=1,",
     b"al_rank",
     # How files get at the libraries of `knowledge.collectives`. Not "distributed": half of all files
     # have it in their licence ("distributed under the License").

@@ -456,3 +456,18 @@ def test_another_script_that_makes_a_group_is_followed_through_the_same_helper()
     found = {(function.module.name, function.qualname) for function, _ in model.joint_entries}
     assert {("m", "tokens"), ("train", "main"), ("train", "show")} <= found
     assert not {("show", "main"), ("show", "show")} & found
+
+
+@pytest.mark.parametrize(("path", "several"), [("train.py", True), ("train.ipynb", False)])
+def test_beside_a_fit_one_kernel_is_alone(path: str, several: bool) -> None:
+    # HTS-Audio-Transformer 2e29471 htsat_esc_training.ipynb: one cell unpacks the data set, a later one trains.
+    text = dedent("""
+        import lightning.pytorch as pl, torch
+
+        torch.save({}, "samples.pt")
+        trainer = pl.Trainer(max_epochs=3)
+        trainer.fit(read())
+        """)
+    model = build_model([Source(path, "train", text, ast.parse(text))])
+    (call,) = model.calls("torch.save")
+    assert (model.collective_beside(call) is not None) is several

@@ -551,6 +551,8 @@ def _starts_interpreters(module: Module, call: ast.Call) -> bool:
 
 def beside_a_collective(site: CallSite, group: Together) -> JointEntry | None:
     """The collective that every rank performs whenever it comes to a call: under no other condition."""
+    if is_one_kernel(site.module):
+        return None
     conditions = _open(site)
     for other in together(group):
         if (

@@ -1,6 +1,6 @@
 """Which functions run in a program of one process, whatever they call: literal sizes that multiply to 1.
 
-A parallel layout of sizes 1, a spawn of one process, `Fabric(devices=1)`, a script whose docstring starts it with
+A parallel layout of sizes 1, settings that say `world_size=1`, a spawn of one process, `Fabric(devices=1)`, a script whose docstring starts it with
 `torchrun --nproc_per_node=1`, an assertion at the start that there is one process: what runs there is alone,
 collectives included. So is what calls a function that sets up such a layout. A function that is named outside such places too may run elsewhere, and is not
 among them.
@@ -14,7 +14,9 @@ from collections.abc import Iterator
 from math import prod
 from typing import Final
 
+from distlint.analysis.live.written_sizes import handed_sizes, is_written_for_one, written_sizes
 from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
+from distlint.analysis.program.linked import imported
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments, default_of, ends_process
@@ -27,6 +29,8 @@ _MAY_BE_ALONE: Final = tuple(
         "nprocs",
         "num_processes",
         r"world_size\s*=\s*1\b",
+        r"world_size[\"']\s*:\s*1\b",
+        r"world_size\s*=\s*\w+(?:\.|\[[\"'])world_size\b",
         r"parallel_size\s*=\s*1\b",
         r"dp(?<!\w..)(?:_size)?\s*=\s*1\b",
         r"ParallelContext\(\s*1\b",
@@ -37,6 +41,8 @@ _MAY_BE_ALONE: Final = tuple(
     )
 )
 """Each begins with letters, which are found ten times as fast as one of several beginnings."""
+_SAYS_ONE: Final = re.compile(r"world_size[\"']?\s*[=:]\s*1\b")
+"""Settings of one process."""
 SAYS_RANKS: Final = re.compile(
     r"torch\.distributed|process_group|torchrun|launch|spawn|Accelerator|world_size|dist\.|rank\b|RANK\b"
 )
@@ -67,6 +73,13 @@ def alone(program: Program) -> frozenset[Function]:
         m
         for m in program.modules.values()
         if any(words.search(m.source.text) for words in _MAY_BE_ALONE)
+    ]
+    # What one file writes down may be what another makes its process group of.
+    written = {m for m in modules if _SAYS_ONE.search(m.source.text)}
+    modules += [
+        m
+        for m in program.modules.values()
+        if m not in written and not written.isdisjoint(imported(program, m))
     ]
     found = {f for module in modules for f in _roots(program, module)}
     found.update(_callers(program, [f for f in found if _sets_up(program, f)]))
@@ -149,7 +162,7 @@ def _roots(program: Program, module: Module) -> Iterator[Function]:
             or _is_of_one(function)
         ):
             yield function
-    if _insists_on_one(module.body):
+    if _insists_on_one(module.body) or is_written_for_one(program, module):
         yield module.body
     for node in walk(body):
         if isinstance(node, ast.Call) and node.args and _may_launch(node):
@@ -269,7 +282,10 @@ def _makes_group_of_one(program: Program, function: Function, statement: ast.stm
         return False
     name = last_name(value.func)
     if name in _STARTS:
-        return _is_one(value, {})
+        return _is_one(value, written_sizes(program, function, value))
+    helper = program.resolve_dotted(function.module, dotted_name(value.func))
+    if isinstance(helper, Function) and _starts_one(program, function, value, helper):
+        return True
     if name in _LIGHTNING:
         return _has_one_device(value) and _all_have_one_device(function.module)
     if not isinstance(value.func, ast.Call):
@@ -282,6 +298,18 @@ def _makes_group_of_one(program: Program, function: Function, statement: ast.stm
     given = [a.value for a in value.args if isinstance(a, ast.Constant)]
     plain = len(given) > 1 and len(given) == len(value.args) and set(given) == {1}
     return _is_one(value, {}) or (plain and not value.keywords)
+
+
+def _starts_one(program: Program, function: Function, call: ast.Call, helper: Function) -> bool:
+    """Whether a helper makes a process group of what it is handed: `setup(rank=0, world_size=1)`."""
+    started = [
+        statement.value
+        for statement in _straight(helper.body)
+        if isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Call)
+        and last_name(statement.value.func) in _STARTS
+    ]
+    return bool(started) and _is_one(started[0], handed_sizes(program, function, call, helper))
 
 
 def _has_one_device(call: ast.Call) -> bool:
@@ -327,7 +355,7 @@ def _is_one(call: ast.Call, names: dict[str, object]) -> bool:
         if keyword.arg is not None and _SIZE.fullmatch(keyword.arg):
             value = keyword.value
             sizes.append(
-                value.value if isinstance(value, ast.Constant) else names.get(dotted_name(value))
+                value.value if isinstance(value, ast.Constant) else names.get(ast.unparse(value))
             )
             whole = whole or bool(_WHOLE.fullmatch(keyword.arg))
     numbers = [size for size in sizes if isinstance(size, int)]

@@ -287,6 +287,8 @@ class LiveProgram:
 
     def collective_beside(self, call: CallGroup) -> JointEntry | None:
         """The collective that every rank performs whenever it comes to a call."""
+        if call.site.function in self.alone:
+            return None
         summaries = self._summaries.get(call.site.function)
         groups = groups_of(summaries) if summaries is not None else ()
         found = (beside_a_collective(call.site, group) for _, group in groups)

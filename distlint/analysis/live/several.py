@@ -61,6 +61,10 @@ _ON_ALL_DEVICES: Final = re.compile(
 )
 """What one process does that has all devices for its model, or sees one: the trainer of a second would be refused."""
 _TRAINS: Final = frozenset({"transformers.Trainer.train", "transformers.Seq2SeqTrainer.train"})
+_FITS: Final = re.compile(r"lightning\.pytorch\.Trainer\.\w+")
+_SEES_ONE: Final = re.compile(
+    r"""^[^#\n]*CUDA_VISIBLE_DEVICES["']\]\s*=\s*["']\d["']""", re.MULTILINE
+)
 _MAKES_TRAINER: Final = re.compile(r"(?<!\w)(?:Seq2Seq)?Trainer\(")
 _LAUNCHED: Final = re.compile(
     r"local_rank|LOCAL_RANK|world_size|WORLD_SIZE|torchrun|accelerate|distributed|ddp\b|deepspeed|fsdp"
@@ -68,8 +72,11 @@ _LAUNCHED: Final = re.compile(
 
 
 def trains_alone(site: CallSite) -> bool:
-    """Whether a trainer of transformers, which trains on one process as well, is all that speaks of several."""
-    return site.name in _TRAINS and keeps_to_one(site.function.module)
+    """Whether a trainer, which trains on one process as well, is all that speaks of several."""
+    module = site.function.module
+    return (site.name in _TRAINS and keeps_to_one(module)) or (
+        _FITS.fullmatch(site.name) is not None and _sees_one(module)
+    )
 
 
 def works_alone(site: CallSite) -> bool:
@@ -141,6 +148,13 @@ def keeps_to_one(module: Module) -> bool:
     """
     text = module.source.text
     return _ON_ALL_DEVICES.search(text) is not None and not _LAUNCHED.search(text)
+
+
+@remembered
+def _sees_one(module: Module) -> bool:
+    """Whether a file makes one GPU visible: Lightning starts a process for each that it sees."""
+    text = module.source.text
+    return _SEES_ONE.search(text) is not None and not _LAUNCHED.search(text)
 
 
 @remembered

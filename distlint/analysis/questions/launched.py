@@ -77,6 +77,20 @@ def says_no_launcher(test: ast.expr, taken: bool, function: Function) -> bool:
     return False
 
 
+def stands_without_launcher(function: Function, node: ast.AST) -> bool:
+    """Whether a part of a function stands where no launcher has numbered the processes: there one has all data.
+
+    Oscar 266075f oscar/run_gqa.py:511: "Only evaluate when single GPU otherwise metrics may not average well".
+    """
+    return any(
+        says_no_launcher(outer.test, taken, function)
+        and any(part is node for statement in branch for part in walk(statement))
+        for outer in own_nodes(function)
+        if isinstance(outer, ast.If)
+        for branch, taken in ((outer.body, True), (outer.orelse, False))
+    )
+
+
 @remembered
 def refuses_machines(function: Function) -> bool:
     """Whether a function raises where there is more than one machine: `if num_nodes > 1: raise …`."""

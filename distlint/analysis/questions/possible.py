@@ -34,6 +34,8 @@ def possible(
         ):
             continue
         for function in module.all_functions:
+            if function in live.alone:
+                continue
             called = {
                 id(n): name
                 for n in own_nodes(function)

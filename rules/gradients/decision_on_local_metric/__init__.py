@@ -68,6 +68,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.live.several import makes_no_group
 from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.questions.decisions import Aim, Decision, decisions
+from distlint.analysis.questions.launched import stands_without_launcher
 from distlint.analysis.questions.reported import (
     goes_to_own_file,
     is_evaluation,
@@ -113,7 +114,11 @@ def check(model: Model) -> Iterator[Finding]:
         for decision in decisions(function):
             held = known.of(decision.value)
             on_main = decision.aim is Aim.RATE and id(decision.node) in said
-            if held.is_share and not on_main:
+            if (
+                held.is_share
+                and not on_main
+                and not stands_without_launcher(function, decision.node)
+            ):
                 yield _decided(model, function, decision, held)
         for finding in _reported(model, known, function):
             seen.add((finding.place.path, finding.place.line))
@@ -231,7 +236,7 @@ def _reported(model: Model, known: Shares, function: Function) -> Iterator[Findi
             mixed = held.kind is Kind.MIXED
             if not mixed and not is_metric(number.name):
                 continue
-            if goes_to_own_file(model, function, call):
+            if goes_to_own_file(model, function, call) or stands_without_launcher(function, call):
                 break
             loud = mixed or is_evaluation(number.name, function)
             # One number of a line that is put together below makes the line one of progress.

@@ -57,6 +57,18 @@ def best_checkpoint(model, data, path, epochs):
             torch.save(model.state_dict(), f"{path}.{dist.get_rank()}")
 
 
+def best_where_ranks_are_numbered(args, model, data, path, epochs):
+    # Oscar 266075f oscar/run_gqa.py:511, the other way round.
+    loader = DataLoader(data, batch_size=8, sampler=DistributedSampler(data))
+    best = float("inf")
+    for _ in range(epochs):
+        loss = sum(model(batch).item() for batch in loader) / len(loader)
+        if args.local_rank != -1 and args.evaluate_during_training:
+            if loss < best:  # expect: DL601
+                best = loss
+                torch.save(model.state_dict(), f"{path}.{dist.get_rank()}")
+
+
 def own_part_again(result, folder):
     with open(f"{folder}/part_{dist.get_rank()}.json", "w") as f:
         json.dump(result, f)
@@ -1145,3 +1157,15 @@ def learning_rate_by_those_of_no_rank(model, args, criterion):
     scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(args.optimizer)
     loss = validate(model, DataLoader(ForThoseToldTheirRank(args.samples)), criterion)
     scheduler.step(loss)
+
+
+def best_where_no_launcher_is(args, model, data, path, epochs):
+    # Oscar 266075f oscar/run_gqa.py:511, oscar/run_nlvr.py:498.
+    loader = DataLoader(data, batch_size=8, sampler=DistributedSampler(data))
+    best = float("inf")
+    for _ in range(epochs):
+        loss = sum(model(batch).item() for batch in loader) / len(loader)
+        if args.local_rank == -1 and args.evaluate_during_training:
+            if loss < best:
+                best = loss
+                torch.save(model.state_dict(), f"{path}.{dist.get_rank()}")

@@ -1,0 +1,15 @@
+# HTS-Audio-Transformer 2e29471 htsat_esc_training.ipynb: Lightning sees one GPU, and starts one process.
+import os
+
+import lightning.pytorch as pl
+from torchvision.datasets.utils import download_url
+
+from model import Model, loader
+
+os.environ["CUDA_VISIBLE_DEVICES"] = "0"
+
+if not os.path.exists("data/samples.zip"):
+    download_url("https://example.org/samples.zip", "data")
+
+trainer = pl.Trainer(devices="auto", max_epochs=3)
+trainer.fit(Model(), loader("data/samples.zip"))

@@ -1,0 +1,6 @@
+import torch
+from settings import args
+
+torch.distributed.init_process_group("nccl", world_size=args.world_size, rank=args.rank)
+model = torch.nn.Linear(args.hidden_size, args.hidden_size)
+torch.save(model.state_dict(), "output.pt")  # expect: DL301
