@@ -610,7 +610,7 @@ def _is_on_own_device(tensor: ast.expr) -> bool:
     """Whether an expression is a parameter of a model, or a tensor that was moved to the accelerator."""
     match tensor:
         case ast.Call(func=ast.Name(id="next"), args=[first, *_]):
-            return any(last_name(n) == "parameters" for n in walk(first))
+            return any(isinstance(n, ast.Attribute) and n.attr == "parameters" for n in walk(first))
         case ast.Call(func=ast.Attribute(attr="cuda"), args=[], keywords=[]):
             return True
         case ast.Attribute(attr="weight" | "bias"):
