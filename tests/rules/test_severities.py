@@ -680,6 +680,27 @@ def test_a_collective_of_the_same_file_is_an_error(tmp_path: Path) -> None:
     assert severities(tmp_path, "DL101", GATHERS + ON_MAIN.format(known="")) == ["error"]
 
 
+TURNS = """
+import torch.distributed as dist
+{known}
+def exchanged(values, where):
+    if dist.get_rank() == 0:
+        gathered(values)
+    dist.broadcast(where, 0)
+    if dist.get_rank() != 0:
+        gathered(values)
+"""
+
+
+def test_a_turn_of_another_file_is_less_sure(tmp_path: Path) -> None:
+    apart = TURNS.format(known="from file_0 import gathered")
+    assert severities(tmp_path, "DL102", GATHERS, apart) == ["warning"]
+
+
+def test_turns_of_the_same_file_are_an_error(tmp_path: Path) -> None:
+    assert severities(tmp_path, "DL102", GATHERS + TURNS.format(known="")) == ["error"]
+
+
 LEAVES = """
 import torch
 import torch.distributed as dist

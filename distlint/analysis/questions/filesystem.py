@@ -68,6 +68,7 @@ _PARTS: Final = (
     "process_i",
     "proc_id",
     "device_id",
+    "current_device",
     "gpu_id",
     "node_id",
 )
@@ -568,6 +569,8 @@ def names_a_part(node: ast.expr, function: Function, *, bars: bool = True) -> bo
         for child in walk(root):
             if child in hidden:
                 continue
+            if _is_own_device(child, root, scope):
+                return True
             if isinstance(child, ast.Constant):
                 if isinstance(child.value, str) and _holds_part(child.value):
                     return True
@@ -580,6 +583,38 @@ def names_a_part(node: ast.expr, function: Function, *, bars: bool = True) -> bo
             if _counts(name) and not (meanings and name.lower().endswith(_HOLDERS)):
                 return True
             stack.extend(meanings)
+    return False
+
+
+def _is_own_device(node: ast.AST, root: ast.AST, function: Function) -> bool:
+    """Whether a part of a path is the device of this process, with its number: that of parameters, or of what was moved.
+
+    HTS-Audio-Transformer 2e29471 sed_model.py:196: `str(next(self.parameters()).device)`. `.device.type` has no number.
+    """
+    match node:
+        case ast.Call(func=ast.Attribute(attr="get_device", value=tensor)):
+            pass
+        case ast.Attribute(attr="device", value=tensor):
+            if any(
+                isinstance(n, ast.Attribute) and n.attr == "type" and n.value is node
+                for n in walk(root)
+            ):
+                return False
+        case _:
+            return False
+    made = assignments(function).get(tensor.id, ()) if isinstance(tensor, ast.Name) else (tensor,)
+    return bool(made) and all(map(_is_on_own_device, made))
+
+
+def _is_on_own_device(tensor: ast.expr) -> bool:
+    """Whether an expression is a parameter of a model, or a tensor that was moved to the accelerator."""
+    match tensor:
+        case ast.Call(func=ast.Name(id="next"), args=[first, *_]):
+            return any(isinstance(n, ast.Attribute) and n.attr == "parameters" for n in walk(first))
+        case ast.Call(func=ast.Attribute(attr="cuda"), args=[], keywords=[]):
+            return True
+        case ast.Attribute(attr="weight" | "bias"):
+            return True
     return False
 
 

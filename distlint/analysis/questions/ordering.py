@@ -199,7 +199,9 @@ def folders_of_main(live: LiveProgram) -> Iterator[Race]:
                 continue
             others = [traces.of(run) for rank, run in group if rank is not MAIN]
             made = {id(step.site.node) for steps in others for step in steps}
+            before: set[tuple[int, ...]] = set()
             for step in traces.of(runs[MAIN]):
+                before.add(_way(step))
                 if (
                     step.effect is not Effect.CREATE_DIR
                     or id(step.site.node) in made
@@ -207,7 +209,7 @@ def folders_of_main(live: LiveProgram) -> Iterator[Race]:
                 ):
                     continue
                 steps = traces.of(runs[OTHER])
-                used = _written_below(step, steps)
+                used = _written_below(step, steps, before)
                 if used is None and summaries.function.name == "__init__":
                     used = _written_by_methods(live, traces, step, summaries.function)
                 race = Race(step, used, summaries.function) if used is not None else None
@@ -226,8 +228,12 @@ def _names_main(step: Step) -> bool:
     )
 
 
-def _written_below(folder: Step, steps: list[Step]) -> Step | None:
-    """Where another rank writes a file into a folder that it does not make, nor asks for."""
+def _written_below(folder: Step, steps: list[Step], before: set[tuple[int, ...]]) -> Step | None:
+    """Where another rank writes a file into a folder that it does not make, nor asks for.
+
+    What rank 0 itself writes before it comes to make the folder finds one that something else has made: Oscar 266075f
+    oscar/run_gqa.py:1018, behind the training, in which `evaluate()` makes it on each machine.
+    """
     for step in steps:
         if step.effect is Effect.CREATE_DIR and holds(folder.path, step.path):
             return None
@@ -236,7 +242,7 @@ def _written_below(folder: Step, steps: list[Step]) -> Step | None:
         inside = step.effect is Effect.WRITE and holds(folder.path, step.path)
         if inside and _makes_folder(step.site):
             making.append(step)
-        elif inside and not step.chosen and step.path != folder.path:
+        elif inside and not step.chosen and step.path != folder.path and _way(step) not in before:
             if any(asks_existence(site) for site in step.sites):
                 return None
             return None if any(_whenever(each, step) for each in making) else step

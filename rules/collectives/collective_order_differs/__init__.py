@@ -55,6 +55,7 @@ from distlint.rule import Status
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
+    from distlint.analysis.traces.divergence import Divergence
 
 CODE = "DL102"
 NAME = "collective-order-differs"
@@ -73,10 +74,19 @@ def check(model: Model) -> Iterator[Finding]:
         yield Finding(
             CODE,
             NAME,
-            SEVERITY if divergence.layer == 0 and divergence.in_one_file else Severity.WARNING,
+            SEVERITY if divergence.layer == 0 and _in_one_file(divergence) else Severity.WARNING,
             f"{waiting(divergence)} while {absence(divergence)}. {advice}.",
             place_of(divergence.module, divergence.anchor),
             related_places(divergence),
             Fix(Applicability.DISPLAY, advice),
             witness(divergence),
         )
+
+
+def _in_one_file(divergence: Divergence) -> bool:
+    """Whether both collectives are in the file in which the ranks part: between files stand conditions that exclude it.
+
+    SwissArmyTransformer 63dc23a sat/model/base_model.py:258: rank 0 builds a model, whose class might make groups.
+    """
+    other = divergence.others
+    return divergence.in_one_file and other is not None and other.module is divergence.module

@@ -387,3 +387,49 @@ class EvaluatorOfSeveralProcesses:
         for rank in range(self.arguments.world_size):
             found += json.load(open(os.path.join(folder, f"{rank}.json")))  # expect: DL310
         return found
+
+
+# Folders that rank 0 makes again at the end
+
+
+def note(args, epoch):
+    with open(os.path.join(args.out, f"epoch-{epoch}-{dist.get_rank()}.json"), "w") as file:
+        json.dump({"epoch": epoch}, file)
+
+
+def looked_at(folders, local_rank):
+    for folder in folders:
+        if local_rank == 0:
+            os.makedirs(folder, exist_ok=True)
+    dist.barrier()
+
+
+def made_while_it_trains(args, model, epochs):
+    for epoch in range(epochs):
+        looked_at([args.out, args.out + "-again"], args.local_rank)
+        note(args, epoch)
+    if dist.get_rank() == 0:
+        os.makedirs(args.out, exist_ok=True)
+        torch.save(model, os.path.join(args.out, "last.pt"))
+
+
+def made_before_it_trains(args, model, epochs):
+    if dist.get_rank() == 0:
+        os.makedirs(args.out, exist_ok=True)  # expect: DL310
+    dist.barrier()
+    for epoch in range(epochs):
+        note(args, epoch)
+    if dist.get_rank() == 0:
+        os.makedirs(args.out, exist_ok=True)
+        torch.save(model, os.path.join(args.out, "last.pt"))
+
+
+def made_for_what_comes_last(args, model, epochs):
+    for epoch in range(epochs):
+        looked_at([args.out, args.out + "-again"], args.local_rank)
+        note(args, epoch)
+    last = os.path.join(args.out, "last")
+    if dist.get_rank() == 0:
+        os.makedirs(last, exist_ok=True)  # expect: DL310
+    dist.barrier()
+    torch.save(model, os.path.join(last, f"{dist.get_rank()}.pt"))

@@ -560,3 +560,81 @@ def evaluate_the_last(args, model, batches):
         model.load_state_dict(state["model"])
         print(state["epoch"])
     return [model(batch) for batch in batches]
+
+
+# Tests that choose between two paths, above a load
+
+
+def goes_on_from_the_last_or_what_was_given(args, model, optimizer):
+    model = DistributedDataParallel(model)
+    start = 0
+    if os.path.isfile(os.path.join(args.begin, "last.pt")):
+        path = os.path.join(args.begin, "last.pt")
+    else:
+        path = args.begin
+    if path:
+        state = torch.load(path, map_location="cpu")
+        model.load_state_dict(state["model"])
+        start = state["epoch"] + 1
+    return model, start
+
+
+def goes_on_from_the_last_or_the_weights(args, model, optimizer):
+    model = DistributedDataParallel(model)
+    start = 0
+    if os.path.isfile(os.path.join(args.begin, "last.pt")):  # expect: DL309
+        path = os.path.join(args.begin, "last.pt")
+    else:
+        path = args.weights
+    if path:
+        state = torch.load(path, map_location="cpu")
+        model.load_state_dict(state["model"])
+        start = state.get("epoch", 0)
+    return model, start
+
+
+def in_one_line(args, model, optimizer):
+    model = DistributedDataParallel(model)
+    last = os.path.join(args.begin, "last.pt")
+    path = last if os.path.exists(last) else args.begin
+    state = torch.load(path)
+    optimizer.load_state_dict(state["optimizer"])
+    return state["epoch"]
+
+
+def in_one_line_or_nothing(args, model, optimizer):
+    model = DistributedDataParallel(model)
+    last = os.path.join(args.begin, "last.pt")
+    path = last if os.path.exists(last) else None  # expect: DL309
+    epoch = 0
+    if path is not None:
+        state = torch.load(path)
+        optimizer.load_state_dict(state["optimizer"])
+        epoch = state["epoch"]
+    return epoch
+
+
+def turned_round(args, model, optimizer):
+    model = DistributedDataParallel(model)
+    if not os.path.isdir(args.begin):
+        path = args.begin
+    else:
+        path = os.path.join(args.begin, "last.pt")
+    state = torch.load(path)
+    optimizer.load_state_dict(state["optimizer"])
+    return state["epoch"]
+
+
+def begins_anew_where_the_load_fails(args, model, optimizer):
+    model = DistributedDataParallel(model)
+    if not os.path.isdir(args.begin):  # expect: DL309
+        path = args.begin
+    else:
+        path = os.path.join(args.begin, "last.pt")
+    try:
+        state = torch.load(path)
+        optimizer.load_state_dict(state["optimizer"])
+        epoch = state["epoch"]
+    except OSError:
+        epoch = 0
+    return epoch

@@ -11,7 +11,7 @@ from distlint.analysis.program.syntax import mentions_rank, own_nodes, statement
 from distlint.knowledge import sinks
 from distlint.nodes import walk
 
-from .missing import fails_without
+from .missing import fails_without, loads_either_way
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,26 +56,26 @@ def looked_for(model: Model, site: CallSite, argument: ast.expr | None) -> ast.e
         if _of_disk(guard.value) and not fails_without(function, guard):
             return _question_in(guard.node) or guard.node
         asked.append(guard.node)
-    return _behind(model, function, asked, site.node)
+    return _behind(model, site, asked)
 
 
 def _of_disk(value: Value) -> bool:
     return value.variance is Variance.RANK_LOCAL and value.tags == {"file"}
 
 
-def _behind(
-    model: Model, function: Function, asked: list[ast.expr], load: ast.expr
-) -> ast.expr | None:
+def _behind(model: Model, site: CallSite, asked: list[ast.expr]) -> ast.expr | None:
     """The question to the file system that the names in some expressions come from."""
     seen: set[str] = set()
     for _ in range(_DEPTH):
         names = {n for node in asked for n in _names(node)} - seen
         seen |= names
         asked = []
-        for value, tests in _assigned(function, names, load):
+        for value, tests in _assigned(site.function, names, site.node):
             if any(mentions_rank(test) for test in tests):
                 return None
             for node in (value, *tests):
+                if loads_either_way(model, site, node, names):
+                    continue
                 found = _question_in(node) or _asking_helper(model, node)
                 if found is not None:
                     return found

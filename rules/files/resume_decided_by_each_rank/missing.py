@@ -7,11 +7,15 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
-from distlint.analysis.program.syntax import ends_process, own_nodes
+from distlint.analysis.program.syntax import ends_process, own_nodes, target_names
+from distlint.analysis.questions.caught import is_caught
+from distlint.analysis.questions.filesystem import asked_paths
+from distlint.analysis.questions.paths import holds, parts_of
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
-    from distlint.analysis.interpreter.ir import Guard
+    from distlint.analysis.interpreter.ir import CallSite, Guard
+    from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Function
 
 _EVALUATES: Final = re.compile(
@@ -56,6 +60,59 @@ def _paths(node: ast.expr) -> set[str]:
     named = [part for part in walk(node) if isinstance(part, ast.Attribute | ast.Name)]
     owners = {id(part.value) for part in named if isinstance(part, ast.Attribute)}
     return {dotted_name(part) for part in named if id(part) not in owners} - {""}
+
+
+def loads_either_way(model: Model, site: CallSite, chosen: ast.expr, names: set[str]) -> bool:
+    """Whether a test only picks the file of a folder, or what was given itself, and the load below takes place either way.
+
+    It raises where neither is a file. rcg 0c4433c util/misc.py:361: `resume_path = join(args.resume, last)`, else
+    `args.resume`, and then `torch.load(resume_path)`.
+    """
+    if site.name != "torch.load":
+        return False
+    match chosen:
+        case ast.IfExp(test=test):
+            other = [chosen.body if _is_negated(test) else chosen.orelse]
+        case _:
+            test, other = chosen, _left_over(site, chosen, names)
+    asked = [parts_of(path, site.function) for path in asked_paths(test)]
+    return (
+        bool(asked)
+        and bool(other)
+        and all(
+            any(holds(parts_of(value, site.function), path) for path in asked) for value in other
+        )
+        and all(_tells_name(guard.node, names) for guard in site.guards)
+        and not is_caught(model.program, site.function, site.statement)
+    )
+
+
+def _left_over(site: CallSite, test: ast.expr, names: set[str]) -> list[ast.expr]:
+    """What the arm of a statement that stands for a missing file assigns to the names of the load."""
+    for node in own_nodes(site.function):
+        if isinstance(node, ast.If) and node.test is test:
+            if (node.end_lineno or 0) >= site.node.lineno:
+                return []
+            arm = node.body if _is_negated(test) else node.orelse
+            return [
+                each.value
+                for each in arm
+                if isinstance(each, ast.Assign)
+                and not names.isdisjoint(n for target in each.targets for n in target_names(target))
+            ]
+    return []
+
+
+def _is_negated(test: ast.expr) -> bool:
+    return isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
+
+
+def _tells_name(condition: ast.expr, names: set[str]) -> bool:
+    """Whether a condition asks of the names no more than whether there is one."""
+    match condition:
+        case ast.Compare(left=left, ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]):
+            condition = left
+    return dotted_name(condition) != "" or _paths(condition).isdisjoint(names)
 
 
 def only_evaluates(function: Function) -> bool:

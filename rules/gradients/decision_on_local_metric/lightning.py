@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.definitions import dotted_name, last_name
+from distlint.analysis.program.definitions import Class, dotted_name, last_name
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.model import Model
-    from distlint.analysis.program.definitions import Class, Function, Module
+    from distlint.analysis.program.definitions import Function, Module
 
 _MODULES: Final = ("LightningModule",)
 _METHODS: Final = frozenset(
@@ -23,6 +23,7 @@ _METHODS: Final = frozenset(
 _SAME_EVERYWHERE: Final = ("lr", "learning_rate", "step", "epoch", "scale", "norm")
 """Ends of the names of numbers that all ranks have alike."""
 _REDUCES: Final = ("reduce", "gather", "broadcast", "average_losses")
+_TOGETHER: Final = ("compute", "all_gather", "all_reduce", "reduce")
 _ON_THE_CPU: Final = frozenset({"tensor", "zeros", "ones", "Tensor", "FloatTensor"})
 """What makes a tensor on the CPU unless it is told a device."""
 _SYNCED: Final = frozenset({"sync_dist", "rank_zero_only", "reduce_fx", "sync_dist_group"})
@@ -136,7 +137,7 @@ def _of_method(
                 yield Logged(method.module, node, False, on_device)
             continue
         value = node.args[1] if len(node.args) > 1 else None
-        if value is None or _gathers_itself(value):
+        if value is None or _gathers_itself(value) or _was_put_together(model, cls, method, value):
             continue
         match node.args[0]:
             case ast.Constant(value=str() as name) if name in watched:
@@ -204,8 +205,49 @@ def _gathers_itself(value: ast.expr) -> bool:
             return True
         case ast.Constant():
             return True
+    return bool(_gathering(value))
+
+
+def _gathering(value: ast.expr) -> list[ast.Call]:
+    """The calls in an expression that put together what the ranks have."""
+    return [n for n in walk(value) if isinstance(n, ast.Call) and last_name(n) in _TOGETHER]
+
+
+def _was_put_together(model: Model, cls: Class, method: Function, value: ast.expr) -> bool:
+    """Whether a value is of a variable of what a metric computed over the ranks, or of what was gathered.
+
+    ST-P3 6b11e13 stp3/trainer.py:380: `scores = self.metric_vehicle_val.compute()`, and `scores[1]` is logged.
+    """
+    assigned = assignments(method)
     return any(
-        isinstance(n, ast.Call)
-        and last_name(n) in ("compute", "all_gather", "all_reduce", "reduce")
-        for n in walk(value)
+        all(
+            any(_is_of_all(model, cls, call) for call in _gathering(each))
+            for each in assigned[node.id]
+        )
+        for node in walk(value)
+        if isinstance(node, ast.Name) and node.id in assigned
+    )
+
+
+def _is_of_all(model: Model, cls: Class, call: ast.Call) -> bool:
+    """Whether a call is no `compute()` of a class of the program that has no states of torchmetrics."""
+    owner = dotted_name(call.func).rpartition(".")[0]
+    makers = cls.self_assigned.get(owner.removeprefix("self."), ())
+    for maker in makers if last_name(call) == "compute" else ():
+        for made in assignments(maker).get(owner, ()):
+            if isinstance(made, ast.Call):
+                meaning = model.resolve(maker.module, made.func)
+                if isinstance(meaning, Class) and not _is_synchronised(model, meaning):
+                    return False
+    return True
+
+
+def _is_synchronised(model: Model, metric: Class) -> bool:
+    """Whether a class of the program is a metric of torchmetrics, and registers what it counts: `add_state(...)`."""
+    classes, bases = model.program.mro(metric)
+    return any(base.endswith(".Metric") for base in bases) and any(
+        isinstance(node, ast.Call) and last_name(node) == "add_state"
+        for each in classes
+        for method in each.methods.values()
+        for node in own_nodes(method)
     )
