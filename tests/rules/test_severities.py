@@ -697,8 +697,8 @@ def test_a_turn_of_another_file_is_less_sure(tmp_path: Path) -> None:
     assert severities(tmp_path, "DL102", GATHERS, apart) == ["warning"]
 
 
-def test_turns_of_the_same_file_are_an_error(tmp_path: Path) -> None:
-    assert severities(tmp_path, "DL102", GATHERS + TURNS.format(known="")) == ["error"]
+def test_turns_of_the_same_file_warn_while_the_rule_is_in_preview(tmp_path: Path) -> None:
+    assert severities(tmp_path, "DL102", GATHERS + TURNS.format(known="")) == ["warning"]
 
 
 LEAVES = """
