@@ -9,7 +9,7 @@ from typing import Final
 
 from distlint.analysis.interpreter.ir import CallSite, Guard
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
-from distlint.analysis.program.linked import imported, importers, linked
+from distlint.analysis.program.linked import imported, imported_below, importers, linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import decided
@@ -108,17 +108,7 @@ def makes_no_group(program: Program, module: Module) -> bool:
 
     wekws 1a8ee65 wekws/bin/compute_accuracy.py: one process goes through a data set that asks whether there is a group.
     """
-    if not module.is_script:
-        return False
-    found, work = {module}, [module]
-    while work:
-        each = work.pop()
-        if _speaks_of_group(each):
-            return False
-        new = set(imported(program, each)) - found
-        found |= new
-        work += new
-    return True
+    return module.is_script and not any(map(_speaks_of_group, imported_below(program, module)))
 
 
 @remembered

@@ -35,6 +35,11 @@ def importers(program: Program, module: Module) -> set[Module]:
     return _closed({module}, _importers(program))
 
 
+def imported_below(program: Program, module: Module) -> set[Module]:
+    """A file, and the files that it imports, at any depth."""
+    return _closed({module}, _imports(program))
+
+
 def _closed(start: set[Module], steps: dict[Module, set[Module]]) -> set[Module]:
     found = set(start)
     work = list(found)

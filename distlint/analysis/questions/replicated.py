@@ -13,6 +13,8 @@ from distlint.analysis.questions.sharding import shown
 from distlint.knowledge import facts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.live.summaries import CallGroup
     from distlint.analysis.program.definitions import Function
@@ -29,22 +31,20 @@ _OF_ONE: Final = frozenset({"dp", "compile"})
 def wraps(live: LiveProgram) -> list[CallGroup]:
     """The calls that put DDP around a model, and those of `prepare` where nothing speaks of sharding."""
     kinds = {"ddp", "mm_ddp"} if shown(live) else {"ddp", "mm_ddp", "accelerate"}
-    found = []
-    for call in live.calls():
-        fact = facts.wrapper(call.site.name)
-        if fact is not None and not kinds.isdisjoint(fact.kinds):
-            found.append(call)
-    return found
+    return [call for call, fact in _wrapping(live) if not kinds.isdisjoint(fact.kinds)]
 
 
 def engines(live: LiveProgram) -> list[CallGroup]:
     """The calls that let a model be trained by several ranks, in whatever mode."""
-    found = []
+    return [call for call, fact in _wrapping(live) if not _OF_ONE.issuperset(fact.kinds)]
+
+
+def _wrapping(live: LiveProgram) -> Iterator[tuple[CallGroup, facts.WrapFact]]:
+    """The calls that put a wrapper around a model, each with which."""
     for call in live.calls():
         fact = facts.wrapper(call.site.name)
-        if fact is not None and not _OF_ONE.issuperset(fact.kinds):
-            found.append(call)
-    return found
+        if fact is not None:
+            yield call, fact
 
 
 def wrap_of(live: LiveProgram, function: Function, *, prepared: bool) -> CallGroup | None:

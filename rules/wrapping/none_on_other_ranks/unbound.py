@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ranks import MAIN
@@ -65,14 +65,6 @@ def _assigned(function: Function, name: str) -> list[ast.stmt]:
     found: list[ast.stmt] = [
         s
         for s, _ in statements(function.body)
-        if isinstance(s, ast.Assign) and any(map(_binds(name), s.targets))
+        if isinstance(s, ast.Assign) and any(n in bound for t in s.targets for n in walk(t))
     ]
     return [] if shared or len(bound) != len(found) else found
-
-
-def _binds(name: str) -> Callable[[ast.expr], bool]:
-    """Whether a target of an assignment binds a name: `result["loss"] = …` does not."""
-    return lambda target: any(
-        isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
-        for n in walk(target)
-    )
