@@ -135,3 +135,35 @@ PORT_VARIABLES = frozenset({"MASTER_PORT"})
 DDP_BYTES = 16
 """What DDP keeps for each parameter with Adam: hardware/memory/strategies.py and optimizers.py, which are checked
 against real bytes; tests/launch/test_launch_commands.py compares."""
+
+
+_OF_TORCHRUN = frozenset(
+    {"GROUP_RANK", "GROUP_WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "RANK", "WORLD_SIZE"}
+)
+
+SET_BY: dict[Launcher, frozenset[str]] = {
+    # torch 2.13.0 distributed/elastic/agent/server/local_elastic_agent.py; distributed/launch.py runs the same.
+    Launcher.TORCHRUN: _OF_TORCHRUN,
+    Launcher.TORCH_LAUNCH: _OF_TORCHRUN,
+    # accelerate 1.15.0 commands/launch.py hands several processes to torchrun, DeepSpeed on several machines to its own.
+    Launcher.ACCELERATE: _OF_TORCHRUN,
+    # deepspeed 0.19.8 launcher/launch.py
+    Launcher.DEEPSPEED: frozenset(
+        {"CROSS_RANK", "CROSS_SIZE", "LOCAL_RANK", "LOCAL_SIZE", "RANK", "WORLD_SIZE"}
+    ),
+}
+"""The variables about ranks and sizes that each launcher sets for the processes that it starts."""
+
+TORCHRUN_NAMES: dict[str, str] = {
+    "LOCAL_SIZE": "LOCAL_WORLD_SIZE",
+    "NPROC_PER_NODE": "LOCAL_WORLD_SIZE",
+    "NGPUS_PER_NODE": "LOCAL_WORLD_SIZE",
+    "GPUS_PER_NODE": "LOCAL_WORLD_SIZE",
+    "N_GPU_NODE": "LOCAL_WORLD_SIZE",
+    "NODE_RANK": "GROUP_RANK",
+    "NODE_ID": "GROUP_RANK",
+    "NNODES": "GROUP_WORLD_SIZE",
+    "N_NODES": "GROUP_WORLD_SIZE",
+    "NUM_NODES": "GROUP_WORLD_SIZE",
+}
+"""Names under which programs look for what torchrun calls otherwise: of other launchers, clusters and scripts."""

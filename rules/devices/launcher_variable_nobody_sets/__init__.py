@@ -1,0 +1,198 @@
+"""A script reads a variable that the launcher which starts it does not set.
+
+## What it does
+Finds `os.environ["NODE_RANK"]`, `LOCAL_SIZE`, `N_GPU_NODE` and the like, read in a program that is started with
+`torchrun`, `torch.distributed.launch` or `accelerate launch`, which call them otherwise, where neither the
+program nor any script or page beside it writes the name.
+
+## Why it is bad
+The names are those of another cluster or launcher: DeepSpeed sets `LOCAL_SIZE`, Azure ML `NODE_RANK`. Under
+torchrun every rank ends with `KeyError`. `os.environ.get("LOCAL_SIZE", 1)` does not fail: with eight processes
+on the machine each goes on as if it were alone there, and what is divided by it is divided wrong.
+
+## Errors you may see
+- `KeyError: 'NODE_RANK'`
+- `KeyError: 'LOCAL_SIZE'`
+
+## Example
+```python
+per_machine = int(os.environ.get("LOCAL_SIZE", 1))
+```
+
+## Use instead
+```python
+per_machine = int(os.environ.get("LOCAL_WORLD_SIZE", 1))
+```
+
+| another's | torchrun's |
+|---|---|
+| `LOCAL_SIZE`, `N_GPU_NODE`, `NPROC_PER_NODE`, `GPUS_PER_NODE` | `LOCAL_WORLD_SIZE` |
+| `NODE_RANK`, `NODE_ID` | `GROUP_RANK` |
+| `NNODES`, `N_NODES`, `NUM_NODES` | `GROUP_WORLD_SIZE` |
+
+## Fix safety
+Unsafe: a cluster of yours may set the variable, and nothing in the project say so.
+
+## Known limits
+Only programs of which a script or page shows the launch. Not reported: what is read for another launcher (in a
+function or under a condition that names SLURM, MPI, Azure …), behind a test for the variable or in a `try`, and in files
+that use Lightning, which sets `NODE_RANK` itself.
+
+Not proven: what starts a proof is no launch that a project shows; the test suite compares the tables with what
+torchrun sets.
+
+## References
+- torch 2.13.0 torch/distributed/elastic/agent/server/local_elastic_agent.py: the variables of a worker
+- deepspeed 0.19.8 deepspeed/launcher/launch.py: `CROSS_RANK`, `CROSS_SIZE`, `LOCAL_SIZE`
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.model import Model, place_of, source_of, span_of
+from distlint.analysis.program.environment import Access, Use, accesses
+from distlint.analysis.questions.launched import started_by
+from distlint.edits import Replace
+from distlint.findings import Applicability, Finding, Fix, Related, Severity
+from distlint.knowledge.configuration.launchers import SET_BY, TORCHRUN_NAMES
+from distlint.nodes import walk
+from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.program.definitions import Module
+    from distlint.launch.commands import Launch
+
+CODE = "DL514"
+NAME = "launcher-variable-nobody-sets"
+SEVERITY = Severity.WARNING
+STATUS = Status.PREVIEW
+LITERALS = (b"NODE_RANK", b"LOCAL_SIZE", b"N_GPU_NODE", b"PER_NODE", b"_NODES")
+
+_ELSEWHERE = re.compile(
+    r"slurm|mpi\b|mpirun|ompi|pmi_|azure|_aml|aml_|\baml\b|sagemaker|sm_|kube|k8s|submitit|ray\b|lsf|jsm_"
+    r"|philly|itp|polyaxon|cluster|deepspeed",
+    re.IGNORECASE,
+)
+"""What says that another launcher than torchrun started the process."""
+_LAUNCHED = re.compile(r"\b(?:RANK|LOCAL_RANK|WORLD_SIZE)\b")
+_LIGHTNING = ("pytorch_lightning", "import lightning", "from lightning")
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Each variable that a launched program reads, and that nothing sets."""
+    for module in model.modules:
+        text = module.source.text
+        if not any(n in text for n in TORCHRUN_NAMES) or any(word in text for word in _LIGHTNING):
+            continue
+        found = [a for a in accesses(model.program, module) if a.name in TORCHRUN_NAMES]
+        for access in found:
+            if (
+                _is_trusted(access)
+                and not _is_for_others(access)
+                and not any(
+                    a.use is Use.TEST and a.name == access.name and a.function is access.function
+                    for a in found
+                )
+                and not _is_written(model, access.name)
+                and not model.is_left_over(module.source.path, access.node.lineno)
+                and (launch := _launched_without(model, module, access.name)) is not None
+            ):
+                yield _finding(module, access, launch)
+
+
+def _default(access: Access) -> ast.expr | None:
+    """What is taken where the variable is not set."""
+    match access.node:
+        case ast.Call(args=[_, default]) | ast.Call(keywords=[ast.keyword(value=default)]):
+            return default
+    return None
+
+
+def _is_trusted(access: Access) -> bool:
+    """Whether the process fails without the variable, or counts with a number in its place: of one, or the first."""
+    if access.use is not Use.READ or any(isinstance(s, ast.Try) for s in access.above):
+        return False
+    if isinstance(access.node, ast.Subscript):
+        return True
+    default = _default(access)
+    return (
+        access.name == "LOCAL_SIZE"
+        and isinstance(default, ast.Constant)
+        and str(default.value) == "1"
+    )
+
+
+def _is_for_others(access: Access) -> bool:
+    """Whether a read stands in what is for another launcher, or for none."""
+    function = access.function
+    if function is not None and _ELSEWHERE.search(function.name):
+        return True
+    inside = {id(access.statement), *map(id, access.above)}
+    for outer in (s for s in access.above if isinstance(s, ast.If)):
+        test = ast.unparse(outer.test)
+        in_else = any(id(each) in inside for each in outer.orelse)
+        if _ELSEWHERE.search(test) or access.name in test or (in_else and _LAUNCHED.search(test)):
+            return True
+    return any(
+        isinstance(each, ast.IfExp) and any(part is access.node for part in walk(each))
+        for each in walk(access.statement)
+    )
+
+
+def _is_written(model: Model, name: str) -> bool:
+    """Whether the program names the variable otherwise than to read it, or a script or page names it at all."""
+    word = re.compile(rf"\b{name}\b")
+    for module in model.modules:
+        if name not in module.source.text:
+            continue
+        other = [a for a in accesses(model.program, module) if a.name == name]
+        if any(a.use in (Use.WRITE, Use.DEFAULT) and not _is_for_others(a) for a in other):
+            return True
+        known = {
+            id(part) for a in other for part in walk(a.statement if a.use is Use.WRITE else a.node)
+        }
+        if any(
+            isinstance(node, ast.Constant) and node.value == name and id(node) not in known
+            for node in walk(module.source.tree)
+        ):
+            return True
+    return any(word.search(script.text) for script in model.launch.scripts)
+
+
+def _launched_without(model: Model, module: Module, name: str) -> Launch | None:
+    """The first launch of what leads to a file, where no launch of it sets the variable."""
+    found = [
+        launch for path in started_by(model, module) for _, launch in model.launch.starting(path)
+    ]
+    if not found or any(name in SET_BY[launch.launcher] for launch in found):
+        return None
+    return found[0]
+
+
+def _finding(module: Module, access: Access, launch: Launch) -> Finding:
+    name, own = access.name, TORCHRUN_NAMES[access.name]
+    default = _default(access)
+    if default is None:
+        harm = "every rank ends with `KeyError`"
+    else:
+        harm = f"every rank goes on with {source_of(module, default)}"
+    advice = f"Read `{own}`, which it sets"
+    key = next(n for n in walk(access.node) if isinstance(n, ast.Constant) and n.value == name)
+    quote = source_of(module, key)[0]
+    edit = Replace(span_of(key), f"{quote}{own}{quote}")
+    if default is not None:  # a write for another launcher stays of use
+        read = source_of(module, access.node).replace(name, own)
+        edit = Replace(span_of(default), read)
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"`{launch.launcher.value}` does not set `{name}`: {harm}. {advice}.",
+        place_of(module, access.node),
+        (Related(launch.place, "started here"),),
+        Fix(Applicability.UNSAFE, advice, (edit,)),
+    )
