@@ -65,7 +65,7 @@ CODE = "DL110"
 NAME = "generate-without-synced-gpus"
 SEVERITY = Severity.ERROR
 STATUS = Status.PREVIEW
-LITERALS = (b".generate(",)
+LITERALS = ()
 
 _SHARDED = frozenset({"fsdp1", "fsdp2", "deepspeed"})
 _IN_PLACE = "torch.distributed.fsdp.fully_shard"
