@@ -37,7 +37,10 @@ _OF_MODULE: Final = frozenset(
 _PARAMETERS: Final = re.compile(r"(?:^|_)param(?:eter)?s(?:_|$)")
 """Methods that give what an optimizer steps: `parameters()`, `prepare_optimizer_params(rate)`."""
 TAKE_MODULE: Final = frozenset(
-    {"accumulate", "prepare", "get_state_dict", "wait_for_everyone", "save_model", "print", "no_sync", "isinstance"}
+    {
+        "accumulate", "prepare", "get_state_dict", "wait_for_everyone", "save_model", "print", "no_sync", "isinstance",
+        "register_for_checkpointing",
+    }
 )  # fmt: skip
 _DEPTH: Final = 2
 """Calls that a wrapped model is followed into."""
@@ -89,6 +92,7 @@ def idle_wrappers(live: LiveProgram) -> Iterator[Idle]:
     that holds them (issue 4046); each rank then keeps the gradients of its own batch.
     """
     done: set[tuple[Function, str]] = set()
+    past: set[ast.Call] = set()
     for call in live.calls(_PREPARE):
         function = call.site.function
         for given in call.site.node.args:
@@ -96,7 +100,8 @@ def idle_wrappers(live: LiveProgram) -> Iterator[Idle]:
                 done.add((function, given.id))
                 if _is_trained(function, given.id) and not _is_used(live, function, given.id):
                     forward = _forward(function, given.id)
-                    if forward is not None and not _reduces(function):
+                    if forward is not None and forward not in past and not _reduces(function):
+                        past.add(forward)  # for several sets of layers, it is one and the same
                         yield Idle(function.module, given, call.site.node, forward)
 
 

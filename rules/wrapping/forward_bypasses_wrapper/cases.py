@@ -85,6 +85,23 @@ def layers_that_nothing_calls(unet, layers, loader, device):
     accelerator.unwrap_model(layers).save_pretrained("layers")
 
 
+def two_sets_of_layers(unet, layers, others, loader, device, with_others):
+    # EditAnything 8d2db4a utils/train_dreambooth_lora_inpaint.py:789
+    accelerator = Accelerator()
+    accelerator.register_for_checkpointing(layers)
+    unet.to(device)
+    parameters = (
+        [*layers.parameters(), *others.parameters()] if with_others else layers.parameters()
+    )
+    optimizer = torch.optim.AdamW(parameters)
+    layers, others, optimizer, loader = accelerator.prepare(layers, others, optimizer, loader)
+    for batch in loader:
+        with accelerator.accumulate(unet):
+            loss = unet(batch).mean()  # expect: DL206
+            accelerator.backward(loss)
+            optimizer.step()
+
+
 def wrapper_thrown_away(net, batches):
     DDP(net)  # expect: DL206
     for batch in batches:
