@@ -33,15 +33,25 @@ def has_other_half(live: LiveProgram, function: Function, call: ast.AST) -> bool
     """Whether a barrier that one test lets some ranks come to may be answered by one under another test.
 
     Without its test the one of the two would wait for nobody. In the same function, and where nothing else stands
-    under a test of the rank in any function of the file.
+    under a test of the rank in one that has a caller in common with it.
     """
     return any(
-        _outcome(live, branch, barrier) != {True}
-        if each is function
-        else len(branch.body) == 1 and mentions_rank(branch.test)
-        for each in function.module.all_functions
-        for branch, barrier in _others(each, call)
+        _outcome(live, branch, barrier) != {True} for branch, barrier in _others(function, call)
+    ) or any(
+        len(branch.body) == 1 and mentions_rank(branch.test)
+        for each in _siblings(live, function)
+        for branch, _ in _others(each, call)
     )
+
+
+def _siblings(live: LiveProgram, function: Function) -> Iterator[Function]:
+    """The other functions that the callers of a function call, and the other methods of its class."""
+    above = {site.function for site in live.callers.get(function, ())}
+    for each, calls in live.callers.items():
+        if each is not function and any(site.function in above for site in calls):
+            yield each
+    if function.cls is not None:
+        yield from (method for method in function.cls.methods.values() if method is not function)
 
 
 def _outcome(live: LiveProgram, branch: ast.If, barrier: ast.Call) -> set[bool | None]:
