@@ -31,6 +31,8 @@ _LAUNCHED: Final = wrappers.ENGINE_ONLY.union(
     *(wrappers.WRAPPERS[kind].own for kind in ("ddp", "fsdp1", "fsdp2"))
 )
 _OF_NO_MODEL: Final = wrappers.OF_NO_MODEL | wrappers.OF_ENGINES
+_SEVERAL: Final = re.compile(r"parallel|multi|dist|ddp|world|gpus?_?n(um)?\b|n(um)?_?(of_)?gpus?\b|rank")
+"""Names of options that ask for several GPUs, or for a launch."""
 _QUESTIONS: Final = frozenset({"hasattr", "getattr", "isinstance", "type", "callable"})
 _ONLY_LOOK: Final = frozenset(
     {"print", "str", "repr", "len", "id", "type", "isinstance", "hasattr"}
@@ -202,6 +204,7 @@ def under_condition(call: CallSite | None, site: AttributeSite, *, of_launch: bo
         and not isinstance(g.node, ast.Constant)
         and (_flag(g.node), g.taken) not in held
         and not (of_launch and _names_choice(g.node))
+        and not (of_launch and site.receiver.wraps[-1].kind == "dp" and _one_gpu_will_do(g.node, call))
         and not _asks_for_container(g.node)
         # `world_size > 1` is decided where several processes are followed; one process takes the other arm.
         and not (always and g.value.truthiness() is None)
@@ -257,6 +260,25 @@ def _names_choice(test: ast.expr) -> bool:
         case ast.Compare(ops=[ast.Eq() | ast.NotEq()], comparators=[ast.Constant(value=str())]):
             return True
     return False
+
+
+def _one_gpu_will_do(test: ast.expr, call: CallSite) -> bool:
+    """Whether a condition around DataParallel asks for no more than one GPU: one process with one has the wrapper.
+
+    pix2pixHD 14b3b3c models/models.py:17: `if opt.isTrain and len(opt.gpu_ids) and not opt.fp16`.
+    """
+    assigned = assignments(call.function)
+    tests = [test, *(v for n in walk(test) if isinstance(n, ast.Name) for v in assigned.get(n.id, ()))]
+    return not any(
+        _SEVERAL.search(ast.unparse(each).lower())
+        or any(
+            isinstance(number, ast.Constant) and type(number.value) is int and number.value > 0
+            for part in walk(each)
+            if isinstance(part, ast.Compare)
+            for number in part.comparators
+        )
+        for each in tests
+    )
 
 
 def _asks_for_container(test: ast.expr) -> bool:
