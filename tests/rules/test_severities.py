@@ -889,3 +889,46 @@ def test_slurm_leaves_the_other_ranks_when_one_fails(
 def test_an_assertion_ends_the_job(tmp_path: Path) -> None:
     text = ENDS.format(ends="assert math.isfinite(loss.item())", calls=CALLS)
     assert severities(tmp_path, "DL103", text) == ["info"]
+
+
+OF_A_LIBRARY = """
+import timm
+from torch.nn.parallel import DistributedDataParallel
+
+
+def train(name, loader, optimizer):
+    model = DistributedDataParallel(timm.create_model(name))
+    model.{attribute}
+    for batch in loader:
+        model(batch).mean().backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("attribute", "expected"),
+    [
+        # FasterViT 7ecdb2b fastervit/train.py:845: of a tool for sparsity that is not in the program; timm has no such
+        ("enforce_mask()", ["info"]),
+        ("mask_of_mine", ["info"]),
+        ("default_cfg", ["error"]),
+        ("reset_classifier(10)", ["error"]),
+        ("generate()", ["info"]),
+    ],
+)
+def test_what_nobody_names_may_be_missing_from_the_model(
+    tmp_path: Path, attribute: str, expected: list[str]
+) -> None:
+    text = OF_A_LIBRARY.format(attribute=attribute)
+    assert severities(tmp_path, "DL201", text) == expected
+
+
+def test_what_the_program_names_is_the_model_s(tmp_path: Path) -> None:
+    own = "class Sparse:\n    def enforce_mask(self):\n        pass\n"
+    text = own + OF_A_LIBRARY.format(attribute="enforce_mask()")
+    assert severities(tmp_path, "DL201", text) == ["error"]
+
+
+def test_a_model_of_unknown_make_may_have_anything(tmp_path: Path) -> None:
+    text = OF_A_LIBRARY.replace("timm.create_model(name)", "name").format(attribute="mask_of_mine")
+    assert severities(tmp_path, "DL201", text) == ["error"]
