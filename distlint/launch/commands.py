@@ -103,6 +103,19 @@ def launches(commands: Iterable[Command]) -> Iterator[Launch]:
                 break
 
 
+_ENDS_ALL = ("--kill-on-bad-exit", "--kill-on-bad-exit=1", "-K", "-K1")
+
+
+def ranks_apart(command: Command) -> bool:
+    """Whether `srun` starts the processes of a command itself, and goes on with the others when one fails."""
+    words = [word.text or "" for word in command.words]
+    return (
+        "srun" in words
+        and not any(word in _ENDS_ALL for word in words)
+        and not any(launches([command]))
+    )
+
+
 _SHOW = frozenset({"echo", "printf", "pip", "pip3", "which", "command", "type", "pkill", "grep"})
 """Commands to which the name of a launcher is a word like any other."""
 

@@ -14,7 +14,7 @@ from distlint.findings import Place
 from distlint.knowledge.configuration.deepspeed_keys import TOP_LEVEL
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.knowledge.configuration.values import full_key, section_of
-from distlint.launch.commands import Launch, Plain, launches, plain
+from distlint.launch.commands import Launch, Plain, launches, plain, ranks_apart
 from distlint.launch.json_text import read_json
 from distlint.launch.kinds import Kind, kind_of, says_launch
 from distlint.launch.places import Lines
@@ -181,6 +181,20 @@ class LaunchFiles:
             if (found := plain(command)) is not None
             and path in _meant(found.script.text or "", script.path)
         ]
+
+    def under_slurm(self, path: str) -> bool:
+        """Whether a script starts each rank of the Python file `path` by `srun`, which leaves the others when one fails.
+
+        Slurm ends them all with `--kill-on-bad-exit` (`-K`).
+        """
+        return any(
+            path in _meant(word.text, script.path)
+            for script in self.scripts
+            for command in script.commands
+            if ranks_apart(command)
+            for word in command.words
+            if word.text and word.text.endswith(".py")
+        )
 
     def asks_for(self, name: str, oldest: tuple[int, ...], path: str) -> bool:
         """Whether the requirements in the folder of `path`, or above, want a package of this version or later."""

@@ -24,6 +24,7 @@ from distlint.analysis.program.syntax import (
     own_nodes,
     statement_with_test,
 )
+from distlint.analysis.questions.turnstiles import has_other_half
 from distlint.analysis.traces.divergence import Divergence
 from distlint.edits import Delete, Edit, Insert, Move, Replace
 from distlint.nodes import walk
@@ -73,7 +74,7 @@ def hoist(model: Model, divergence: Divergence) -> Hoisted | None:
         return None
     if branch is None or site.function is not function or not isinstance(site.node, ast.Call):
         return None
-    if any(_differs(g.value) for g in site.guards):
+    if any(_differs(g.value) for g in site.guards) or has_other_half(model, function, site.node):
         return None
     if _names_a_measure(model, function, site):
         return None

@@ -807,3 +807,128 @@ def test_what_is_not_finite_in_a_gathered_tensor_is_so_on_all_ranks(
     tmp_path: Path, loss: str, test: str, expected: str
 ) -> None:
     assert severities(tmp_path, "DL103", CONTRASTS.format(loss=loss, test=test)) == [expected]
+
+
+ENDS = """
+import math
+import os
+import sys
+
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+
+def train(net, batches):
+    model = DistributedDataParallel(net)
+    for batch in batches:
+        loss = model(batch).mean()
+        {ends}
+        loss.backward()
+
+
+def main(net, batches):
+    {calls}
+
+
+if __name__ == "__main__":
+    main(None, [])
+"""
+
+UNDER_TEST = "if not math.isfinite(loss.item()):\n            "
+CALLS = "train(net, batches)"
+CATCHES = "try:\n        train(net, batches)\n    except {kind}:\n        print('stopped')"
+
+
+@pytest.mark.parametrize(
+    ("ends", "calls", "expected"),
+    [
+        # SatMAE e31c11f engine_pretrain.py:47: torch.distributed.launch ends all ranks when one exits with an error
+        ("sys.exit(1)", CALLS, "info"),
+        ("sys.exit('not finite')", CALLS, "info"),
+        ("os._exit(3)", CALLS, "info"),
+        ("os.abort()", CALLS, "info"),
+        ("raise SystemExit(1)", CALLS, "info"),
+        ("raise ValueError('not finite')", CALLS, "info"),
+        # who exits without an error has done its work: the others go on
+        ("sys.exit()", CALLS, "warning"),
+        ("sys.exit(0)", CALLS, "warning"),
+        ("raise SystemExit", CALLS, "warning"),
+        ("raise SystemExit(0)", CALLS, "warning"),
+        # FasterViT 7ecdb2b fastervit/train.py:805 and 815: `except SystemExit: pass` around it
+        ("sys.exit(1)", CATCHES.format(kind="SystemExit"), "warning"),
+        ("raise ValueError('not finite')", CATCHES.format(kind="ValueError"), "warning"),
+        ("sys.exit(1)", CATCHES.format(kind="ValueError"), "info"),
+    ],
+)
+def test_launchers_end_the_other_ranks_when_one_fails(
+    tmp_path: Path, ends: str, calls: str, expected: str
+) -> None:
+    text = ENDS.format(ends=UNDER_TEST + ends, calls=calls)
+    assert severities(tmp_path, "DL103", text) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("srun python -u file_0.py --lr 1", "warning"),
+        ("srun --kill-on-bad-exit=1 python file_0.py", "info"),
+        ("srun -K --ntasks 8 python file_0.py", "info"),
+        ("srun torchrun --nproc_per_node 8 file_0.py", "info"),
+        ("srun python other.py", "info"),
+        ("torchrun --nproc_per_node 8 file_0.py", "info"),
+    ],
+)
+def test_slurm_leaves_the_other_ranks_when_one_fails(
+    tmp_path: Path, command: str, expected: str
+) -> None:
+    (tmp_path / "run.sh").write_text(f"#!/bin/bash\n{command}\n", encoding="utf-8")
+    text = ENDS.format(ends=UNDER_TEST + "sys.exit(1)", calls=CALLS)
+    assert severities(tmp_path, "DL103", text) == [expected]
+
+
+def test_an_assertion_ends_the_job(tmp_path: Path) -> None:
+    text = ENDS.format(ends="assert math.isfinite(loss.item())", calls=CALLS)
+    assert severities(tmp_path, "DL103", text) == ["info"]
+
+
+OF_A_LIBRARY = """
+import timm
+from torch.nn.parallel import DistributedDataParallel
+
+
+def train(name, loader, optimizer):
+    model = DistributedDataParallel(timm.create_model(name))
+    model.{attribute}
+    for batch in loader:
+        model(batch).mean().backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("attribute", "expected"),
+    [
+        # FasterViT 7ecdb2b fastervit/train.py:845: of a tool for sparsity that is not in the program; timm has no such
+        ("enforce_mask()", ["info"]),
+        ("mask_of_mine", ["info"]),
+        ("default_cfg", ["error"]),
+        ("reset_classifier(10)", ["error"]),
+        ("generate()", ["info"]),
+    ],
+)
+def test_what_nobody_names_may_be_missing_from_the_model(
+    tmp_path: Path, attribute: str, expected: list[str]
+) -> None:
+    text = OF_A_LIBRARY.format(attribute=attribute)
+    assert severities(tmp_path, "DL201", text) == expected
+
+
+def test_what_the_program_names_is_the_model_s(tmp_path: Path) -> None:
+    own = "class Sparse:\n    def enforce_mask(self):\n        pass\n"
+    text = own + OF_A_LIBRARY.format(attribute="enforce_mask()")
+    assert severities(tmp_path, "DL201", text) == ["error"]
+
+
+def test_a_model_of_unknown_make_may_have_anything(tmp_path: Path) -> None:
+    text = OF_A_LIBRARY.replace("timm.create_model(name)", "name").format(attribute="mask_of_mine")
+    assert severities(tmp_path, "DL201", text) == ["error"]

@@ -32,6 +32,7 @@ from distlint.analysis.program.definitions import (
     last_name,
 )
 from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.rank_settings import is_ambiguous, rank_settings
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes, spawned_index
 from distlint.knowledge import conventions, facts, ranks
 from distlint.knowledge.failures import BAR, RANK_PART, TENSOR, TENSOR_SIZE
@@ -213,6 +214,10 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
             return found
     if kind is not None and not _is_lookalike(frame, base, attr):
         return frame.rank_value(kind, node, f"`{dotted_name(node) or attr}`")
+    if is_ambiguous(node) and dotted_name(node) in rank_settings(frame.module):
+        # Of all ranks or of those of one machine: what tells rank 0 from the others is the same.
+        rank = frame.rank_value("rank", node, f"`{dotted_name(node)}`")
+        return rank.replace(tags=frozenset({"rank"}))
     if (
         base.variance is Variance.RANK_LOCAL
         and attr in conventions.UNIFORM_ATTRIBUTES

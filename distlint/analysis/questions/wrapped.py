@@ -12,7 +12,7 @@ from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import place_of_any
 from distlint.analysis.program.syntax import assignments, literals, own_nodes
 from distlint.analysis.questions.built import lacks, named_anywhere, wrapped_classes
-from distlint.knowledge import facts, settings, wrappers
+from distlint.knowledge import facts, library_models, settings, wrappers
 from distlint.knowledge.wrappers import Wrapper
 from distlint.nodes import children, walk
 
@@ -31,6 +31,10 @@ _LAUNCHED: Final = wrappers.ENGINE_ONLY.union(
     *(wrappers.WRAPPERS[kind].own for kind in ("ddp", "fsdp1", "fsdp2"))
 )
 _OF_NO_MODEL: Final = wrappers.OF_NO_MODEL | wrappers.OF_ENGINES
+_SEVERAL: Final = re.compile(
+    r"parallel|multi|dist|ddp|world|gpus?_?n(um)?\b|n(um)?_?(of_)?gpus?\b|rank"
+)
+"""Names of options that ask for several GPUs, or for a launch."""
 _QUESTIONS: Final = frozenset({"hasattr", "getattr", "isinstance", "type", "callable"})
 _ONLY_LOOK: Final = frozenset(
     {"print", "str", "repr", "len", "id", "type", "isinstance", "hasattr"}
@@ -202,6 +206,9 @@ def under_condition(call: CallSite | None, site: AttributeSite, *, of_launch: bo
         and not isinstance(g.node, ast.Constant)
         and (_flag(g.node), g.taken) not in held
         and not (of_launch and _names_choice(g.node))
+        and not (
+            of_launch and site.receiver.wraps[-1].kind == "dp" and _one_gpu_will_do(g.node, call)
+        )
         and not _asks_for_container(g.node)
         # `world_size > 1` is decided where several processes are followed; one process takes the other arm.
         and not (always and g.value.truthiness() is None)
@@ -259,6 +266,28 @@ def _names_choice(test: ast.expr) -> bool:
     return False
 
 
+def _one_gpu_will_do(test: ast.expr, call: CallSite) -> bool:
+    """Whether a condition around DataParallel asks for no more than one GPU: one process with one has the wrapper.
+
+    pix2pixHD 14b3b3c models/models.py:17: `if opt.isTrain and len(opt.gpu_ids) and not opt.fp16`.
+    """
+    assigned = assignments(call.function)
+    tests = [
+        test,
+        *(v for n in walk(test) if isinstance(n, ast.Name) for v in assigned.get(n.id, ())),
+    ]
+    return not any(
+        _SEVERAL.search(ast.unparse(each).lower())
+        or any(
+            isinstance(number, ast.Constant) and type(number.value) is int and number.value > 0
+            for part in walk(each)
+            if isinstance(part, ast.Compare)
+            for number in part.comparators
+        )
+        for each in tests
+    )
+
+
 def _asks_for_container(test: ast.expr) -> bool:
     """Whether a condition asks if there are several models or one: each way wraps.
 
@@ -298,6 +327,20 @@ def fails_unwrapped(live: LiveProgram, call: CallSite | None, site: AttributeSit
     classes = wrapped_classes(live, call)
     seen = [cls for cls in classes if cls is not None and lacks(live, cls, site.attr)]
     return bool(seen) and site.attr not in live.answer(named_anywhere)
+
+
+def named_by_nobody(live: LiveProgram, call: CallSite | None, site: AttributeSite) -> bool:
+    """Whether the model inside is of a library that is known to have no such attribute, nor does the program name it.
+
+    FasterViT 7ecdb2b fastervit/train.py:845: `model.enforce_mask()` of what `timm.create_model()` gives.
+    """
+    if call is None or not call.node.args or site.attr in live.answer(named_anywhere):
+        return False
+    given = call.node.args[0]
+    made = [given, *assignments(call.function).get(last_name(given), ())]
+    names = [live.resolve(call.module, n.func) for n in made if isinstance(n, ast.Call)]
+    known = [library_models.model_attributes(name) for name in names if isinstance(name, str)]
+    return any(known) and not any(has is not None and site.attr in has for has in known)
 
 
 def is_guarded(site: AttributeSite, *, of_model: bool = False) -> bool:

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from distlint.analysis.interpreter.ir import Layer, Summary
 from distlint.analysis.live.joint_entry import family_of
+from distlint.analysis.program.definitions import Function
 from distlint.analysis.traces.answers import Answers, Assumptions, Fresh, bears_on, excluded
 from distlint.analysis.traces.fronts import (
     Budget,
@@ -79,10 +80,20 @@ class Contents:
 
 
 class Comparison:
-    """Compares graphs for one layer of events. `skip` are nodes of events that count as absent."""
+    """Compares graphs for one layer of events. `skip` are nodes of events that count as absent.
 
-    def __init__(self, graphs: Graphs, layer: Layer, skip: frozenset[int] = frozenset()) -> None:
+    `opened` are functions that are looked into though both sides call them alike.
+    """
+
+    def __init__(
+        self,
+        graphs: Graphs,
+        layer: Layer,
+        skip: frozenset[int] = frozenset(),
+        opened: frozenset[Function] = frozenset(),
+    ) -> None:
         self.graphs = graphs
+        self._opened = opened
         self.layer = layer
         self.skip = skip
         self.limits: dict[str, None] = {}
@@ -166,6 +177,8 @@ class Comparison:
 
     def equivalent(self, left: Summary, right: Summary) -> bool:
         """Whether a call does the same on both sides, though its arguments may be each rank's own."""
+        if left.function in self._opened:
+            return False
         if left.context == right.context or not comparable(left, right):
             return True
         key = (left, right, self.layer)

@@ -28,6 +28,7 @@ from distlint.analysis.traces.nodes import (
     Node,
     is_local,
 )
+from distlint.analysis.traces.pairing import Pairing
 from distlint.analysis.traces.parting import Parting, arm_of, inside_calls, reason_of, ways_out
 
 if TYPE_CHECKING:
@@ -136,7 +137,25 @@ def divergences_of(
         for divergence in divergences:
             key = (divergence.kind, id(divergence.anchor), divergence.layer > 0)
             found.setdefault(key, divergence)
-    return _innermost(list(found.values())), problems
+    return _innermost(_without_halves(list(found.values()), live, graphs)), problems
+
+
+def _without_halves(
+    found: list[Divergence], live: dict[Function, FunctionSummaries], graphs: Graphs
+) -> list[Divergence]:
+    """Without what waits for ranks that come to it in another function, which every caller calls as well."""
+    alone = [d for d in found if d.kind is DivergenceKind.RANK and d.others is None]
+    if not alone:
+        return found
+    pairing = Pairing(live, graphs, {d.function for d in alone})
+    halves = {
+        d
+        for d in alone
+        if d.waiters is not None
+        and d.absent is not None
+        and pairing.met_by_callers(d.function, d.layer, d.event.op, d.waiters, d.absent)
+    }
+    return [d for d in found if d not in halves]
 
 
 def _innermost(found: list[Divergence]) -> list[Divergence]:

@@ -61,6 +61,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.model import place_of
+from distlint.analysis.questions.turnstiles import half_by_unknown_test
 from distlint.analysis.traces.witness import absence, event_text, related_places, waiting, witness
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.repairs.hoisting import hoist
@@ -82,7 +83,7 @@ def check(model: Model) -> Iterator[Finding]:
     for divergence in model.divergences():
         if divergence.kind != "rank" or divergence.layer is not Layer.ALWAYS:
             continue
-        if divergence.missing:
+        if divergence.missing and not half_by_unknown_test(model, divergence.event.site):
             fix = _fix(model, divergence)
             yield Finding(
                 CODE,

@@ -6,7 +6,8 @@ elements that a mask left, the value of this rank's loss (`isnan`, a threshold, 
 clock, a salted hash, free memory, a flag that a signal handler sets. The backward of what a model in DDP or FSDP
 gave is a collective: a `continue` in front of it on a loss that is not finite leaves the others waiting. Leaving by
 `sys.exit()` or `raise SystemExit` counts with the collectives of the callers, and so does an error that is raised
-for a loss that is not finite (a warning: `torchrun` ends the others then, other launchers may not). Values that came out of a collective are the same everywhere and are
+for a loss that is not finite: information, since the launcher ends the others then, and a warning where a handler
+catches it or Slurm's `srun` starts the ranks and leaves the others. Values that came out of a collective are the same everywhere and are
 not reported; whether a loss made of gathered tensors is finite is information, since all of them have it. One finding for each condition, with the first collective behind it.
 
 ## Why it is bad
@@ -58,13 +59,14 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import place_of, source_of, span_of
 from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.ending import ends_the_job, fails
 from distlint.analysis.questions.gathered import is_of_all_ranks
 from distlint.analysis.questions.wrapped import without_gradients
 from distlint.analysis.traces.witness import event_text, related_places, text_of, where, witness
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.failures import BAR, RANK_PART, TENSOR, TENSOR_SIZE
-from distlint.nodes import last_name, walk
+from distlint.nodes import walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -88,7 +90,7 @@ def check(model: Model) -> Iterator[Finding]:
     inside = {
         id(inner)
         for d in found
-        if isinstance(d.node, ast.If) and _fails(d.node)
+        if isinstance(d.node, ast.If) and fails(d.node)
         for inner in walk(d.node)
         if inner is not d.node
     }
@@ -106,12 +108,14 @@ def check(model: Model) -> Iterator[Finding]:
         fix = _fix(model, divergence, test)
         event = divergence.event
         place = where(event.module, event.node, divergence.module)
-        failing = _fails(node)
-        waits = "that skip it" if not failing else "that have raised, until the launcher ends them"
+        ends = ends_the_job(model, divergence.function, node)
+        waits = "that skip it"
+        if fails(node):
+            waits = "that have raised" + (", until the launcher ends them" if ends else "")
         yield Finding(
             CODE,
             NAME,
-            Severity.WARNING if failing else _severity(model, divergence, test),
+            Severity.INFO if ends else _severity(model, divergence, test),
             f"`{text_of(test)}` can differ between ranks{cause}. Ranks on which it comes out the other "
             f"way wait in `{event_text(event)}` ({place}) for ranks {waits}. {fix.message}.",
             place_of(divergence.module, test),
@@ -144,7 +148,7 @@ def _waits(divergence: Divergence) -> bool:
     node = divergence.node
     return (
         node is None
-        or not _fails(node)
+        or not fails(node)
         or divergence.event.op == "backward"
         or (
             divergence.event.op != "forward"
@@ -154,24 +158,14 @@ def _waits(divergence: Divergence) -> bool:
     )
 
 
-def _fails(node: ast.AST) -> bool:
-    """Whether one answer ends the process with an error, by which the launcher ends the others."""
-    match node:
-        case ast.Assert() | ast.If(body=[*_, ast.Assert()]):
-            return True
-        case ast.If(body=[*_, ast.Raise(exc=raised)]):
-            return raised is None or last_name(raised) != "SystemExit"
-        case ast.If(body=[*_, ast.Expr(value=ast.Call(args=[_]) as call)]):
-            return last_name(call) in ("exit", "_exit")
-    return False
-
-
 def _severity(model: Model, divergence: Divergence, test: ast.expr) -> Severity:
     """Advice where what decides is a number that trainers mostly reduce before they branch on it.
 
     Of thirteen such causes at first sight (waves 2 to 15) one was true, a number that is not finite. What has
     elements on one rank and none on the other, and the clock, do differ: four of seven.
     """
+    if divergence.node is not None and fails(divergence.node):
+        return Severity.WARNING
     origin = divergence.condition.origin if divergence.condition is not None else None
     if origin is None or origin.kind not in (TENSOR, TENSOR_SIZE, RANK_PART):
         return Severity.WARNING

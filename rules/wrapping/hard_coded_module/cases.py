@@ -148,6 +148,31 @@ def the_other_arm_raises(net, sharded):
     return net.module.config
 
 
+def for_any_gpu(net, options):
+    """pix2pixHD 14b3b3c models/models.py:17: one GPU is enough."""
+    if options.training and len(options.gpu_ids) and not options.fp16:
+        net = torch.nn.DataParallel(net, device_ids=options.gpu_ids)
+    return net
+
+
+def encodes_features(net, options):
+    net = for_any_gpu(net, options)
+    return net.module.encode
+
+
+def for_several_gpus(net, options):
+    if len(options.gpu_ids) > 1:
+        net = torch.nn.DataParallel(net, device_ids=options.gpu_ids)
+    return net.module.encode  # expect: DL204
+
+
+def by_a_flag(net, options):
+    several = torch.cuda.device_count() > 1
+    if several:
+        net = torch.nn.DataParallel(net)
+    return net.module.encode  # expect: DL204
+
+
 def chosen_by_name(net, options):
     if options.engine == "torch_ddp":
         net = DistributedDataParallel(net)

@@ -41,7 +41,8 @@ whose name says that they evaluate, sample or save. What freezes parameters is m
 An error where one function, or one file, wraps and reads; a warning where another file wraps, where the wrap
 stands under a condition that the read does not, or where all launches that the project shows ask for FSDP or
 DeepSpeed, and information where another file wraps under a condition and no calls that are followed hand the
-wrapped model on. Silent on what the program itself sets on the wrapper (`model.names = names` behind the wrap),
+wrapped model on, or where timm or torchvision made the model and neither their models nor the program have
+anything of that name. Silent on what the program itself sets on the wrapper (`model.names = names` behind the wrap),
 on a model whose parameters were all frozen before
 `prepare()` (accelerate leaves it bare) or that is prepared in FSDP or DeepSpeed alone, where the code asks first
 (`hasattr` for that attribute, `getattr` with a default, `isinstance`, a condition on the launch, here or around
@@ -74,6 +75,7 @@ from distlint.analysis.questions.wrapped import (
     is_guarded,
     layer_without,
     lost_writes,
+    named_by_nobody,
     passed_on,
     readings,
     ruled_out,
@@ -174,6 +176,8 @@ def _severity(model: Model, wrap: CallSite | None, site: AttributeSite) -> Sever
     if wrap is not None and wrap.function is not site.function:
         elsewhere = wrap.module is not site.module
         doubts = under_condition(wrap, site) + (elsewhere and not _handed_on(model, wrap, site))
+    if named_by_nobody(model, wrap, site):
+        return Severity.INFO
     least = Severity.WARNING if by_launch or elsewhere else SEVERITY
     return (least, Severity.WARNING, Severity.INFO)[doubts]
 
@@ -288,8 +292,17 @@ def _finding(
         f"`{text}` raises AttributeError on {who} {cause}. Use `unwrap({receiver}).{site.attr}`.",
         place_of(site.module, site.node),
         (*_where_wrapped(site), *(start.related() if start is not None else ())),
-        _unless_loaded_below(site, receiver, read_from_model(model, site, receiver)),
+        _shown_for_advice(
+            severity, _unless_loaded_below(site, receiver, read_from_model(model, site, receiver))
+        ),
     )
+
+
+def _shown_for_advice(severity: Severity, fix: Fix | None) -> Fix | None:
+    """The repair, without an edit where the wrapper may not be what the line fails for."""
+    if fix is None or severity is not Severity.INFO:
+        return fix
+    return Fix(Applicability.DISPLAY, fix.message)
 
 
 def _unless_loaded_below(site: AttributeSite, receiver: str, fix: Fix | None) -> Fix | None:

@@ -1,0 +1,72 @@
+"""Whether a rank that fails ends the job, or leaves the others waiting."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.definitions import Function
+from distlint.analysis.questions.caught import is_caught
+from distlint.analysis.questions.launched import started_by
+from distlint.nodes import last_name, walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.model import Model
+
+_SUCCESS: Final = (0, None, False)
+"""Exit codes of a process that has done its work: no launcher ends the others for one."""
+_CATCH_EXITS: Final = frozenset({"SystemExit", "BaseException"})
+
+
+def fails(node: ast.AST) -> bool:
+    """Whether one answer to a test ends the process with an error: an exception, or an exit code that tells of one."""
+    match node:
+        case ast.Assert() | ast.If(body=[*_, ast.Assert()]):
+            return True
+        case ast.If(body=[*_, ast.Raise(exc=raised)]):
+            if raised is None or last_name(raised) != "SystemExit":
+                return True
+            return isinstance(raised, ast.Call) and _tells_of_error(raised)
+        case ast.If(body=[*_, ast.Expr(value=ast.Call() as call)]):
+            name = last_name(call)
+            return name == "abort" or (name in ("exit", "_exit", "quit") and _tells_of_error(call))
+    return False
+
+
+def _tells_of_error(call: ast.Call) -> bool:
+    match call.args:
+        case []:
+            return False
+        case [ast.Constant(value=code)]:
+            return code not in _SUCCESS
+    return True
+
+
+def ends_the_job(model: Model, function: Function, node: ast.AST) -> bool:
+    """Whether the launcher ends the other ranks when one fails under a test of a function, so that nobody waits for long.
+
+    torch 2.13.0 torch/distributed/elastic/agent/server/api.py: the agent stops all workers when one exits with a code
+    that is not 0, as `torch.distributed.launch` and `mp.spawn` do, accelerate and DeepSpeed after them (SatMAE e31c11f
+    engine_pretrain.py:47, `sys.exit(1)`). Slurm goes on unless `--kill-on-bad-exit` is given. No launcher hears of
+    what a handler catches.
+    """
+    if not fails(node) or not isinstance(node, ast.stmt):
+        return False
+    last = node.body[-1] if isinstance(node, ast.If) else node
+    if is_caught(model.program, function, last) and (
+        not isinstance(last, ast.Expr) or _catches_exits(model)
+    ):
+        return False
+    paths = {function.module.source.path, *started_by(model, function.module)}
+    return not any(model.launch.under_slurm(path) for path in paths)
+
+
+def _catches_exits(model: Model) -> bool:
+    """Whether some handler of the program catches that a process is to end."""
+    return any(
+        isinstance(node, ast.ExceptHandler)
+        and (node.type is None or any(last_name(part) in _CATCH_EXITS for part in walk(node.type)))
+        for module in model.program.modules.values()
+        if "SystemExit" in module.source.text
+        for node in walk(module.source.tree)
+    )
