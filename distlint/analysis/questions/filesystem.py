@@ -257,7 +257,7 @@ def _only_read(site: CallSite) -> bool:
     LLaMA2-Accessory light-eval/src/eval_gsm8k.py:157: `jsonlines.Reader(f)`. Handed to anything but a reader, it
     may be written.
     """
-    handle = _handle_of(site)
+    handle = handle_of(site)
     uses = [
         node
         for node in own_nodes(site.function)
@@ -272,7 +272,7 @@ def _only_read(site: CallSite) -> bool:
     return bool(uses) and all(id(node) in reads for node in uses)
 
 
-def _handle_of(site: CallSite) -> str | None:
+def handle_of(site: CallSite) -> str | None:
     """The name that an opened file is given: `with open(path) as f`, `f = open(path)`."""
     for node in own_nodes(site.function):
         match node:

@@ -56,6 +56,7 @@ from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.program.syntax import statement_with_test
 from distlint.analysis.questions import filesystem as files
+from distlint.analysis.questions.contents import equal_and_unread
 from distlint.analysis.questions.locks import in_turn_by_lock, under_a_lock
 from distlint.analysis.questions.made_before import made_before
 from distlint.analysis.questions.sections import after_main, in_turn
@@ -140,7 +141,7 @@ def _found(model: Model) -> Iterator[Finding]:
         yield Finding(
             CODE,
             NAME,
-            Severity.ERROR if _fails_for_all_but_one(found, joint_entry) else SEVERITY,
+            _severity(model, found, joint_entry),
             _message(found, does, guard, joint_entry),
             place_of(module, found.site.node),
             (
@@ -153,6 +154,12 @@ def _found(model: Model) -> Iterator[Finding]:
             ),
             _fix(model, found, guard, joint_entry),
         )
+
+
+def _severity(model: Model, found: FileCall, joint_entry: JointEntry) -> Severity:
+    if _fails_for_all_but_one(found, joint_entry):
+        return Severity.ERROR
+    return Severity.INFO if equal_and_unread(model, found) else SEVERITY
 
 
 def _fails_for_all_but_one(found: FileCall, joint_entry: JointEntry) -> bool:

@@ -86,6 +86,7 @@ from distlint.analysis.live.several import ranks_meet
 from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions import filesystem as files
+from distlint.analysis.questions.contents import equal_and_unread
 from distlint.analysis.questions.locks import in_turn_by_lock
 from distlint.analysis.questions.sections import after_main, in_turn
 from distlint.analysis.questions.shares.program import shares
@@ -157,6 +158,18 @@ def check(model: Model) -> Iterator[Finding]:
         if fix is not None and fix.edits and not _is_state(found) and _holds_a_share(model, found):
             advice = "Put together what each rank has, and let rank 0 write it"
             fix = Fix(Applicability.DISPLAY, advice)
+        if equal_and_unread(model, found):
+            yield Finding(
+                CODE,
+                NAME,
+                Severity.INFO,
+                f"all ranks write the same lines to `{found.text}`: {joint_entry.text}. One write is enough, and no "
+                f"rank reads them in this run. {_advice(fix)}",
+                place_of(module, node),
+                evidence(joint_entry),
+                fix,
+            )
+            continue
         does = f"write `{found.text}`"
         if found.effect is Effect.DOWNLOAD:
             does = f"download `{found.text}` into one folder"
