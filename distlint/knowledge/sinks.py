@@ -1386,23 +1386,27 @@ WRITE_FIRST: Final[dict[str, str]] = {
 }
 """Calls that write the text of their first argument: its keyword."""
 
-SAME_FROM_SAME: Final = frozenset(
-    "File OrderedDict Path abspath as_dict as_posix asdict basename bool copy deepcopy dict dirname dump dumps "
-    "enumerate expanduser float format get get_flat_dict get_state getattr int items join keys len list load "
-    "loads namedtuple open pformat pretty_text range read read_text readlines replace repr safe_dump safe_load "
-    "sorted split splitlines str strip to_container to_dict to_json to_json_string to_yaml toDict todict tuple "
-    "update values vars zip".split()
-)
+SAME_FROM_SAME: Final = frozenset({
+    "abspath", "as_dict", "as_posix", "asdict", "basename", "bool", "copy", "deepcopy", "dict",
+    "dirname", "dump", "dumps", "enumerate", "expanduser", "File", "float", "format", "get",
+    "get_flat_dict", "get_state", "getattr", "int", "items", "join", "keys", "len", "list",
+    "load", "loads", "namedtuple", "open", "OrderedDict", "Path", "pformat", "pop",
+    "pretty_text", "range", "read", "read_text", "readlines", "replace", "repr", "safe_dump",
+    "safe_load", "sorted", "split", "splitlines", "str", "strip", "to_container", "to_dict",
+    "to_json", "to_json_string", "to_yaml", "toDict", "todict", "tuple", "update", "values",
+    "vars", "zip",
+})  # fmt: skip
 """Functions and methods, by their last names, that give the same where they are given the same."""
 
 READ_BY_LIBRARIES: Final = frozenset({"deepspeed_config"})
 """Attributes of the arguments under which a library looks for a file (deepspeed 0.18.0 deepspeed/__init__.py:
 `initialize(args)`)."""
 
-TAKE_PATHS_ALONE: Final = frozenset(
-    "abspath basename chmod critical debug dirname error exists exit format info isdir isfile "
-    "join makedirs mkdir open print remove str unlink warn warning write".split()
-)
+TAKE_PATHS_ALONE: Final = frozenset({
+    "abspath", "basename", "chmod", "critical", "debug", "dirname", "error", "exists", "exit",
+    "format", "info", "isdir", "isfile", "join", "makedirs", "mkdir", "open", "print", "remove",
+    "str", "unlink", "warn", "warning", "write",
+})  # fmt: skip
 """Functions and methods, by their last names, that ask about a path, tell of it or write there."""
 
 READING_CALLS: Final = re.compile(r"(?i)load|read|open|fromfile|from_|parse|glob")

@@ -9,12 +9,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
+from distlint.analysis.program.environment import blocks_of
 from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import assignments, default_of, own_nodes, target_names
+from distlint.analysis.program.syntax import (
+    assigned_names,
+    assignments,
+    default_of,
+    own_nodes,
+    target_names,
+)
 from distlint.analysis.questions.filesystem import (
     FileCall,
-    effects_of,
     file_calls,
     handle_of,
     on_the_other_arm,
@@ -43,6 +49,8 @@ _SMALL: Final = re.compile(
     r"__file__|conf|cfg|ya?ml|\.(?:py|json|toml|ini|txt|md|sh|gin)['\"]", re.IGNORECASE
 )
 _LARGE: Final = re.compile(r"ckpt|checkpoint|weight|\.pth?\b|\.bin\b|latest|best", re.IGNORECASE)
+_LARGE_FROM: Final = re.compile(r"(?:torch|np|numpy)\.")
+_DATA_MODULE: Final = "lightning.pytorch.LightningDataModule"
 _MAX_CALLERS: Final = 3
 _EXPRESSIONS: Final = (
     ast.BinOp,
@@ -85,9 +93,34 @@ def equal_and_unread(live: LiveProgram, found: FileCall) -> bool:
         return False
     told = frozenset((found.function, name) for name in _names_of(found.path, found.function))
     alike = _Alike(live)
-    return all(
-        alike.holds(each, found.function, seen=told) for each in written
-    ) and not _read(live, found)
+    given = (_as_given(found, each) for each in written)
+    return all(alike.holds(each, found.function, seen=told) for each in given) and not _read(
+        live, found
+    )
+
+
+def _as_given(found: FileCall, node: ast.expr) -> ast.expr:
+    """What a variable or attribute was assigned further up in the same block as the write, or around it."""
+    name = dotted_name(node)
+    block, statement = found.function.body, found.site.statement
+    last = node
+    while name and block:
+        above = [each for each in block if each.lineno <= statement.lineno]
+        for each in above:
+            match each:
+                case ast.Assign(targets=[target], value=ast.Call() as value) if dotted_name(
+                    target
+                ) == name and not any(_put_into(found.function, name)):
+                    last = value
+                case _ if each is not above[-1] and name in assigned_names(each):
+                    last = node
+        inner = blocks_of(above[-1]) if above else ()
+        block = next((each for each in inner if _stands_in(statement, each)), [])
+    return last
+
+
+def _stands_in(statement: ast.stmt, block: list[ast.stmt]) -> bool:
+    return any(part is statement for each in block for part in walk(each))
 
 
 def _written(found: FileCall) -> list[ast.expr] | None:
@@ -130,12 +163,16 @@ def _into(site: CallSite) -> list[ast.expr] | None:
         if not isinstance(node, ast.Call):
             continue
         match node:
-            case ast.Call(func=ast.Attribute(value=owner, attr="write" | "writelines"), args=[given]):
+            case ast.Call(
+                func=ast.Attribute(value=owner, attr="write" | "writelines"), args=[given]
+            ):
                 known.add(id(owner))
             case ast.Call(func=ast.Attribute(value=owner, attr="flush" | "close"), args=[]):
                 known.add(id(owner))
                 continue
-            case ast.Call(func=ast.Name(id="print"), keywords=[ast.keyword(arg="file", value=owner)]):
+            case ast.Call(
+                func=ast.Name(id="print"), keywords=[ast.keyword(arg="file", value=owner)]
+            ):
                 known.add(id(owner))
                 if _is_handle(owner, handle, site):
                     written += node.args
@@ -220,7 +257,7 @@ class _Alike:
         depth: int,
         seen: frozenset[tuple[Function, str]],
     ) -> bool:
-        if last_name(called) not in sinks.SAME_FROM_SAME:
+        if last_name(called) not in sinks.SAME_FROM_SAME or _LARGE_FROM.match(dotted_name(called)):
             return False
         if not isinstance(called, ast.Attribute):
             return True
@@ -239,6 +276,8 @@ class _Alike:
         if values:
             changed = [*values, *_put_into(function, name)]
             return all(self.holds(each, function, depth, seen) for each in changed)
+        if _is_configured(self.live.program, function, name):
+            return True
         if name in function.parameters:
             given = [
                 (argument or default_of(function, name), user)
@@ -250,7 +289,16 @@ class _Alike:
                 for value, user in given
             )
         body = function.module.body
-        return function is not body and name in assignments(body) and self._name(name, body, depth, seen)
+        return (
+            function is not body
+            and name in assignments(body)
+            and self._name(name, body, depth, seen)
+            and all(
+                self.holds(each, user, depth, seen)
+                for user in function.module.all_functions
+                for each in _put_into(user, name)
+            )
+        )
 
     def _kept(
         self, attr: str, function: Function, depth: int, seen: frozenset[tuple[Function, str]]
@@ -272,7 +320,9 @@ def _bound(function: Function, name: str) -> Iterator[ast.expr]:
     """What a `with` or a comprehension of a function gives a name to."""
     for node in own_nodes(function):
         match node:
-            case ast.withitem(context_expr=given, optional_vars=ast.Name(id=bound)) if bound == name:
+            case ast.withitem(context_expr=given, optional_vars=ast.Name(id=bound)) if (
+                bound == name
+            ):
                 yield given
             case ast.comprehension(target=target, iter=given) if name in target_names(target):
                 yield given
@@ -294,6 +344,17 @@ def _put_into(function: Function, name: str) -> Iterator[ast.expr]:
                 yield from (*args, *(keyword.value for keyword in keywords))
 
 
+def _is_configured(program: Program, function: Function, name: str) -> bool:
+    """Whether a name is a parameter of a data module's constructor: every process makes it from one configuration."""
+    return (
+        function.name == "__init__"
+        and function.cls is not None
+        and isinstance(function.node, ast.FunctionDef)
+        and any(isinstance(n, ast.arg) and n.arg == name for n in walk(function.node.args))
+        and _DATA_MODULE in program.mro(function.cls)[1]
+    )
+
+
 @remembered
 def _filled_by_rank(program: Program, name: str) -> bool:
     """Whether ranks put their own number or device into the settings of a name: then each dumps others.
@@ -303,16 +364,17 @@ def _filled_by_rank(program: Program, name: str) -> bool:
     for module in program.modules.values():
         for node in walk(module.source.tree):
             match node:
-                case ast.Attribute(value=owner, attr=attr, ctx=ast.Store()) if (
-                    last_name(owner) == name and _OF_RANK.search(attr)
-                ):
+                case ast.Attribute(value=owner, attr=attr, ctx=ast.Store()) if last_name(
+                    owner
+                ) == name and _OF_RANK.search(attr):
                     return True
                 case ast.Subscript(
                     value=owner, slice=ast.Constant(value=str() as attr), ctx=ast.Store()
                 ) if last_name(owner) == name and _OF_RANK.search(attr):
                     return True
                 case ast.Call(
-                    func=ast.Attribute(attr="add_argument"), args=[ast.Constant(value=str() as option), *_]
+                    func=ast.Attribute(attr="add_argument"),
+                    args=[ast.Constant(value=str() as option), *_],
                 ) if name != "config" and _OF_RANK.search(option.lstrip("-").replace("-", "_")):
                     return True
     return False
@@ -333,9 +395,7 @@ def _read(live: LiveProgram, found: FileCall) -> bool:
 def _is_for_library(path: ast.expr, function: Function) -> bool:
     """Whether a path is kept where a library looks for it: `args.deepspeed_config`."""
     names = {dotted_name(node) for node in walk(path)}
-    return any(
-        name.rpartition(".")[2] in sinks.READ_BY_LIBRARIES for name in names if name
-    ) or any(
+    return any(name.rpartition(".")[2] in sinks.READ_BY_LIBRARIES for name in names if name) or any(
         isinstance(node, ast.Attribute)
         and isinstance(node.ctx, ast.Store)
         and node.attr in sinks.READ_BY_LIBRARIES
