@@ -1139,6 +1139,15 @@ _ROWS: tuple[CallRow, ...] = (
         source="torchvision 0.29.2 torchvision/datasets/utils.py:379",
     ),
     CallRow(
+        "timm.data.create_dataset",
+        DOWNLOAD,
+        path=1,
+        path_keyword="root",
+        when="download=True",
+        condition=7,
+        source="timm 1.0.31 timm/data/dataset_factory.py:63",
+    ),
+    CallRow(
         "torchvision.datasets.MNIST",
         DOWNLOAD,
         path=0,

@@ -41,6 +41,8 @@ _SETTINGS: Final = re.compile(
     r"(?:^|_)(?:args?|cfgs?|configs?|conf|opts?|options|hparams|hps|flags)$", re.IGNORECASE
 )
 """Names of what the command line and the configuration say."""
+_FROM_OPTIONS: Final = re.compile(r"(?:^|_)(?:args?|opts?|options|flags)$", re.IGNORECASE)
+"""Those that hold the options of the command line as they are."""
 _OF_RANK: Final = re.compile(
     r"(?:^|_)(?:rank|gpu|device|process_index|process_id|is_main_process|is_master)$|^dist_url$"
 )
@@ -101,7 +103,7 @@ def equal_and_unread(live: LiveProgram, found: FileCall) -> bool:
 
 def _as_given(found: FileCall, node: ast.expr) -> ast.expr:
     """What a variable or attribute was assigned further up in the same block as the write, or around it."""
-    name = dotted_name(node)
+    name = "" if _is_settings(node) else dotted_name(node)
     block, statement = found.function.body, found.site.statement
     last = node
     while name and block:
@@ -195,13 +197,15 @@ def _is_handle(node: ast.expr, handle: str | None, site: CallSite) -> bool:
 
 
 def _names_of(path: ast.expr, function: Function) -> Iterator[str]:
-    """The names that a path is made from: the same on all ranks, as it is."""
+    """The names that a path is made from: the same on all ranks, as it is. Of `args.out`, not `args`."""
     assigned = assignments(function)
     seen: set[str] = set()
     stack: list[ast.AST] = [path]
     while stack:
-        for node in walk(stack.pop()):
-            if isinstance(node, ast.Name) and node.id not in seen:
+        nodes = list(walk(stack.pop()))
+        owners = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+        for node in nodes:
+            if isinstance(node, ast.Name) and id(node) not in owners and node.id not in seen:
                 seen.add(node.id)
                 yield node.id
                 stack += assigned.get(node.id, ())
@@ -375,7 +379,9 @@ def _filled_by_rank(program: Program, name: str) -> bool:
                 case ast.Call(
                     func=ast.Attribute(attr="add_argument"),
                     args=[ast.Constant(value=str() as option), *_],
-                ) if name != "config" and _OF_RANK.search(option.lstrip("-").replace("-", "_")):
+                ) if _FROM_OPTIONS.search(name) and _OF_RANK.search(
+                    option.lstrip("-").replace("-", "_")
+                ):
                     return True
     return False
 

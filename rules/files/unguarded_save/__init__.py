@@ -110,6 +110,7 @@ from distlint.repairs.premises import (
 from distlint.rule import Status
 
 from .either_way import either_way
+from .together import one_of_each_section
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -140,6 +141,10 @@ _LIGHT_OWNERS = ("token", "processor", "config", "extractor", "scheduler", "temp
 
 def check(model: Model) -> Iterator[Finding]:
     """Writes to one path by several ranks."""
+    yield from one_of_each_section(_found(model))
+
+
+def _found(model: Model) -> Iterator[Finding]:
     for found in _without_repeats(filter(_by_all, model.file_calls)):
         joint_entry = found.joint_entry
         if (
