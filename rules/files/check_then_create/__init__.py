@@ -4,7 +4,8 @@
 Reports an existence test followed by the creation, download or removal of the same path, where rank 0
 and other ranks do both; also a directory that they all create with no test and without `exist_ok=True`.
 
-A tree that all ranks copy is an error, the rest a warning.
+A tree that all ranks copy is an error, a copy of a configuration that nothing in the run reads information, the
+rest a warning.
 
 Every rank builds the data sets, those too that a registry, a table or `eval()` makes by a name; and what
 `wget -O`, `curl -o`, `gdown -O`, `unzip -d` and `tar -xC` make in a command counts like a write.
@@ -138,10 +139,11 @@ def _found(model: Model) -> Iterator[Finding]:
             continue  # what `os.rename` removes and what it makes are one defect
         told.add(id(found.site.node))
         module = found.site.module
+        severity = _severity(model, found, joint_entry)
         yield Finding(
             CODE,
             NAME,
-            _severity(model, found, joint_entry),
+            severity,
             _message(found, does, guard, joint_entry),
             place_of(module, found.site.node),
             (
@@ -152,7 +154,7 @@ def _found(model: Model) -> Iterator[Finding]:
                 ),
                 *evidence(joint_entry),
             ),
-            _fix(model, found, guard, joint_entry),
+            None if severity is Severity.INFO else _fix(model, found, guard, joint_entry),
         )
 
 

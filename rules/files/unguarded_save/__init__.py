@@ -21,6 +21,9 @@ asserts one process at its start, in a branch for a constant that no caller pass
 or an assertion has excluded, and on calls that choose the writing rank themselves
 (`accelerator.save`, `Trainer.save_model`, DCP, `engine.save_checkpoint`).
 
+Information where all write the same few lines, as far as arguments, configuration, constants and files that they
+all read make them, and nothing in their run reads these back.
+
 ## Why it is bad
 The processes truncate and fill one file at the same time. What is left is a mixture, or the file is
 complete only until a slower rank opens it again; a job that is killed meanwhile leaves half a checkpoint.
@@ -159,22 +162,21 @@ def _found(model: Model) -> Iterator[Finding]:
         ):
             continue
         node, module = found.site.node, found.site.module
-        fix = _fix(model, found, joint_entry)
-        if fix is not None and fix.edits and not _is_state(found) and _holds_a_share(model, found):
-            advice = "Put together what each rank has, and let rank 0 write it"
-            fix = Fix(Applicability.DISPLAY, advice)
         if equal_and_unread(model, found):
             yield Finding(
                 CODE,
                 NAME,
                 Severity.INFO,
-                f"all ranks write the same lines to `{found.text}`: {joint_entry.text}. One write is enough, and no "
-                f"rank reads them in this run. {_advice(fix)}",
+                f"all ranks write the same lines to `{found.text}`: {joint_entry.text}. Nothing reads them in this "
+                "run; let rank 0 alone write them.",
                 place_of(module, node),
                 evidence(joint_entry),
-                fix,
             )
             continue
+        fix = _fix(model, found, joint_entry)
+        if fix is not None and fix.edits and not _is_state(found) and _holds_a_share(model, found):
+            advice = "Put together what each rank has, and let rank 0 write it"
+            fix = Fix(Applicability.DISPLAY, advice)
         does = f"write `{found.text}`"
         if found.effect is Effect.DOWNLOAD:
             does = f"download `{found.text}` into one folder"
