@@ -1139,6 +1139,15 @@ _ROWS: tuple[CallRow, ...] = (
         source="torchvision 0.29.2 torchvision/datasets/utils.py:379",
     ),
     CallRow(
+        "timm.data.create_dataset",
+        DOWNLOAD,
+        path=1,
+        path_keyword="root",
+        when="download=True",
+        condition=7,
+        source="timm 1.0.31 timm/data/dataset_factory.py:63",
+    ),
+    CallRow(
         "torchvision.datasets.MNIST",
         DOWNLOAD,
         path=0,
@@ -1365,3 +1374,49 @@ EXISTENCE_METHODS: frozenset[str] = frozenset({"exists", "is_file", "is_dir", "i
 
 KEEPS_WHAT_IS_THERE: Final = frozenset({"torchvision.datasets.utils.download_url"})
 """Downloads that do nothing where the file is there and whole (torchvision 0.29.2 torchvision/datasets/utils.py:104)."""
+
+COPIES: Final = frozenset({"shutil.copy", "shutil.copy2", "shutil.copyfile"})
+"""Calls that copy one file (python 3.11 shutil)."""
+
+WRITE_THEMSELVES: Final = frozenset(
+    {
+        "mmcv.Config.dump",
+        "mmengine.config.Config.dump",
+        "transformers.PreTrainedConfig.to_json_file",
+        "transformers.PreTrainedConfig.save_pretrained",
+        "transformers.GenerationConfig.save_pretrained",
+    }
+)
+"""Methods that write the few lines of what they are called on."""
+
+WRITE_FIRST: Final[dict[str, str]] = {
+    "omegaconf.OmegaConf.save": "config",
+    "pathlib.Path.write_text": "data",
+}
+"""Calls that write the text of their first argument: its keyword."""
+
+SAME_FROM_SAME: Final = frozenset({
+    "abspath", "as_dict", "as_posix", "asdict", "basename", "bool", "copy", "deepcopy", "dict",
+    "dirname", "dump", "dumps", "enumerate", "expanduser", "File", "float", "format", "get",
+    "get_flat_dict", "get_state", "getattr", "int", "items", "join", "keys", "len", "list",
+    "load", "loads", "namedtuple", "open", "OrderedDict", "Path", "pformat", "pop",
+    "pretty_text", "range", "read", "read_text", "readlines", "replace", "repr", "safe_dump",
+    "safe_load", "sorted", "split", "splitlines", "str", "strip", "to_container", "to_dict",
+    "to_json", "to_json_string", "to_yaml", "toDict", "todict", "tuple", "update", "values",
+    "vars", "zip",
+})  # fmt: skip
+"""Functions and methods, by their last names, that give the same where they are given the same."""
+
+READ_BY_LIBRARIES: Final = frozenset({"deepspeed_config"})
+"""Attributes of the arguments under which a library looks for a file (deepspeed 0.18.0 deepspeed/__init__.py:
+`initialize(args)`)."""
+
+TAKE_PATHS_ALONE: Final = frozenset({
+    "abspath", "basename", "chmod", "critical", "debug", "dirname", "error", "exists", "exit",
+    "format", "info", "isdir", "isfile", "join", "makedirs", "mkdir", "open", "print", "remove",
+    "str", "unlink", "warn", "warning", "write",
+})  # fmt: skip
+"""Functions and methods, by their last names, that ask about a path, tell of it or write there."""
+
+READING_CALLS: Final = re.compile(r"(?i)load|read|open|fromfile|from_|parse|glob")
+"""Last names of calls that read what they are given the path of."""

@@ -70,6 +70,8 @@ _WORDS: Final = {
     ),
     Kind.LOCK: re.compile(rb"^name = \"(?:transformers|torch|accelerate)\"$", re.MULTILINE),
 }
+_PLAIN: Final = re.compile(rb"^[^#\n]*\bpython[\d.]*[ \t]+[^\n]*\.py\b", re.MULTILINE)
+"""A script that is started as one process: the only thing that tells it from those that a launcher starts."""
 _ENVIRONMENT: Final = re.compile(
     rb"^[ \t]*-[ \t]*[\"']?(?:(?:py)?torch|accelerate)[ \t]*[=<>~]", re.MULTILINE
 )
@@ -111,7 +113,11 @@ def is_relevant(kind: Kind, data: bytes) -> bool:
 
 def is_of_launch(kind: Kind, data: bytes) -> bool:
     """Whether a file may say how the code is launched, or with which versions."""
-    return says_launch(kind, data) or (kind is Kind.YAML and _ENVIRONMENT.search(data) is not None)
+    return (
+        says_launch(kind, data)
+        or (kind is Kind.YAML and _ENVIRONMENT.search(data) is not None)
+        or (kind is Kind.SHELL and _PLAIN.search(data) is not None)
+    )
 
 
 def says_launch(kind: Kind, data: bytes) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from distlint.launch.kinds import Kind, is_data, is_relevant, kind_of
+from distlint.launch.kinds import Kind, is_data, is_relevant, kind_of, says_launch
 from distlint.project.cache import Cache, FileFacts, Stamp, content_digest
 from distlint.project.entries import (
     Entry,
@@ -397,7 +397,7 @@ def _context(
 
 
 def _search(path: str, data: bytes, literals: Sequence[bytes]) -> FileFacts:
-    launches = path.endswith(NOTEBOOK) and is_relevant(Kind.SHELL, data)
+    launches = path.endswith(NOTEBOOK) and says_launch(Kind.SHELL, data)
     return FileFacts(
         digest=content_digest(data),
         relevant=launches or holds_any(data, literals),

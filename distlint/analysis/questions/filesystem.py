@@ -257,7 +257,7 @@ def _only_read(site: CallSite) -> bool:
     LLaMA2-Accessory light-eval/src/eval_gsm8k.py:157: `jsonlines.Reader(f)`. Handed to anything but a reader, it
     may be written.
     """
-    handle = _handle_of(site)
+    handle = handle_of(site)
     uses = [
         node
         for node in own_nodes(site.function)
@@ -272,7 +272,7 @@ def _only_read(site: CallSite) -> bool:
     return bool(uses) and all(id(node) in reads for node in uses)
 
 
-def _handle_of(site: CallSite) -> str | None:
+def handle_of(site: CallSite) -> str | None:
     """The name that an opened file is given: `with open(path) as f`, `f = open(path)`."""
     for node in own_nodes(site.function):
         match node:
@@ -467,21 +467,22 @@ def differs_between_ranks(
 def _own_somewhere(found: FileCall, *, only_passed: bool) -> bool:
     """Whether the path is each rank's own by its value.
 
-    A path that is spelled out, but for the parameters in it, can only be so by what is passed.
+    A path that is spelled out, but for the parameters in it, can only be so by what is passed. Where a class of ranks
+    comes from several calls, one that passes a shared path is enough (EditAnything utils/texutal_inversion.py:881: the
+    last call is rank 0's alone, and the path of that is chosen there).
     """
     start, end = found.function.body[0].lineno, found.function.body[-1].end_lineno or 0
-    for _, _, value in found.sites:
-        if value is None or not is_own(value):
-            continue
-        origin = value.origin
+    by_class: dict[RankClass, list[bool]] = {}
+    for rank, _, value in found.sites:
+        origin = value.origin if value is not None else None
         here = (
             origin is not None
             and origin.module is found.function.module
             and start <= getattr(origin.node, "lineno", 0) <= end
         )
-        if not (only_passed and here):
-            return True
-    return False
+        own = value is not None and is_own(value) and not (only_passed and here)
+        by_class.setdefault(rank, []).append(own)
+    return any(all(calls) for calls in by_class.values())
 
 
 def _told_apart(found: FileCall) -> bool | None:

@@ -117,7 +117,31 @@ def expects_several(module: Module) -> bool:
 def may_train_on_several(module: Module) -> bool:
     """Whether a file speaks of ranks, or trains: who starts it on one GPU to try it has more for the work."""
     text = _IDLE.sub("", module.source.text)
-    return any(word in text for word in _LAUNCHED) or _TRAINS.search(text) is not None
+    words = [word for word in _LAUNCHED if word in text]
+    return (
+        bool(words) and (words != ["local_rank"] or not _hands_on(module, "local_rank"))
+    ) or _TRAINS.search(text) is not None
+
+
+def _hands_on(module: Module, name: str) -> bool:
+    """Whether a file only hands a setting to functions that it imports from the program, and does nothing by it.
+
+    P-tuning-v2 PT-Retrieval/batch_dense_retrieval.py:46: `setup_for_distributed_mode(encoder, …, args.local_rank)`,
+    which the training shares.
+    """
+    calls = [node for node in walk(module.source.tree) if isinstance(node, ast.Call)]
+    own = module.imports.keys() - module.installed
+    handed = {
+        id(argument)
+        for call in calls
+        if dotted_name(call.func).partition(".")[0] in own
+        for argument in (*call.args, *(keyword.value for keyword in call.keywords))
+    }
+    return all(
+        id(node) in handed
+        for node in walk(module.source.tree)
+        if isinstance(node, ast.Name | ast.Attribute) and last_name(node) == name
+    )
 
 
 def one_gpu_each(live: LiveProgram) -> bool:

@@ -4,7 +4,8 @@
 Reports an existence test followed by the creation, download or removal of the same path, where rank 0
 and other ranks do both; also a directory that they all create with no test and without `exist_ok=True`.
 
-A tree that all ranks copy is an error, the rest a warning.
+A tree that all ranks copy is an error, a copy of a configuration that nothing in the run reads information, the
+rest a warning.
 
 Every rank builds the data sets, those too that a registry, a table or `eval()` makes by a name; and what
 `wget -O`, `curl -o`, `gdown -O`, `unzip -d` and `tar -xC` make in a command counts like a write.
@@ -56,6 +57,7 @@ from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.program.syntax import statement_with_test
 from distlint.analysis.questions import filesystem as files
+from distlint.analysis.questions.contents import equal_and_unread
 from distlint.analysis.questions.locks import in_turn_by_lock, under_a_lock
 from distlint.analysis.questions.made_before import made_before
 from distlint.analysis.questions.sections import after_main, in_turn
@@ -137,10 +139,11 @@ def _found(model: Model) -> Iterator[Finding]:
             continue  # what `os.rename` removes and what it makes are one defect
         told.add(id(found.site.node))
         module = found.site.module
+        severity = _severity(model, found, joint_entry)
         yield Finding(
             CODE,
             NAME,
-            Severity.ERROR if _fails_for_all_but_one(found, joint_entry) else SEVERITY,
+            severity,
             _message(found, does, guard, joint_entry),
             place_of(module, found.site.node),
             (
@@ -151,8 +154,14 @@ def _found(model: Model) -> Iterator[Finding]:
                 ),
                 *evidence(joint_entry),
             ),
-            _fix(model, found, guard, joint_entry),
+            None if severity is Severity.INFO else _fix(model, found, guard, joint_entry),
         )
+
+
+def _severity(model: Model, found: FileCall, joint_entry: JointEntry) -> Severity:
+    if _fails_for_all_but_one(found, joint_entry):
+        return Severity.ERROR
+    return Severity.INFO if equal_and_unread(model, found) else SEVERITY
 
 
 def _fails_for_all_but_one(found: FileCall, joint_entry: JointEntry) -> bool:

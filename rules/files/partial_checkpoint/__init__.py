@@ -55,8 +55,9 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import place_of, related, span_of
+from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import assignments
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
@@ -101,6 +102,7 @@ def check(model: Model) -> Iterator[Finding]:
         elif (
             wraps[-1].kind in _PREFIX
             and not _taken_off(site)
+            and not _for_the_bare_one(site)
             and id(site.node) in saved
             and not _symmetric(model, site.module)
         ):
@@ -135,6 +137,30 @@ def _taken_off(site: CallSite) -> bool:
         and isinstance(function.value, ast.Attribute)
         and function.value.attr == "module"
     )
+
+
+def _for_the_bare_one(site: CallSite) -> bool:
+    """Whether the other arm of a condition around the call takes the wrapper off: this one is for a model without.
+
+    Comprehensive-Transformer-TTS train.py:193: `model.module.state_dict() if num_gpus > 1 else model.state_dict()`.
+    """
+    assert isinstance(site.node.func, ast.Attribute)
+    below = f"{ast.unparse(site.node.func.value)}.module"
+    for node in own_nodes(site.function):
+        match node:
+            case ast.If(body=[*body], orelse=[*orelse]):
+                arms: list[list[ast.AST]] = [[*body], [*orelse]]
+            case ast.IfExp(body=chosen, orelse=other):
+                arms = [[chosen], [other]]
+            case _:
+                continue
+        parts = [[inner for part in arm for inner in walk(part)] for arm in arms]
+        for ours, theirs in (parts, parts[::-1]):
+            if any(part is site.node for part in ours) and any(
+                isinstance(part, ast.Attribute) and dotted_name(part) == below for part in theirs
+            ):
+                return True
+    return False
 
 
 def _saved_states(model: Model) -> set[int]:

@@ -39,6 +39,12 @@ def keys_in_a_dict(net, path, epoch):
         torch.save(state, path)
 
 
+def keys_whatever_the_other_holds(net, teacher, gpus, path):
+    model = DistributedDataParallel(net)
+    other = teacher.module if gpus > 1 else teacher
+    torch.save({"model": model.state_dict() if gpus > 1 else other.state_dict()}, path)  # expect: DL307
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -83,3 +89,19 @@ def dict_of_the_inner(net, path, epoch):
     state = {"model": model.module.state_dict(), "epoch": epoch}
     if dist.get_rank() == 0:
         torch.save(state, path)
+
+
+def with_a_wrapper_or_without(net, gpus, path):
+    # Comprehensive-Transformer-TTS train.py:193
+    if gpus > 1:
+        net = DistributedDataParallel(net)
+    torch.save({"model": net.module.state_dict() if gpus > 1 else net.state_dict()}, path)
+
+
+def with_a_wrapper_or_without_in_blocks(net, gpus, path):
+    if gpus > 1:
+        net = DistributedDataParallel(net)
+    if gpus > 1:
+        torch.save(net.module.state_dict(), path)
+    else:
+        torch.save(net.state_dict(), path)

@@ -638,3 +638,29 @@ def begins_anew_where_the_load_fails(args, model, optimizer):
     except OSError:
         epoch = 0
     return epoch
+
+
+def raises_where_nothing_is(args, model, optimizer):
+    # LaViLa 8002b5a main_infer_narrator.py:86
+    model = DistributedDataParallel(model)
+    if args.resume:
+        path = args.resume
+    elif os.path.isfile(os.path.join(args.out, "best.pt")):
+        path = os.path.join(args.out, "best.pt")
+    else:
+        raise FileNotFoundError(args.out)
+    state = torch.load(path)
+    optimizer.load_state_dict(state["optimizer"])
+    return state["epoch"]
+
+
+def says_where_nothing_is(args, model, optimizer):
+    model = DistributedDataParallel(model)
+    path = args.begin
+    if os.path.isfile(os.path.join(args.out, "last.pt")):  # expect: DL309
+        path = os.path.join(args.out, "last.pt")
+    else:
+        print("nothing there")
+    state = torch.load(path)
+    optimizer.load_state_dict(state["optimizer"])
+    return state["epoch"]

@@ -11,7 +11,7 @@ from distlint.analysis.program.syntax import mentions_rank, own_nodes, statement
 from distlint.knowledge import sinks
 from distlint.nodes import walk
 
-from .missing import fails_without, loads_either_way
+from .missing import ends_otherwise, fails_without, loads_either_way
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +74,9 @@ def _behind(model: Model, site: CallSite, asked: list[ast.expr]) -> ast.expr | N
             if any(mentions_rank(test) for test in tests):
                 return None
             for node in (value, *tests):
-                if loads_either_way(model, site, node, names):
+                if loads_either_way(model, site, node, names) or (
+                    node is not value and ends_otherwise(site.function, node)
+                ):
                     continue
                 found = _question_in(node) or _asking_helper(model, node)
                 if found is not None:

@@ -38,6 +38,19 @@ def fails_without(function: Function, guard: Guard) -> bool:
     return False
 
 
+def ends_otherwise(function: Function, test: ast.expr) -> bool:
+    """Whether one arm of a condition ends in an error: what is assigned in the other is there, or the rank fails.
+
+    LaViLa 8002b5a main_infer_narrator.py:86: `elif isfile(best): path = best`, `else: raise Exception(…)`.
+    """
+    return any(
+        isinstance(node, ast.If)
+        and node.test is test
+        and any(arm and _ends(arm[-1]) for arm in (node.body, node.orelse))
+        for node in own_nodes(function)
+    )
+
+
 def _ends(last: ast.stmt) -> bool:
     match last:
         case ast.Expr(value=ast.Call(func=function)):

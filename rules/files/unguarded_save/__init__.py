@@ -21,6 +21,9 @@ asserts one process at its start, in a branch for a constant that no caller pass
 or an assertion has excluded, and on calls that choose the writing rank themselves
 (`accelerator.save`, `Trainer.save_model`, DCP, `engine.save_checkpoint`).
 
+Information where all write the same few lines, as far as arguments, configuration, constants and files that they
+all read make them, and nothing in their run reads these back.
+
 ## Why it is bad
 The processes truncate and fill one file at the same time. What is left is a mixture, or the file is
 complete only until a slower rank opens it again; a job that is killed meanwhile leaves half a checkpoint.
@@ -86,6 +89,7 @@ from distlint.analysis.live.several import ranks_meet
 from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions import filesystem as files
+from distlint.analysis.questions.contents import equal_and_unread
 from distlint.analysis.questions.locks import in_turn_by_lock
 from distlint.analysis.questions.sections import after_main, in_turn
 from distlint.analysis.questions.shares.program import shares
@@ -109,6 +113,7 @@ from distlint.repairs.premises import (
 from distlint.rule import Status
 
 from .either_way import either_way
+from .together import one_of_each_section
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -139,6 +144,10 @@ _LIGHT_OWNERS = ("token", "processor", "config", "extractor", "scheduler", "temp
 
 def check(model: Model) -> Iterator[Finding]:
     """Writes to one path by several ranks."""
+    yield from one_of_each_section(_found(model))
+
+
+def _found(model: Model) -> Iterator[Finding]:
     for found in _without_repeats(filter(_by_all, model.file_calls)):
         joint_entry = found.joint_entry
         if (
@@ -153,6 +162,17 @@ def check(model: Model) -> Iterator[Finding]:
         ):
             continue
         node, module = found.site.node, found.site.module
+        if equal_and_unread(model, found):
+            yield Finding(
+                CODE,
+                NAME,
+                Severity.INFO,
+                f"all ranks write the same lines to `{found.text}`: {joint_entry.text}. Nothing reads them in this "
+                "run; let rank 0 alone write them.",
+                place_of(module, node),
+                evidence(joint_entry),
+            )
+            continue
         fix = _fix(model, found, joint_entry)
         if fix is not None and fix.edits and not _is_state(found) and _holds_a_share(model, found):
             advice = "Put together what each rank has, and let rank 0 write it"

@@ -25,6 +25,7 @@ from filelock import FileLock, SoftFileLock
 from lightning.pytorch import LightningModule
 from safetensors.torch import save_file
 from scipy.io import savemat
+from timm.data import create_dataset
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler
 from torchvision import datasets
@@ -111,10 +112,10 @@ def write(model, out):
     save(model, out)  # expect: DL301
 
 
-def settings(args):
+def settings(args, losses):
     dist.barrier()
-    yaml_save(f"{args.out}/settings.yaml", vars(args))
-    print_into(args.stream, vars(args))
+    yaml_save(f"{args.out}/settings.yaml", losses)
+    print_into(args.stream, losses)
 
 
 def yaml_save(file, data):
@@ -195,12 +196,12 @@ def beside_the_last_one(accelerator: Accelerator, model, out):
     save(model, os.path.join(out, f"step-{step}"))  # expect: DL301
 
 
-def joined_with_a_slash(accelerator: Accelerator, out):
+def joined_with_a_slash(accelerator: Accelerator, out, state):
     accelerator.wait_for_everyone()
     place = Path(out) / "metadata.json"
     if accelerator.is_main_process:
         with place.open("w") as f:  # expect: DL301
-            f.write("{}")
+            f.write(repr(state))
             f.write("end")  # for the reader
 
 
@@ -239,7 +240,7 @@ def marks_in_front_of_a_guard(accelerator: Accelerator, folder, state):
     if accelerator.is_main_process:
         # open-instruct open_instruct/finetune.py:986.
         with open(folder + "/COMPLETED", "w") as file:  # expect: DL301
-            file.write("COMPLETED")
+            file.write(f"COMPLETED {state.step}")
         torch.save(state, folder + "/last.pt")
 
 
@@ -494,6 +495,46 @@ class KeepsTheTurn:
     def save(self, volume):
         dist.barrier()
         run_on_main(np.save, os.path.join(self.folder, f"{self.turn}.npy"), volume)  # expect: DL301
+
+
+def same_settings(cfg, args):
+    # UniAD 6c7ec35 tools/train.py:173: the same lines, and nothing reads them; see tests/rules/test_equal_contents.py
+    dist.barrier()
+    with open(os.path.join(cfg.work_dir, "settings.json"), "w") as f:  # expect: DL301
+        json.dump(cfg.to_dict(), f)
+
+
+def both_parts(root):
+    # NVAE 9fc1a28 datasets.py:135
+    with main_process_first():
+        train = datasets.CIFAR10(root, train=True, download=True)  # expect: DL301
+        valid = datasets.CIFAR10(root, train=False, download=True)
+    dist.barrier()
+    return train, valid
+
+
+def by_name(options):
+    # MambaVision mambavision/train.py:591
+    with main_process_first():
+        train = create_dataset(options.name, root=options.root, download=options.fetch)  # expect: DL301
+    dist.barrier()
+    return train
+
+
+def now_and_at_the_end(accelerator, state, folder, steps):
+    # EditAnything utils/texutal_inversion.py:881
+    accelerator = Accelerator()
+    for step in range(steps):
+        path = os.path.join(folder, f"state-{step}.bin")
+        run_on_main(keep_for_later, state, path)
+    accelerator.wait_for_everyone()
+    if accelerator.is_main_process:
+        path = os.path.join(folder, "state.bin")
+        keep_for_later(state, path)
+
+
+def keep_for_later(state, path):
+    torch.save(state, path)  # expect: DL301
 
 
 # --- right ----------------------------------------------------------------------------------------
@@ -1127,3 +1168,10 @@ def leaves_all_but_the_first(options, state, path):
     if options.gpu != 0:
         return
     torch.save(state, path)
+
+
+def by_name_from_the_disk(options):
+    train = create_dataset(options.name, root=options.root, download=False)
+    again = create_dataset(options.name, root=options.root, split="validation")
+    dist.barrier()
+    return train, again

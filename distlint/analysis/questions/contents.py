@@ -1,0 +1,480 @@
+"""What a call writes to a file: whether all ranks write the same, and whether the run reads it back."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.definitions import Function, dotted_name, last_name
+from distlint.analysis.program.environment import blocks_of
+from distlint.analysis.program.handed import argument_of, callers_by_name
+from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.syntax import (
+    assigned_names,
+    assignments,
+    default_of,
+    own_nodes,
+    target_names,
+)
+from distlint.analysis.questions.filesystem import (
+    FileCall,
+    file_calls,
+    handle_of,
+    on_the_other_arm,
+)
+from distlint.analysis.questions.launched import roots
+from distlint.analysis.questions.paths import Parts, holds, parts_of
+from distlint.knowledge import sinks
+from distlint.knowledge.schema import Effect
+from distlint.nodes import children, walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.program.definitions import Module
+    from distlint.analysis.program.program import Program
+
+_SETTINGS: Final = re.compile(
+    r"(?:^|_)(?:args?|cfgs?|configs?|conf|opts?|options|hparams|hps|flags)$", re.IGNORECASE
+)
+"""Names of what the command line and the configuration say."""
+_FROM_OPTIONS: Final = re.compile(r"(?:^|_)(?:args?|opts?|options|flags)$", re.IGNORECASE)
+"""Those that hold the options of the command line as they are."""
+_OF_RANK: Final = re.compile(
+    r"(?:^|_)(?:rank|gpu|device|process_index|process_id|is_main_process|is_master)$|^dist_url$"
+)
+"""Settings that a rank fills in for itself."""
+_SMALL: Final = re.compile(
+    r"__file__|conf|cfg|ya?ml|\.(?:py|json|toml|ini|txt|md|sh|gin)['\"]", re.IGNORECASE
+)
+_LARGE: Final = re.compile(r"ckpt|checkpoint|weight|\.pth?\b|\.bin\b|latest|best", re.IGNORECASE)
+_LARGE_FROM: Final = re.compile(r"(?:torch|np|numpy)\.")
+_DATA_MODULE: Final = "lightning.pytorch.LightningDataModule"
+_MAX_CALLERS: Final = 3
+_EXPRESSIONS: Final = (
+    ast.BinOp,
+    ast.BoolOp,
+    ast.Compare,
+    ast.Constant,
+    ast.Dict,
+    ast.DictComp,
+    ast.FormattedValue,
+    ast.GeneratorExp,
+    ast.IfExp,
+    ast.JoinedStr,
+    ast.List,
+    ast.ListComp,
+    ast.Slice,
+    ast.Starred,
+    ast.Subscript,
+    ast.Tuple,
+    ast.UnaryOp,
+    ast.comprehension,
+    ast.keyword,
+    ast.operator,
+    ast.boolop,
+    ast.cmpop,
+    ast.unaryop,
+)
+"""What is the same where its parts are; sets are not: each process orders strings in its own way."""
+
+
+def equal_and_unread(live: LiveProgram, found: FileCall) -> bool:
+    """Whether all ranks write the same few lines to a file that nothing in their run reads.
+
+    What they leave is what one of them would have written. mmdetection's `cfg.dump(osp.join(cfg.work_dir, …))` behind
+    `init_dist()` (UniAD 5b70bf2 tools/train.py:173), `shutil.copy(args.config, …)` (HumanBench PATH/test.py:86).
+    """
+    if found.effect is not Effect.WRITE or found.path is None:
+        return False
+    written = _written(found)
+    if not written:
+        return False
+    told = frozenset((found.function, name) for name in _names_of(found.path, found.function))
+    alike = _Alike(live)
+    given = (_as_given(found, each) for each in written)
+    return all(alike.holds(each, found.function, seen=told) for each in given) and not _read(
+        live, found
+    )
+
+
+def _as_given(found: FileCall, node: ast.expr) -> ast.expr:
+    """What a variable or attribute was assigned further up in the same block as the write, or around it."""
+    name = "" if _is_settings(node) else dotted_name(node)
+    block, statement = found.function.body, found.site.statement
+    last = node
+    while name and block:
+        above = [each for each in block if each.lineno <= statement.lineno]
+        for each in above:
+            match each:
+                case ast.Assign(targets=[target], value=ast.Call() as value) if dotted_name(
+                    target
+                ) == name and not any(_put_into(found.function, name)):
+                    last = value
+                case _ if each is not above[-1] and name in assigned_names(each):
+                    last = node
+        inner = blocks_of(above[-1]) if above else ()
+        block = next((each for each in inner if _stands_in(statement, each)), [])
+    return last
+
+
+def _stands_in(statement: ast.stmt, block: list[ast.stmt]) -> bool:
+    return any(part is statement for each in block for part in walk(each))
+
+
+def _written(found: FileCall) -> list[ast.expr] | None:
+    """What a call, or the calls that it opens a file for, write to it; None where that is not known, or large."""
+    site = found.site
+    if site.name in sinks.OPENS:
+        row = sinks.OPENS[site.name]
+        mode = site.argument(row.mode, row.mode_keyword)
+        if mode is None or not isinstance(mode.const, str) or not mode.const.startswith("w"):
+            return None
+        return _into(site)
+    if site.name in sinks.COPIES:
+        source = site.argument_node(0, "src")
+        text = ast.unparse(source) if source is not None else ""
+        small = _SMALL.search(text) and not _LARGE.search(text)
+        return [source] if source is not None and small else None
+    function = site.node.func
+    if isinstance(function, ast.Attribute) and (
+        found.row.name in sinks.WRITE_THEMSELVES
+        or (site.method == "save_pretrained" and _SETTINGS.search(last_name(function.value)))
+    ):
+        return [function.value]
+    if site.name in sinks.WRITE_FIRST:
+        given = site.argument_node(0, sinks.WRITE_FIRST[site.name])
+        return [given] if given is not None else None
+    return None
+
+
+def _into(site: CallSite) -> list[ast.expr] | None:
+    """What is written to the file that a call opens; None where it is handed to something else."""
+    handle = handle_of(site)
+    written: list[ast.expr] = []
+    known: set[int] = set()
+    uses: list[ast.AST] = [site.node] if handle is None else []
+    for node in own_nodes(site.function):
+        if handle is not None and isinstance(node, ast.Name) and node.id == handle:
+            if isinstance(node.ctx, ast.Load):
+                uses.append(node)
+            continue
+        if not isinstance(node, ast.Call):
+            continue
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=owner, attr="write" | "writelines"), args=[given]
+            ):
+                known.add(id(owner))
+            case ast.Call(func=ast.Attribute(value=owner, attr="flush" | "close"), args=[]):
+                known.add(id(owner))
+                continue
+            case ast.Call(
+                func=ast.Name(id="print"), keywords=[ast.keyword(arg="file", value=owner)]
+            ):
+                known.add(id(owner))
+                if _is_handle(owner, handle, site):
+                    written += node.args
+                continue
+            case ast.Call(
+                func=ast.Attribute(attr="dump" | "safe_dump" | "save"), args=[given, owner, *_]
+            ):
+                known.add(id(owner))
+            case _:
+                continue
+        if _is_handle(owner, handle, site):
+            written.append(given)
+    return written if uses and all(id(use) in known for use in uses) else None
+
+
+def _is_handle(node: ast.expr, handle: str | None, site: CallSite) -> bool:
+    if handle is None:
+        return node is site.node
+    return isinstance(node, ast.Name) and node.id == handle
+
+
+def _names_of(path: ast.expr, function: Function) -> Iterator[str]:
+    """The names that a path is made from: the same on all ranks, as it is. Of `args.out`, not `args`."""
+    assigned = assignments(function)
+    seen: set[str] = set()
+    stack: list[ast.AST] = [path]
+    while stack:
+        nodes = list(walk(stack.pop()))
+        owners = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+        for node in nodes:
+            if isinstance(node, ast.Name) and id(node) not in owners and node.id not in seen:
+                seen.add(node.id)
+                yield node.id
+                stack += assigned.get(node.id, ())
+
+
+def _is_settings(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name | ast.Attribute) and bool(_SETTINGS.search(last_name(node)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """Whether an expression is the same on all ranks, by what it is made of."""
+
+    live: LiveProgram
+
+    def holds(
+        self,
+        node: ast.AST,
+        function: Function,
+        depth: int = _MAX_CALLERS,
+        seen: frozenset[tuple[Function, str]] = frozenset(),
+    ) -> bool:
+        """Whether `node`, which stands in `function`, is made of arguments, configuration and constants alone.
+
+        Names in `seen` are known to be the same, or are being asked about.
+        """
+        match node:
+            case ast.Name(id=name):
+                return self._name(name, function, depth, seen)
+            case ast.Attribute(value=value, attr=attr):
+                if _SETTINGS.search(attr):
+                    return not _filled_by_rank(self.live.program, attr)
+                if attr != "__dict__" and _is_settings(value):
+                    return _OF_RANK.search(attr) is None
+                if dotted_name(node) == "sys.argv":
+                    return True
+                if isinstance(value, ast.Name) and value.id == "self":
+                    return self._kept(attr, function, depth, seen)
+                return self.holds(value, function, depth, seen)
+            case ast.Call(func=called, args=args, keywords=keywords):
+                given = [*args, *(keyword.value for keyword in keywords)]
+                return self._calls(called, function, depth, seen) and all(
+                    self.holds(each, function, depth, seen) for each in given
+                )
+        return isinstance(node, _EXPRESSIONS) and all(
+            self.holds(each, function, depth, seen) for each in children(node)
+        )
+
+    def _calls(
+        self,
+        called: ast.expr,
+        function: Function,
+        depth: int,
+        seen: frozenset[tuple[Function, str]],
+    ) -> bool:
+        if last_name(called) not in sinks.SAME_FROM_SAME or _LARGE_FROM.match(dotted_name(called)):
+            return False
+        if not isinstance(called, ast.Attribute):
+            return True
+        root = dotted_name(called).partition(".")[0]
+        return root in function.module.imports or self.holds(called.value, function, depth, seen)
+
+    def _name(
+        self, name: str, function: Function, depth: int, seen: frozenset[tuple[Function, str]]
+    ) -> bool:
+        if (function, name) in seen or name == "__file__":
+            return True
+        if _SETTINGS.search(name):
+            return not _filled_by_rank(self.live.program, name)
+        seen |= {(function, name)}
+        values = [*assignments(function).get(name, ()), *_bound(function, name)]
+        if values:
+            changed = [*values, *_put_into(function, name)]
+            return all(self.holds(each, function, depth, seen) for each in changed)
+        if _is_configured(self.live.program, function, name):
+            return True
+        if name in function.parameters:
+            given = [
+                (argument or default_of(function, name), user)
+                for user, call in callers_by_name(self.live.program, function)
+                for argument in (argument_of(call, function, name),)
+            ]
+            return bool(given and depth) and all(
+                value is not None and self.holds(value, user, depth - 1, seen)
+                for value, user in given
+            )
+        body = function.module.body
+        return (
+            function is not body
+            and name in assignments(body)
+            and self._name(name, body, depth, seen)
+            and all(
+                self.holds(each, user, depth, seen)
+                for user in function.module.all_functions
+                for each in _put_into(user, name)
+            )
+        )
+
+    def _kept(
+        self, attr: str, function: Function, depth: int, seen: frozenset[tuple[Function, str]]
+    ) -> bool:
+        """Whether an attribute of `self` keeps what is the same: here, or else wherever it is assigned."""
+        name = f"self.{attr}"
+        if (function, name) in seen:
+            return True
+        seen |= {(function, name)}
+        here = assignments(function).get(name)
+        methods = function.cls.self_assigned.get(attr, ()) if function.cls is not None else ()
+        kept = [(function, here)] if here else [(m, assignments(m).get(name, [])) for m in methods]
+        return bool(kept) and all(
+            self.holds(value, method, depth, seen) for method, values in kept for value in values
+        )
+
+
+def _bound(function: Function, name: str) -> Iterator[ast.expr]:
+    """What a `with` or a comprehension of a function gives a name to."""
+    for node in own_nodes(function):
+        match node:
+            case ast.withitem(context_expr=given, optional_vars=ast.Name(id=bound)) if (
+                bound == name
+            ):
+                yield given
+            case ast.comprehension(target=target, iter=given) if name in target_names(target):
+                yield given
+
+
+def _put_into(function: Function, name: str) -> Iterator[ast.expr]:
+    """What is put into the collection of a name: elements, and what its methods are given."""
+    for node in own_nodes(function):
+        match node:
+            case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=owner))], value=given) if (
+                owner == name
+            ):
+                yield given
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=owner), attr="update" | "append" | "extend"),
+                args=args,
+                keywords=keywords,
+            ) if owner == name:
+                yield from (*args, *(keyword.value for keyword in keywords))
+
+
+def _is_configured(program: Program, function: Function, name: str) -> bool:
+    """Whether a name is a parameter of a data module's constructor: every process makes it from one configuration."""
+    return (
+        function.name == "__init__"
+        and function.cls is not None
+        and isinstance(function.node, ast.FunctionDef)
+        and any(isinstance(n, ast.arg) and n.arg == name for n in walk(function.node.args))
+        and _DATA_MODULE in program.mro(function.cls)[1]
+    )
+
+
+@remembered
+def _filled_by_rank(program: Program, name: str) -> bool:
+    """Whether ranks put their own number or device into the settings of a name: then each dumps others.
+
+    microsoft/Cream 4a13c40 AutoFormer/supernet_train.py:315: `args.gpu`, by `init_distributed_mode(args)`.
+    """
+    for module in program.modules.values():
+        for node in walk(module.source.tree):
+            match node:
+                case ast.Attribute(value=owner, attr=attr, ctx=ast.Store()) if last_name(
+                    owner
+                ) == name and _OF_RANK.search(attr):
+                    return True
+                case ast.Subscript(
+                    value=owner, slice=ast.Constant(value=str() as attr), ctx=ast.Store()
+                ) if last_name(owner) == name and _OF_RANK.search(attr):
+                    return True
+                case ast.Call(
+                    func=ast.Attribute(attr="add_argument"),
+                    args=[ast.Constant(value=str() as option), *_],
+                ) if _FROM_OPTIONS.search(name) and _OF_RANK.search(
+                    option.lstrip("-").replace("-", "_")
+                ):
+                    return True
+    return False
+
+
+def _read(live: LiveProgram, found: FileCall) -> bool:
+    """Whether something in a run of the ranks may read the file that a call writes."""
+    assert found.path is not None
+    path = parts_of(found.path, found.function)
+    return (
+        _is_for_library(found.path, found.function)
+        or any(_reads(other, found, path) for other in live.answer(file_calls))
+        or _handed_on(found)
+        or _named_in_reading(live, found, path)
+    )
+
+
+def _is_for_library(path: ast.expr, function: Function) -> bool:
+    """Whether a path is kept where a library looks for it: `args.deepspeed_config`."""
+    names = {dotted_name(node) for node in walk(path)}
+    return any(name.rpartition(".")[2] in sinks.READ_BY_LIBRARIES for name in names if name) or any(
+        isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store)
+        and node.attr in sinks.READ_BY_LIBRARIES
+        for node in own_nodes(function)
+    )
+
+
+def _reads(other: FileCall, found: FileCall, path: Parts) -> bool:
+    if other.effect is not Effect.READ or other.path is None:
+        return False
+    read = parts_of(other.path, other.function)
+    same = read == path or (found.site.method == "save_pretrained" and holds(path, read))
+    return same and not (
+        other.function is found.function and on_the_other_arm(other.site, found.site)
+    )
+
+
+def _handed_on(found: FileCall) -> bool:
+    """Whether the variable that holds the path goes to something else than writes, questions and messages."""
+    if not isinstance(found.path, ast.Name) or found.site.method == "save_pretrained":
+        return False
+    name = found.path.id
+    for node in own_nodes(found.function):
+        match node:
+            case ast.Call(func=called, args=args) if node is not found.site.node and any(
+                isinstance(each, ast.Name) and each.id == name for each in args
+            ):
+                if last_name(called) not in sinks.TAKE_PATHS_ALONE:
+                    return True
+            case ast.Return(value=ast.Name(id=returned)) if returned == name:
+                return True
+            case ast.Assign(targets=[ast.Attribute()], value=ast.Name(id=kept)) if kept == name:
+                return True
+    return False
+
+
+def _named_in_reading(live: LiveProgram, found: FileCall, path: Parts) -> bool:
+    """Whether a script that leads to the write also leads to a reading call with the name of the file in it."""
+    last = path[-1] if path else None
+    if not isinstance(last, str) or "." not in last:
+        return False
+    above = live.answer(roots)
+    return any(
+        above[found.site.module] & above[module]
+        for module in live.program.modules.values()
+        if last in module.source.text and _reads_named(module, last)
+    )
+
+
+@remembered
+def _reads_named(module: Module, name: str) -> bool:
+    """Whether a call of a file reads something that is written out with this name at its end."""
+    for node in walk(module.source.tree):
+        if not isinstance(node, ast.Call) or not sinks.READING_CALLS.search(last_name(node.func)):
+            continue
+        if _opens_to_write(node):
+            continue
+        if any(
+            isinstance(part, ast.Constant)
+            and isinstance(part.value, str)
+            and part.value.rpartition("/")[2] == name
+            for argument in (*node.args, *(k.value for k in node.keywords))
+            for part in walk(argument)
+        ):
+            return True
+    return False
+
+
+def _opens_to_write(call: ast.Call) -> bool:
+    modes = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "mode")]
+    return any(
+        isinstance(mode, ast.Constant)
+        and isinstance(mode.value, str)
+        and bool(set(mode.value) & sinks.WRITING_MODES)
+        for mode in modes
+    )
