@@ -60,7 +60,7 @@ _WORDS: Final = {
     Kind.JSON: re.compile(rb"zero_optimization|train_micro_batch_size_per_gpu|distributed_type"),
     # Several GPUs that are named are several processes, or were meant to be.
     Kind.SHELL: re.compile(_LAUNCHES.pattern + rb"|CUDA_VISIBLE_DEVICES=[\"']?\d+,"),
-    Kind.DOCKERFILE: _LAUNCHES,
+    Kind.DOCKERFILE: re.compile(_LAUNCHES.pattern + rb"|pytorch/pytorch:\d|torch==?\d"),
     Kind.GUIDE: re.compile(
         rb"torch\.distributed\.(?:launch|run)|torchrun|deepspeed[ \t]|accelerate[ \t]+launch|torch==?\d"
     ),

@@ -191,13 +191,19 @@ class LaunchFiles:
         """Whether all that is said of a package, beside `path` or above, lets in older versions alone; else conda's lists.
 
         imaginaire c6f7480 scripts/requirements_conda.yaml: `pytorch=1.9`. A file that takes any version says nothing:
-        LoRA c4593f0 examples/NLU/environment.yml pins accelerate, which its examples' requirements only name.
+        LoRA c4593f0 examples/NLU/environment.yml pins accelerate, which its examples' requirements only name. Nor does
+        one that takes any newer one: UniTR 81c323e requires `torch>=1.1`, and its README.md installs 1.10.1.
         """
-        said = [each for each in self.requirements if each.oldest or each.newest]
-        found = near(said, name, path) or [
-            each for each in said if each.name == name and _is_of_conda(each.path)
+        pins = [each for each in self.requirements if each.newest]
+        found = near(pins, name, path) or [
+            each for each in pins if each.name == name and _is_of_conda(each.path)
         ]
-        return bool(found) and all(each.newest and each.newest < version for each in found)
+        wanted = near(self.requirements, name, path)
+        return (
+            bool(found)
+            and all(each.newest < version for each in found)
+            and not any(each.oldest >= version for each in wanted)
+        )
 
     def on_several(self, path: str) -> bool:
         """Whether the Python file `path` is surely started on several processes.

@@ -79,9 +79,7 @@ SEVERITY = Severity.ERROR
 STATUS = Status.PREVIEW
 LITERALS = ()
 
-_ALONE = (
-    "stops here, and the others wait in the next collective until the watchdog ends the job. Take it out."
-)
+_ALONE = "stops here, and the others wait in the next collective until the watchdog ends the job. Take it out."
 
 _OF_NUMBERS = frozenset(
     {"isnan", "isinf", "isfinite", "any", "all", "item", "isclose", "allclose", "equal"}
@@ -105,7 +103,9 @@ def check(model: Model) -> Iterator[Finding]:
         if _is_for_a_signal(call):
             continue
         told.add(id(site.node))
-        if is_left_over(model, site.module, site.node.lineno) or any(_asks_own_table(site, guard) for guard in site.guards):
+        if is_left_over(model, site.module, site.node.lineno) or any(
+            _asks_own_table(site, guard) for guard in site.guards
+        ):
             yield _left_in(site.function, site.node, rare=True)
         elif call.guarded_by_rank:
             yield _on_some(call)
@@ -251,7 +251,9 @@ def _asks_own_table(site: CallSite, guard: Guard) -> bool:
         case _:
             return False
     given = assignments(site.function).get(name, ())
-    return bool(given) and all(isinstance(v, ast.Dict | ast.Set | ast.List | ast.Tuple) for v in given)
+    return bool(given) and all(
+        isinstance(v, ast.Dict | ast.Set | ast.List | ast.Tuple) for v in given
+    )
 
 
 def _is_asked_for(guard: Guard) -> bool:
