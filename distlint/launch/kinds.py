@@ -74,6 +74,11 @@ _ENVIRONMENT: Final = re.compile(
     rb"^[ \t]*-[ \t]*[\"']?(?:(?:py)?torch|accelerate)[ \t]*[=<>~]", re.MULTILINE
 )
 """conda's list of packages, in YAML, where it names a version of torch or accelerate."""
+_MEETING: Final = re.compile(
+    rb"""\b(?:dist_url|init_method)["']?[ \t]*[:=][ \t]*["']?tcp://(?P<host>\[?[\w.-]+)"""
+)
+"""The address at which the processes meet, in a configuration: `dist_url: "tcp://localhost:54321"`."""
+_THIS_MACHINE: Final = frozenset({b"localhost", b"127.0.0.1"})
 _CLASS_NAMED: Final = re.compile(
     rb"""\b(?:_?target_?|class_path)["']?[ \t]*:[ \t]*["']?([A-Za-z_]\w*(?:\.\w+)*\.[A-Za-z_]\w*)"""
 )
@@ -111,7 +116,17 @@ def is_relevant(kind: Kind, data: bytes) -> bool:
 
 def is_of_launch(kind: Kind, data: bytes) -> bool:
     """Whether a file may say how the code is launched, or with which versions."""
-    return says_launch(kind, data) or (kind is Kind.YAML and _ENVIRONMENT.search(data) is not None)
+    return (
+        says_launch(kind, data)
+        or (kind is Kind.YAML and _ENVIRONMENT.search(data) is not None)
+        or (kind in _SETTINGS and _MEETING.search(data) is not None)
+    )
+
+
+def meets_here(kind: Kind, text: str) -> bool | None:
+    """Whether processes meet at this machine's own address, by a configuration; None for one that names no address."""
+    hosts = {found["host"] for found in _MEETING.finditer(text.encode())}
+    return hosts <= _THIS_MACHINE if hosts and kind in _SETTINGS else None
 
 
 def says_launch(kind: Kind, data: bytes) -> bool:

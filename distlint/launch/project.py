@@ -16,7 +16,7 @@ from distlint.knowledge.configuration.launchers import Launcher
 from distlint.knowledge.configuration.values import full_key, section_of
 from distlint.launch.commands import Launch, Plain, launches, plain
 from distlint.launch.json_text import read_json
-from distlint.launch.kinds import Kind, kind_of, says_launch
+from distlint.launch.kinds import Kind, kind_of, meets_here, says_launch
 from distlint.launch.places import Lines
 from distlint.launch.shell import Command, Word, commands_of
 from distlint.launch.tree import Keys, Spans, Unreadable
@@ -116,6 +116,8 @@ class LaunchFiles:
     configurations: list[Configuration] = field(default_factory=list)
     scripts: list[Script] = field(default_factory=list)
     requirements: list[Requirement] = field(default_factory=list)
+    meeting_here: list[bool] = field(default_factory=list)
+    """For each configuration with the address at which the processes meet, whether it is this machine's own."""
     notes: list[str] = field(default_factory=list)
 
     def launches(self, *, told: bool = False) -> Iterator[tuple[Script, Launch]]:
@@ -205,6 +207,11 @@ class LaunchFiles:
             and not any(each.oldest >= version for each in wanted)
         )
 
+    @property
+    def on_one_machine(self) -> bool:
+        """Whether the configurations that say where the processes meet all name this machine."""
+        return bool(self.meeting_here) and all(self.meeting_here)
+
     def on_several(self, path: str) -> bool:
         """Whether the Python file `path` is surely started on several processes.
 
@@ -287,6 +294,8 @@ def read_files(files: Iterable[TextFile]) -> LaunchFiles:
     result = LaunchFiles()
     for file in files:
         result.requirements += required(file.kind, file.path, file.text)
+        if (here := meets_here(file.kind, file.text)) is not None:
+            result.meeting_here.append(here)
         match file.kind:
             case Kind.YAML | Kind.JSON:
                 _read_configuration(file, result)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from itertools import pairwise
 
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.environment import blocks, own_statements
@@ -53,7 +54,7 @@ def _imports(node: ast.AST, name: str) -> bool:
 def _above(function: Function, call: ast.Call) -> ast.stmt | None:
     """The statement in front of the one that a call is."""
     for block in blocks(function.body):
-        for first, second in zip(block, block[1:], strict=False):
+        for first, second in pairwise(block):
             if isinstance(second, ast.Expr) and second.value is call:
                 return first
     return None

@@ -37,8 +37,7 @@ import that nothing else uses goes with the old call.
 
 ## Known limits
 Information where nothing shows that several ranks come there together, in a file of distributed code: a data set, a
-helper, a branch for errors; in a function that nothing calls, and where a table that is written out beside it lacks a
-key. Silent in other files, under a condition that speaks of debugging, and on
+helper, a branch for errors, and where a table that is written out beside it lacks a key. Silent in other files, under a condition that speaks of debugging, and on
 `torch.distributed.breakpoint()`.
 
 ## References
@@ -57,7 +56,6 @@ from distlint.analysis.live.joint_entry import maybe_guarded
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import assignments, ends_process, own_nodes
 from distlint.analysis.questions.filesystem import refuses
-from distlint.analysis.questions.leftover import is_left_over
 from distlint.analysis.questions.possible import failing_blocks, for_errors, possible
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -103,9 +101,7 @@ def check(model: Model) -> Iterator[Finding]:
         if _is_for_a_signal(call):
             continue
         told.add(id(site.node))
-        if is_left_over(model, site.module, site.node.lineno) or any(
-            _asks_own_table(site, guard) for guard in site.guards
-        ):
+        if any(_asks_own_table(site, guard) for guard in site.guards):
             yield _left_in(site.function, site.node, rare=True)
         elif call.guarded_by_rank:
             yield _on_some(call)
