@@ -437,16 +437,36 @@ def _unparsable(request: Request, entries: Sequence[Entry], notes: list[str]) ->
                 notes.append(f"{entry.file.shown}: not read: {failure.reason}")
                 continue
             at = (failure.line, failure.column)
+            template = ", in a template" if _is_template(entry) else ""
             findings.append(
                 Finding(
                     code=rule.code,
                     name=rule.name,
-                    severity=rule.severity,
-                    message=f"This file was not checked: {failure.reason}.",
+                    severity=Severity.INFO if template else rule.severity,
+                    message=f"This file was not checked: {failure.reason}{template}.",
                     place=Place(entry.file.shown, *at, *at),
                 )
             )
     return findings
+
+
+_TEMPLATE: Final = re.compile(
+    r"\{\{\s*cookiecutter\b|\{%-?\s*(?:if|for|else|end\w+|set|block|macro|import|include|extends)\b"
+)
+"""What cookiecutter and Jinja fill in."""
+
+
+def _is_template(entry: Entry) -> bool:
+    """Whether Python is made of a file: no Python itself, on purpose, and part of no program.
+
+    LoRA c4593f0 examples/NLU/templates: `run_{{cookiecutter.example_shortcut}}.py`.
+    """
+    failure = entry.failure
+    return (
+        failure is not None
+        and failure.reason.startswith("syntax error")
+        and ("{{" in entry.file.shown or _TEMPLATE.search(entry.text) is not None)
+    )
 
 
 def _rule(code: str, rules: Sequence[Rule]) -> Rule | None:

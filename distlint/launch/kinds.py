@@ -60,7 +60,7 @@ _WORDS: Final = {
     Kind.JSON: re.compile(rb"zero_optimization|train_micro_batch_size_per_gpu|distributed_type"),
     # Several GPUs that are named are several processes, or were meant to be.
     Kind.SHELL: re.compile(_LAUNCHES.pattern + rb"|\bsrun[ \t]|CUDA_VISIBLE_DEVICES=[\"']?\d+,"),
-    Kind.DOCKERFILE: _LAUNCHES,
+    Kind.DOCKERFILE: re.compile(_LAUNCHES.pattern + rb"|pytorch/pytorch:\d|torch==?\d"),
     Kind.GUIDE: re.compile(
         rb"torch\.distributed\.(?:launch|run)|torchrun|deepspeed[ \t]|accelerate[ \t]+launch|torch==?\d"
     ),
@@ -76,6 +76,11 @@ _ENVIRONMENT: Final = re.compile(
     rb"^[ \t]*-[ \t]*[\"']?(?:(?:py)?torch|accelerate)[ \t]*[=<>~]", re.MULTILINE
 )
 """conda's list of packages, in YAML, where it names a version of torch or accelerate."""
+_MEETING: Final = re.compile(
+    rb"""\b(?:dist_url|init_method)["']?[ \t]*[:=][ \t]*["']?tcp://(?P<host>\[?[\w.-]+)"""
+)
+"""The address at which the processes meet, in a configuration: `dist_url: "tcp://localhost:54321"`."""
+_THIS_MACHINE: Final = frozenset({b"localhost", b"127.0.0.1"})
 _CLASS_NAMED: Final = re.compile(
     rb"""\b(?:_?target_?|class_path)["']?[ \t]*:[ \t]*["']?([A-Za-z_]\w*(?:\.\w+)*\.[A-Za-z_]\w*)"""
 )
@@ -117,7 +122,14 @@ def is_of_launch(kind: Kind, data: bytes) -> bool:
         says_launch(kind, data)
         or (kind is Kind.YAML and _ENVIRONMENT.search(data) is not None)
         or (kind is Kind.SHELL and _PLAIN.search(data) is not None)
+        or (kind in _SETTINGS and _MEETING.search(data) is not None)
     )
+
+
+def meets_here(kind: Kind, text: str) -> bool | None:
+    """Whether processes meet at this machine's own address, by a configuration; None for one that names no address."""
+    hosts = {found["host"] for found in _MEETING.finditer(text.encode())}
+    return hosts <= _THIS_MACHINE if hosts and kind in _SETTINGS else None
 
 
 def says_launch(kind: Kind, data: bytes) -> bool:

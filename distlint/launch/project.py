@@ -16,7 +16,7 @@ from distlint.knowledge.configuration.launchers import Launcher
 from distlint.knowledge.configuration.values import full_key, section_of
 from distlint.launch.commands import Launch, Plain, launches, plain, ranks_apart
 from distlint.launch.json_text import read_json
-from distlint.launch.kinds import Kind, kind_of, says_launch
+from distlint.launch.kinds import Kind, kind_of, meets_here, says_launch
 from distlint.launch.places import Lines
 from distlint.launch.shell import Command, Word, commands_of
 from distlint.launch.tree import Keys, Spans, Unreadable
@@ -116,6 +116,8 @@ class LaunchFiles:
     configurations: list[Configuration] = field(default_factory=list)
     scripts: list[Script] = field(default_factory=list)
     requirements: list[Requirement] = field(default_factory=list)
+    meeting_here: list[bool] = field(default_factory=list)
+    """For each configuration with the address at which the processes meet, whether it is this machine's own."""
     notes: list[str] = field(default_factory=list)
 
     def launches(self, *, told: bool = False) -> Iterator[tuple[Script, Launch]]:
@@ -205,13 +207,24 @@ class LaunchFiles:
         """Whether all that is said of a package, beside `path` or above, lets in older versions alone; else conda's lists.
 
         imaginaire c6f7480 scripts/requirements_conda.yaml: `pytorch=1.9`. A file that takes any version says nothing:
-        LoRA c4593f0 examples/NLU/environment.yml pins accelerate, which its examples' requirements only name.
+        LoRA c4593f0 examples/NLU/environment.yml pins accelerate, which its examples' requirements only name. Nor does
+        one that takes any newer one: UniTR 81c323e requires `torch>=1.1`, and its README.md installs 1.10.1.
         """
-        said = [each for each in self.requirements if each.oldest or each.newest]
-        found = near(said, name, path) or [
-            each for each in said if each.name == name and _is_of_conda(each.path)
+        pins = [each for each in self.requirements if each.newest]
+        found = near(pins, name, path) or [
+            each for each in pins if each.name == name and _is_of_conda(each.path)
         ]
-        return bool(found) and all(each.newest and each.newest < version for each in found)
+        wanted = near(self.requirements, name, path)
+        return (
+            bool(found)
+            and all(each.newest < version for each in found)
+            and not any(each.oldest >= version for each in wanted)
+        )
+
+    @property
+    def on_one_machine(self) -> bool:
+        """Whether the configurations that say where the processes meet all name this machine."""
+        return bool(self.meeting_here) and all(self.meeting_here)
 
     def on_several(self, path: str) -> bool:
         """Whether the Python file `path` is surely started on several processes.
@@ -295,6 +308,8 @@ def read_files(files: Iterable[TextFile]) -> LaunchFiles:
     result = LaunchFiles()
     for file in files:
         result.requirements += required(file.kind, file.path, file.text)
+        if (here := meets_here(file.kind, file.text)) is not None:
+            result.meeting_here.append(here)
         match file.kind:
             case Kind.YAML | Kind.JSON:
                 _read_configuration(file, result)

@@ -29,10 +29,22 @@ _ENVIRONMENT: Final = re.compile(
     re.MULTILINE,
 )
 _TOLD: Final = re.compile(
-    r"(?:\binstall\b[^\n`]*?[ \t]|^[ \t>$]*)(?:py)?torch[ \t]*(?P<clauses>(?:==?|[<>]=?|~=)[ \t]*\d[^ \t\n`\"']*)",
+    r"(?:\binstall\b[^\n`]*?[ \t]|^[ \t>$]*|`(?=torch==))(?:py)?torch[ \t]*(?P<clauses>(?:==?|[<>]=?|~=)[ \t]*\d[^ \t\n`\"']*)",
     re.MULTILINE,
 )
-"""What a page tells people to install: `conda install pytorch=1.7.0`."""
+"""What a page tells people to install, or has been tried with: `conda install pytorch=1.7.0`."""
+_LISTED: Final = re.compile(
+    r"^[ \t]*[-*+][ \t]+\**(?:py)?torch\**[ \t:=]*v?(?P<version>\d+\.\d+(?:\.\d+)*)[ \t]*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""One version in a page's list of what there has to be: `- PyTorch 1.8.1`, and nothing behind it."""
+_IMAGE: Final = re.compile(
+    r"^[ \t]*FROM[ \t]+(?:--\S+[ \t]+)?pytorch/pytorch:(?P<version>\d+(?:\.\d+)+)",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""The version in the image that a Dockerfile starts from."""
+_BESIDE: Final = re.compile(r"(?:^|(?<=/))(?:docs?|docker|requirements)/$")
+"""Folders that speak of the one around them: MeshTransformer cefc4af docs/INSTALL.md."""
 _LOCKED: Final = re.compile(
     r"^name = \"(?P<name>torch|transformers|accelerate)\"\nversion = \"(?P<version>\d+(?:\.\d+)*)",
     re.MULTILINE,
@@ -65,11 +77,14 @@ def required(kind: Kind, path: str, text: str) -> Iterator[Requirement]:
 def near(requirements: Sequence[Requirement], name: str, path: str) -> list[Requirement]:
     """What is asked of a package in the folder of `path`, or above; what a lock file says there alone."""
     found = [
-        each
-        for each in requirements
-        if each.name == name and path.startswith(each.path[: each.path.rfind("/") + 1])
+        each for each in requirements if each.name == name and path.startswith(_about(each.path))
     ]
     return [each for each in found if each.locked] or found
+
+
+def _about(path: str) -> str:
+    """The folder of which a file speaks, with its `/`."""
+    return _BESIDE.sub("", path[: path.rfind("/") + 1])
 
 
 def _in_lines(text: str) -> Iterator[tuple[str, str]]:
@@ -84,9 +99,18 @@ def _in_environment(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _in_guide(text: str) -> Iterator[tuple[str, str]]:
-    """The versions of torch that a page has people install, with conda's one `=` or pip's two."""
+    """The versions of torch that a page has people install, with conda's one `=` or pip's two, or lists."""
     for found in _TOLD.finditer(text):
         yield "torch", re.sub(r"(?<![=<>~])=(?!=)", "==", found["clauses"])
+    for found in _LISTED.finditer(text):
+        yield "torch", f"=={found['version']}"
+
+
+def _in_image(text: str) -> Iterator[tuple[str, str]]:
+    """The version of torch in the image that a Dockerfile starts from, and those that it installs."""
+    for found in _IMAGE.finditer(text):
+        yield "torch", f"=={found['version']}"
+    yield from _in_guide(text)
 
 
 def _in_lock(text: str) -> Iterator[tuple[str, str]]:
@@ -142,6 +166,7 @@ _READERS: Final[dict[Kind, Callable[[str], Iterator[tuple[str, str]]]]] = {
     Kind.YAML: _in_environment,
     Kind.JSON: _in_environment,
     Kind.GUIDE: _in_guide,
+    Kind.DOCKERFILE: _in_image,
 }
 
 

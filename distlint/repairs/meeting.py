@@ -19,6 +19,7 @@ from distlint.analysis.live.program import LiveProgram
 from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.syntax import decided, ends_process, literals, own_nodes
+from distlint.analysis.questions.possible import failing_blocks
 from distlint.analysis.questions.sections import first_sections
 from distlint.analysis.traces.graph import steps_below
 from distlint.edits import Span
@@ -125,6 +126,9 @@ def _here(model: Model, place: _Place, *, in_loops: bool) -> str:
             return f"one rank goes first there already ({where})"
     if (handler := _handler_around(function, place)) is not None:
         return f"the ranks that fail alone come to the `except` of line {handler.lineno}"
+    for block in failing_blocks(function):
+        if block[0].lineno <= place.first and place.last <= (block[-1].end_lineno or 0):
+            return f"the ranks that fail alone come to the `raise` of line {block[-1].lineno}"
     if _in_turnstile(function, place):
         return f"one rank goes first there already ({where})"
     sites = _sites_at(model, place)

@@ -162,6 +162,25 @@ def test_a_gitignore_without_an_end_is_not_read(in_process: Program, tmp_path: P
     assert in_process("check").code == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "severity"),
+    [
+        ("model_{{cookiecutter.name}}.py", "class {{cookiecutter.name}}Model:\n    pass\n", "info"),
+        ("model.py", "class {{ cookiecutter.name }}Model:\n    pass\n", "info"),
+        ("model.py", "{% if cuda %}\nimport torch\n{% endif %}\n", "info"),
+        ("model.py", "class {{name}}Model:\n    pass\n", "error"),
+        ("model.py", 'text = f"{{name}}"\nclass 3Model:\n    pass\n', "error"),
+    ],
+)
+def test_a_template_is_no_python_yet(
+    in_process: Program, tmp_path: Path, name: str, text: str, severity: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    (row,) = rows(in_process("check", "--output-format", "json").out)
+    assert (row["code"], row["severity"]) == ("DL900", severity)
+    assert ("in a template" in row["message"]) is (severity == "info")
+
+
 def test_a_file_of_any_size_costs_no_memory(distlint: Program, tmp_path: Path) -> None:
     with (tmp_path / "a.py").open("wb") as file:
         file.truncate(1 << 40)

@@ -194,6 +194,23 @@ dist.init_process_group("nccl")
         ({"INSTALL.md": "pip install torch==1.11.0\n\npip install torch==2.1.0\n"}, "error"),
         ({"INSTALL.md": "We were slower with torch==1.11.0.\n"}, "error"),
         ({"INSTALL.md": "pip install pytorch-lightning==1.9\n"}, "error"),
+        ({"INSTALL.md": "Tried with `torch==1.10.2+cu113 torchvision==0.11.3`.\n"}, "warning"),
+        ({"INSTALL.md": "`torch<2.0` is too old. `torch==1.13` is slow.\n"}, "warning"),
+        ({"INSTALL.md": "`torch<2.0` is too old, torch==1.13 the worst.\n"}, "error"),
+        ({"docs/INSTALL.md": "conda install pytorch==1.4.0 -c pytorch\n"}, "warning"),
+        ({"model/INSTALL.md": "conda install pytorch==1.4.0 -c pytorch\n"}, "error"),
+        ({"docs/README.md": "torchrun\n- Python 3.7\n- PyTorch 1.8.1  \n"}, "warning"),
+        ({"docs/README.md": "torchrun\n- Python 3.7\n- PyTorch 1.8 or higher\n"}, "error"),
+        ({"Dockerfile": "FROM pytorch/pytorch:1.10.0-cuda11.3-cudnn8-devel\n"}, "warning"),
+        ({"docker/Dockerfile": "FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-devel\n"}, "error"),
+        (
+            {"INSTALL.md": "pip install torch==1.10.1\n", "requirements.txt": "torch>=1.1\n"},
+            "warning",
+        ),
+        (
+            {"INSTALL.md": "pip install torch==1.10.1\n", "requirements.txt": "torch>=2.1\n"},
+            "error",
+        ),
         (
             {"tools/environment.yml": "- pytorch=1.9\n", "requirements.txt": "torch==2.1\n"},
             "error",

@@ -485,6 +485,47 @@ def test_a_function_that_came_along_with_others(
     assert severities(tmp_path, "DL511", registered, text) == ["warning"]
 
 
+SPAWNED = """
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+def train(rank, config):
+    dist.init_process_group(
+        backend="nccl",
+        init_method=config["dist_url"],
+        world_size=config["world_size"] * config["gpus"],
+        rank=rank,
+    )
+
+mp.spawn(train, nprocs=2, args=(read(),))
+"""
+
+
+@pytest.mark.parametrize(
+    ("configurations", "severity"),
+    [
+        ({"config.yaml": 'dist:\n  dist_url: "tcp://localhost:54321"\n'}, "info"),
+        ({"config.json": '{"dist_url": "tcp://127.0.0.1:54321"}'}, "info"),
+        ({"config.yaml": 'dist_url: "tcp://node0:54321"\n'}, "warning"),
+        (
+            {"a.yaml": "dist_url: tcp://node0:1\n", "b.yaml": "dist_url: tcp://localhost:1\n"},
+            "warning",
+        ),
+        ({"config.yaml": 'log_url: "tcp://localhost:54321"\n'}, "warning"),
+        ({}, "warning"),
+    ],
+)
+def test_configurations_of_one_machine(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    configurations: dict[str, str],
+    severity: str,
+) -> None:
+    # Comprehensive-Transformer-TTS dca252c config/LJSpeech/train.yaml:4
+    files = {"train.py": SPAWNED, **configurations}
+    assert severities_in("DL511", tmp_path, files, capsys) == [severity]
+
+
 EXPORTS = """
 class Keeper:
     def keep(self, accelerator, model, path):

@@ -132,6 +132,23 @@ def is_used(live: LiveProgram, function: Function) -> bool:
     return function.cls is not None or any(True for _ in _callers(live, function))
 
 
+def failing_blocks(function: Function) -> Iterator[list[ast.stmt]]:
+    """The blocks of a function that a failure leads into, or that end in one: ranks without it never come there.
+
+    HumanBench f3fd3b3 PATH/core/data/datasets/images/parsing_dataset.py:529: `if not list_lines: …; raise IOError`.
+    """
+    for node in own_nodes(function):
+        match node:
+            case ast.ExceptHandler(body=body):
+                yield body
+            case ast.If(body=body, orelse=orelse):
+                yield from (block for block in (body, orelse) if _raises(block))
+
+
+def _raises(block: list[ast.stmt]) -> bool:
+    return bool(block) and isinstance(block[-1], ast.Raise)
+
+
 def for_errors(function: Function, chain: tuple[ast.stmt, ...], node: ast.AST) -> bool:
     """Whether a call stands where data or a call went wrong: in an `except`, under a question about values."""
     return any(

@@ -254,10 +254,15 @@ def _direct(call: CallGroup, row: Seeding) -> Seed:
     if row.per_rank:
         given = [s.keywords.get(row.per_rank) for _, s in call.sites]
         per_rank |= any(v is not None and (_is_true(v) or _of_rank(v)) for v in given)
+        # efficientdet-pytorch c6dff77 train.py:288: `utils.random_seed(args.seed, args.rank)`, where timm sets the rank.
         per_rank |= row.per_rank == "rank" and any(
-            len(s.args) > 1 and _of_rank(s.args[1]) for _, s in call.sites
+            map(_names_rank, (*site.node.args[1:2], *_of_keyword(site.node, row.per_rank)))
         )
     return Seed(call, node and without_rank(node), per_rank, row.streams)
+
+
+def _of_keyword(call: ast.Call, name: str) -> list[ast.expr]:
+    return [each.value for each in call.keywords if each.arg == name]
 
 
 def _through(live: LiveProgram, call: CallGroup, helper: Function) -> Seed | None:

@@ -42,8 +42,8 @@ that Markdown tells (README.md, docs/TRAIN.md) counts as well. Without a known l
 `LOCAL_RANK` from the environment, where it knows DeepSpeed, whose launcher passes `--local_rank`, and where nothing
 meets other processes or divides devices or data among them: the argument is left over. So is one that nothing reads
 where no script and no page starts anything with the old launcher.
-`parse_known_args` passes over what it does not know. A warning where requirements.txt or conda's environment lets in
-torch below 2 alone.
+`parse_known_args` passes over what it does not know, and who starts processes may number them. A warning where
+requirements.txt, conda's environment, a Dockerfile or what a page installs lets in torch below 2 alone.
 
 Not proven: the launcher's spelling is that of the torch that is installed.
 
@@ -89,6 +89,7 @@ _PLAIN = re.compile(r"python[\d.]* -m torch\.distributed\.launch")
 _SPELLED = re.compile(r"--local[-_]rank")
 _READ = re.compile(r"(?<!-)\blocal_rank\b")
 _USE_ENV = re.compile(r"--use[-_]env")
+_STARTS = re.compile(r"\bProcess\(|\bspawn\(|\bstart_processes\(")
 _DOES_THE_SAME = (
     "`torch.distributed.launch` is deprecated and warns on every start. Start with `torchrun` (torch 1.10 and "
     "later), which does what `--use_env` asks for."
@@ -169,9 +170,12 @@ def check(model: Model) -> Iterator[Finding]:
             node = own[0][0]
             if not isinstance(node, ast.Call):  # an alias, of which the script's parser is made
                 launched = [launch for each in started.values() for launch in each]
+            elif not launched and not _is_own_script(module, node):
+                launched = _started_with(model, module)
             if launched or (
                 isinstance(node, ast.Call)
                 and not elsewhere
+                and not any(map(_numbers_itself, model.modules))
                 and _is_for_several(model, module)
                 and (_is_asked_for(model, node) or _is_passed_somewhere(model))
             ):
@@ -227,6 +231,45 @@ def _started(model: Model, module: Module) -> list[Launch]:
 
 def _passes_rank(launch: Launch) -> bool:
     return launch.launcher is Launcher.TORCH_LAUNCH and "use_env" not in launch.options
+
+
+def _is_own_script(module: Module, declared: ast.Call) -> bool:
+    """Whether an argument is declared where a file is started itself: not in a function or class of options."""
+    inside = {id(part) for each in module.all_functions for part in own_nodes(each)}
+    return (
+        id(declared) in {id(part) for part in own_nodes(module.body)} or id(declared) not in inside
+    )
+
+
+def _started_with(model: Model, module: Module) -> list[Launch]:
+    """The launches that pass the rank to scripts which take their options from a file, and have no parser of their own.
+
+    pix2pixHD 14b3b3c scripts/train_512p_fp16.sh starts train.py, which asks options/base_options.py:22.
+    """
+    asking = (
+        each
+        for each in importers(model.program, module)
+        if each is not module
+        and "ArgumentParser(" not in each.source.text
+        and not _leaves_the_rest(each)
+    )
+    own = [] if _leaves_the_rest(module) else asking
+    return [launch for each in own for launch in _started(model, each)]
+
+
+def _numbers_itself(module: Module) -> bool:
+    """Whether a file starts processes and gives each its number: no launcher is meant to.
+
+    NVAE 9fc1a28 train.py:446: `args.local_rank = rank; p = Process(target=init_processes, args=(rank, …))`.
+    """
+    return any(
+        isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Name | ast.BinOp)
+        and any(isinstance(t, ast.Attribute) and t.attr == "local_rank" for t in node.targets)
+        for function in module.all_functions
+        if _STARTS.search(module.source.text)
+        for node in own_nodes(function)
+    )
 
 
 def _leaves_the_rest(module: Module) -> bool:

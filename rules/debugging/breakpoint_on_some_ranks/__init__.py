@@ -31,12 +31,13 @@ loss = model(batch).mean()
 ## Fix safety
 The runtime's `breakpoint()` must be called by all ranks: one stops, the others wait for it, outside of every process
 group's timeout. Safe where the analysis shows that all ranks come to the call; unsafe where it takes the place of an
-`if` on the rank; shown only in an `except` and under a condition that each rank answers for its own numbers, where
-one rank may be alone. An import that nothing else uses goes with the old call.
+`if` on the rank. Where one rank may be alone, the call is taken out, which is unsafe: in an `except`, above a `raise`,
+under a condition that each rank answers for its own numbers, in a data set; and where nothing comes behind it. An
+import that nothing else uses goes with the old call.
 
 ## Known limits
 Information where nothing shows that several ranks come there together, in a file of distributed code: a data set, a
-helper, a branch for errors. Silent in other files, under a condition that speaks of debugging, and on
+helper, a branch for errors, and where a table that is written out beside it lacks a key. Silent in other files, under a condition that speaks of debugging, and on
 `torch.distributed.breakpoint()`.
 
 ## References
@@ -53,13 +54,16 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.values import AGREED, Variance
 from distlint.analysis.live.joint_entry import maybe_guarded
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import assignments, ends_process, own_nodes
 from distlint.analysis.questions.filesystem import refuses
-from distlint.analysis.questions.possible import for_errors, possible
-from distlint.edits import Delete, Replace
+from distlint.analysis.questions.possible import failing_blocks, for_errors, possible
+from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.debugging import BREAKPOINTS
+from distlint.knowledge.facts import is_data_set
 from distlint.nodes import last_name, walk
+from distlint.repairs.meeting import hindrance
+from distlint.repairs.taking_out import taken_out, without_import
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -72,6 +76,8 @@ NAME = "breakpoint-on-some-ranks"
 SEVERITY = Severity.ERROR
 STATUS = Status.PREVIEW
 LITERALS = ()
+
+_ALONE = "stops here, and the others wait in the next collective until the watchdog ends the job. Take it out."
 
 _OF_NUMBERS = frozenset(
     {"isnan", "isinf", "isfinite", "any", "all", "item", "isclose", "allclose", "equal"}
@@ -95,14 +101,16 @@ def check(model: Model) -> Iterator[Finding]:
         if _is_for_a_signal(call):
             continue
         told.add(id(site.node))
-        if call.guarded_by_rank:
+        if any(_asks_own_table(site, guard) for guard in site.guards):
+            yield _left_in(site.function, site.node, rare=True)
+        elif call.guarded_by_rank:
             yield _on_some(call)
         elif (
             len(call.classes) > 1
             and not maybe_guarded(site)
             and (model.joint_entry_at(call) or model.collective_beside(call)) is not None
         ):
-            yield _on_all(call)
+            yield _on_all(model, call)
         else:
             told.discard(id(site.node))
     for function, node, _, around in possible(model, BREAKPOINTS):
@@ -115,12 +123,13 @@ def _left_in(function: Function, node: ast.Call, *, rare: bool) -> Finding:
     """A breakpoint in a file of distributed code, in a data set, a helper or a branch for errors."""
     text = (
         "a rank that comes here stops, and the others wait for it in the next collective until the watchdog ends the "
-        "job. Raise an error instead."
+        "job. Take it out, or raise an error."
         if rare
         else "each rank that comes here stops at a prompt that nobody sees under a launcher. Take it out, or call the "
         "runtime's `breakpoint()` where all ranks come."
     )
-    return Finding(CODE, NAME, Severity.INFO, text, place_of(function.module, node))
+    place = place_of(function.module, node)
+    return Finding(CODE, NAME, Severity.INFO, text, place, (), _taking_out(function, node))
 
 
 def _is_for_a_signal(call: CallGroup) -> bool:
@@ -135,46 +144,66 @@ def _is_for_a_signal(call: CallGroup) -> bool:
     return False
 
 
-def _on_all(call: CallGroup) -> Finding:
+def _on_all(model: Model, call: CallGroup) -> Finding:
     site = call.site
-    text = (
-        "Every rank stops here, and one terminal cannot serve them all. Use the runtime's `breakpoint()`: "
-        "one rank stops, the others wait for it."
-    )
-    alike = _made_alike(site)
+    function, alike = site.function, _made_alike(site)
     # A rank that an assertion further up stops is not among those that wait
     # (Otter 1e7eb9a pipeline/mimicit_utils/mimicit_dataset.py:239).
-    asked = (guard for guard in site.guards if not refuses(site.function, guard))
-    apart = next((guard for guard in asked if _may_differ(guard, alike)), None)
-    # What one rank alone has caught stops it alone, and nobody comes to the others' call
-    # (wenet 0154699 wenet/models/finetune/lora/utils.py:334).
-    caught = any(
-        part is site.node
-        for handler in own_nodes(site.function)
-        if isinstance(handler, ast.ExceptHandler)
-        for part in walk(handler)
-    )
-    fix = Fix(
-        Applicability.DISPLAY,
-        "Use the runtime's `breakpoint()` where all ranks come, behind the `try`",
-    )
+    asked = [guard for guard in site.guards if not refuses(function, guard)]
+    apart = next((guard for guard in reversed(asked) if _may_differ(guard, alike)), None)
     if apart is not None:
         # Those who wait in it wait for ranks that have no such number, and never come.
+        text = f"Each rank with `{source_of(apart.module, apart.node)}` {_ALONE}"
+    elif any(part is site.node for block in failing_blocks(function) for part in _below(block)):
+        # What one rank alone has caught stops it alone (wenet 0154699 wenet/models/finetune/lora/utils.py:334).
+        text = f"A rank that fails {_ALONE}"
+    elif _is_of_data(model, function) or hindrance(model, function, span_of(site.node)):
+        text = f"A rank that comes here {_ALONE}"
+    elif _is_last(function, site.node):
+        text = "Every rank stops here when its work is done, and one terminal cannot serve them all. Take it out."
+    else:
         text = (
-            f"Each rank with `{source_of(apart.module, apart.node)}` stops here, and the others wait in the next "
-            "collective until the watchdog ends the job. Let all ranks answer the condition alike, and call the "
-            "runtime's `breakpoint()`."
+            "Every rank stops here, and one terminal cannot serve them all. Use the runtime's `breakpoint()`: "
+            "one rank stops, the others wait for it."
         )
-        advice = "Let all ranks answer the condition alike, and call the runtime's `breakpoint()`"
-        fix = Fix(Applicability.DISPLAY, advice)
-    elif not caught:
-        fix = Fix(
-            Applicability.SAFE if call.by_all else Applicability.UNSAFE,
-            "Stop one rank, and let the others wait",
-            (Replace(span_of(site.node), "$breakpoint()"), *_needless_import(site)),
+        edits = (
+            Replace(span_of(site.node), "$breakpoint()"),
+            *without_import(function, site.node),
         )
+        by_all = Applicability.SAFE if call.by_all else Applicability.UNSAFE
+        fix = Fix(by_all, "Stop one rank, and let the others wait", edits)
+        return _found(site, text, fix)
+    return _found(site, text, _taking_out(function, site.node))
+
+
+def _found(site: CallSite, text: str, fix: Fix) -> Finding:
     severity = Severity.WARNING if any(map(_is_asked_for, site.guards)) else SEVERITY
     return Finding(CODE, NAME, severity, text, place_of(site.module, site.node), (), fix)
+
+
+def _taking_out(function: Function, node: ast.Call) -> Fix:
+    """The fix of a breakpoint to which no other rank comes: who debugs on one process misses it."""
+    edits = taken_out(function, node)
+    return Fix(Applicability.UNSAFE if edits else Applicability.DISPLAY, "Take it out", edits)
+
+
+def _below(block: list[ast.stmt]) -> Iterator[ast.AST]:
+    return (part for statement in block for part in walk(statement))
+
+
+def _is_of_data(model: Model, function: Function) -> bool:
+    """Whether a data set's method stops: it may be made by the ranks of one task alone, or be in a loader's worker."""
+    return function.cls is not None and is_data_set(model.program.mro(function.cls)[1])
+
+
+def _is_last(function: Function, node: ast.Call) -> bool:
+    """Whether nothing comes behind a call, or the end of the process alone."""
+    match [s for s in function.body if s.lineno >= node.lineno]:
+        case [ast.Expr(value=only)]:
+            return only is node
+        case [ast.Expr(value=first), ast.Expr(value=ast.Call(func=called))]:
+            return first is node and ends_process(called)
+    return False
 
 
 def _made_alike(site: CallSite) -> set[str]:
@@ -202,23 +231,25 @@ def _may_differ(guard: Guard, alike: set[str]) -> bool:
     return asks and AGREED not in guard.value.tags and given.isdisjoint(alike)
 
 
-def _needless_import(site: CallSite) -> tuple[Delete, ...]:
-    """The import of what the call alone uses goes with it, where it imports nothing else."""
-    name = ast.unparse(site.node.func).partition(".")[0]
-    for scope in (site.function.node, site.module.source.tree):
-        named: list[ast.AST] = []
-        imports: list[ast.Import | ast.ImportFrom] = []
-        for node in walk(scope):
-            match node:
-                case ast.Name(id=used) if used == name:
-                    named.append(node)
-                case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
-                    if any(name == (a.asname or a.name.partition(".")[0]) for a in aliases):
-                        imports.append(node)
-        if imports:
-            alone = len(named) == len(imports) == len(imports[0].names) == 1
-            return (Delete(span_of(imports[0])),) if alone else ()
-    return ()
+def _asks_own_table(site: CallSite, guard: Guard) -> bool:
+    """Whether a call stands where a table that the function writes out lacks a key: its author's slip, or never.
+
+    MeshTransformer cefc4af metro/utils/renderer.py:222: `if child not in ecolors.keys()`.
+    """
+    match guard.node:
+        case ast.Compare(ops=[ast.NotIn()], comparators=[ast.Name(id=name)]) if guard.taken:
+            pass
+        case ast.Compare(
+            ops=[ast.NotIn()],
+            comparators=[ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="keys"))],
+        ) if guard.taken:
+            pass
+        case _:
+            return False
+    given = assignments(site.function).get(name, ())
+    return bool(given) and all(
+        isinstance(v, ast.Dict | ast.Set | ast.List | ast.Tuple) for v in given
+    )
 
 
 def _is_asked_for(guard: Guard) -> bool:

@@ -36,8 +36,61 @@ def beside_other_work(loss):
     dist.barrier()
 
 
+def where_a_list_is_missing(path, client):
+    # HumanBench f3fd3b3 PATH/core/data/datasets/images/parsing_dataset.py:529: the ranks of one task read it.
+    dist.barrier()
+    lines = client.Get(path)
+    if not lines:
+        print("missing", path)
+        import pdb
+
+        pdb.set_trace()  # expect: DL701
+        raise OSError(path)
+    return lines
+
+
+def where_one_of_two_lists_is_missing(lines, names):
+    # HumanBench f3fd3b3 PATH/core/data/datasets/images/reid_dataset.py:71: each has its import.
+    dist.barrier()
+    if not lines:
+        import ipdb; ipdb.set_trace()  # expect: DL701
+        raise OSError(lines)
+    if not names:
+        import ipdb; ipdb.set_trace()  # expect: DL701
+        raise OSError(names)
+    return lines, names
+
+
+def where_a_color_is_missing(joints):
+    # MeshTransformer cefc4af metro/utils/renderer.py:222: every joint has one; information.
+    colors = {0: "pink", 1: "blue"}
+    dist.barrier()
+    for joint in joints:
+        if joint not in colors.keys():
+            breakpoint()  # expect: DL701
+    return colors
+
+
+class Lists(torch.utils.data.Dataset):
+    # HumanBench f3fd3b3: the ranks of one task alone make it.
+    def __init__(self, path):
+        dist.barrier()
+        self.path = path
+        breakpoint()  # expect: DL701
+        self.items = list(path.iterdir())
+
+
+def when_all_is_done(model, batches):
+    # InternVideo 3965eef vlnce_baselines/trainer_HAMT.py:722.
+    for batch in batches:
+        model(batch)
+    dist.barrier()
+    print("END")
+    pdb.set_trace()  # expect: DL701
+
+
 def where_something_fails(loss, offset):
-    # wenet 0154699 wenet/models/finetune/lora/utils.py:334: the fix is shown only.
+    # wenet 0154699 wenet/models/finetune/lora/utils.py:334.
     dist.all_reduce(loss)
     try:
         loss -= offset
@@ -47,7 +100,7 @@ def where_something_fails(loss, offset):
 
 
 def where_its_own_loss_fails(model, batch):
-    # StyleTTS2 5cedc71 train_finetune_accelerate.py:467: the others never come; the fix is shown only.
+    # StyleTTS2 5cedc71 train_finetune_accelerate.py:467: the others never come.
     dist.barrier()
     loss = model(batch)
     if torch.isnan(loss):
@@ -165,10 +218,6 @@ def of_its_own(loss):
     return loss
 
 
-if __name__ == "__main__":
-    dist.init_process_group("nccl")
-
-
 def of_another_library(tracer, loss):
     dist.barrier()
     tracer.set_trace(loss)
@@ -213,3 +262,33 @@ def beside_a_collective_that_another_option_asks_for(features, gathers, looks):
     if looks:
         breakpoint()
     return features
+
+
+def a_list_is_missing(path, client):
+    dist.barrier()
+    lines = client.Get(path)
+    if not lines:
+        print("missing", path)
+        raise OSError(path)
+    return lines
+
+
+def a_color_is_missing(joints):
+    colors = {0: "pink", 1: "blue"}
+    dist.barrier()
+    return [joint for joint in joints if joint not in colors.keys()]
+
+
+class Files(torch.utils.data.Dataset):
+    def __init__(self, path, debug):
+        dist.barrier()
+        if debug:
+            breakpoint()
+        self.items = list(path.iterdir())
+
+
+def when_all_is_well(model, batches):
+    for batch in batches:
+        model(batch)
+    dist.barrier()
+    print("END")

@@ -35,7 +35,8 @@ Safe: without a launcher the variables get the same values.
 Not reported: one variable alone (`WORLD_SIZE = "1"` keeps a tool from looking for ranks: llm-foundry 0.22.0,
 command_utils/data_prep), values that are computed (from SLURM, MPI, arguments), assignments under a condition, workers
 that take the rank as a parameter, and files that start ranks (`mp.spawn`, `Process`, Ray), or that put the
-variables back.
+variables back. Nor where a group of one is made on purpose: `init_process_group(rank=0, world_size=1)` beside it, or
+rank 0 of 1 in a notebook.
 
 ## References
 - torch 2.13.0 torch/distributed/rendezvous.py: `env://` reads RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT
@@ -49,8 +50,10 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, source_of, span_of
 from distlint.analysis.program.environment import Access, Use, accesses
+from distlint.analysis.program.syntax import own_nodes
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -87,8 +90,36 @@ def check(model: Model) -> Iterator[Finding]:
             a for a in found if _is_fixed(a) and not _restored(a, found) and not _asked(a, found)
         ]
         for access in fixed:
+            if _is_for_one(module, access, fixed):
+                continue
             if any(a.name != access.name and a.function is access.function for a in fixed):
                 yield _finding(module, access)
+
+
+def _is_for_one(module: Module, access: Access, fixed: list[Access]) -> bool:
+    """Whether a group of one process is made on purpose beside an assignment: by literals, or by all of a notebook.
+
+    terratorch 85467a9 examples/notebooks/WxCTutorialGravityWave.ipynb: `init_process_group(rank=0, world_size=1)`.
+    """
+    notebook = module.source.path.endswith(".ipynb")
+    values = {a.name: a.value.value for a in fixed if isinstance(a.value, ast.Constant)}
+    if notebook and str(values.get("RANK")) == "0" and str(values.get("WORLD_SIZE")) == "1":
+        return True
+    if access.function is None and not notebook:
+        parts = own_nodes(module.body)
+    else:
+        parts = walk(access.function or module.source.tree)
+    return any(
+        isinstance(node, ast.Call)
+        and last_name(node.func) == "init_process_group"
+        and {("rank", 0), ("world_size", 1)}
+        <= {
+            (keyword.arg, keyword.value.value)
+            for keyword in node.keywords
+            if isinstance(keyword.value, ast.Constant)
+        }
+        for node in parts
+    )
 
 
 def _is_fixed(access: Access) -> bool:

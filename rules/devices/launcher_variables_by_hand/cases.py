@@ -20,6 +20,13 @@ def setup():
 # Correct
 
 
+def a_group_of_one():
+    # terratorch 85467a9 examples/notebooks/WxCTutorialGravityWave.ipynb.
+    os.environ["MASTER_ADDR"] = "localhost"
+    os.environ["MASTER_PORT"] = "12355"
+    dist.init_process_group(backend="gloo", init_method="env://", rank=0, world_size=1)
+
+
 def where_absent():
     os.environ.setdefault("LOCAL_RANK", "0")
     if "MASTER_ADDR" not in os.environ:

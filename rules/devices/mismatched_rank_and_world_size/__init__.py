@@ -40,7 +40,8 @@ Shown only: which variable holds the number of processes is the scheduler's affa
 ## Known limits
 Silent where another place of the program fills the world size in (a launcher of submitit), or a launch
 script passes it, and in a function that nobody names, of a file that others use. What is passed on the command line
-by hand is not seen. A parameter called `local_rank` is not taken to be one, nor is what a file does that starts a
+by hand is not seen. Information where the configurations that name the address of a spawned group all name this
+machine. A parameter called `local_rank` is not taken to be one, nor is what a file does that starts a
 single machine.
 
 ## References
@@ -99,6 +100,8 @@ def check(model: Model) -> Iterator[Finding]:
         if rank is None or size is None or is_never_named(model.program, site.function):
             continue
         if _is_local(site, rank, size):
+            # Comprehensive-Transformer-TTS dca252c config/LJSpeech/train.yaml:4: `dist_url: "tcp://localhost:54321"`.
+            settled = spawned_index(site.function) is not None and model.launch.on_one_machine
             yield _finding(
                 site,
                 rank,
@@ -106,6 +109,7 @@ def check(model: Model) -> Iterator[Finding]:
                 "the second machine the same ranks announce themselves again, and the group waits for "
                 "ranks that nobody is. Pass the global rank.",
                 "Pass the global rank",
+                Severity.INFO if settled else SEVERITY,
             )
         for access in _from_scheduler(model, site, dotted_name(rank), dotted_name(size)):
             advice = f"Take the world size from `{_SIZES[access.name]}` there"
@@ -153,11 +157,13 @@ def _part(mixed: Mixed) -> Finding:
     )
 
 
-def _finding(site: CallSite, node: ast.AST, message: str, advice: str) -> Finding:
+def _finding(
+    site: CallSite, node: ast.AST, message: str, advice: str, severity: Severity = SEVERITY
+) -> Finding:
     places = (related(site.module, site.node, "the group is made here"),)
     shown = places if node.lineno < site.node.lineno else ()  # type: ignore[attr-defined]
     fix = Fix(Applicability.DISPLAY, advice)
-    return Finding(CODE, NAME, SEVERITY, message, place_of(site.module, node), shown, fix)
+    return Finding(CODE, NAME, severity, message, place_of(site.module, node), shown, fix)
 
 
 def _is_local(site: CallSite, rank: ast.expr, size: ast.expr) -> bool:

@@ -3,6 +3,7 @@
 import random
 
 import numpy as np
+import timm.utils
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
@@ -85,6 +86,84 @@ def masked_in_the_model(args, optimizer, loader):
     scaler = Scaler()
     for batch in loader:
         scaler(model(batch).sum(), optimizer)
+
+
+class Tokens(torch.utils.data.Dataset):
+    # UniVL 8db88f3 dataloaders/dataloader_howto100m.py:356: a number for each token, of which samples have more or fewer.
+    def __init__(self, texts):
+        self.texts = texts
+
+    def __getitem__(self, index):
+        hidden = random.random() < 0.15
+        return hidden, self._masked(self.texts[index])
+
+    def _masked(self, tokens):
+        return [token if random.random() < 0.85 else 0 for token in tokens]
+
+
+class Clips(torch.utils.data.Dataset):
+    # UniVTG 32659ac main/dataset.py:230: one of the clips that a sample has.
+    def __init__(self, videos):
+        self.videos = videos
+
+    def __getitem__(self, index):
+        clips = {}
+        clips["positive"] = self.videos[index].positive
+        return random.choice(clips["positive"])
+
+
+class Flips(torch.utils.data.Dataset):
+    def __init__(self, pictures, angles):
+        self.pictures = pictures
+        self.angles = angles
+
+    def __getitem__(self, index):
+        return self.pictures[index].rotate(random.choice(self.angles))
+
+
+def tokens_of_different_numbers(args, model, optimizer, texts):
+    torch.manual_seed(args.seed)
+    model = DDP(model)
+    for batch in DataLoader(Tokens(texts)):
+        model(batch).sum().backward()
+        optimizer.step()
+
+
+def clips_of_their_own(args, model, optimizer, videos):
+    torch.manual_seed(args.seed)
+    model = DDP(model)
+    for batch in DataLoader(Clips(videos)):
+        model(batch).sum().backward()
+        optimizer.step()
+
+
+def angles_in_step(args, model, optimizer, pictures):
+    torch.manual_seed(args.seed)  # expect: DL401
+    model = DDP(model)
+    decorrelate(args.seed)
+    for batch in DataLoader(Flips(pictures, (0, 90, 180))):
+        model(batch).sum().backward()
+        optimizer.step()
+
+
+def with_the_rank_of_timm(args, model, optimizer, loader):
+    # efficientdet-pytorch c6dff77 train.py:288: `init_distributed_device` has set the rank.
+    args.rank = 0
+    timm.utils.init_distributed_device(args)
+    timm.utils.random_seed(args.seed, args.rank)
+    model = DDP(model)
+    for batch in loader:
+        model(batch * torch.rand_like(batch)).sum().backward()
+        optimizer.step()
+
+
+def with_the_seed_of_timm(args, model, optimizer, loader):
+    timm.utils.random_seed(args.seed)  # expect: DL401
+    model = DDP(model)
+    decorrelate(args.seed)
+    for batch in loader:
+        model(batch * torch.rand_like(batch)).sum().backward()
+        optimizer.step()
 
 
 def augmentations():

@@ -23,6 +23,7 @@ from distlint.analysis.questions.seeding import (
 from distlint.knowledge import randomness
 from distlint.nodes import last_name, walk
 
+from .sample_draws import chooses_of_sample, streams_out_of_step
 from .training_draws import (
     NOT_TRAINING,
     SHARED_DRAWS,
@@ -160,6 +161,10 @@ def _drawn(
         # Loader workers take their seeds, also that of `random`, from torch's stream (torch 2.13.0
         # torch/utils/data/_utils/worker.py).
         of_samples = function.name in _OF_SAMPLES and draw.stream in ("torch", "python")
+        if of_samples and (
+            draw.stream in streams_out_of_step(model, function) or chooses_of_sample(function, node)
+        ):
+            continue
         if (
             (of_samples or (draw.stream == "torch" and draws_from(draw, seed)))
             and not any(word in draw.name for word in SHARED_DRAWS)

@@ -1,0 +1,60 @@
+"""A statement that is taken out, with the import that only it needs."""
+
+from __future__ import annotations
+
+import ast
+from itertools import pairwise
+
+from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.environment import blocks, own_statements
+from distlint.analysis.program.places import span_of
+from distlint.edits import Delete
+from distlint.nodes import walk
+
+
+def taken_out(function: Function, call: ast.Call) -> tuple[Delete, ...]:
+    """The edits that leave out a call which is a statement of its own; none where it is part of another."""
+    for statement, _ in own_statements(function.body):
+        if isinstance(statement, ast.Expr) and statement.value is call:
+            return Delete(span_of(statement), prune=True), *without_import(function, call)
+    return ()
+
+
+def without_import(function: Function, call: ast.Call) -> tuple[Delete, ...]:
+    """The import of what a call alone uses, where it imports nothing else.
+
+    Several uses in one function may have an import each, right above them: HumanBench f3fd3b3
+    PATH/core/data/datasets/images/reid_dataset.py:71 and :81.
+    """
+    name = ast.unparse(call.func).partition(".")[0]
+    for scope in (function.node, function.module.source.tree):
+        named = [n for n in walk(scope) if isinstance(n, ast.Name) and n.id == name]
+        imports = [n for n in walk(scope) if _imports(n, name)]
+        if not imports:
+            continue
+        above = _above(function, call)
+        if len(imports) > 1 and len(imports) == len(named) and above in imports:
+            imports = [above]
+        elif len(named) > 1:
+            return ()
+        match imports:
+            case [ast.Import(names=[_]) | ast.ImportFrom(names=[_]) as alone]:
+                return (Delete(span_of(alone)),)
+        return ()
+    return ()
+
+
+def _imports(node: ast.AST, name: str) -> bool:
+    """Whether a statement binds a name by importing it."""
+    return isinstance(node, ast.Import | ast.ImportFrom) and any(
+        name == (each.asname or each.name.partition(".")[0]) for each in node.names
+    )
+
+
+def _above(function: Function, call: ast.Call) -> ast.stmt | None:
+    """The statement in front of the one that a call is."""
+    for block in blocks(function.body):
+        for first, second in pairwise(block):
+            if isinstance(second, ast.Expr) and second.value is call:
+                return first
+    return None

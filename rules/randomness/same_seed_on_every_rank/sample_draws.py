@@ -1,0 +1,106 @@
+"""What is drawn for a sample of its own, by which streams that began alike fall out of step."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Final
+
+from distlint.analysis.model import Model
+from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.seeding import draws_by_syntax
+from distlint.nodes import last_name, walk
+
+_CHOOSES: Final = frozenset({"choice", "choices", "sample"})
+_LOOPS: Final = (ast.For, ast.AsyncFor, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def chooses_of_sample(function: Function, draw: ast.Call) -> bool:
+    """Whether a draw takes one of a sample's own parts: how many there are, and which, differs between samples.
+
+    UniVTG 32659ac main/dataset.py:230: `random.choice(torch.where(model_inputs["saliency_scores"])[0].tolist())`.
+    """
+    return (
+        last_name(draw.func) in _CHOOSES
+        and bool(draw.args)
+        and _names(draw.args[0]) & _of_sample(function) != set()
+    )
+
+
+@remembered
+def streams_out_of_step(model: Model, function: Function) -> frozenset[str]:
+    """The streams from which a method, or another of its class that it calls, draws once for each part of a sample.
+
+    UniVL 8db88f3 dataloaders/dataloader_howto100m.py:110: `for token in tokens: prob = random.random()`. Samples of
+    different lengths leave the ranks at different places of one stream.
+    """
+    return frozenset(
+        draw.stream
+        for method in _called(function)
+        for node, draw in draws_by_syntax(model, method)
+        if any(_is_over_sample(method, loop, node) for loop in own_nodes(method))
+    )
+
+
+def _called(function: Function) -> list[Function]:
+    """A method, and those of its class that it calls at any depth."""
+    methods = function.cls.methods if function.cls is not None else {}
+    found = [function]
+    for each in found:
+        for node in own_nodes(each):
+            match node:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)):
+                    if name in methods and methods[name] not in found:
+                        found.append(methods[name])
+    return found
+
+
+def _is_over_sample(function: Function, loop: ast.AST, draw: ast.Call) -> bool:
+    """Whether a draw stands in a loop over what a method is handed, or makes of it: not in one that counts."""
+    if not isinstance(loop, _LOOPS) or not any(part is draw for part in walk(loop)):
+        return False
+    heads = [each.iter for each in getattr(loop, "generators", [loop])]
+    # A collator goes through a batch, which has as many samples on every rank.
+    batch = set(function.parameters) if function.name == "__call__" else set()
+    return any(
+        _names(head) & _of_sample(function) - batch
+        for head in heads
+        if not (isinstance(head, ast.Call) and last_name(head.func) == "range")
+        or any(isinstance(part, ast.Call) and last_name(part.func) == "len" for part in head.args)
+    )
+
+
+@remembered
+def _of_sample(function: Function) -> frozenset[str]:
+    """The names of what a method is handed, beside its object, and of what is made of that."""
+    found = {name for name in function.parameters if name not in ("self", "cls")}
+    stores = list(_stores(function))
+    grown = True
+    while grown:
+        grown = False
+        for names, value in stores:
+            if not names <= found and _names(value) & found:
+                found |= names
+                grown = True
+    return frozenset(found)
+
+
+def _stores(function: Function) -> Iterator[tuple[set[str], ast.expr]]:
+    """What a function assigns or goes through, with the names that get it: of `d["x"] = y` that is `d`."""
+    for node in own_nodes(function):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                yield {name for target in targets for name in _names(target)}, value
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                yield _names(target), value
+            case ast.AugAssign(target=target, value=value):
+                yield _names(target), value
+            case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
+                yield _names(target), value
+
+
+def _names(node: ast.expr) -> set[str]:
+    """The plain names in an expression, without the object of a method."""
+    return {n.id for n in walk(node) if isinstance(n, ast.Name)} - {"self", "cls"}
