@@ -8,7 +8,7 @@ import gc
 import os
 import re
 import traceback
-from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from distlint.columns import forget_lines, split_lines
 from distlint.findings import Finding, Place, Related, Severity
 from distlint.launch.kinds import Kind, kind_of
+from distlint.parallel import cores, shared
 from distlint.project.baseline import Accepted, BaselineError, earlier_names, read_baseline
 from distlint.project.cache import (
     Cache,
@@ -65,12 +66,16 @@ from distlint.rule import BrokenRules, Rule, Status
 
 if TYPE_CHECKING:
     from distlint.analysis import Model, Source
+    from distlint.analysis.live.summaries import Problem as GivenUp
     from distlint.knowledge.facts import Knowledge
     from distlint.launch.project import LaunchFiles
 
 
 ANSWERS_KEPT = 1_000
 """Groups of files of which a project's cache keeps what was found in them."""
+
+WORTH_SHARING = 250_000
+"""Bytes of text whose analysis several processes share where nobody says how many."""
 
 
 @dataclass(slots=True)
@@ -138,7 +143,8 @@ class Request:
     run. `overlays` maps absolute paths to the bytes to use in place of what is on disk; a file that
     `hides` counts as absent. A check leaves in `outcome` what it found, before the baseline; unless it is
     `lasting`, only other checks of this process learn from it; `trees` is what these share besides. A check
-    `with_reached` also tells which ranks come to each collective.
+    `with_reached` also tells which ranks come to each collective. `jobs` are the processes that share the work;
+    with None, as many as there are cores, where there is enough of it.
     """
 
     paths: Sequence[str | Path]
@@ -153,6 +159,7 @@ class Request:
     cache: Cache = field(default_factory=lambda: Cache(None))
     lasting: bool = True
     with_reached: bool = False
+    jobs: int | None = 1
     trees: Trees | None = None
     outcome: Outcome = field(default_factory=Outcome)
 
@@ -286,35 +293,103 @@ class _Run:
     answers: dict[str, Any]
     learned: bool = False
 
-    def answer(
-        self,
-        entries: Sequence[Entry],
-        more: str,
-        find: Callable[[], Outcome],
-        launch: _Asked | None = None,
-    ) -> Outcome:
-        """What was found in `entries` that were like this when they were looked at, or what `find` finds.
+    def answers_to(self, questions: Sequence[_Question]) -> Iterator[Outcome]:
+        """What was found in files that were like this when they were looked at, or what is found now.
 
-        What is found without a question to `launch` is the same however the code is launched.
+        What is found without a question about how the code is launched is the same however it is.
         """
+        keys = [self._keys(question) for question in questions]
+        known = [self._known(each) for each in keys]
+        missing = [q for q, stored in zip(questions, known, strict=True) if stored is None]
+        fresh = iter(self._found(missing))
+        for question, both, stored in zip(questions, keys, known, strict=True):
+            yield self._take(question, both, next(fresh)) if stored is None else stored
+
+    def _keys(self, question: _Question) -> tuple[str, str]:
+        """The names of an answer that does not depend on how the code is launched, and of one that does."""
+        entries, more = question.entries, question.more
         files = [(e.file.shown, e.facts.digest if e.facts else "", e.own) for e in entries]
         links = [f"{e.module} {sorted((e.meant or {}).items())}" for e in entries if e.analysed]
-        wholes = [more] if launch is None else [more, f"{more} {launch.digests}"]
-        keys = [run_key(self.engine, [*self.depends_on, each, *links], files) for each in wholes]
+        plain, launched = (
+            run_key(self.engine, [*self.depends_on, each, *links], files)
+            for each in (more, f"{more} {question.digests}")
+        )
+        return plain, launched
+
+    def _known(self, keys: tuple[str, str]) -> Outcome | None:
         for key in keys:
             known = self.answers.pop(key, None)
             stored = Outcome.decode(known)
             if stored is not None:
                 self.answers[key] = known  # the last ones are kept
                 return stored
-        problems = len(self.report.problems)
-        outcome = find()
-        failed = len(self.report.problems) > problems  # it may not fail again
-        if not failed and not any(entry.stale for entry in entries):
-            key = keys[0] if launch is None or not launch.asked else keys[1]
-            self.answers[key] = outcome.encode()
+        return None
+
+    def _found(self, questions: Sequence[_Question]) -> list[_Found]:
+        """What is found now, by several processes where that is worth it."""
+        sizes = [_analysed_bytes(question.entries) for question in questions]
+        processes = _processes(self.request, sum(sizes))
+        # The rules share the work on what is more than the share of one.
+        large = [n for n, size in enumerate(sizes) if size * processes > sum(sizes)]
+        alone = replace(self.request, jobs=1)
+        tasks = [
+            functools.partial(question.find, self.request if n in large else alone)
+            for n, question in enumerate(questions)
+        ]
+        return shared(tasks, processes, own=large)
+
+    def _take(self, question: _Question, keys: tuple[str, str], found: _Found) -> Outcome:
+        """Put what was found into the report, and keep it."""
+        self.report.problems += found.problems
+        for shown, text in found.texts.items():
+            self.report.texts.add(shown, text)
+        for entry in question.entries:
+            entry.stale = entry.stale or entry.file.shown in found.stale
+            if entry.analysed:  # another process may have been done with it
+                entry.let_go()
+        # What failed may not fail again.
+        if not found.problems and not any(entry.stale for entry in question.entries):
+            self.answers[keys[found.asked]] = found.outcome.encode()
             self.learned = True
-        return outcome
+        return found.outcome
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What is in files that belong together, and what the answer depends on besides them.
+
+    `digests` stand for the scripts and configurations, `more` for everything else. `find` is told the request.
+    """
+
+    entries: Sequence[Entry]
+    more: str
+    find: Callable[[Request], _Found]
+    digests: str = ""
+
+
+@dataclass(slots=True)
+class _Found:
+    """What was found in files that belong together, by whatever process."""
+
+    outcome: Outcome = field(default_factory=Outcome)
+    problems: list[Problem] = field(default_factory=list)
+    texts: dict[str, str] = field(default_factory=dict)
+    """What the report cannot read by the names that are shown."""
+    asked: bool = False
+    """Whether it depends on the scripts and configurations."""
+    stale: frozenset[str] = frozenset()
+    """The files that are gone, or hold something else by now."""
+
+
+def _processes(request: Request, size: int) -> int:
+    """How many processes share the analysis of so many bytes of text."""
+    if request.jobs is not None:
+        return request.jobs
+    return cores() if size >= WORTH_SHARING else 1
+
+
+def _analysed_bytes(entries: Iterable[Entry]) -> int:
+    return sum(entry.file.stamp[2] for entry in entries if entry.analysed)
 
 
 def _fresh(
@@ -381,40 +456,41 @@ def _of_project(run: _Run, entries: Sequence[Entry], launch: _Launch) -> Outcome
     """The findings in loaded files, which are analysed in groups; those of no group are looked at alone."""
     outcome = Outcome()
     known = {entry.module.partition(".")[0] for entry in entries if entry.analysed}
+    questions = []
     for group in groups_of(entries):
         if any(entry.reported for entry in group):
             tops = sorted(known & first_names(group))
-            asked = _Asked(launch.read, launch.digests)
-            found = run.answer(
-                group,
-                f"{tops}" if group[0].analysed else "",
-                functools.partial(_of_group, run, group, asked, tops),
-                asked,
-            )
-            outcome.add(found)
+            more = f"{tops}" if group[0].analysed else ""
+            find = functools.partial(_of_group, group, launch.read, tops)
+            questions.append(_Question(group, more, find, launch.digests))
+    for found in run.answers_to(questions):
+        outcome.add(found)
     return outcome.of({entry.file.shown for entry in entries if entry.reported})
 
 
 def _of_group(
-    run: _Run,
     entries: Sequence[Entry],
-    launch: _Asked,
+    read_launch: Callable[[], LaunchFiles] | None,
     tops: Collection[str],
-) -> Outcome:
+    request: Request,
+) -> _Found:
     """What is found in files that belong together, and shown in any of them."""
-    request, report = run.request, run.report
+    found = _Found()
+    launch = _Asked(read_launch)
     open_all(entries)
-    problems = len(report.problems)
-    outcome = _findings_of_rules(request, entries, launch, report, tops)
+    outcome = _findings_of_rules(request, entries, launch, found.problems, tops)
     findings = outcome.findings + _unparsable(request, entries, outcome.notes)
-    complete = len(report.problems) == problems
+    complete = not found.problems
     outcome.findings = _without_suppressed(request, entries, findings, judge_comments=complete)
     told = {place.path for finding in outcome.findings for place in finding.places()}
     for entry in entries:
         if entry.file.shown in told:
-            report.texts.add(entry.file.shown, entry.text)
+            found.texts[entry.file.shown] = entry.text
         entry.let_go()
-    return outcome
+    found.outcome = outcome
+    found.asked = launch.asked
+    found.stale = frozenset(entry.file.shown for entry in entries if entry.stale)
+    return found
 
 
 def _order(finding: Finding) -> tuple[str, int, int, str]:
@@ -480,10 +556,10 @@ def _findings_of_rules(
     request: Request,
     entries: Sequence[Entry],
     launch: _Asked,
-    report: Report,
+    problems: list[Problem],
     tops: Collection[str],
 ) -> Outcome:
-    """What the rules find in files that belong together."""
+    """What the rules find in files that belong together; what fails is added to `problems`."""
     if not any(entry.own and entry.tree is not None for entry in entries):
         return Outcome()
     if request.progress:
@@ -517,17 +593,19 @@ def _findings_of_rules(
             try:
                 model = next(models, None)
             except Exception as error:
-                report.problems.append(Problem("", f"the analysis failed: {crash_text(error)}"))
+                problems.append(Problem("", f"the analysis failed: {crash_text(error)}"))
                 break
             if model is None:
                 break
             model.read_launch = launch
             paths = (module.path for module in model.program.modules.values())
             outcome.groups.append(frozenset(paths))
-            findings.update(dict.fromkeys(_of_model(request, model, sources, report, style)))
+            found = _of_model(request, model, sources, style, launch)
+            problems += found.failures
+            findings.update(dict.fromkeys(found.findings))
             if request.with_reached:
                 outcome.reached += model.answer(reached)
-            for problem in model.problems:
+            for problem in found.given_up:
                 outcome.notes.append(f"{problem.path}: {problem.text}")
                 if problem.reason:
                     outcome.given_up.append(
@@ -542,7 +620,6 @@ class _Asked:
     """What a group of files may ask of the scripts and configurations beside it, and whether it has."""
 
     read: Callable[[], LaunchFiles] | None
-    digests: str
     asked: bool = False
 
     def __call__(self) -> LaunchFiles:
@@ -590,14 +667,15 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
             texts.append(TextFile(entry.file.shown, kind or Kind.SHELL, text, entry.reported))
         return read_files(texts)
 
-    def find() -> Outcome:
-        for entry in entries():
-            run.report.texts.add(entry.file.shown, entry.text)
-        outcome = _of_launch_files(run, entries(), read)
-        return replace(outcome, notes=[*notes, *read().notes])
+    def find(request: Request) -> _Found:
+        found = _Found(texts={entry.file.shown: entry.text for entry in entries()})
+        outcome = _of_launch_files(request, entries(), read, found.problems)
+        found.outcome = replace(outcome, notes=[*notes, *read().notes])
+        return found
 
     reported = {entry.file.shown for entry in named if entry.reported}
-    outcome = run.answer(named, f"launch {sorted(reported)}", find)
+    question = _Question(named, f"launch {sorted(reported)}", find)
+    (outcome,) = run.answers_to([question])
     told = Outcome(
         [finding for finding in outcome.findings if finding.place.path in reported],
         [note for note in outcome.notes if note.partition(":")[0] in reported],
@@ -607,11 +685,12 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
 
 
 def _of_launch_files(
-    run: _Run, entries: Sequence[Entry], read: Callable[[], LaunchFiles]
+    request: Request,
+    entries: Sequence[Entry],
+    read: Callable[[], LaunchFiles],
+    problems: list[Problem],
 ) -> Outcome:
-    request, report = run.request, run.report
     findings: dict[Finding, None] = {}
-    problems = len(report.problems)
     for rule in request.selection.rules:
         if rule.check_launch is None:
             continue
@@ -622,30 +701,88 @@ def _of_launch_files(
                     findings[finding] = None
         except Exception as error:
             text = f"rule {rule.code} ({rule.name}) failed: {crash_text(error)}"
-            report.problems.append(Problem("", text))
-    complete = len(report.problems) == problems
+            problems.append(Problem("", text))
+    complete = not problems
     return Outcome(
         _without_suppressed(request, entries, list(findings), judge_comments=complete, launch=True)
     )
 
 
+@dataclass(slots=True)
+class _OfRules:
+    """What rules find in a model, and what is told of it once they have run."""
+
+    by_rule: dict[int, list[Finding]] = field(default_factory=dict)
+    """The findings on what is reported, by the place of the rule among the selected ones."""
+    failed: dict[int, list[Problem]] = field(default_factory=dict)
+    given_up: list[GivenUp] = field(default_factory=list)
+    """What could not be followed, or not compared to its end: a rule may have been the first to ask."""
+    asked: bool = False
+    """Whether a rule has asked for the scripts and configurations."""
+
+    @property
+    def findings(self) -> list[Finding]:
+        return [finding for number in sorted(self.by_rule) for finding in self.by_rule[number]]
+
+    @property
+    def failures(self) -> list[Problem]:
+        return [problem for number in sorted(self.failed) for problem in self.failed[number]]
+
+
 def _of_model(
-    request: Request, model: Model, sources: Sequence[Source], report: Report, style: str
-) -> Iterator[Finding]:
-    """What the selected rules find in files that belong together, on what is reported."""
+    request: Request, model: Model, sources: Sequence[Source], style: str, launch: _Asked
+) -> _OfRules:
+    """What the selected rules find in files that belong together, on what is reported.
+
+    Rules of one family ask the same questions: each family is left to one process.
+    """
+    size = sum(len(module.source.text) for module in model.program.modules.values())
+    processes = _processes(request, size)
+    if size * processes <= sum(len(source.text) for source in sources):
+        processes = 1
+    families: dict[str, list[int]] = {}
+    for number, rule in enumerate(request.selection.rules):
+        families.setdefault(rule.family if processes > 1 else "", []).append(number)
+    tasks = [
+        functools.partial(_run_rules, request, numbers, model, sources, style, launch)
+        for numbers in sorted(families.values(), key=len, reverse=True)
+    ]
+    whole = _OfRules()
+    for part in shared(tasks, processes):
+        whole.by_rule.update(part.by_rule)
+        whole.failed.update(part.failed)
+        # Some have asked for more than others, and none for anything else.
+        whole.given_up = max(whole.given_up, part.given_up, key=len)
+        launch.asked = launch.asked or part.asked
+    return whole
+
+
+def _run_rules(
+    request: Request,
+    numbers: Sequence[int],
+    model: Model,
+    sources: Sequence[Source],
+    style: str,
+    launch: _Asked,
+) -> _OfRules:
+    """What some of the selected rules find."""
     shown = {module.path for module in model.modules}
     rules = request.selection.rules
     root = os.path.abspath(request.settings.root)
+    found = _OfRules()
 
     @functools.cache
     def in_test(path: str) -> bool:
         below = os.path.relpath(os.path.abspath(path_of(path)), root).replace(os.sep, "/")
         return _TEST_FILE.search(below.rpartition("../")[2]) is not None
 
-    for number, rule in enumerate(rules):
+    for done, number in enumerate(numbers):
+        rule = rules[number]
         if request.progress:
-            request.progress(f"checking {rule.code}", number, len(rules))
-        for each in _run_rule(request, rule, model, sources, report, style):
+            request.progress(f"checking {rule.code}", done, len(numbers))
+        kept = found.by_rule[number] = []
+        problems = found.failed[number] = []
+        for each in _run_rule(request, rule, model, sources, problems, style):
             place = each.place.path
             finding = _as_in_a_test(each) if in_test(place) else _on_trial(rule, each)
             if finding.severity is not Severity.INFO and model.is_left_over(
@@ -653,7 +790,10 @@ def _of_model(
             ):
                 finding = replace(finding, severity=Severity.INFO)
             if place in shown and request.selection.reports(finding.code, finding.severity):
-                yield finding
+                kept.append(finding)
+    found.given_up = list(model.problems)
+    found.asked = launch.asked
+    return found
 
 
 _TEST_FILE: Final = re.compile(r"(?:^|/)(?:tests?/|(?:test_[^/]*|[^/]*_test|conftest)\.py$)")
@@ -683,7 +823,7 @@ def _run_rule(
     rule: Rule,
     model: Model,
     sources: Sequence[Source],
-    report: Report,
+    problems: list[Problem],
     style: str,
 ) -> list[Finding]:
     """The findings of one rule, fixes in a style where somebody sees them; what it found before it failed, where it
@@ -700,7 +840,7 @@ def _run_rule(
         raise
     except Exception as error:
         path = _crashing_file(rule, model.knowledge, sources)
-        report.problems.append(
+        problems.append(
             Problem(path, f"rule {rule.code} ({rule.name}) failed: {crash_text(error)}")
         )
     return findings

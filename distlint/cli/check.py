@@ -69,6 +69,13 @@ from distlint.reporting.report import Report
     is_flag=True,
     help="Print the settings that apply, and where they come from; check nothing.",
 )
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(1, 256),
+    metavar="N",
+    help="Share the work among N processes; by default among all cores where it is large.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Print the findings and nothing else.")
 @click.option("-v", "--verbose", is_flag=True, help="Say what was left out and why.")
 def check(
@@ -82,6 +89,7 @@ def check(
     statistics: bool,
     show_files: bool,
     show_settings: bool,
+    jobs: int | None,
     quiet: bool,
     verbose: bool,
     **values: Any,
@@ -112,7 +120,7 @@ def check(
     with ProgressBar(sys.stderr, enabled=not quiet) as bar:
         if fix:
             _write_fixes(prepared, bar, unsafe=unsafe_fixes, quiet=quiet)
-        report = _checked(prepared, printing, revision, bar)
+        report = _checked(prepared, printing, revision, bar, jobs)
     if accepted is not None:
         _accept(report, Path(accepted))
     elif output_file is not None:
@@ -158,15 +166,19 @@ def _write_fixes(prepared: Prepared, bar: ProgressBar, *, unsafe: bool | None, q
 
 
 def _checked(
-    prepared: Prepared, printing: Printing, revision: str | None, bar: ProgressBar
+    prepared: Prepared,
+    printing: Printing,
+    revision: str | None,
+    bar: ProgressBar,
+    jobs: int | None,
 ) -> Report:
     """The report of what is there now; with `revision`, of what the branch adds to it."""
     with_changes = printing.output_format == "sarif" and not printing.statistics
     for request in prepared.requests:
-        request.progress = bar
+        request.progress, request.jobs = bar, jobs
     report = run_check(prepared.requests)
     if revision is not None:
-        _leave_added(report, prepared, revision, bar)
+        _leave_added(report, prepared, revision, bar, jobs)
     if with_changes:
         from distlint.repairing import each_alone
 
@@ -174,7 +186,9 @@ def _checked(
     return report
 
 
-def _leave_added(report: Report, prepared: Prepared, revision: str, bar: ProgressBar) -> None:
+def _leave_added(
+    report: Report, prepared: Prepared, revision: str, bar: ProgressBar, jobs: int | None
+) -> None:
     """Take out of `report` what is not the branch's."""
     # 10 ms that other checks save.
     from distlint.comparing import keep_added
@@ -184,7 +198,7 @@ def _leave_added(report: Report, prepared: Prepared, revision: str, bar: Progres
         let_go()
         requests = prepared.at(base)
         for request in requests:
-            request.progress = bar
+            request.progress, request.jobs = bar, jobs
         return run_check(requests)
 
     directories = [

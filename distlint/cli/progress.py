@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from types import TracebackType
@@ -17,6 +18,7 @@ class ProgressBar:
     def __init__(self, stream: TextIO, *, enabled: bool = True) -> None:
         self._stream = stream
         self._active = enabled and stream.isatty()
+        self._process = os.getpid()
         self._start = time.monotonic()
         self._drawn_at = 0.0
 
@@ -42,6 +44,8 @@ class ProgressBar:
         """Show that `done` of `total` units of `stage` are finished (`total` 0: unknown)."""
         now = time.monotonic()
         if not self._active or now - self._start < PATIENCE or now - self._drawn_at < 0.1:
+            return
+        if os.getpid() != self._process:  # forked: there is one bar
             return
         self._drawn_at = now
         width = min(shutil.get_terminal_size().columns - len(stage) - 16, 40)

@@ -29,9 +29,18 @@ class Function:
     memory: Memory = field(default_factory=dict)
     is_module_body: bool = field(init=False)
     """Whether this stands for the statements of a module."""
+    parameters: list[str] = field(init=False)
+    """Names of the positional parameters, in order, then the keyword-only ones."""
+    _decorated: frozenset[str] = field(init=False)
+    """The last names of the decorators."""
 
     def __post_init__(self) -> None:
         self.is_module_body = isinstance(self.node, ast.Module)
+        self._decorated = frozenset(map(last_name, self.decorators))
+        self.parameters = []
+        if not isinstance(self.node, ast.Module):
+            given = self.node.args
+            self.parameters = [a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
 
     @property
     def body(self) -> list[ast.stmt]:
@@ -40,14 +49,6 @@ class Function:
             statement = ast.Return(value=self.node.body)
             return [ast.copy_location(statement, self.node.body)]
         return self.node.body
-
-    @property
-    def parameters(self) -> list[str]:
-        """Names of the positional parameters, in order, then the keyword-only ones."""
-        if isinstance(self.node, ast.Module):
-            return []
-        arguments = self.node.args
-        return [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
 
     def outward(self) -> Iterator[Function]:
         """The function and those around it, innermost first."""
@@ -58,7 +59,7 @@ class Function:
 
     def has_decorator(self, *names: str) -> bool:
         """Whether a decorator's last name is one of `names` (``property``, ``staticmethod`` …)."""
-        return bool(self.decorators) and any(last_name(d) in names for d in self.decorators)
+        return not self._decorated.isdisjoint(names)
 
     def __repr__(self) -> str:
         return f"<Function {self.module.name}:{self.qualname}>"

@@ -35,7 +35,7 @@ def method_of_element(program: Program, function: Function, call: ast.Call) -> F
             classes = dict.fromkeys(
                 cls
                 for container in _held_in(function, owner, call)
-                for cls in _contents(program, function, container, _DEPTH)
+                for cls in _contents(program, function, dotted_name(container), _DEPTH)
             )
             found = {program.find_method(cls, name) for cls in classes}
             return found.pop() if len(found) == 1 else None
@@ -116,11 +116,13 @@ def _bound(target: ast.expr, iterable: ast.expr) -> Iterator[tuple[str, ast.expr
                 yield target.id, iterable
 
 
-def _contents(
-    program: Program, function: Function, container: ast.expr, depth: int
-) -> Iterator[Class]:
-    """The classes of the objects that a container is seen to hold."""
-    path = dotted_name(container)
+@remembered
+def _contents(program: Program, function: Function, path: str, depth: int) -> tuple[Class, ...]:
+    """The classes of the objects that a container which a function calls `path` is seen to hold."""
+    return tuple(dict.fromkeys(_seen_in(program, function, path, depth)))
+
+
+def _seen_in(program: Program, function: Function, path: str, depth: int) -> Iterator[Class]:
     if not depth or not path:
         return
     if path.startswith("self.") and path.count(".") == 1 and function.cls is not None:
@@ -132,7 +134,7 @@ def _contents(
             for user, call in callers_by_name(program, function):
                 argument = argument_of(call, function, path)
                 if argument is not None:
-                    yield from _contents(program, user, argument, depth - 1)
+                    yield from _contents(program, user, dotted_name(argument), depth - 1)
 
 
 @remembered

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, dotted_name
@@ -250,36 +251,78 @@ def _owner(function: Function) -> Class | None:
     return next((each.cls for each in function.outward() if each.cls is not None), None)
 
 
-def _called_on_self(
-    program: Program, cls: Class, effective: dict[str, Function], method: Function
-) -> Iterator[Function]:
-    """The methods that a method names: the object's own, and those of its bases that it names as such."""
-    family = program.mro(cls)[0]
+@remembered
+def _names_of_methods(program: Program, cls: Class) -> frozenset[str]:
+    """The names of the methods of a class and of all that it inherits from."""
+    family = {owner for each in program.mro(cls)[0] for owner in program.mro(each)[0]}
+    return frozenset(name for owner in family for name in owner.methods)
+
+
+@dataclass(frozen=True, slots=True)
+class _Naming:
+    """What a method names of objects that may be its own."""
+
+    anything: bool
+    """Whether `getattr()` reads a name that is not written there."""
+    texts: frozenset[str]
+    of_bases: tuple[tuple[ast.expr | None, str], ...]
+    """What it reads of `super(…)`, with the class that this is given."""
+    attributes: dict[str, tuple[ast.expr, ...]]
+    """The other attributes that it reads, with what it reads them of."""
+
+
+@remembered
+def _naming(method: Function) -> _Naming:
+    anything = False
+    texts: set[str] = set()
+    of_bases: list[tuple[ast.expr | None, str]] = []
+    attributes: dict[str, list[ast.expr]] = {}
     for node in walk(method.node):
         match node:
             case ast.Call(func=ast.Name(id="getattr"), args=[of, name, *_]) if not isinstance(
                 name, ast.Constant
             ) and _may_be_own(method, of):
-                yield from effective.values()
-            case ast.Constant(value=str(name)) if name in effective:
-                yield effective[name]
+                anything = True
+            case ast.Constant(value=str(name)):
+                texts.add(name)
             case ast.Attribute(value=ast.Call(func=ast.Name(id="super"), args=given), attr=attr):
-                after = method.cls
-                if given:
-                    named = program.resolve_dotted(method.module, dotted_name(given[0]))
-                    after = named if isinstance(named, Class) else after
-                found = program.find_method(cls, attr, after=after)
+                of_bases.append((given[0] if given else None, attr))
+            case ast.Attribute(value=base, attr=attr):
+                attributes.setdefault(attr, []).append(base)
+    read = {attr: tuple(bases) for attr, bases in attributes.items()}
+    return _Naming(anything, frozenset(texts), tuple(of_bases), read)
+
+
+def _called_on_self(
+    program: Program, cls: Class, effective: dict[str, Function], method: Function
+) -> Iterator[Function]:
+    """The methods that a method names: the object's own, and those of its bases that it names as such."""
+    naming = _naming(method)
+    if naming.anything:
+        yield from effective.values()
+    for text in naming.texts & effective.keys():
+        yield effective[text]
+    for given, attr in naming.of_bases:
+        after = method.cls
+        if given is not None:
+            named = program.resolve_dotted(method.module, dotted_name(given))
+            after = named if isinstance(named, Class) else after
+        found = program.find_method(cls, attr, after=after)
+        if found is not None:
+            yield found
+    family = program.mro(cls)[0]
+    methods = _names_of_methods(program, cls)
+    names = {each.name for each in family}
+    for attr in naming.attributes.keys() & methods:
+        for base in naming.attributes[attr]:
+            named = (
+                program.resolve_dotted(method.module, dotted_name(base))
+                if last_name(base) in names
+                else None
+            )
+            if isinstance(named, Class) and named in family:
+                found = program.find_method(named, attr)
                 if found is not None:
                     yield found
-            case ast.Attribute(value=base, attr=attr):
-                named = (
-                    program.resolve_dotted(method.module, dotted_name(base))
-                    if last_name(base) in {each.name for each in family}
-                    else None
-                )
-                if isinstance(named, Class) and named in family:
-                    found = program.find_method(named, attr)
-                    if found is not None:
-                        yield found
-                elif attr in effective:
-                    yield effective[attr]
+            elif attr in effective:
+                yield effective[attr]
